@@ -1,6 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { AdministratorsOnly, OpenToTokens } from '../platform/access.js';
+import { Compressed } from '../platform/compression.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { EffectiveOfQuery, ExplainOfQuery, nodeOfCursor, principalOf, toQuestion, WhoQuery } from './access.dto.js';
 import { EffectivePageResponse, toEffectivePage, toWhoPage, WhoPageResponse } from './access.response.js';
@@ -47,6 +48,7 @@ export class AccessAdministrationController {
   @OpenToTokens('admin.read')
   @ApiRoute('listAccessHolders', 'Who may do something on a resource', 'too_many_requests')
   @CountsWork()
+  @Compressed()
   @Get('who')
   @ApiOkResponse({ type: WhoPageResponse })
   async who(@Query() query: WhoQuery): Promise<WhoPageResponse> {

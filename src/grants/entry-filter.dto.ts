@@ -88,7 +88,7 @@ function coveringProblem(value: unknown): string | null {
 }
 
 /** A node of the tree by its path, as SQL writes one; null: it is none. */
-function pathNode(path: string): Node | null {
+export function pathNode(path: string): Node | null {
   const name = /\.(?:"((?:[^"]|"")+)"|([^".]+))/y;
   const names: string[] = [];
   for (const whole = `.${path}`; name.lastIndex < whole.length;) {

@@ -1,11 +1,13 @@
 import { Module } from '@nestjs/common';
 import { PrincipalDirectory } from './domain/admission-ports.js';
+import { NamedNodes } from './domain/catalog.js';
 import { GrantStore } from './domain/grant.js';
 import { GroupStore } from './domain/group.js';
 import { PolicyStore } from './domain/policy.js';
 import { SnapshotStore } from './domain/snapshot-store.js';
 import { PostgresGrantStore } from './infrastructure/postgres-grant-store.js';
 import { PostgresGroupStore } from './infrastructure/postgres-group-store.js';
+import { PostgresNamedNodes } from './infrastructure/postgres-named-nodes.js';
 import { PostgresPolicyStore } from './infrastructure/postgres-policy-store.js';
 import { PostgresPrincipalDirectory } from './infrastructure/postgres-principal-directory.js';
 import { PostgresSnapshotStore } from './infrastructure/postgres-snapshot-store.js';
@@ -18,9 +20,10 @@ import { SnapshotService } from './snapshot.service.js';
     { provide: GrantStore, useClass: PostgresGrantStore },
     { provide: PolicyStore, useClass: PostgresPolicyStore },
     { provide: PrincipalDirectory, useClass: PostgresPrincipalDirectory },
+    { provide: NamedNodes, useClass: PostgresNamedNodes },
     { provide: SnapshotStore, useClass: PostgresSnapshotStore },
     SnapshotService,
   ],
-  exports: [SnapshotService, GroupStore, GrantStore, PolicyStore, PrincipalDirectory],
+  exports: [SnapshotService, GroupStore, GrantStore, NamedNodes, PolicyStore, PrincipalDirectory],
 })
 export class GrantStoresModule {}

@@ -6,6 +6,9 @@ import { AccessController } from './access.controller.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AccessService } from './access.service.js';
 import { AdmissionService } from './admission.service.js';
+import { CatalogAdministrationController } from './catalog-administration.controller.js';
+import { CatalogController } from './catalog.controller.js';
+import { CatalogService } from './catalog.service.js';
 import { DraftsService } from './drafts.service.js';
 import { GrantStoresModule } from './grant-stores.module.js';
 import { GrantsController } from './grants.controller.js';
@@ -32,6 +35,8 @@ export class GrantsModule {
         PoliciesController,
         AccessController,
         AccessAdministrationController,
+        CatalogController,
+        CatalogAdministrationController,
       ],
       providers: [
         AccessWritesService,
@@ -41,6 +46,7 @@ export class GrantsModule {
         PoliciesService,
         AdmissionService,
         AccessService,
+        CatalogService,
         DraftsService,
         PrincipalRemovalService,
         ProviderGroupsService,

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { EngineNames } from '../grants/domain/admission-ports.js';
+import { EngineCatalog } from '../grants/domain/catalog.js';
 import { Clock } from '../kernel/clock.js';
 import { Random } from '../kernel/random.js';
 import { Timers } from '../kernel/timers.js';
@@ -9,6 +10,7 @@ import { Settings } from '../platform/settings.js';
 import { QueryStore } from './domain/query-store.js';
 import { NO_SERVICE_TOKENS, ServiceTokenSource } from './domain/service-token-source.js';
 import { StatementClient } from './domain/statement-client.js';
+import { EngineCatalogListing } from './engine-catalog-listing.service.js';
 import { EngineCatalogNames } from './engine-catalog-names.service.js';
 import { EngineConnections } from './engine-connections.service.js';
 import { EngineIdentity } from './engine-identity.service.js';
@@ -35,6 +37,7 @@ import { RowStreams } from './row-streams.service.js';
     EngineIdentity,
     EngineLifecycle,
     EngineProbe,
+    { provide: EngineCatalog, useClass: EngineCatalogListing },
     { provide: EngineNames, useClass: EngineCatalogNames },
     { provide: QueryStore, useClass: PostgresQueryStore },
     {
@@ -48,7 +51,7 @@ import { RowStreams } from './row-streams.service.js';
       inject: [Settings, ServiceTokenSource, Timers, Random, Clock, Log],
     },
   ],
-  exports: [EngineProbe, EngineConnections, EngineNames],
+  exports: [EngineProbe, EngineCatalog, EngineConnections, EngineNames],
 })
 export class QueryEngineModule {}
 

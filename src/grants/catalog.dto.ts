@@ -1,0 +1,98 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { cursorOfNames } from '../kernel/page.js';
+import { INTEGER, PageResponse } from '../platform/api-fields.js';
+import { AfterNames, Limit, SearchText } from '../platform/page.dto.js';
+import { absentOr, FieldRule } from '../platform/validation.js';
+import { LEVELS, type Level } from '../trino-rules/model/node.js';
+import { type Children, type ChildrenRequest, levelBelow } from './domain/catalog.js';
+import { pathNode } from './entry-filter.dto.js';
+
+export class ChildrenQuery {
+  @ApiPropertyOptional({
+    type: String,
+    minLength: 1,
+    maxLength: 512,
+    example: 'sales.eu',
+    description:
+      'A catalog or a schema; without it, the catalogs. A name that holds a dot or a quote stands in double quotes.',
+  })
+  @FieldRule(absentOr(underProblem))
+  under?: string;
+
+  @SearchText('Of which a part of the name.')
+  q?: string;
+
+  @Limit(1000, 200)
+  limit = 200;
+
+  @AfterNames()
+  after: string[] | null = null;
+}
+
+/** A catalog, schema or table. */
+export class ChildResponse {
+  @ApiProperty() name!: string;
+  @ApiProperty({ enum: LEVELS }) level!: Level;
+
+  @ApiProperty({ type: Boolean, nullable: true, description: 'Whether the engine lists it; null: not known.' })
+  in_engine!: boolean | null;
+
+  @ApiProperty({ ...INTEGER, description: 'Live grants on it and below it; of the own tree, those to the caller.' })
+  grants!: number;
+}
+
+class AnyChildResponse extends ChildResponse {
+  @ApiProperty({ ...INTEGER, description: 'Policies on it and below it.' }) policies!: number;
+}
+
+const ENGINE = {
+  enum: ['listed', 'none', 'closed', 'unavailable'],
+  description:
+    '`listed`: its names are among these. Otherwise these are the names of grants and policies alone: no engine is asked, it shows nothing of this node to whoever asks, or it does not answer.',
+};
+const TOTAL = {
+  ...INTEGER,
+  nullable: true,
+  description: 'Of those that the engine lists on all pages; null: not known.',
+};
+
+export class AnyChildrenResponse extends PageResponse(AnyChildResponse) {
+  @ApiProperty(TOTAL) total!: number | null;
+  @ApiProperty(ENGINE) engine!: Children['engine'];
+}
+
+export class ChildrenResponse extends PageResponse(ChildResponse) {
+  @ApiProperty(TOTAL) total!: number | null;
+  @ApiProperty(ENGINE) engine!: Children['engine'];
+}
+
+/** The request of a query that was validated. */
+export function toChildrenRequest({ under, q, limit, after }: ChildrenQuery): ChildrenRequest {
+  const node = under === undefined ? {} : pathNode(under);
+  if (node === null) throw new Error('the query was not validated');
+  return { under: node, q: q?.toLowerCase() ?? '', after: after?.[0] ?? null, limit };
+}
+
+export function toAnyChildren({ items, total, engine }: Children, limit: number): AnyChildrenResponse {
+  const page = items
+    .slice(0, limit)
+    .map(({ name, level, inEngine, grants, policies }) => ({ name, level, in_engine: inEngine, grants, policies }));
+  return { items: page, total, engine, next: nextOf(items, limit) };
+}
+
+export function toOwnChildren({ items, total, engine }: Children, limit: number): ChildrenResponse {
+  const page = items
+    .slice(0, limit)
+    .map(({ name, level, inEngine, grants }) => ({ name, level, in_engine: inEngine, grants }));
+  return { items: page, total, engine, next: nextOf(items, limit) };
+}
+
+function nextOf(items: readonly { name: string }[], limit: number): string | null {
+  const last = items[limit - 1];
+  return items.length > limit && last !== undefined ? cursorOfNames([last.name]) : null;
+}
+
+function underProblem(value: unknown): string | null {
+  const node = typeof value === 'string' ? pathNode(value) : null;
+  return node !== null && levelBelow(node) !== null ? null : 'must be like sales or sales.eu';
+}

@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../kernel/clock.js';
+import type { AuthenticatedUser } from '../platform/access.js';
+import {
+  type Children,
+  type ChildrenRequest,
+  EngineCatalog,
+  NamedNodes,
+  namedChildren,
+  pageOfChildren,
+} from './domain/catalog.js';
+import { SnapshotService } from './snapshot.service.js';
+
+/** The tree of the data: what is granted on it, and what the engine holds. */
+@Injectable()
+export class CatalogService {
+  constructor(
+    private readonly named: NamedNodes,
+    private readonly engine: EngineCatalog,
+    private readonly snapshots: SnapshotService,
+    private readonly clock: Clock,
+  ) {}
+
+  /** What any grant or policy names, and what the engine lists for the service. */
+  async children(request: ChildrenRequest, signal: AbortSignal): Promise<Children> {
+    const [named, listing] = await Promise.all([
+      this.named.children(request, this.clock.now()),
+      this.engine.children(request, null, signal),
+    ]);
+    return pageOfChildren(request, named, listing);
+  }
+
+  /** What grants to a user name, and what the engine lists for that user. */
+  async ownChildren(user: AuthenticatedUser, request: ChildrenRequest, signal: AbortSignal): Promise<Children> {
+    const [{ grants }, listing] = await Promise.all([
+      this.snapshots.readFor({ type: 'user', id: user.id }, null),
+      this.engine.children(request, user.username, signal),
+    ]);
+    const nodes = grants.map(({ resource }) => resource);
+    return pageOfChildren(request, namedChildren(nodes, request), listing);
+  }
+}

@@ -1,0 +1,101 @@
+import { compareNames, LEVELS, type Level, type Node, namesOf } from '../../trino-rules/model/node.js';
+
+/** Children of everything, of a catalog or of a schema, ordered by name. */
+export interface ChildrenRequest {
+  under: Node;
+  /** What a name contains; empty: any. */
+  q: string;
+  /** The last name of the page before. */
+  after: string | null;
+  limit: number;
+}
+
+/** A child that grants or policies name, or in which they name something: how many. */
+export interface NamedChild {
+  name: string;
+  grants: number;
+  policies: number;
+}
+
+/** What the engine lists of a page. */
+export interface EngineListing {
+  /** The first of the page and one more, where there is one. */
+  names: readonly string[];
+  /** Of all pages. */
+  total: number;
+  /** Whether the engine lacks a name that it does not list; false: it may hide it. */
+  isJudge: (name: string) => boolean;
+}
+
+/** `none`: no engine is asked. `closed`: the engine shows nothing of this node to whoever asks. `unavailable`: it does not answer. */
+export type EngineSilence = 'none' | 'closed' | 'unavailable';
+
+export interface Child extends NamedChild {
+  level: Level;
+  /** Null: it is not known. */
+  inEngine: boolean | null;
+}
+
+export interface Children {
+  /** One more than the page holds, where there is a next page. */
+  items: Child[];
+  /** That the engine lists on all pages or, where it does not, null. */
+  total: number | null;
+  engine: EngineSilence | 'listed';
+}
+
+/** Port: names in the engine's catalogs. `query-engine` implements it. */
+export abstract class EngineCatalog {
+  /** @param username whose name asks; null: the service's own */
+  abstract children(
+    request: ChildrenRequest,
+    username: string | null,
+    signal: AbortSignal,
+  ): Promise<EngineListing | EngineSilence>;
+}
+
+/** Reads which nodes grants and policies name. */
+export abstract class NamedNodes {
+  /** Live grants and policies, at most `limit` and one more. */
+  abstract children(request: ChildrenRequest, at: Date): Promise<NamedChild[]>;
+}
+
+/** The level of what is below a node; null: nothing is, below a table. */
+export function levelBelow(under: Node): Level | null {
+  return LEVELS[namesOf(under).length] ?? null;
+}
+
+/** The children of a page that some of these nodes name. */
+export function namedChildren(grants: readonly Node[], { under, q, after, limit }: ChildrenRequest): NamedChild[] {
+  const path = namesOf(under);
+  const counts = new Map<string, number>();
+  for (const node of grants) {
+    const names = namesOf(node);
+    const child = names[path.length];
+    if (child === undefined || !path.every((name, at) => names[at] === name)) continue;
+    if (child.includes(q) && (after === null || compareNames(child, after) > 0))
+      counts.set(child, (counts.get(child) ?? 0) + 1);
+  }
+  const named = Array.from(counts, ([name, count]) => ({ name, grants: count, policies: 0 }));
+  return named.sort((a, b) => compareNames(a.name, b.name)).slice(0, limit + 1);
+}
+
+/** A page of what is named and what the engine lists; both begin behind the same name and hold one more than the page. */
+export function pageOfChildren(
+  { under, limit }: ChildrenRequest,
+  named: readonly NamedChild[],
+  listing: EngineListing | EngineSilence,
+): Children {
+  const level = levelBelow(under);
+  if (level === null) return { items: [], total: null, engine: 'none' };
+  const listed = typeof listing === 'string' ? null : listing;
+  const byName = new Map(listed?.names.map((name) => [name, { name, grants: 0, policies: 0 }]));
+  const inEngine = new Set(byName.keys());
+  for (const child of named) byName.set(child.name, child);
+  const absent = (name: string): false | null => (listed?.isJudge(name) === true ? false : null);
+  const items = [...byName.values()]
+    .sort((a, b) => compareNames(a.name, b.name))
+    .slice(0, limit + 1)
+    .map((child) => ({ ...child, level, inEngine: inEngine.has(child.name) || absent(child.name) }));
+  return { items, total: listed?.total ?? null, engine: typeof listing === 'string' ? listing : 'listed' };
+}

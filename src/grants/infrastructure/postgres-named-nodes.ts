@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { namesOf } from '../../trino-rules/model/node.js';
+import { type ChildrenRequest, levelBelow, type NamedChild, NamedNodes } from '../domain/catalog.js';
+
+const COLUMN = { catalog: 'catalog_name', schema: 'schema_name', table: 'table_name' } as const;
+
+/** $1: now; $2 and $3: the catalog and the schema; $4: a part of the name; $5: the name before; $6: how many. Of routines, the schema counts. */
+const childrenIn = (column: string) => {
+  const there = `node_kind ${column === COLUMN.table ? `= 'tree'` : `IN ('tree', 'routine')`} AND ${column} IS NOT NULL
+    AND ($2::text IS NULL OR catalog_name = $2) AND ($3::text IS NULL OR schema_name = $3)
+    AND strpos(${column}, $4) > 0 AND ($5::text IS NULL OR ${column} COLLATE "C" > $5)`;
+  return `SELECT name, count(*) FILTER (WHERE is_grant)::int AS grants, count(*) FILTER (WHERE NOT is_grant)::int AS policies
+    FROM (SELECT ${column} AS name, true AS is_grant FROM grants
+           WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND ${there}
+          UNION ALL SELECT ${column}, false FROM policies WHERE removed_at IS NULL AND ${there}) AS named
+   GROUP BY name ORDER BY name COLLATE "C" LIMIT $6`;
+};
+
+@Injectable()
+export class PostgresNamedNodes extends NamedNodes {
+  constructor(private readonly session: DatabaseSession) {
+    super();
+  }
+
+  override async children({ under, q, after, limit }: ChildrenRequest, at: Date): Promise<NamedChild[]> {
+    const level = levelBelow(under);
+    if (level === null) return [];
+    const [catalog = null, schema = null] = namesOf(under);
+    return this.session.manager.query<NamedChild[]>(childrenIn(COLUMN[level]), [
+      at,
+      catalog,
+      schema,
+      q,
+      after,
+      limit + 1,
+    ]);
+  }
+}

@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import {
+  type ChildrenRequest,
+  EngineCatalog,
+  type EngineListing,
+  type EngineSilence,
+} from '../grants/domain/catalog.js';
+import { Settings } from '../platform/settings.js';
+import { compareNames } from '../trino-rules/model/node.js';
+import type { Row } from './cursor.js';
+import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
+import { identifier, type Parameter } from './domain/sql-literal.js';
+import { EngineConnections } from './engine-connections.service.js';
+import { EngineIdentity } from './engine-identity.service.js';
+
+/** Seconds that a page of names waits for the engine. */
+const TIMEOUT = 5;
+
+const INFORMATION_SCHEMA = 'information_schema';
+
+/**
+ * Lists names as one account sees them: the engine filters each list by the rules. The service's own sees all of the catalogs that the
+ * settings open to it, and hardly anything of others, so that of those it is no judge.
+ */
+@Injectable()
+export class EngineCatalogListing extends EngineCatalog {
+  constructor(
+    private readonly connections: EngineConnections,
+    private readonly identity: EngineIdentity,
+    private readonly settings: Settings,
+  ) {
+    super();
+  }
+
+  override async children(
+    request: ChildrenRequest,
+    username: string | null,
+    signal: AbortSignal,
+  ): Promise<EngineListing | EngineSilence> {
+    const { acl, engine } = this.settings;
+    if (engine.origin === null || (username !== null && !engine.impersonation)) return 'none';
+    const { catalog } = request.under;
+    const open = new Set([...acl.readableCatalogs, ...acl.writableCatalogs]);
+    const isOpen = (name: string): boolean => username !== null || open.has(name);
+    if (catalog !== undefined && !isOpen(catalog)) return 'closed';
+    // A user's names are never read as the service account.
+    if (username !== null && !(await this.identity.respectsUserHeaders())) return 'unavailable';
+    const ask: Ask = (sql, parameters = []) =>
+      this.connections.rowsOf(sql, {
+        ...{ parameters, signal, timeout: TIMEOUT },
+        ...(username !== null && { session: { user: username } }),
+      });
+    try {
+      if (catalog === undefined) return paged(await catalogs(ask), request, isOpen);
+      if (request.under.schema !== undefined) return await tables(ask, catalog, request.under.schema, request);
+      const schemas = await schemasOf(ask, catalog);
+      return schemas.length === 0 ? 'closed' : paged(schemas, request, () => true);
+    } catch (error) {
+      return silenceOf(error);
+    }
+  }
+}
+
+type Ask = (sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
+
+async function catalogs(ask: Ask): Promise<string[]> {
+  return names(await ask('SHOW CATALOGS'));
+}
+
+async function schemasOf(ask: Ask, catalog: string): Promise<string[]> {
+  return names(await ask(`SELECT schema_name FROM ${identifier(catalog)}.information_schema.schemata`));
+}
+
+/** A schema can have more tables than anybody reads: the engine counts them and gives a page. */
+async function tables(ask: Ask, catalog: string, schema: string, page: ChildrenRequest): Promise<EngineListing> {
+  const rows = await ask(
+    `SELECT name, total FROM (SELECT table_name AS name, count(*) OVER () AS total ` +
+      `FROM ${identifier(catalog)}.information_schema.tables WHERE table_schema = ? AND strpos(table_name, ?) > 0) ` +
+      `WHERE name > ? ORDER BY name LIMIT ${page.limit + 1}`,
+    [schema, page.q, page.after ?? ''],
+  );
+  return { names: names(rows), total: Number(rows[0]?.[1] ?? 0), isJudge: () => true };
+}
+
+/** Whole lists are short where the engine gives them whole. */
+function paged(all: string[], { q, after, limit }: ChildrenRequest, isJudge: EngineListing['isJudge']): EngineListing {
+  const found = all.filter((name) => name !== INFORMATION_SCHEMA && name.includes(q)).sort(compareNames);
+  const behind = after === null ? found : found.filter((name) => compareNames(name, after) > 0);
+  return { names: behind.slice(0, limit + 1), total: found.length, isJudge };
+}
+
+function names(rows: readonly Row[]): string[] {
+  return rows.flatMap(([name]) => (typeof name === 'string' ? [name] : []));
+}
+
+/** @throws what is no answer of the engine's */
+function silenceOf(error: unknown): EngineListing | EngineSilence {
+  if (!(error instanceof DbApiError)) throw error;
+  const name = error instanceof DatabaseError ? error.engine?.name : undefined;
+  if (name === 'CATALOG_NOT_FOUND') return { names: [], total: 0, isJudge: () => true };
+  return name === 'PERMISSION_DENIED' ? 'closed' : 'unavailable';
+}
