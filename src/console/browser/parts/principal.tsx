@@ -7,6 +7,12 @@ export interface Named {
   name?: string;
 }
 
+/** The page about somebody, if there is one. */
+export function addressOf({ type, id }: Named): string | undefined {
+  if (id === undefined) return undefined;
+  return type === 'user' ? `/people/${id}` : `/groups/${id}`;
+}
+
 function initials(name: string): string {
   const [first = '', second = ''] = name.split(/[._\- ]+/);
   return (first.slice(0, 1) + (second.slice(0, 1) || first.slice(1, 2))).toUpperCase();
@@ -29,7 +35,7 @@ export function Shape({ of: { type, name = '' } }: { of: Named }) {
 }
 
 /** Somebody, by shape, name and word; a link where there is a page. */
-export function Principal({ of, href }: { of: Named; href?: string }) {
+export function Principal({ of, href }: { of: Named; href?: string | undefined }) {
   const content = (
     <>
       <Shape of={of} />

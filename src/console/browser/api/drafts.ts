@@ -1,0 +1,60 @@
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { useSettled } from '../parts/settled.js';
+import { api, bodyOf, Problem, type Schemas } from './client.js';
+
+export type Draft = Schemas['DraftDto'];
+export type Preview = Schemas['DraftPreviewResponse'];
+
+/** People and engine principals of one page; most drafts have one. */
+const PAGE = 1000;
+/** Milliseconds without a change of the draft before it is asked about. */
+const PAUSE = 150;
+
+/**
+ * What a draft would change, asked anew whenever it changes. The last answer stays until the next is there.
+ * @param draft null: nothing to ask about yet
+ */
+export function usePreview(draft: Draft | null) {
+  const text = JSON.stringify(draft);
+  const settled = useSettled(text, PAUSE);
+  const query = useInfiniteQuery({
+    queryKey: ['draft', settled],
+    enabled: settled !== 'null',
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+    gcTime: 0,
+    // A draft that was changed meanwhile is given up, but the service may still be at work on it.
+    retry: (failures, problem) => problem instanceof Problem && problem.status === 429 && failures < 3,
+    queryFn: ({ pageParam, signal }) =>
+      bodyOf(
+        api.POST('/api/admin/access/preview', {
+          params: { query: { limit: PAGE, ...(pageParam !== null && { after: pageParam }) } },
+          body: JSON.parse(settled) as Draft,
+          signal,
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+  });
+  const isAsked = text !== 'null' && settled !== 'null';
+  const { isFetching, isPlaceholderData, error, refetch } = query;
+  return {
+    preview: isAsked && error === null ? joined(query.data?.pages) : null,
+    /** The answer is not the one to this draft yet. */
+    isComputing: text !== 'null' && (text !== settled || isPlaceholderData || (isFetching && query.data === undefined)),
+    error: isAsked ? error : null,
+    retry: () => void refetch(),
+    more: query.hasNextPage && !isFetching ? () => void query.fetchNextPage() : undefined,
+  };
+}
+
+function joined(pages: readonly Preview[] | undefined): Preview | null {
+  const [first] = pages ?? [];
+  if (pages === undefined || first === undefined) return null;
+  return {
+    ...first,
+    gains: pages.flatMap(({ gains }) => gains),
+    loses: pages.flatMap(({ loses }) => loses),
+    unchanged: pages.flatMap(({ unchanged }) => unchanged),
+  };
+}

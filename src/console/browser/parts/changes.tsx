@@ -1,0 +1,257 @@
+import { type ReactNode, useId, useState } from 'react';
+import type { Preview } from '../api/drafts.js';
+import { type Outcome, outcomesOf, peopleText } from '../domain/outcomes.js';
+import { Path, Privileges } from './access.js';
+import { Icon } from './icon.js';
+import { addressOf, type Named, Principal } from './principal.js';
+
+/** How many gain, lose, and have all of it already. */
+export function Totals({ preview, isComputing }: { preview: Preview | null; isComputing: boolean }) {
+  return (
+    <p className="totals" role="status" aria-busy={isComputing}>
+      {preview === null ? (
+        <span>{isComputing ? 'Computing who gains and who loses' : 'Nothing to compute yet'}</span>
+      ) : (
+        <>
+          <span>
+            <b className="change">+{preview.people_gaining}</b>{' '}
+            {preview.people_gaining === 1 ? 'person gains' : 'people gain'}
+          </span>{' '}
+          <span>
+            <b className="change change--loss">−{preview.people_losing}</b>{' '}
+            {preview.people_losing === 1 ? 'person loses' : 'people lose'}
+          </span>{' '}
+          {preview.people_unchanged > 0 && (
+            <span>
+              <b>{preview.people_unchanged}</b> unchanged
+            </span>
+          )}
+          {isComputing && <span className="dim">computing</span>}
+        </>
+      )}
+    </p>
+  );
+}
+
+/** All that a draft changes: who gains, who loses, who has it already, and what the checks say. */
+export function Changes({ preview, more }: { preview: Preview; more?: (() => void) | undefined }) {
+  return (
+    <>
+      <WhoGains preview={preview} />
+      <WhoLoses preview={preview} />
+      {more !== undefined && (
+        <button className="button" type="button" onClick={more}>
+          Read more people
+        </button>
+      )}
+      <Unchanged preview={preview} />
+      <Checks preview={preview} />
+    </>
+  );
+}
+
+export function WhoGains({ preview }: { preview: Preview }) {
+  return (
+    <Side
+      title="Who gains"
+      count={preview.people_gaining}
+      outcomes={outcomesOf(preview.gains)}
+      catalogs={preview.catalogs}
+      nobody="Nobody gains anything."
+    />
+  );
+}
+
+export function WhoLoses({ preview }: { preview: Preview }) {
+  return (
+    <Side
+      title="Who loses"
+      count={preview.people_losing}
+      outcomes={outcomesOf(preview.loses)}
+      catalogs={preview.catalogs}
+      nobody="Nobody loses anything."
+      isLoss
+    />
+  );
+}
+
+interface SideProps {
+  title: string;
+  count: number;
+  outcomes: readonly Outcome[];
+  catalogs: readonly string[];
+  nobody: string;
+  isLoss?: boolean;
+}
+
+function Side({ title, count, outcomes, catalogs, nobody, isLoss = false }: SideProps) {
+  return (
+    <Region title={title} count={count}>
+      {outcomes.length === 0 && <p className="dim">{nobody}</p>}
+      {outcomes.map((outcome) => (
+        <div key={outcome.key} className="outcome">
+          {outcome.differences.map((difference) => (
+            <Change key={JSON.stringify(difference.resource)} of={difference} catalogs={catalogs} isLoss={isLoss} />
+          ))}
+          <People people={outcome.people} />
+        </div>
+      ))}
+    </Region>
+  );
+}
+
+function Region({ title, count, children }: { title: string; count: number; children: ReactNode }) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <div className="head">
+        <h2 id={id}>{title}</h2>
+        <span className="count">{peopleText(count)}</span>
+      </div>
+      {children}
+    </section>
+  );
+}
+
+interface ChangeProps {
+  of: Outcome['differences'][number];
+  catalogs: readonly string[];
+  isLoss: boolean;
+}
+
+function Change({ of: { resource, ...access }, catalogs, isLoss }: ChangeProps) {
+  const variant = isLoss ? ' change--loss' : '';
+  const verb = isLoss ? 'lose' : 'gain';
+  const isEverything = Object.keys(resource).length === 0;
+  const place = 'engine' in resource || 'as' in resource ? null : <Path node={resource} />;
+  return (
+    <>
+      {access.privileges.length > 0 && (
+        <div className="outcome__what">
+          <span className={`sign${isLoss ? ' sign--loss' : ''}`} aria-hidden="true">
+            {isLoss ? '−' : '+'}
+          </span>
+          <span className={`change${variant}`}>{verb}</span> <Privileges names={access.privileges} />{' '}
+          <span>{'as' in resource ? '' : 'on'}</span> {place ?? <Path node={resource} />}
+          {isEverything && catalogs.length > 0 && (
+            <span className="hint">{catalogs.length} catalogs today, and later ones</span>
+          )}
+        </div>
+      )}
+      {restrictionsOf(access).map(({ icon, text, code }) => (
+        <p key={`${text} ${code}`} className="note">
+          <Icon name={icon} />
+          <span>
+            {isLoss ? 'Now with' : 'No longer with'} {text} <code>{code}</code> on <Path node={resource} />
+          </span>
+        </p>
+      ))}
+    </>
+  );
+}
+
+function restrictionsOf({ row_filters: filters, masked_columns: masks, hidden_columns: hidden }: Restrictions) {
+  return [
+    ...filters.map((code) => ({ icon: 'filter', text: 'the row filter', code })),
+    ...masks.map(({ column, expression }) => ({ icon: 'mask', text: `the mask of ${column},`, code: expression })),
+    ...hidden.map((code) => ({ icon: 'column', text: 'the hidden column', code })),
+  ];
+}
+
+type Restrictions = Pick<Outcome['differences'][number], 'row_filters' | 'masked_columns' | 'hidden_columns'>;
+
+/** Above so many, the others are shown on demand. */
+const MOST = 60;
+
+function People({ people }: { people: readonly Named[] }) {
+  const [most, setMost] = useState(MOST);
+  const rest = people.length - most;
+  return (
+    <>
+      <ul className="outcome__who">
+        {people.slice(0, most).map((each) => (
+          <li key={`${each.type} ${each.name ?? ''}`}>
+            <Principal of={each} href={addressOf(each)} />
+          </li>
+        ))}
+      </ul>
+      {rest > 0 && (
+        <p className="note">
+          <button className="button button--small" type="button" onClick={() => setMost(most + 10 * MOST)}>
+            Show {rest > 10 * MOST ? `${10 * MOST} of ` : ''}
+            {rest.toLocaleString('en-GB')} more
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Unchanged({ preview }: { preview: Preview }) {
+  if (preview.people_unchanged === 0) return null;
+  const ways = new Map<string, Named[]>();
+  for (const { principal, through } of preview.unchanged) {
+    const text = throughText(through);
+    ways.set(text, [...(ways.get(text) ?? []), principal]);
+  }
+  return (
+    <Region title="Unchanged" count={preview.people_unchanged}>
+      {[...ways].map(([text, people]) => (
+        <div key={text} className="outcome">
+          <p className="dim">
+            {people.length === 1 ? 'has' : 'have'} all of it {text}
+          </p>
+          <People people={people} />
+        </div>
+      ))}
+    </Region>
+  );
+}
+
+function throughText(through: Preview['unchanged'][number]['through']): string {
+  if (typeof through === 'object') return `through group ${through.group.name}`;
+  return through === 'directly' ? 'directly' : 'as everyone';
+}
+
+/** What the write would be refused for; or that it would not. */
+function Checks({ preview: { checks, size } }: { preview: Preview }) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <div className="head">
+        <h2 id={id}>Checks</h2>
+      </div>
+      {checks.map(({ code, message }) => (
+        <div key={code + message} className="notice notice--loss">
+          <Icon name="warn" />
+          <div>
+            <b>{CHECKS[code] ?? code}</b>
+            <p>{message}</p>
+          </div>
+        </div>
+      ))}
+      <dl className="facts">
+        {checks.length === 0 && (
+          <div>
+            <dt>Proof</dt>
+            <dd>complete</dd>
+          </div>
+        )}
+        <div>
+          <dt>Size</dt>
+          <dd>
+            {size === null ? 'fits' : size.fits ? 'fits, with little left' : 'too large'}
+            {size !== null && <small>{size.message}</small>}
+          </dd>
+        </div>
+      </dl>
+    </section>
+  );
+}
+
+const CHECKS: Record<string, string> = {
+  name_taken: 'The name belongs to somebody else',
+  mask_conflict: 'Another policy masks this column already',
+  rules_too_large: 'The rules would be too large for the engine',
+  rules_unprovable: 'The rules could not be proved',
+};

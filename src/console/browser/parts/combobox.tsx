@@ -1,0 +1,126 @@
+import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
+import { Icon } from './icon.js';
+import { type Named, Shape } from './principal.js';
+
+export interface Choice {
+  key: string;
+  /** What stands in the field once it is chosen. */
+  text: string;
+  /** Whom it stands for. */
+  of?: Named;
+  hint?: string;
+}
+
+interface ComboboxProps<C extends Choice> {
+  label: string;
+  text: string;
+  setText: (text: string) => void;
+  choices: readonly C[];
+  choose: (choice: C) => void;
+  /** Who is chosen, to be shown in the field. */
+  of?: Named | null;
+  isMono?: boolean;
+  isDisabled?: boolean;
+  placeholder?: string;
+  /** Below the field. */
+  hint?: ReactNode;
+  error?: string | null;
+}
+
+/** A text field with a list of choices: arrows move, Enter chooses, Esc closes. What is typed need not be among them. */
+export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
+  const { label, text, setText, choices, choose, of, isMono, isDisabled, placeholder, hint, error = null } = props;
+  const id = useId();
+  const [isOpen, setOpen] = useState(false);
+  const [active, setActive] = useState(-1);
+  const at = Math.min(active, choices.length - 1);
+  const isShown = isOpen && choices.length > 0;
+  const close = (): void => {
+    setOpen(false);
+    setActive(-1);
+  };
+  const take = (choice: C): void => {
+    choose(choice);
+    close();
+  };
+  const press = (event: KeyboardEvent<HTMLInputElement>): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const choice = choices[at];
+    if (step !== undefined) {
+      setOpen(true);
+      setActive(isShown ? (at + step + choices.length) % choices.length : step > 0 ? 0 : choices.length - 1);
+    } else if (event.key === 'Enter' && isShown && choice !== undefined) take(choice);
+    else if (event.key === 'Escape' && isShown) close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div className="field">
+      <label className="label" htmlFor={id}>
+        {label}
+      </label>
+      <span className="affix combo">
+        {of !== undefined && of !== null && <Shape of={of} />}
+        <input
+          className={isMono === true ? 'input input--mono' : 'input'}
+          id={id}
+          type="text"
+          role="combobox"
+          aria-expanded={isShown}
+          aria-controls={isShown ? `${id}-list` : undefined}
+          aria-activedescendant={isShown && at >= 0 ? `${id}-${at}` : undefined}
+          aria-autocomplete="list"
+          aria-invalid={error !== null || undefined}
+          aria-describedby={hint === undefined && error === null ? undefined : `${id}-hint`}
+          autoComplete="off"
+          spellCheck={false}
+          value={text}
+          placeholder={placeholder}
+          disabled={isDisabled}
+          onChange={(event) => {
+            setText(event.target.value);
+            setOpen(true);
+            setActive(-1);
+          }}
+          onClick={() => setOpen(true)}
+          onKeyDown={press}
+          onBlur={close}
+        />
+        <Icon name="down" />
+        {isShown && (
+          <ul className="combo__list" id={`${id}-list`} role="listbox" aria-label={label}>
+            {choices.map((choice, index) => (
+              <li
+                key={choice.key}
+                id={`${id}-${index}`}
+                role="option"
+                aria-selected={index === at}
+                ref={index === at ? (option) => option?.scrollIntoView({ block: 'nearest' }) : null}
+                // The field keeps the focus.
+                onMouseDown={(event) => event.preventDefault()}
+                onClick={() => take(choice)}
+              >
+                {choice.of !== undefined && <Shape of={choice.of} />}
+                <span className={isMono === true ? 'mono' : undefined}>{choice.text}</span>
+                {choice.hint !== undefined && <small className="hint">{choice.hint}</small>}
+              </li>
+            ))}
+          </ul>
+        )}
+      </span>
+      {error !== null ? (
+        <p className="hint hint--error" id={`${id}-hint`}>
+          <Icon name="warn" />
+          {error}
+        </p>
+      ) : (
+        hint !== undefined && (
+          <p className="hint" id={`${id}-hint`}>
+            {hint}
+          </p>
+        )
+      )}
+    </div>
+  );
+}
