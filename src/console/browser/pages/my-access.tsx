@@ -4,9 +4,11 @@ import { usePages } from '../api/pages.js';
 import { queries } from '../api/session.js';
 import { Limits, Privileges, Ways } from '../parts/access.js';
 import { Failure } from '../parts/failure.js';
+import { FilterBar } from '../parts/filter-bar.js';
+import { SEARCH, useFilters } from '../parts/filters.js';
 import { Moment } from '../parts/moment.js';
 import { Empty, PageHead } from '../parts/page.js';
-import { Path } from '../parts/path.js';
+import { Path, pathText } from '../parts/path.js';
 import { Cell, Table } from '../parts/table.js';
 
 const ACCESS = [{ name: 'Where' }, { name: 'May' }, { name: 'Limits' }, { name: 'Why' }];
@@ -30,6 +32,9 @@ function OwnAccess() {
       api.GET('/api/access/effective', { params: { query: { limit: 200, ...(after !== undefined && { after }) } } }),
     ),
   );
+  const { asked } = useFilters([]);
+  const text = (asked[SEARCH] ?? '').toLowerCase();
+  const shown = items && items.filter(({ resource }) => pathText(resource).toLowerCase().includes(text));
   if (query.isError) return <Failure problem={query.error} retry={() => void query.refetch()} />;
   if (items?.length === 0) {
     return (
@@ -40,13 +45,13 @@ function OwnAccess() {
   }
   return (
     <section className="stack stack--tight" aria-label="Access">
-      <p className="hint" role="status">
-        {items === null ? 'Reading what you may reach' : `${items.length}${hasMore ? ' and more' : ''} nodes`}
-      </p>
+      <FilterBar placeholder="Filter by name of a node">
+        {shown === null ? 'Reading what you may reach' : `${shown.length}${hasMore ? ' and more' : ''} nodes`}
+      </FilterBar>
       <Table
         name="My access"
         columns={ACCESS}
-        items={items}
+        items={shown}
         keyOf={({ resource }) => JSON.stringify(resource)}
         more={more}
         cells={(access) => (
