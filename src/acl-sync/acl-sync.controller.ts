@@ -1,5 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { SessionsService } from '../auth/sessions.service.js';
 import { Refused } from '../kernel/errors.js';
@@ -11,10 +12,10 @@ import {
   CurrentUser,
   OpenToTokens,
 } from '../platform/access.js';
+import { entityTag, isKnownTag } from '../platform/domain/entity-tag.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { PageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
-import { ApprovalDto, ComparisonQuery, RestoreDto } from './acl-sync.dto.js';
+import { ApprovalDto, ComparisonQuery, PublicationQuery, RestoreDto } from './acl-sync.dto.js';
 import { AclSyncService, type RunResult } from './acl-sync.service.js';
 import { ApprovalsService } from './approvals.service.js';
 import { failureOf } from './domain/publication.js';
@@ -24,7 +25,7 @@ import {
   PublicationPageResponse,
   PublicationResponse,
   toPublicationResponse,
-  toSummaryResponse,
+  toEntryResponse,
 } from './publication.response.js';
 import { RestoresService } from './restores.service.js';
 import { StatusService } from './status.service.js';
@@ -32,6 +33,8 @@ import { PreviewResponse, refusalOf, StatusResponse, SyncResponse, toSyncRespons
 
 /** Seconds until a retry makes sense, while other previews are running. */
 const RETRY_AFTER_SECONDS = 5;
+
+const TAGGED = { ETag: { schema: { type: 'string' } } } as const;
 
 @ApiTags('publishing')
 @ApiBearerAuth('access-token')
@@ -84,17 +87,29 @@ export class AclSyncController {
   @OpenToTokens('admin.read')
   @ApiRoute('getSyncStatus', 'The last run, what is published, and what is live')
   @Get('status')
-  @ApiOkResponse({ type: StatusResponse })
-  async status(): Promise<StatusResponse> {
-    return statusForm(await this.statuses.status());
+  @ApiOkResponse({ type: StatusResponse, headers: TAGGED })
+  @ApiResponse({ status: 304, description: 'Nothing has changed since the answer with that ETag.' })
+  async status(
+    @Req() { headers }: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<StatusResponse | undefined> {
+    const status = statusForm(await this.statuses.status());
+    const tag = entityTag(status);
+    // Kept by the client, and asked about each time.
+    void reply.headers({ ETag: tag, 'Cache-Control': 'private, no-cache' });
+    if (!isKnownTag(tag, headers['if-none-match'])) return status;
+    void reply.status(304);
+    return undefined;
   }
 
   @OpenToTokens('admin.read')
   @ApiRoute('listPublications', 'Published versions, newest first')
   @Get('publications')
   @ApiOkResponse({ type: PublicationPageResponse })
-  async publications(@Query() page: PageQuery): Promise<PublicationPageResponse> {
-    return mapPage(await this.statuses.publications(page), toSummaryResponse);
+  async publications(@Query() { runs, ...page }: PublicationQuery): Promise<PublicationPageResponse> {
+    if (runs === 'all') return mapPage(await this.statuses.publicationsAndRuns(page), toEntryResponse);
+    const { limit, after } = page;
+    return mapPage(await this.statuses.publications({ limit, after: after?.version ?? null }), toEntryResponse);
   }
 
   /** `against`: diff and access are those against that version instead of the text that was live before. */

@@ -1,8 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { INTEGER } from '../platform/api-fields.js';
-import { DecimalText } from '../platform/page.dto.js';
+import { Cursor, DecimalText, NOT_OURS, PageLimit } from '../platform/page.dto.js';
 import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/validation.js';
+import { type HistoryPosition, positionOfCursor } from './domain/history-position.js';
 import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from './domain/restore.js';
 
 export class ApprovalDto {
@@ -34,6 +35,20 @@ export class RestoreDto {
   })
   @FieldRule(hoursProblem)
   hours: number = LONGEST_RESTORE_HOURS;
+}
+
+/** Which runs a list shows beside the versions. */
+const RUNS = ['all'] as const;
+
+export class PublicationQuery extends PageLimit {
+  @ApiPropertyOptional({ enum: RUNS, description: 'Refused and failed runs among the versions.' })
+  @IsOptional()
+  @IsIn(RUNS, { message: 'must be all' })
+  runs?: (typeof RUNS)[number];
+
+  @Cursor(positionOfCursor)
+  @FieldRule((place) => (typeof place === 'string' ? NOT_OURS : null))
+  after: HistoryPosition | null = null;
 }
 
 export class ComparisonQuery {

@@ -1,9 +1,15 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { INTEGER, MOMENT, NULLABLE_MOMENT, PageResponse, TEXTS } from '../platform/api-fields.js';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
+import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, TEXTS } from '../platform/api-fields.js';
 import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
-import { type Publication, type PublicationSummary, type Trigger, TRIGGERS } from './domain/publication.js';
+import {
+  type PastRun,
+  type Publication,
+  type PublicationSummary,
+  type Trigger,
+  TRIGGERS,
+} from './domain/publication.js';
 import { RESTORE_ENDS, type RestoreEnd } from './domain/restore.js';
 
 export class FindingResponse implements Finding {
@@ -56,6 +62,7 @@ export class RestoredResponse {
 }
 
 export class PublicationSummaryResponse {
+  @ApiProperty({ enum: ['applied'] }) outcome!: 'applied';
   @ApiProperty(INTEGER) version!: number;
   @ApiProperty() hash!: string;
   @ApiProperty(INTEGER) rules!: number;
@@ -89,6 +96,7 @@ export class PublicationSummaryResponse {
   changed_pairs!: number;
 
   @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
+  @ApiProperty({ ...MOMENT, description: 'As `published_at`; runs that published none have it, too.' }) at!: string;
   @ApiProperty(MOMENT) published_at!: string;
 
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'When the engine was first seen to use it.' })
@@ -103,7 +111,8 @@ export class PublicationSummaryResponse {
 
 export class PublicationResponse extends PublicationSummaryResponse {
   @ApiProperty({ description: 'rules.json' }) text!: string;
-  @ApiProperty({ description: 'Against the text that was live before.' }) diff!: RulesDiffResponse;
+  @ApiProperty({ type: RulesDiffResponse, description: 'Against the text that was live before.' })
+  diff!: RulesDiffResponse;
 
   @ApiProperty({
     type: AccessChangeResponse,
@@ -113,11 +122,39 @@ export class PublicationResponse extends PublicationSummaryResponse {
   access!: AccessChangeResponse | null;
 }
 
-export class PublicationPageResponse extends PageResponse(PublicationSummaryResponse) {}
+/** A run that published no version of the current grants. */
+export class PastRunResponse {
+  @ApiProperty({ enum: ['refused', 'failed'] }) outcome!: PastRun['outcome'];
+  @ApiProperty({ type: 'null', description: 'None.' }) version!: null;
+  @ApiProperty(MOMENT) at!: string;
+  @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
+  @ApiProperty({ type: RequesterResponse, nullable: true }) triggered_by!: RequesterResponse | null;
+  @ApiProperty({ type: [FindingResponse], description: 'Why; a counterexample is among them.' }) reasons!: Finding[];
+}
+
+@ApiExtraModels(PublicationSummaryResponse, PastRunResponse)
+export class PublicationPageResponse {
+  @ApiProperty({
+    type: 'array',
+    description:
+      'Versions, and among them the first of each row of equally refused or failed runs where these were asked for.',
+    items: { oneOf: [{ $ref: getSchemaPath(PublicationSummaryResponse) }, { $ref: getSchemaPath(PastRunResponse) }] },
+  })
+  items!: (PublicationSummaryResponse | PastRunResponse)[];
+
+  @ApiProperty(NULLABLE_TEXT) next!: string | null;
+}
+
+export function toEntryResponse(entry: PublicationSummary | PastRun): PublicationSummaryResponse | PastRunResponse {
+  if ('version' in entry) return toSummaryResponse(entry);
+  const { outcome, at, trigger, triggeredBy: triggered_by, reasons } = entry;
+  return { outcome, version: null, at: at.toISOString(), trigger, triggered_by, reasons };
+}
 
 export function toSummaryResponse(publication: PublicationSummary): PublicationSummaryResponse {
   const { restored, access } = publication;
   return {
+    outcome: 'applied',
     version: publication.version,
     hash: publication.hash,
     rules: publication.rules,
@@ -132,6 +169,7 @@ export function toSummaryResponse(publication: PublicationSummary): PublicationS
     lost_in_all: access?.lostInAll ?? 0,
     changed_pairs: access?.changedPairs ?? 0,
     checks: publication.checks,
+    at: publication.publishedAt.toISOString(),
     published_at: publication.publishedAt.toISOString(),
     live_at: publication.liveAt?.toISOString() ?? null,
     broken_at: publication.brokenAt?.toISOString() ?? null,

@@ -3,7 +3,8 @@ import { SchedulerRegistry } from '@nestjs/schedule';
 import { Clock } from '../kernel/clock.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { SYNC_JOB } from './background-runs.service.js';
-import type { Publication, PublicationSummary } from './domain/publication.js';
+import type { HistoryPage } from './domain/history-position.js';
+import type { PastRun, Publication, PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { lastingRestore } from './domain/restore.js';
 import { RulesTarget } from './domain/rules-target.js';
@@ -38,6 +39,11 @@ export class StatusService {
 
   publications(page: PageRequest): Promise<Page<PublicationSummary>> {
     return this.history.list(page);
+  }
+
+  /** The same with the refused and failed runs among them. */
+  publicationsAndRuns(page: HistoryPage): Promise<Page<PublicationSummary | PastRun>> {
+    return this.history.listWithRuns(page);
   }
 
   publication(version: number): Promise<Publication | null> {

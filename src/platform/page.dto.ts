@@ -38,10 +38,10 @@ export class PageLimit {
   limit = 50;
 }
 
-const NOT_OURS = 'must be the `next` of an earlier page';
+export const NOT_OURS = 'must be the `next` of an earlier page';
 
 /** A cursor of an earlier page. */
-function Cursor(read: (cursor: string) => unknown): PropertyDecorator {
+export function Cursor(read: (cursor: string) => unknown): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({ type: String, minLength: 1, description: 'The `next` of the page before.' }),
     Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (read(value) ?? value) : value)),

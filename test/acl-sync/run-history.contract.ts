@@ -1,13 +1,15 @@
 import type { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
 import type { Run } from '../../src/acl-sync/domain/publication.js';
+import { positionOfCursor } from '../../src/acl-sync/domain/history-position.js';
 import type { Finding } from '../../src/trino-rules/document/finding.js';
 import { at } from '../support/snapshots/a-version.js';
-import type { HistoryUnderTest } from './publication-history.contract.js';
+import { draft, type HistoryUnderTest } from './publication-history.contract.js';
 
 function run(minute: number, outcome: Run['outcome'], overrides: Partial<Run> = {}): Run {
   return {
     at: at(minute),
     trigger: 'schedule',
+    triggeredBy: null,
     outcome,
     reasons: [],
     drift: null,
@@ -70,6 +72,34 @@ export function describeRunHistory(name: string, open: () => Promise<HistoryUnde
       });
       await history.record(run(5, 'no_change'));
       expect(await history.summary()).toMatchObject({ lastSuccessAt: at(5), refusedSince: null });
+    });
+
+    it('lists refused and failed runs among the versions, equal ones in a row once', async () => {
+      const reasons: Finding[] = [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }];
+      const published = async (text: string) => history.confirm(await history.begin(draft(text)), at(9));
+      await history.record(run(1, 'failed'));
+      const { version: first } = await published('first');
+      await history.record(run(2, 'applied'));
+      for (const minute of [3, 4]) await history.record(run(minute, 'refused', { reasons }));
+      await history.record(run(5, 'no_change'));
+      await history.record(run(6, 'refused'));
+      const { version: second } = await published('second');
+
+      const listed: unknown[] = [];
+      for (let after: string | null = ''; after !== null;) {
+        const { items, next } = await history.listWithRuns({ limit: 2, after: positionOfCursor(after) });
+        listed.push(...items.map((each) => ('version' in each ? each.version : [each.outcome, each.at, each.reasons])));
+        after = next;
+      }
+      expect(listed).toEqual([
+        second,
+        ['refused', at(6), []],
+        ['refused', at(3), reasons],
+        first,
+        ['failed', at(1), []],
+      ]);
+      const below = await history.listWithRuns({ limit: 9, after: { version: second, run: 0 } });
+      expect(below.items).toHaveLength(4);
     });
 
     it('knows since when all runs failed', async () => {

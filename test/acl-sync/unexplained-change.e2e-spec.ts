@@ -73,6 +73,23 @@ describe('an unexplained change', () => {
       diff: { access: { gained_in_all: 0, changed_pairs: expect.any(Number) as number } },
     });
 
+    expect(await sync()).toMatchObject({ outcome: 'refused' });
+    const { body: listed } = await admin.get(`${ACL}/publications?runs=all`);
+    expect(listed?.['items']).toMatchObject([
+      {
+        outcome: 'refused',
+        version: null,
+        trigger: 'route',
+        triggered_by: { name: 'admin' },
+        reasons: [{ code: 'unexplained-change' }],
+      },
+      { outcome: 'applied', version: 1, at: '2026-11-20T12:00:00.000Z' },
+    ]);
+    expect((await admin.get(`${ACL}/publications`)).body?.['items']).toMatchObject([{ version: 1 }]);
+    for (const wrong of ['runs=some', 'after=WyJhIiwiYiJd', 'after=x']) {
+      expect(await admin.get(`${ACL}/publications?${wrong}`)).toMatchObject({ status: 400 });
+    }
+
     await revoke(`principal=user:${ids.bob}`);
     await admin.post('/api/admin/grants', grantOn('carol', 'orders'));
     service.clock.advance(60);

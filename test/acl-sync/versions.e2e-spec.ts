@@ -32,6 +32,21 @@ describe('published versions through the API', () => {
       expect((await publishing.admin.get(`${ACL}/publications/${version}`)).status).toBe(404);
   });
 
+  it('answers the status once for each state of it', async () => {
+    await sync();
+    const { admin } = publishing;
+    const first = await admin.get(`${ACL}/status`);
+    const tag = first.headers.get('etag') ?? '';
+    const again = await admin.send('GET', `${ACL}/status`, undefined, { 'If-None-Match': tag });
+    expect([again.status, again.body, again.headers.get('etag')]).toEqual([304, null, tag]);
+
+    await grant('alice', 'orders');
+    await sync();
+    const changed = await admin.send('GET', `${ACL}/status`, undefined, { 'If-None-Match': tag });
+    expect(changed).toMatchObject({ status: 200, body: { published: { version: 2 } } });
+    expect(changed.headers.get('etag')).not.toBe(tag);
+  });
+
   describe('with three versions', () => {
     let alice: number;
     beforeEach(async () => {

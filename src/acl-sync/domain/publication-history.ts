@@ -1,6 +1,7 @@
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
 import type { Page, PageRequest } from '../../kernel/page.js';
-import type { Publication, PublicationSummary, Run } from './publication.js';
+import type { HistoryPage } from './history-position.js';
+import type { PastRun, Publication, PublicationSummary, Run } from './publication.js';
 import type { LiveRules } from './rules-target.js';
 import type { RecordedRestore, Restore, RestoreEnd } from './restore.js';
 import type { Baseline } from './unexplained-change.js';
@@ -71,6 +72,10 @@ export abstract class PublicationHistory {
   abstract find(version: number): Promise<Publication | null>;
   /** The newest first. */
   abstract list(page: PageRequest): Promise<Page<PublicationSummary>>;
+  /**
+   * The same with the refused and failed runs among them. Of equal ones in a row the first stands for all.
+   */
+  abstract listWithRuns(page: HistoryPage): Promise<Page<PublicationSummary | PastRun>>;
   /** The engine was seen to use this version, so that it is not broken either. */
   abstract markLive(version: number, at: Date): Promise<void>;
   /** The engine was seen to fail on this version; nothing is marked where it has used the same text before. */

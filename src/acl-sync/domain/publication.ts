@@ -101,6 +101,7 @@ export interface RunEnding {
 export interface Run {
   at: Date;
   trigger: Trigger;
+  triggeredBy: Publication['triggeredBy'];
   outcome: RunOutcome['kind'];
   /** It was asked to restore a version: its refusal leaves the rules that the current grants mean. */
   isRestore: boolean;
@@ -110,6 +111,13 @@ export interface Run {
   drift: Drift | null;
   /** The text that waits for an approval, since when any text has, and why the run that found it was refused. */
   waiting: { hash: string; since: Date; reasons: Finding[] } | null;
+}
+
+/** A run among the published versions. */
+export interface PastRun extends Pick<Run, 'at' | 'trigger' | 'triggeredBy' | 'outcome' | 'reasons'> {
+  id: number;
+  /** The newest published version once it had ended; 0: none. */
+  afterVersion: number;
 }
 
 /** An edit of the live text by hand. */

@@ -17,11 +17,12 @@ export interface EndedRun extends Pick<RunOrder, 'trigger' | 'by' | 'restore'>, 
 
 /** The row of the run in the history. */
 export function runRow(ended: EndedRun, last: Run | null): Run {
-  const { trigger, outcome, startedAt: at, restore } = ended;
+  const { trigger, by, outcome, startedAt: at, restore } = ended;
   const [drift, waiting] = [driftOf(ended, last), waitingAfter(ended, last)];
   return {
     at,
     trigger,
+    triggeredBy: by.actor && { id: by.actor.id, name: by.actor.username },
     outcome: outcome.kind,
     isRestore: restore !== undefined,
     reasons: reasonsOf(outcome),

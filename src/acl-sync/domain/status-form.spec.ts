@@ -40,6 +40,7 @@ describe('the status in the names of the API', () => {
         at: at(1),
         trigger: 'schedule',
         outcome: 'refused',
+        triggeredBy: null,
         isRestore: false,
         reasons,
         drift: { textHash: 'edited', foundAt: at(2), overwritten: false },

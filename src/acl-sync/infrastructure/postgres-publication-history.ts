@@ -1,18 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { compareHistory, cursorAfter, type HistoryPage, type HistoryPosition } from '../domain/history-position.js';
 import {
   type PublicationDraft,
   PublicationHistory,
   type RunSummary,
   type UnreportedPublication,
 } from '../domain/publication-history.js';
-import type { Publication, PublicationSummary, Run } from '../domain/publication.js';
+import type { PastRun, Publication, PublicationSummary, Run } from '../domain/publication.js';
 import type { RestoreEnd } from '../domain/restore.js';
 import type { LiveRules } from '../domain/rules-target.js';
 import type { Baseline } from '../domain/unexplained-change.js';
 import {
   draftRow,
+  ENTRIES,
+  LAST_RUN,
+  PAST_RUNS,
   type PublicationRow,
   PUBLISHED,
   restorable,
@@ -144,6 +148,20 @@ export class PostgresPublicationHistory extends PublicationHistory {
     return pageOf(rows.map(restorable), limit, ({ version }) => version);
   }
 
+  override async listWithRuns(page: HistoryPage): Promise<Page<PublicationSummary | PastRun>> {
+    const { manager } = this.session;
+    const terms = [page.after?.version ?? null, page.after?.run ?? null, page.limit + 1];
+    const places = await manager.query<HistoryPosition[]>(ENTRIES, terms);
+    const versions = places.filter(({ run }) => run === 0).map(({ version }) => version);
+    const runs = places.filter(({ run }) => run > 0).map(({ run }) => run);
+    const summaries = await manager.query<SummaryRow[]>(`SELECT ${LISTED} ${PUBLISHED} AND p.version = ANY($1)`, [
+      versions,
+    ]);
+    const past = await manager.query<PastRun[]>(PAST_RUNS, [runs]);
+    const entries = [...summaries.map(restorable), ...past].sort(compareHistory);
+    return pageOf(entries, page.limit, cursorAfter);
+  }
+
   override async markLive(version: number, at: Date): Promise<void> {
     await this.session.manager.query(
       'UPDATE acl_publications SET live_at = coalesce(live_at, $2), broken_at = NULL WHERE version = $1',
@@ -176,9 +194,10 @@ export class PostgresPublicationHistory extends PublicationHistory {
     );
   }
 
-  override async record({ at, trigger, outcome, isRestore, reasons, drift, waiting }: Run): Promise<void> {
+  override async record({ at, trigger, triggeredBy, outcome, isRestore, reasons, drift, waiting }: Run): Promise<void> {
     await this.session.manager.query(
-      'INSERT INTO acl_runs (at, trigger, outcome, reasons, drift, waiting, is_restore) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+      `INSERT INTO acl_runs (at, trigger, outcome, reasons, drift, waiting, is_restore, triggered_by, after_version)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, ${NEWEST})`,
       [
         at,
         trigger,
@@ -189,6 +208,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
           : JSON.stringify({ found_at: drift.foundAt, text_hash: drift.textHash, overwritten: drift.overwritten }),
         waiting === null ? null : JSON.stringify(waiting),
         isRestore,
+        triggeredBy?.id ?? null,
       ],
     );
     await this.session.manager.query(
@@ -224,9 +244,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
   }
 
   override async summary(): Promise<RunSummary> {
-    const [last] = await this.session.manager.query<RunRow[]>(
-      'SELECT at, trigger, outcome, is_restore, reasons, drift, waiting FROM acl_runs ORDER BY id DESC LIMIT 1',
-    );
+    const [last] = await this.session.manager.query<RunRow[]>(LAST_RUN);
     const [since] = await this.session.manager.query<
       [Pick<RunSummary, 'lastSuccessAt' | 'refusedSince' | 'failedSince'>]
     >(

@@ -20,6 +20,7 @@ export type UnreportedRow = PublicationRow & { isWritten: boolean; former: numbe
 export interface RunRow {
   at: Date;
   trigger: Trigger;
+  triggered_by: Run['triggeredBy'];
   outcome: RunOutcome['kind'];
   is_restore: boolean;
   reasons: Finding[];
@@ -28,11 +29,14 @@ export interface RunRow {
   waiting: { hash: string; since: string; reasons?: Finding[] } | null;
 }
 
+/** Who caused it, of a version `p` or a run `p`, beside their account `u`. */
+const CAUSE = `CASE WHEN p.triggered_by IS NOT NULL
+    THEN json_build_object('id', p.triggered_by, 'name', coalesce(u.username, '')) END`;
+
 const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.compiler, p.snapshot_hash AS "snapshotHash",
   p.snapshot_at AS "snapshotAt", p.is_withdrawal AS "isWithdrawal", p.is_found AS "isFound", p.changed_at AS "changedAt",
   p.published_at AS "publishedAt", p.live_at AS "liveAt", p.broken_at AS "brokenAt",
-  CASE WHEN p.triggered_by IS NOT NULL
-    THEN json_build_object('id', p.triggered_by, 'name', coalesce(u.username, '')) END AS "triggeredBy",
+  ${CAUSE} AS "triggeredBy",
   CASE WHEN p.edit IS NOT NULL THEN json_build_object('textHash', p.edit->>'text_hash') END AS edit,
   p.restored_version, p.restored_until, p.restore_reason, p.restore_ended`;
 
@@ -46,6 +50,26 @@ export const WHOLE = `${SUMMARY}, p.text, p.diff, p.access`;
 
 /** Where these are read from. */
 export const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
+
+/** The newest run. */
+export const LAST_RUN = `SELECT p.at, p.trigger, ${CAUSE} AS triggered_by, p.outcome, p.is_restore, p.reasons, p.drift, p.waiting
+  FROM acl_runs p LEFT JOIN users u ON u.id = p.triggered_by ORDER BY p.id DESC LIMIT 1`;
+
+/** Places of versions and of runs that did not publish, below the place $1, $2; $3: how many. */
+export const ENTRIES = `WITH entries AS (
+    SELECT version, 0::bigint AS run FROM acl_publications WHERE state = 'published'
+    UNION ALL
+    SELECT after_version, id FROM acl_runs r
+     WHERE outcome IN ('refused', 'failed') AND NOT EXISTS (
+       SELECT FROM acl_runs b WHERE b.id = (SELECT max(id) FROM acl_runs WHERE id < r.id)
+          AND b.outcome = r.outcome AND b.reasons = r.reasons AND b.after_version = r.after_version))
+  SELECT version, run::float AS run FROM entries WHERE $1::integer IS NULL OR (version, run) < ($1, $2::bigint)
+   ORDER BY version DESC, run DESC LIMIT $3`;
+
+/** Runs by their ids $1. */
+export const PAST_RUNS = `SELECT p.id::float AS id, p.after_version AS "afterVersion", p.at, p.trigger,
+    ${CAUSE} AS "triggeredBy", p.outcome, p.reasons
+  FROM acl_runs p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.id = ANY($1)`;
 
 /** The columns of a version that begins. */
 export function draftRow(draft: PublicationDraft): Record<string, unknown> {
@@ -90,10 +114,20 @@ export function restorable<Row extends RestoreColumns>(row: Row) {
   return { ...rest, restored: isNone ? null : { version, until, reason, ended } };
 }
 
-export function toRun({ at, trigger, outcome, is_restore: isRestore, reasons, drift, waiting }: RunRow): Run {
+export function toRun({
+  at,
+  trigger,
+  triggered_by: triggeredBy,
+  outcome,
+  is_restore: isRestore,
+  reasons,
+  drift,
+  waiting,
+}: RunRow): Run {
   return {
     at,
     trigger,
+    triggeredBy,
     outcome,
     isRestore,
     reasons,

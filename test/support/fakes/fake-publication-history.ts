@@ -4,7 +4,13 @@ import {
   type RunSummary,
   type UnreportedPublication,
 } from '../../../src/acl-sync/domain/publication-history.js';
-import type { Publication, PublicationSummary, Run } from '../../../src/acl-sync/domain/publication.js';
+import {
+  compareHistory,
+  cursorAfter,
+  type HistoryPage,
+  positionOf,
+} from '../../../src/acl-sync/domain/history-position.js';
+import type { PastRun, Publication, PublicationSummary, Run } from '../../../src/acl-sync/domain/publication.js';
 import type { RestoreEnd } from '../../../src/acl-sync/domain/restore.js';
 import type { LiveRules } from '../../../src/acl-sync/domain/rules-target.js';
 import type { Baseline } from '../../../src/acl-sync/domain/unexplained-change.js';
@@ -20,6 +26,8 @@ interface Row extends Publication, Pick<PublicationDraft, 'snapshot' | 'position
 export class FakePublicationHistory extends PublicationHistory {
   readonly rows: Row[] = [];
   readonly runs: Run[] = [];
+  /** The newest version after each of them. */
+  private readonly versionsThen: number[] = [];
   private readonly approvals: { version: number; hash: string }[] = [];
 
   override settle({ text, written }: Pick<LiveRules, 'text' | 'written'>, at: Date): Promise<void> {
@@ -90,6 +98,25 @@ export class FakePublicationHistory extends PublicationHistory {
     return Promise.resolve(pageOf(summaries.slice(0, limit + 1), limit, ({ version }) => version));
   }
 
+  override async listWithRuns({ limit, after }: HistoryPage): Promise<Page<PublicationSummary | PastRun>> {
+    const { items: versions } = await this.list({ limit: Infinity, after: null });
+    const alike = (run: PastRun, before: PastRun | undefined): boolean =>
+      JSON.stringify([run.outcome, run.reasons, run.afterVersion]) ===
+      JSON.stringify([before?.outcome, before?.reasons, before?.afterVersion]);
+    const runs = this.runs
+      .map(({ isRestore, drift, waiting, ...run }, index): PastRun => {
+        return { ...run, id: index + 1, afterVersion: this.versionsThen[index] ?? 0 };
+      })
+      .filter((run, index, all) => !alike(run, all[index - 1]))
+      .filter(({ outcome }) => outcome === 'refused' || outcome === 'failed');
+    const below = (entry: PublicationSummary | PastRun): boolean => {
+      const { version, run } = positionOf(entry);
+      return after === null || version < after.version || (version === after.version && run < after.run);
+    };
+    const entries = [...versions, ...runs].sort(compareHistory).filter(below);
+    return pageOf(entries.slice(0, limit + 1), limit, cursorAfter);
+  }
+
   override markLive(version: number, at: Date): Promise<void> {
     const row = this.rows.find((candidate) => candidate.version === version);
     if (row !== undefined) Object.assign(row, { liveAt: row.liveAt ?? at, brokenAt: null });
@@ -115,6 +142,7 @@ export class FakePublicationHistory extends PublicationHistory {
 
   override record(run: Run): Promise<void> {
     this.runs.push(run);
+    this.versionsThen.push(this.published()[0]?.version ?? 0);
     return Promise.resolve();
   }
 
