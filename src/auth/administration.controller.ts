@@ -3,6 +3,7 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nest
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { found, Refused } from '../kernel/errors.js';
+import { isUuid } from '../kernel/ids.js';
 import { mapPage } from '../kernel/page.js';
 import {
   AdministratorsOnly,
@@ -13,8 +14,10 @@ import {
   CurrentUser,
   UntilClientGone,
   OpenToTokens,
+  sessionIdOf,
 } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
+import { BigPageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import {
   AccountResponse,
@@ -33,6 +36,7 @@ import { AdministrationService } from './administration.service.js';
 import { OneTimePasswordResponse } from './auth.dto.js';
 import { type Account, holderText, type NameHolder } from '../users/domain/account.js';
 import { PasswordsService } from './passwords.service.js';
+import { SessionPage, toSessionResponse } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';
 
 @ApiTags('users')
@@ -51,7 +55,9 @@ export class AdministrationController {
   @Get()
   @ApiOkResponse({ type: UserPage })
   async list(@Query() query: UserQuery): Promise<UserPage> {
-    return mapPage(await this.administration.list(toFilter(query), query), toAccountResponse);
+    const filter = toFilter(query);
+    const page = mapPage(await this.administration.list(filter, query), toAccountResponse);
+    return { ...page, total: await this.administration.count(filter) };
   }
 
   @ApiRoute(
@@ -118,6 +124,30 @@ export class AdministrationController {
       case 'name-taken':
         throw nameTaken(body.username ?? '', outcome);
     }
+  }
+
+  @ApiRoute('listUserSessions', 'Sessions of an account')
+  @Get(':id/sessions')
+  @ApiOkResponse({ type: SessionPage })
+  async sessionsOf(
+    @Param('id', RowIdPipe) id: number,
+    @Query() page: BigPageQuery,
+    @CurrentUser() user: AuthenticatedUser,
+  ): Promise<SessionPage> {
+    found(await this.administration.find(id));
+    return mapPage(await this.sessions.list(id, page), (session) => toSessionResponse(session, sessionIdOf(user)));
+  }
+
+  /** A malformed id gets 404, like an unknown one. */
+  @ApiRoute('endUserSession', 'End one session of an account')
+  @Delete(':id/sessions/:session')
+  @NoContent()
+  async endSession(
+    @Param('id', RowIdPipe) id: number,
+    @Param('session') session: string,
+    @CurrentAuditContext() by: AuditContext,
+  ): Promise<void> {
+    if (!isUuid(session) || !(await this.sessions.end(id, session, by))) throw new Refused('not_found');
   }
 
   @ApiRoute('endUserSessions', 'End all sessions of an account')

@@ -104,7 +104,9 @@ export class AccountResponse {
   has_password!: boolean;
 }
 
-export class UserPage extends PageResponse(AccountResponse) {}
+export class UserPage extends PageResponse(AccountResponse) {
+  @ApiProperty({ ...INTEGER, description: 'Accounts of all pages.' }) total!: number;
+}
 
 export class NewUserResponse extends AccountResponse {
   @ApiProperty({

@@ -45,6 +45,10 @@ export class AdministrationService {
     return pageOf(await this.users.page(filter, after, limit + 1), limit, (account) => account.id);
   }
 
+  count(filter: UserFilter): Promise<number> {
+    return this.users.count(filter);
+  }
+
   find(id: number): Promise<Account | null> {
     return this.users.find(id);
   }

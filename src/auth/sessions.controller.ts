@@ -1,12 +1,14 @@
 import { Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Refused } from '../kernel/errors.js';
 import { isUuid } from '../kernel/ids.js';
 import { mapPage } from '../kernel/page.js';
 import {
   BeforePasswordChange,
   type Client,
+  CurrentAuditContext,
   CurrentClient,
   type AuthenticatedUser,
   CurrentUser,
@@ -51,7 +53,7 @@ export class SessionsController {
   @Get('sessions')
   @ApiOkResponse({ type: SessionPage })
   async list(@CurrentUser() user: AuthenticatedUser, @Query() page: BigPageQuery): Promise<SessionPage> {
-    const sessions = await this.sessions.list(user, page);
+    const sessions = await this.sessions.list(user.id, page);
     return mapPage(sessions, (session) => toSessionResponse(session, sessionIdOf(user)));
   }
 
@@ -62,8 +64,8 @@ export class SessionsController {
   async end(
     @Param('id') id: string,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() client: Client,
+    @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    if (!isUuid(id) || !(await this.sessions.end(user, id, client))) throw new Refused('not_found');
+    if (!isUuid(id) || !(await this.sessions.end(user.id, id, by))) throw new Refused('not_found');
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import { type AuditSubject, userSubject } from '../audit/domain/audit-event.js';
+import { type AuditContext, type AuditSubject, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Ids } from '../kernel/ids.js';
@@ -179,18 +179,18 @@ export class SessionsService {
     });
   }
 
-  async list(user: AuthenticatedUser, { limit, after }: PageRequest): Promise<Page<SessionView>> {
-    const sessions = await this.sessions.ownedBy(user.id).list(this.times(), after, limit + 1);
+  async list(userId: number, { limit, after }: PageRequest): Promise<Page<SessionView>> {
+    const sessions = await this.sessions.ownedBy(userId).list(this.times(), after, limit + 1);
     return pageOf(sessions, limit, (session) => session.number);
   }
 
   /** False: the user never had such a session. Ending an ended one is no event. */
-  async end(user: AuthenticatedUser, sessionId: string, client: Client): Promise<boolean> {
+  async end(userId: number, sessionId: string, by: AuditContext): Promise<boolean> {
     return this.transaction.run(async () => {
-      const end = await this.sessions.ownedBy(user.id).end(sessionId, this.clock.now());
+      const end = await this.sessions.ownedBy(userId).end(sessionId, this.clock.now());
       if (end === 'ended') {
         const subject = sessionSubject(sessionId);
-        await this.audit.record({ event: 'session_ended', actor: user, subject, origin: client, details: {} });
+        await this.audit.record({ event: 'session_ended', ...by, subject, details: {} });
       }
       return end !== 'unknown';
     });

@@ -121,6 +121,10 @@ export class UsersService {
     return this.store.page(filter, after, limit);
   }
 
+  count(filter: UserFilter): Promise<number> {
+    return this.store.count(filter);
+  }
+
   /** The account of a name, in any case, becomes one of the source `to`; null: there is none of these sources without a password. */
   takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null> {
     return this.store.takeOver(username, from, to);

@@ -35,6 +35,7 @@ describe('administration of accounts', () => {
     expect(await names('q=find&is_active=false')).toEqual([]);
 
     const first = await boss.get('/api/admin/users?q=find&limit=2');
+    expect(first.body).toMatchObject({ total: 4 });
     await signedUp(anonymous, 'find_5');
     expect(await names(`q=find&limit=50&after=${String(first.body?.['next'])}`)).toEqual([
       'find_3',
@@ -52,6 +53,29 @@ describe('administration of accounts', () => {
     'has no account with the id %s',
     async (id) => expect((await boss.get(`/api/admin/users/${id}`)).status).toBe(404),
   );
+
+  it('lists the sessions of somebody, and ends one', async () => {
+    const { id, access_token: token } = await signedUp(anonymous, 'sessions_of');
+    const { access_token: other } = await signIn(anonymous, 'sessions_of');
+    const path = `/api/admin/users/${id}/sessions`;
+    const sessions = async () => (await boss.get(path)).body?.['items'] as { id: string }[];
+    const [newest] = await sessions();
+
+    expect(await sessions()).toMatchObject([{ current: false }, { current: false }]);
+    expect((await boss.delete(`${path}/${newest?.id}`)).status).toBe(204);
+    expect([await statusOf(token), await statusOf(other)]).toEqual([200, 401]);
+    expect(await sessions()).toHaveLength(1);
+    const { body } = await boss.get(`/api/admin/audit?event=session_ended&limit=1`);
+    expect(body?.['items']).toMatchObject([{ actor: { name: 'boss' }, subject: { type: 'session', id: newest?.id } }]);
+    for (const unknown of [
+      `${path}/x`,
+      `${path}/${newest?.id.replace(/./g, '0')}`,
+      `/api/admin/users/999/sessions/1`,
+    ]) {
+      expect((await boss.delete(unknown)).status).toBe(404);
+    }
+    expect((await boss.get('/api/admin/users/999/sessions')).status).toBe(404);
+  });
 
   it('a deactivated account is out at once, and its old sessions do not come back', async () => {
     const carl = await signedUp(anonymous, 'carl');

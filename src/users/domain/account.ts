@@ -175,6 +175,7 @@ export abstract class UserStore {
   abstract changeEmail(id: number, email: string, checkedHash: string): Promise<EmailChange>;
   /** By rising id, beginning above `after` (null: at the first), at most `limit`. */
   abstract page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]>;
+  abstract count(filter: UserFilter): Promise<number>;
   /** The account of a name, in any case, becomes one of the source `to`. @returns null: it is of another source than `from`, or has a password. */
   abstract takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null>;
   /** The last active administrator cannot be taken away, by any number of changes at once. */

@@ -130,6 +130,10 @@ export class TypeormUserStore extends UserStore {
     return (await filtered(query, filter).getMany()).map(toAccount);
   }
 
+  override count(filter: UserFilter): Promise<number> {
+    return filtered(this.session.manager.createQueryBuilder(UserRow, 'u'), filter).getCount();
+  }
+
   override async takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null> {
     const [[account = null]] = await this.session.manager.query<[Account[], number]>(
       `UPDATE users u SET source = $3

@@ -34,7 +34,7 @@ function OwnAccess() {
   );
   const { asked } = useFilters([]);
   const text = (asked[SEARCH] ?? '').toLowerCase();
-  const shown = items && items.filter(({ resource }) => pathText(resource).toLowerCase().includes(text));
+  const shown = items?.filter(({ resource }) => pathText(resource).toLowerCase().includes(text)) ?? null;
   if (query.isError) return <Failure problem={query.error} retry={() => void query.refetch()} />;
   if (items?.length === 0) {
     return (
