@@ -1,6 +1,11 @@
 import type { ReactNode } from 'react';
+import { Route, Switch } from 'wouter';
 import type { Schemas } from './api/client.js';
+import { GroupPage } from './pages/group.js';
+import { Groups } from './pages/groups.js';
 import { MyAccess } from './pages/my-access.js';
+import { People } from './pages/people.js';
+import { Person } from './pages/person.js';
 
 export interface Page {
   /** Its link in the navigation. */
@@ -16,5 +21,36 @@ export interface Page {
 
 /** Every page, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
-  { name: 'My access', icon: 'me', section: 'own', paths: ['/me'], isOpen: true, show: () => <MyAccess /> },
+  {
+    name: 'My access',
+    icon: 'me',
+    section: 'own',
+    paths: ['/me'],
+    isOpen: true,
+    show: (me) => <MyAccess isAdministrator={me.role === 'admin'} />,
+  },
+  {
+    name: 'People',
+    icon: 'person',
+    section: 'access',
+    paths: ['/people', '/people/:id'],
+    show: () => (
+      <Switch>
+        <Route path="/people/:id" component={Person} />
+        <Route component={People} />
+      </Switch>
+    ),
+  },
+  {
+    name: 'Groups',
+    icon: 'group',
+    section: 'access',
+    paths: ['/groups', '/groups/:id'],
+    show: () => (
+      <Switch>
+        <Route path="/groups/:id" component={GroupPage} />
+        <Route component={Groups} />
+      </Switch>
+    ),
+  },
 ];

@@ -1,24 +1,45 @@
-import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
+import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
 
-interface PageOf<T> {
-  items: T[];
+interface PageOf {
+  items: unknown[];
   next: string | number | null;
 }
 
+interface PagesOptions {
+  /** The former answer stays until the next is there: for a list that is searched. */
+  isKept?: boolean;
+  /** Read to its end, because it is searched here. */
+  isWhole?: boolean;
+  isEnabled?: boolean;
+}
+
 /** A list that the API gives in pages, read as far as somebody has scrolled. */
-export function usePages<T>(key: QueryKey, read: (after: string | undefined) => Promise<PageOf<T>>) {
+export function usePages<P extends PageOf>(
+  key: QueryKey,
+  read: (after: string | undefined) => Promise<P>,
+  { isKept = false, isWhole = false, isEnabled = true }: PagesOptions = {},
+) {
   const query = useInfiniteQuery({
     queryKey: key,
+    enabled: isEnabled,
     queryFn: ({ pageParam }) => read(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => (next === null ? undefined : String(next)),
+    ...(isKept && { placeholderData: keepPreviousData }),
   });
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const { hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
+  const more = hasNextPage && !isFetching ? () => void fetchNextPage() : undefined;
+  useEffect(() => {
+    if (isWhole && !isFetchNextPageError) more?.();
+  });
   return {
     query,
     /** Null: none has been read yet. */
-    items: query.data?.pages.flatMap(({ items }) => items) ?? null,
-    more: hasNextPage && !isFetchingNextPage ? () => void fetchNextPage() : undefined,
+    items: (query.data?.pages.flatMap((page): P['items'] => page.items) as P['items'] | undefined) ?? null,
+    /** What else the first page says. */
+    first: query.data?.pages[0],
+    more,
     hasMore: hasNextPage,
   };
 }

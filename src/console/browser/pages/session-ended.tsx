@@ -4,6 +4,7 @@ import { api, bodyOf } from '../api/client.js';
 import { type Interruption, interrupt, queries, signIn, signOut } from '../api/session.js';
 import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/failure.js';
+import { PasswordField } from '../parts/password-field.js';
 import { CredentialsForm } from './sign-in.js';
 
 /** Over the page, which stays as it is with all that was typed in it. */
@@ -85,31 +86,4 @@ function PasswordChange({ username }: { username: string }) {
       {changing.isError && <Failure problem={changing.error} />}
     </Dialog>
   );
-}
-
-export function PasswordField({ id, label, complete, value, set }: PasswordFieldProps) {
-  return (
-    <div className="field">
-      <label className="label" htmlFor={id}>
-        {label}
-      </label>
-      <input
-        className="input"
-        id={id}
-        type="password"
-        autoComplete={complete}
-        value={value}
-        onChange={(event) => set(event.target.value)}
-        required
-      />
-    </div>
-  );
-}
-
-interface PasswordFieldProps {
-  id: string;
-  label: string;
-  complete: 'current-password' | 'new-password';
-  value: string;
-  set: (value: string) => void;
 }

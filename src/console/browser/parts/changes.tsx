@@ -1,8 +1,9 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { Preview } from '../api/drafts.js';
 import { type Outcome, outcomesOf, peopleText } from '../domain/outcomes.js';
-import { Path, Privileges } from './access.js';
+import { Privileges } from './access.js';
 import { Icon } from './icon.js';
+import { Path } from './path.js';
 import { addressOf, type Named, Principal } from './principal.js';
 
 /** How many gain, lose, and have all of it already. */

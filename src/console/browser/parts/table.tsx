@@ -18,6 +18,8 @@ interface TableProps<T> {
   cells: (item: T) => ReactNode;
   /** Of all rows, where a part of them has been read. */
   count?: number | undefined;
+  /** A state of a row that has a ground of its own. */
+  rowClass?: (item: T) => string | undefined;
   /** Reads the next part, once the last row of this one is near. */
   more?: (() => void) | undefined;
 }
@@ -29,7 +31,7 @@ const MOST_ROWS = 50;
  * A table by its fixed name. The roles are written out, because phones show rows as blocks. While it loads there are bars of
  * the final height.
  */
-export function Table<T>({ name, columns, items, keyOf, cells, count, more }: TableProps<T>) {
+export function Table<T>({ name, columns, items, keyOf, cells, count, rowClass, more }: TableProps<T>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const all = items ?? [];
   const isLong = all.length > MOST_ROWS;
@@ -74,6 +76,7 @@ export function Table<T>({ name, columns, items, keyOf, cells, count, more }: Ta
             <tr
               key={keyOf(item)}
               role="row"
+              className={rowClass?.(item)}
               aria-rowindex={index + 2}
               data-index={index}
               ref={isLong ? virtual.measureElement : null}

@@ -1,0 +1,112 @@
+import { type ReactNode, useState } from 'react';
+import { api, bodyOf, type Schemas } from '../api/client.js';
+import { queries } from '../api/session.js';
+import { ActDialog } from '../parts/act-dialog.js';
+import { Icon } from '../parts/icon.js';
+import { Secret } from '../parts/secret.js';
+
+type Account = Schemas['AccountResponse'];
+
+interface Act {
+  title: string;
+  act: string;
+  icon: string;
+  isDanger?: boolean;
+  withPassword?: boolean;
+  follows: ReactNode;
+  run: () => Promise<unknown>;
+}
+
+/** What an administrator can do with an account. */
+export function AccountActs({ account }: { account: Account }) {
+  const [asked, setAsked] = useState<Act | null>(null);
+  const [password, setPassword] = useState<Schemas['OneTimePasswordResponse'] | null>(null);
+  const { id, username } = account;
+  const change = async (body: Schemas['UserChangeDto']): Promise<void> => {
+    await bodyOf(api.PATCH('/api/admin/users/{id}', { params: { path: { id } }, body }));
+    await queries.invalidateQueries({ queryKey: ['people'] });
+  };
+  const acts: Act[] = [
+    {
+      title: `One-time password for ${username}?`,
+      act: 'One-time password',
+      icon: 'grant',
+      follows: <p>It replaces the password, and ends all sessions of {username}.</p>,
+      run: async () =>
+        setPassword(await bodyOf(api.POST('/api/admin/users/{id}/one-time-password', { params: { path: { id } } }))),
+    },
+    account.role === 'admin'
+      ? {
+          title: `Make ${username} a user?`,
+          act: 'Make user',
+          icon: 'policy',
+          follows: <p>{username} can no longer see or change access of others.</p>,
+          run: () => change({ role: 'user' }),
+        }
+      : {
+          title: `Make ${username} administrator?`,
+          act: 'Make administrator',
+          icon: 'policy',
+          withPassword: true,
+          follows: <p>{username} can then see and change all access. Confirm with your password.</p>,
+          run: () => change({ role: 'admin' }),
+        },
+    account.is_active
+      ? {
+          title: `Deactivate ${username}?`,
+          act: 'Deactivate',
+          icon: 'stop',
+          isDanger: true,
+          follows: <p>Sessions and statements end at once, and access with the next publication.</p>,
+          run: () => change({ is_active: false }),
+        }
+      : {
+          title: `Activate ${username}?`,
+          act: 'Activate',
+          icon: 'check',
+          follows: <p>{username} can sign in again, and has all that grants give with the next publication.</p>,
+          run: () => change({ is_active: true }),
+        },
+  ];
+  return (
+    <section className="stack stack--tight">
+      <h2>Account</h2>
+      {password !== null && (
+        <Secret
+          title={`One-time password of ${username}`}
+          secret={password.one_time_password}
+          expiresAt={password.expires_at}
+          close={() => setPassword(null)}
+        >
+          Give it to them: they sign in with it and choose their own.
+        </Secret>
+      )}
+      <div className="menu">
+        {acts.map((each) => (
+          <button
+            key={each.act}
+            className={`button button--quiet${each.isDanger === true ? ' button--danger' : ''}`}
+            type="button"
+            onClick={() => setAsked(each)}
+          >
+            <Icon name={each.icon} />
+            {each.act}…
+          </button>
+        ))}
+      </div>
+      <p className="hint">Deactivating ends sessions and statements at once, and access with the next publication.</p>
+      {asked !== null && (
+        <ActDialog
+          title={asked.title}
+          act={asked.act}
+          isDanger={asked.isDanger === true}
+          withPassword={asked.withPassword === true}
+          run={asked.run}
+          close={() => setAsked(null)}
+        >
+          {asked.follows}
+        </ActDialog>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,213 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, bodyOf, type Schemas } from '../api/client.js';
+import { queries } from '../api/session.js';
+import { now } from '../now.js';
+import { ActDialog } from '../parts/act-dialog.js';
+import { Failure } from '../parts/failure.js';
+import { Icon } from '../parts/icon.js';
+import { Moment } from '../parts/moment.js';
+import { Secret } from '../parts/secret.js';
+import { Cell, Table } from '../parts/table.js';
+
+type Token = Schemas['ApiTokenResponse'];
+type Scope = Token['scopes'][number];
+
+const COLUMNS = [{ name: 'Name' }, { name: 'Scopes' }, { name: 'Expires' }, { name: 'Action', isHidden: true }];
+const KEY = ['own-tokens'];
+const MOST = 50;
+const DAY = 86_400_000;
+
+const SCOPES: readonly { scope: Scope; hint: string; isForAdministrators?: true }[] = [
+  { scope: 'queries', hint: 'Run SQL under your name.' },
+  { scope: 'access.read', hint: 'Read what you may reach, and why.' },
+  { scope: 'admin.read', hint: 'Read all that administrators see.', isForAdministrators: true },
+  { scope: 'admin.write', hint: 'Grant, revoke, publish.', isForAdministrators: true },
+];
+
+/** The own tokens of programs: made, shown once, and revoked. */
+export function ApiTokens({ isAdministrator }: { isAdministrator: boolean }) {
+  const [isMaking, setMaking] = useState(false);
+  const [made, setMade] = useState<Schemas['NewApiTokenResponse'] | null>(null);
+  const [revoked, setRevoked] = useState<Token | null>(null);
+  const query = useQuery({ queryKey: KEY, queryFn: () => bodyOf(api.GET('/api/auth/tokens')) });
+  const items = query.data?.items ?? null;
+  return (
+    <section className="stack stack--tight">
+      <div className="head">
+        <h2>API tokens</h2>
+        {items !== null && (
+          <span className="count">
+            {items.length} of {MOST}
+          </span>
+        )}
+        <button className="button button--small button--quiet" type="button" onClick={() => setMaking(true)}>
+          <Icon name="plus" />
+          New token
+        </button>
+      </div>
+      {made !== null && (
+        <Secret
+          title={`Token ${made.name}`}
+          secret={made.token}
+          expiresAt={made.expires_at}
+          close={() => setMade(null)}
+        >
+          Give it to the program it is for.
+        </Secret>
+      )}
+      {isMaking && (
+        <NewToken
+          isAdministrator={isAdministrator}
+          close={() => setMaking(false)}
+          done={(token) => {
+            setMade(token);
+            setMaking(false);
+          }}
+        />
+      )}
+      {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
+      {items?.length === 0 ? (
+        <p className="dim">No program acts in your name.</p>
+      ) : (
+        <Table
+          name="API tokens"
+          columns={COLUMNS}
+          items={items}
+          keyOf={({ id }) => id}
+          cells={(token) => <TokenCells token={token} revoke={() => setRevoked(token)} />}
+        />
+      )}
+      {revoked !== null && (
+        <ActDialog
+          title={`Revoke ${revoked.name}?`}
+          act="Revoke"
+          isDanger
+          close={() => setRevoked(null)}
+          run={async () => {
+            await bodyOf(api.DELETE('/api/auth/tokens/{id}', { params: { path: { id: revoked.id } } }));
+            await queries.invalidateQueries({ queryKey: KEY });
+          }}
+        >
+          <p>Programs that use it are refused from then on.</p>
+        </ActDialog>
+      )}
+    </section>
+  );
+}
+
+function TokenCells({ token, revoke }: { token: Token; revoke: () => void }) {
+  return (
+    <>
+      <Cell>{token.name}</Cell>
+      <Cell>
+        <span className="dim">{token.scopes.join(', ')}</span>
+      </Cell>
+      <Cell className="nowrap" data-label="Expires">
+        <Moment at={token.expires_at} />
+      </Cell>
+      <Cell className="num">
+        <button
+          className="button button--small button--quiet"
+          type="button"
+          onClick={revoke}
+          aria-label={`Revoke ${token.name}`}
+        >
+          Revoke
+        </button>
+      </Cell>
+    </>
+  );
+}
+
+interface NewTokenProps {
+  isAdministrator: boolean;
+  close: () => void;
+  done: (token: Schemas['NewApiTokenResponse']) => void;
+}
+
+function NewToken({ isAdministrator, close, done }: NewTokenProps) {
+  const [name, setName] = useState('');
+  const [scopes, setScopes] = useState<readonly Scope[]>(['queries']);
+  const [until, setUntil] = useState(() => new Date(now().getTime() + 90 * DAY).toISOString().slice(0, 10));
+  const making = useMutation({
+    mutationFn: () =>
+      bodyOf(
+        api.POST('/api/auth/tokens', {
+          body: { name: name.trim(), scopes: [...scopes], expires_at: `${until}T00:00:00Z` },
+        }),
+      ),
+    onSuccess: async (token) => {
+      done(token);
+      await queries.invalidateQueries({ queryKey: KEY });
+    },
+  });
+  return (
+    <form
+      className="panel stack stack--tight"
+      aria-label="New token"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!making.isPending) making.mutate();
+      }}
+    >
+      <div className="pair">
+        <div className="field">
+          <label className="label" htmlFor="token-name">
+            Name
+          </label>
+          <input
+            className="input"
+            id="token-name"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            autoComplete="off"
+            maxLength={128}
+            autoFocus
+            required
+          />
+        </div>
+        <div className="field">
+          <label className="label" htmlFor="token-until">
+            Expires
+          </label>
+          <input
+            className="input"
+            id="token-until"
+            type="date"
+            value={until}
+            onChange={(event) => setUntil(event.target.value)}
+            required
+          />
+        </div>
+      </div>
+      <fieldset>
+        <legend>Scopes</legend>
+        {SCOPES.filter(({ isForAdministrators }) => isForAdministrators !== true || isAdministrator).map(
+          ({ scope, hint }) => (
+            <label key={scope} className="check">
+              <input
+                type="checkbox"
+                checked={scopes.includes(scope)}
+                onChange={({ target }) =>
+                  setScopes(target.checked ? [...scopes, scope] : scopes.filter((each) => each !== scope))
+                }
+              />
+              <span className="mono">{scope}</span>
+              <span className="hint">{hint}</span>
+            </label>
+          ),
+        )}
+      </fieldset>
+      {making.isError && <Failure problem={making.error} />}
+      <div className="actions">
+        <button className="button button--quiet" type="button" onClick={close}>
+          Cancel
+        </button>
+        <button className="button button--primary" type="submit" aria-disabled={making.isPending}>
+          Save
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,209 @@
+import { type ReactNode, useState } from 'react';
+import { api, bodyOf, type Schemas } from '../api/client.js';
+import { usePreview } from '../api/drafts.js';
+import { usePages } from '../api/pages.js';
+import { useMemberChanges } from '../api/member-changes.js';
+import { draftOf, keyOf, type MemberRow, rowsOf, sameAs } from '../domain/member-rows.js';
+import { Changes, Totals } from '../parts/changes.js';
+import { Failure } from '../parts/failure.js';
+import { Moment } from '../parts/moment.js';
+import { addressOf, type Named, Principal } from '../parts/principal.js';
+import { PrincipalCombobox } from '../parts/principal-combobox.js';
+import { Cell, Table } from '../parts/table.js';
+
+type Group = Schemas['GroupResponse'];
+
+interface MembersProps {
+  group: Group;
+  head: ReactNode;
+  holdings: ReactNode;
+}
+
+function useMembers(id: number) {
+  return usePages(['groups', id, 'members'], (after) =>
+    bodyOf(
+      api.GET('/api/admin/groups/{id}/members', {
+        params: { path: { id }, query: { limit: 200, ...(after !== undefined && { after }) } },
+      }),
+    ),
+  );
+}
+
+/** Members that are managed here: a draft of changes, and beside it what they give and take. */
+export function GroupMembers({ group, head, holdings }: MembersProps) {
+  const { query, items, more } = useMembers(group.id);
+  const { joins, leaves, setJoins, setLeaves, saving, discard } = useMemberChanges(group.id);
+  const isChanged = joins.length + leaves.length > 0;
+  const draft = usePreview(isChanged ? draftOf(group.id, joins, leaves) : null);
+  const add = (member: Named): void => {
+    const isLeaving = leaves.some(sameAs(member));
+    if (isLeaving) setLeaves(leaves.filter((each) => !sameAs(member)(each)));
+    else if (!joins.some(sameAs(member)) && items?.some(sameAs(member)) !== true) setJoins([member, ...joins]);
+  };
+  const rows = items && rowsOf(items, joins, leaves);
+  return (
+    <>
+      <form
+        className="stack"
+        aria-label={`Members of ${group.name}`}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isChanged && !saving.isPending) saving.mutate();
+        }}
+      >
+        {head}
+        <AddMember add={add} />
+        <section>
+          <MembersHead count={group.member_count} then={group.member_count + joins.length - leaves.length} />
+          {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
+          <MembersTable
+            rows={rows}
+            count={group.member_count + joins.length}
+            more={more}
+            act={(row) => (
+              <RowButton
+                row={row}
+                undo={() => {
+                  setJoins(joins.filter((each) => !sameAs(row.member)(each)));
+                  setLeaves(leaves.filter((each) => !sameAs(row.member)(each)));
+                }}
+                remove={() => setLeaves([...leaves, row.member])}
+              />
+            )}
+          />
+        </section>
+        {saving.isError && <Failure problem={saving.error} />}
+        <div className="actions actions--sticky">
+          <button
+            className="button button--primary"
+            type="submit"
+            aria-disabled={!isChanged || saving.isPending}
+            aria-busy={saving.isPending}
+          >
+            {saving.isPending ? 'Saving…' : 'Save'}
+          </button>
+          <button className="button button--quiet" type="button" aria-disabled={!isChanged} onClick={discard}>
+            Discard
+          </button>
+          {draft.preview !== null && (
+            <p className="hint">
+              <span className="change">+{draft.preview.people_gaining} gain</span>{' '}
+              <span className="change change--loss">−{draft.preview.people_losing} lose</span>
+            </p>
+          )}
+        </div>
+      </form>
+      <div className="sunken stack">
+        {isChanged && <Totals preview={draft.preview} isComputing={draft.isComputing} />}
+        {draft.error !== null && <Failure problem={draft.error} retry={draft.retry} />}
+        {draft.preview !== null && <Changes preview={draft.preview} more={draft.more} />}
+        {holdings}
+      </div>
+    </>
+  );
+}
+
+/** Members that the identity provider manages. */
+export function ProvidedMembers({ group, head, holdings }: MembersProps) {
+  const { query, items, more } = useMembers(group.id);
+  return (
+    <>
+      <div className="stack">
+        {head}
+        <section>
+          <MembersHead count={group.member_count} then={group.member_count} />
+          {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
+          <MembersTable rows={items && rowsOf(items, [], [])} count={group.member_count} more={more} />
+        </section>
+      </div>
+      <div className="sunken stack">{holdings}</div>
+    </>
+  );
+}
+
+function AddMember({ add }: { add: (member: Named) => void }) {
+  const [count, setCount] = useState(0);
+  const [error, setError] = useState<string | null>(null);
+  return (
+    <PrincipalCombobox
+      // Empty again for the next one.
+      key={count}
+      value={null}
+      withEveryone={false}
+      error={error}
+      set={(member) => {
+        setError(member?.type === 'group' ? 'Members are people and engine principals, not groups.' : null);
+        if (member === null || member.type === 'group') return;
+        add(member);
+        setCount(count + 1);
+      }}
+    />
+  );
+}
+
+function MembersHead({ count, then }: { count: number; then: number }) {
+  return (
+    <div className="head">
+      <h2>Members</h2>
+      <span className="count">
+        {count.toLocaleString('en-GB')}
+        {then !== count && `, ${then.toLocaleString('en-GB')} once saved`}
+      </span>
+    </div>
+  );
+}
+
+interface MembersTableProps {
+  rows: readonly MemberRow[] | null;
+  count: number;
+  more: (() => void) | undefined;
+  act?: (row: MemberRow) => ReactNode;
+}
+
+const COLUMNS = [{ name: 'Person' }, { name: 'Member' }, { name: 'Action', isHidden: true }];
+
+function MembersTable({ rows, count, more, act }: MembersTableProps) {
+  if (rows?.length === 0) return <p className="dim">Nobody is in this group.</p>;
+  return (
+    <Table
+      name="Members"
+      columns={act === undefined ? COLUMNS.slice(0, 2) : COLUMNS}
+      items={rows}
+      count={count}
+      keyOf={({ member }) => keyOf(member)}
+      more={more}
+      rowClass={({ change }) => (change === null ? undefined : change === 'joins' ? 'is-new' : 'is-gone')}
+      cells={(row) => (
+        <>
+          <Cell>
+            <Principal of={row.member} href={addressOf(row.member)} />
+          </Cell>
+          <Cell>
+            {row.change === 'joins' && <span className="change">+ joins</span>}
+            {row.change === 'leaves' && <span className="change change--loss">− leaves</span>}
+            {row.change === null && row.since !== null && (
+              <span className="dim">
+                since <Moment at={row.since} />
+              </span>
+            )}
+          </Cell>
+          {act !== undefined && <Cell className="num">{act(row)}</Cell>}
+        </>
+      )}
+    />
+  );
+}
+
+function RowButton({ row, undo, remove }: { row: MemberRow; undo: () => void; remove: () => void }) {
+  const text = row.change === null ? 'Remove' : 'Undo';
+  return (
+    <button
+      className="button button--small button--quiet"
+      type="button"
+      onClick={row.change === null ? remove : undo}
+      aria-label={`${text} ${row.member.name ?? ''}`}
+    >
+      {text}
+    </button>
+  );
+}

@@ -1,0 +1,98 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useLocation, useParams } from 'wouter';
+import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
+import { queries } from '../api/session.js';
+import { ActDialog } from '../parts/act-dialog.js';
+import { Failure } from '../parts/failure.js';
+import { Icon } from '../parts/icon.js';
+import { PageHead } from '../parts/page.js';
+import { Shape } from '../parts/principal.js';
+import { NotHere } from './absent.js';
+import { GroupHoldings } from './group-holdings.js';
+import { GroupMembers, ProvidedMembers } from './group-members.js';
+import { MANAGED } from './groups.js';
+
+type Group = Schemas['GroupResponse'];
+
+/** One group: its members, what a change of them gives and takes before it is saved, and what the group holds. */
+export function GroupPage() {
+  const id = Number(useParams<{ id: string }>().id);
+  const query = useQuery({
+    queryKey: ['groups', id],
+    queryFn: () => bodyOf(api.GET('/api/admin/groups/{id}', { params: { path: { id } } })),
+  });
+  if (query.error instanceof Problem && query.error.status === 404) return <NotHere />;
+  if (query.data === undefined) {
+    return (
+      <main id="main" aria-busy={!query.isError} tabIndex={-1}>
+        <PageHead title="Group" />
+        {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
+      </main>
+    );
+  }
+  const group = query.data;
+  const head = <Head group={group} />;
+  const holdings = <GroupHoldings group={group} />;
+  return (
+    <main id="main" className="split split--draft" tabIndex={-1}>
+      {group.source === 'local' ? (
+        <GroupMembers key={id} group={group} head={head} holdings={holdings} />
+      ) : (
+        <ProvidedMembers group={group} head={head} holdings={holdings} />
+      )}
+    </main>
+  );
+}
+
+function Head({ group }: { group: Group }) {
+  const [isDeleting, setDeleting] = useState(false);
+  const [, navigate] = useLocation();
+  const { id, name, description, source } = group;
+  return (
+    <>
+      <PageHead
+        title={name}
+        heading={
+          <>
+            <Shape of={{ type: 'group', name }} />
+            {name}
+          </>
+        }
+        actions={
+          <>
+            <Link className="button" href={`/audit?subject=group:${id}`}>
+              History
+            </Link>
+            <button className="button button--danger" type="button" onClick={() => setDeleting(true)}>
+              Delete…
+            </button>
+          </>
+        }
+      >
+        {description !== null && `${description} `}Managed {MANAGED[source]}.
+      </PageHead>
+      {source !== 'local' && (
+        <p className="note">
+          <Icon name="info" />
+          <span>The identity provider says how this group is called and who is in it. Change it there.</span>
+        </p>
+      )}
+      {isDeleting && (
+        <ActDialog
+          title={`Delete ${name}?`}
+          act="Delete"
+          isDanger
+          close={() => setDeleting(false)}
+          run={() => bodyOf(api.DELETE('/api/admin/groups/{id}', { params: { path: { id } } }))}
+          done={() => {
+            void queries.invalidateQueries({ queryKey: ['groups'], exact: false, refetchType: 'none' });
+            navigate('/groups');
+          }}
+        >
+          <p>A group that a grant or a policy names cannot be deleted.</p>
+        </ActDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,123 @@
+import { useState } from 'react';
+import { api, bodyOf, type Schemas } from '../api/client.js';
+import { usePages } from '../api/pages.js';
+import { peopleText } from '../domain/outcomes.js';
+import { AccountState, signInText } from '../parts/account.js';
+import { Failure } from '../parts/failure.js';
+import { FilterBar } from '../parts/filter-bar.js';
+import { type Filter, useFilters } from '../parts/filters.js';
+import { Icon } from '../parts/icon.js';
+import { Moment } from '../parts/moment.js';
+import { Empty, PageHead } from '../parts/page.js';
+import { Principal } from '../parts/principal.js';
+import { Cell, Table } from '../parts/table.js';
+import { AddPerson } from './add-person.js';
+
+const COLUMNS = ['Person', 'State', 'Role', 'Signs in with', 'E-mail', 'Account since'].map((name) => ({ name }));
+
+const FILTERS: readonly Filter[] = [
+  {
+    parameter: 'role',
+    name: 'Role',
+    choices: [
+      { value: 'admin', text: 'administrator' },
+      { value: 'user', text: 'user' },
+    ],
+  },
+  {
+    parameter: 'is_active',
+    name: 'State',
+    choices: [
+      { value: 'true', text: 'active' },
+      { value: 'false', text: 'deactivated' },
+    ],
+  },
+  {
+    parameter: 'source',
+    name: 'From',
+    choices: [
+      { value: 'local', text: 'here' },
+      { value: 'import', text: 'an import' },
+      { value: 'oidc', text: 'a sign-in at the provider' },
+      { value: 'scim', text: 'SCIM' },
+    ],
+  },
+];
+
+/** Everybody who has an account. */
+export function People() {
+  const [isAdding, setAdding] = useState(false);
+  const { asked } = useFilters(FILTERS);
+  const { query, items, first, more } = usePages(
+    ['people', asked],
+    (after) =>
+      bodyOf(
+        api.GET('/api/admin/users', {
+          params: { query: { ...asked, limit: 200, ...(after !== undefined && { after }) } },
+        }),
+      ),
+    { isKept: true },
+  );
+  return (
+    <main id="main" tabIndex={-1}>
+      <div className="stack stack--mid">
+        <PageHead
+          title="People"
+          actions={
+            <button
+              className="button button--primary"
+              type="button"
+              aria-expanded={isAdding}
+              onClick={() => setAdding(true)}
+            >
+              <Icon name="plus" />
+              Add person
+            </button>
+          }
+        />
+        {isAdding && <AddPerson close={() => setAdding(false)} />}
+        <FilterBar placeholder="Search people" filters={FILTERS}>
+          {first === undefined ? 'Reading people' : peopleText(first.total)}
+        </FilterBar>
+        {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
+        {items?.length === 0 ? (
+          <Empty title="Nobody matches">Remove a filter, or search for another part of a name.</Empty>
+        ) : (
+          <Table
+            name="People"
+            columns={COLUMNS}
+            items={items}
+            count={first?.total}
+            keyOf={({ id }) => id}
+            more={more}
+            cells={(account) => <PersonCells account={account} />}
+          />
+        )}
+      </div>
+    </main>
+  );
+}
+
+function PersonCells({ account }: { account: Schemas['AccountResponse'] }) {
+  const { id, username, role, email, created_at: createdAt } = account;
+  return (
+    <>
+      <Cell className="holder">
+        <Principal of={{ type: 'user', id, name: username }} href={`/people/${id}`} />
+      </Cell>
+      <Cell>
+        <AccountState account={account} />
+      </Cell>
+      <Cell>{role === 'admin' ? 'administrator' : <span className="dim">user</span>}</Cell>
+      <Cell>
+        <span className="dim">{signInText(account)}</span>
+      </Cell>
+      <Cell>
+        <span className="dim">{email}</span>
+      </Cell>
+      <Cell className="date">
+        <Moment at={createdAt} />
+      </Cell>
+    </>
+  );
+}

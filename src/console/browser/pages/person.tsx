@@ -1,0 +1,175 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from 'wouter';
+import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
+import { AccountState, signInText } from '../parts/account.js';
+import { EffectiveAccess } from '../parts/effective-access.js';
+import { Failure } from '../parts/failure.js';
+import { Icon } from '../parts/icon.js';
+import { Moment } from '../parts/moment.js';
+import { Empty, PageHead } from '../parts/page.js';
+import { Principal, Shape } from '../parts/principal.js';
+import { Sessions } from '../parts/sessions.js';
+import { NotHere } from './absent.js';
+import { AccountActs } from './account-acts.js';
+
+type Account = Schemas['AccountResponse'];
+
+/** One account: what it reaches and through what, its groups, its sessions, and what can be done with it. */
+export function Person() {
+  const id = Number(useParams<{ id: string }>().id);
+  const path = { path: { id } };
+  const query = useQuery({
+    queryKey: ['people', id],
+    queryFn: () => bodyOf(api.GET('/api/admin/users/{id}', { params: path })),
+  });
+  if (query.error instanceof Problem && query.error.status === 404) return <NotHere />;
+  const account = query.data;
+  return (
+    <main id="main" className="split split--aside" tabIndex={-1}>
+      <div className="stack">
+        {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
+        <Head account={account} id={id} />
+        <EffectiveAccess
+          key={id}
+          name="Effective access"
+          of={id}
+          why={(access) => whyAddress(id, access)}
+          read={(after) =>
+            bodyOf(
+              api.GET('/api/admin/access/effective', {
+                params: { query: { principal: `user:${id}`, limit: 200, ...(after !== undefined && { after }) } },
+              }),
+            )
+          }
+          empty={
+            <Empty
+              title={`${account?.username ?? 'This account'} reaches nothing`}
+              action={
+                <Link className="button" href={`/grants/new?principal=user:${id}`}>
+                  New grant
+                </Link>
+              }
+            >
+              No grant names the account or a group that it is in.
+            </Empty>
+          }
+        />
+        <Sessions
+          of={id}
+          read={(after) =>
+            bodyOf(
+              api.GET('/api/admin/users/{id}/sessions', {
+                params: { ...path, query: after === undefined ? {} : { after } },
+              }),
+            )
+          }
+          end={(session) =>
+            bodyOf(api.DELETE('/api/admin/users/{id}/sessions/{session}', { params: { path: { id, session } } }))
+          }
+          endAll={() => bodyOf(api.DELETE('/api/admin/users/{id}/sessions', { params: path }))}
+        />
+      </div>
+      <aside className="sunken stack" aria-label={`About ${account?.username ?? 'the account'}`}>
+        {account !== undefined && <Facts account={account} />}
+        <Groups id={id} />
+        {account !== undefined && <AccountActs account={account} />}
+      </aside>
+    </main>
+  );
+}
+
+function whyAddress(id: number, { resource, privileges }: Schemas['EffectiveAccessResponse']): string {
+  const node = resource as Record<string, unknown>;
+  const names = ['catalog', 'schema', 'table', 'routine'].flatMap((level) =>
+    typeof node[level] === 'string' ? [[level, node[level]]] : [],
+  );
+  const asked = [['principal', `user:${id}`], ['privilege', privileges[0] ?? 'SELECT'], ...names] as [string, string][];
+  return `/why?${new URLSearchParams(asked).toString()}`;
+}
+
+function Head({ account, id }: { account: Account | undefined; id: number }) {
+  const name = account?.username ?? 'Person';
+  return (
+    <PageHead
+      title={name}
+      heading={
+        account === undefined ? (
+          <span className="skeleton skeleton--m" />
+        ) : (
+          <>
+            <Shape of={{ type: 'user', name }} />
+            {name} <AccountState account={account} />
+          </>
+        )
+      }
+      actions={
+        <>
+          <Link className="button" href={`/grants/new?principal=user:${id}`}>
+            <Icon name="plus" />
+            New grant
+          </Link>
+          <Link className="button" href={`/why?principal=user:${id}`}>
+            Ask why
+          </Link>
+        </>
+      }
+    />
+  );
+}
+
+function Facts({ account }: { account: Account }) {
+  return (
+    <dl className="facts facts--rows">
+      <div>
+        <dt>E-mail</dt>
+        <dd>{account.email ?? <span className="dim">none</span>}</dd>
+      </div>
+      <div>
+        <dt>Signs in with</dt>
+        <dd>{signInText(account)}</dd>
+      </div>
+      <div>
+        <dt>Account since</dt>
+        <dd>
+          <Moment at={account.created_at} />
+        </dd>
+      </div>
+      <div>
+        <dt>Role</dt>
+        <dd>{account.role === 'admin' ? 'administrator' : 'user'}</dd>
+      </div>
+      <div>
+        <dt>History</dt>
+        <dd>
+          <Link href={`/audit?user=${account.id}`}>Audit</Link>
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Groups({ id }: { id: number }) {
+  const query = useQuery({
+    queryKey: ['groups', 'of', id],
+    queryFn: () => bodyOf(api.GET('/api/admin/groups', { params: { query: { member: String(id), limit: 200 } } })),
+  });
+  const groups = query.data?.items;
+  return (
+    <section className="stack stack--tight">
+      <div className="head">
+        <h2>Groups</h2>
+        {groups !== undefined && <span className="count">{groups.length}</span>}
+      </div>
+      {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
+      {groups?.length === 0 && <p className="dim">In no group.</p>}
+      <ul className="stack stack--tight">
+        {groups?.map((group) => (
+          <li key={group.id} className="row row--apart">
+            <Principal of={{ type: 'group', id: group.id, name: group.name }} href={`/groups/${group.id}`} />
+            {group.source !== 'local' && <small className="dim">from the provider</small>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

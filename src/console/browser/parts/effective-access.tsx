@@ -1,0 +1,116 @@
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { Schemas } from '../api/client.js';
+import { usePages } from '../api/pages.js';
+import { PRIVILEGES } from '../../../trino-rules/model/privilege.js';
+import { Limits, Privileges, Ways } from './access.js';
+import { Failure } from './failure.js';
+import { FilterBar } from './filter-bar.js';
+import { type Filter, SEARCH, useFilters } from './filters.js';
+import { Icon } from './icon.js';
+import { momentText } from './moment.js';
+import { Path, pathText } from './path.js';
+import { Cell, Table } from './table.js';
+
+type Access = Schemas['EffectiveAccessResponse'];
+
+const COLUMNS = ['Where', 'May', 'Limits', 'Why', 'Until'].map((name) => ({ name }));
+
+const FILTERS: readonly Filter[] = [
+  { parameter: 'may', name: 'May', choices: PRIVILEGES.map((name) => ({ value: name, text: name })) },
+];
+
+interface EffectiveAccessProps {
+  /** The name of the table. */
+  name: string;
+  /** Whose it is, in the cache of answers. */
+  of: 'own' | number;
+  read: (after: string | undefined) => Promise<Schemas['EffectivePageResponse']>;
+  /** Where the reason of an entry is explained; null: nowhere. */
+  why: ((access: Access) => string) | null;
+  empty: ReactNode;
+}
+
+/** All that somebody may do, where, and through what. */
+export function EffectiveAccess({ name, of, read, why, empty }: EffectiveAccessProps) {
+  const { asked } = useFilters(FILTERS);
+  const { query, items, hasMore } = usePages(['effective-access', of], read, { isWhole: true });
+  const text = (asked[SEARCH] ?? '').toLowerCase();
+  const may = asked['may'];
+  const shown =
+    items?.filter(
+      ({ resource, privileges }) =>
+        pathText(resource).toLowerCase().includes(text) &&
+        (may === undefined || privileges.some((each) => each === may)),
+    ) ?? null;
+  if (query.isError) return <Failure problem={query.error} retry={() => void query.refetch()} />;
+  if (items?.length === 0) return empty;
+  return (
+    <section className="stack stack--tight" aria-label="Access">
+      <FilterBar placeholder="Filter by name of a node" filters={FILTERS}>
+        {shown === null ? 'Reading access' : countText(shown, hasMore)}
+      </FilterBar>
+      {shown?.length === 0 ? (
+        <p className="dim">No node matches. Remove a filter.</p>
+      ) : (
+        <Table
+          name={name}
+          columns={COLUMNS}
+          items={shown}
+          keyOf={({ resource }) => JSON.stringify(resource)}
+          cells={(access) => <AccessCells access={access} why={why} />}
+        />
+      )}
+    </section>
+  );
+}
+
+function countText(shown: readonly Access[], hasMore: boolean): string {
+  const catalogs = new Set(shown.flatMap(({ resource }) => ('catalog' in resource ? [resource.catalog] : [])));
+  const nodes = `${shown.length.toLocaleString('en-GB')}${hasMore ? ' and more' : ''} ${shown.length === 1 ? 'node' : 'nodes'}`;
+  return catalogs.size === 0 ? nodes : `${nodes} in ${catalogs.size} ${catalogs.size === 1 ? 'catalog' : 'catalogs'}`;
+}
+
+function AccessCells({ access, why }: { access: Access; why: EffectiveAccessProps['why'] }) {
+  const ways = <Ways ways={access.origins.map(({ through, inherited_from: from }) => ({ through, from }))} />;
+  return (
+    <>
+      <Cell>
+        <Path node={access.resource} />
+      </Cell>
+      <Cell className="may">
+        <Privileges names={access.privileges} />
+      </Cell>
+      <Cell>
+        <Limits of={access} />
+      </Cell>
+      <Cell className="full">
+        {why === null ? (
+          ways
+        ) : (
+          <Link className="why" href={why(access)}>
+            {ways}
+          </Link>
+        )}
+      </Cell>
+      <Cell className="nowrap">
+        <Until access={access} />
+      </Cell>
+    </>
+  );
+}
+
+/** The last end of all its ways, where each has one. */
+function Until({ access: { origins } }: { access: Access }) {
+  const ends = origins.map(({ expires_at: end }) => end);
+  const last = ends.includes(null) ? undefined : (ends as string[]).sort().at(-1);
+  if (last === undefined) return <span className="hidden">no end</span>;
+  return (
+    <span className="badge badge--warn">
+      <Icon name="clock" />
+      <time dateTime={last} title={last}>
+        {momentText(new Date(last))}
+      </time>
+    </span>
+  );
+}

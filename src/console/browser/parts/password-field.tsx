@@ -1,0 +1,28 @@
+interface PasswordFieldProps {
+  id: string;
+  label: string;
+  complete: 'current-password' | 'new-password';
+  value: string;
+  set: (value: string) => void;
+  isFocused?: boolean;
+}
+
+export function PasswordField({ id, label, complete, value, set, isFocused = false }: PasswordFieldProps) {
+  return (
+    <div className="field">
+      <label className="label" htmlFor={id}>
+        {label}
+      </label>
+      <input
+        className="input"
+        id={id}
+        type="password"
+        autoComplete={complete}
+        value={value}
+        onChange={(event) => set(event.target.value)}
+        autoFocus={isFocused}
+        required
+      />
+    </div>
+  );
+}
