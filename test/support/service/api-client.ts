@@ -39,6 +39,8 @@ export class ApiClient {
     const response = await fetch(url + path, {
       method,
       headers: {
+        // A process that ends waits a second for clients that keep their connections.
+        ...(typeof this.service === 'string' ? { Connection: 'close' } : {}),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
         ...(this.signedInWith === null ? {} : { Authorization: `Bearer ${this.signedInWith}` }),
         ...headers,

@@ -80,6 +80,7 @@ export async function startService(
       return { status: statusCode, body: JSON.parse(body) as HealthReport };
     },
     stop: async () => {
+      app.getHttpServer().closeIdleConnections(); // the drain waits a second for clients to end theirs
       await app.close();
       await operations.close();
       await rm(rules, { recursive: true, force: true });
