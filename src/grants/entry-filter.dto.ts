@@ -2,7 +2,7 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsIn, IsOptional } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
-import { PageQuery } from '../platform/page.dto.js';
+import { PageQuery, SearchText } from '../platform/page.dto.js';
 import { absentOr, FieldRule } from '../platform/validation.js';
 import { LEVELS, misplacedField, NODE_KINDS, type Node, type NodeKind, nodeOf } from '../trino-rules/model/node.js';
 import type { EntryFilter } from './domain/entry-filter.js';
@@ -10,6 +10,9 @@ import { parseSubject, SUBJECT_PARAMETER, subjectParameterProblem } from './prin
 
 /** Which grants, or which policies. */
 export class EntryQuery extends PageQuery {
+  @SearchText('Part of the name of whom it is for, or of its node, in any case.')
+  q?: string;
+
   @ApiPropertyOptional(SUBJECT_PARAMETER)
   @FieldRule(absentOr(subjectParameterProblem))
   principal?: string;
@@ -56,7 +59,7 @@ export class EntryQuery extends PageQuery {
   covering?: string;
 }
 
-export function toEntryFilter({ principal, as, engine, level, covering, ...names }: EntryQuery): EntryFilter {
+export function toEntryFilter({ q, principal, as, engine, level, covering, ...names }: EntryQuery): EntryFilter {
   const { catalog = null, schema = null, table = null, routine = null } = names;
   return {
     principal: principal === undefined ? null : parseSubject(principal),
@@ -64,6 +67,7 @@ export function toEntryFilter({ principal, as, engine, level, covering, ...names
     kind: level ?? (engine === true ? 'engine' : null),
     as: as === undefined ? null : parseSubject(as),
     covering: covering === undefined ? null : pathNode(covering),
+    text: q ?? null,
   };
 }
 

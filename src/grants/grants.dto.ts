@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn } from 'class-validator';
+import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsOptional } from 'class-validator';
 import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
 import {
   absentOr,
@@ -14,7 +14,14 @@ import {
 } from '../platform/validation.js';
 import type { NamedNode } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal } from '../trino-rules/model/principal.js';
-import { orderedPrivileges, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import {
+  orderedPrivileges,
+  PRIVILEGE_FAMILIES,
+  PRIVILEGE_TERMS,
+  PRIVILEGES,
+  type Privilege,
+  type PrivilegeFamily,
+} from '../trino-rules/model/privilege.js';
 import { descriptionProblem } from './domain/description.js';
 import { type Grant, GRANT_STATES, type GrantFilter, type GrantState, type NewGrant, stateOf } from './domain/grant.js';
 import { SUBJECT, SUBJECT_ANSWER, SubjectDto, toSubject } from './principal.dto.js';
@@ -90,6 +97,11 @@ export class GrantQuery extends EntryQuery {
   @ApiPropertyOptional({ format: 'date-time', description: 'Those that expire, earlier than this.' })
   @FieldRule(absentOr(momentProblem))
   expires_before?: string;
+
+  @ApiPropertyOptional({ enum: PRIVILEGE_FAMILIES, description: 'What any of its privileges is about.' })
+  @IsOptional()
+  @IsIn(PRIVILEGE_FAMILIES, { message: `must be ${PRIVILEGE_FAMILIES.join(', ')}` })
+  family?: PrivilegeFamily;
 }
 
 export class ActorResponse {
@@ -138,11 +150,12 @@ export function toNewGrant({ principal, resource, privileges, expires_at, descri
   };
 }
 
-export function toGrantFilter({ state, expires_before, ...query }: GrantQuery): GrantFilter {
+export function toGrantFilter({ state, expires_before, family, ...query }: GrantQuery): GrantFilter {
   return {
     ...toEntryFilter(query),
     state,
     expiresBefore: expires_before === undefined ? null : new Date(expires_before),
+    privileges: family === undefined ? null : PRIVILEGES.filter((each) => PRIVILEGE_TERMS[each].family === family),
   };
 }
 

@@ -1,5 +1,5 @@
-import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { applyDecorators, Body, Controller, Delete, Get, Headers, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
@@ -9,7 +9,23 @@ import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { EntryQuery, toEntryFilter } from './entry-filter.dto.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';
+import { policyVersion } from './domain/policy-version.js';
 import { PoliciesService } from './policies.service.js';
+
+const VERSION = {
+  headers: { ETag: { description: 'Its version, for `If-Match`.', schema: { type: 'string' } } },
+} as const;
+
+/** The route takes `If-Match`. */
+const Conditional = (): MethodDecorator =>
+  applyDecorators(
+    ApiHeader({
+      name: 'If-Match',
+      required: false,
+      schema: { type: 'string' },
+      description: 'The `ETag` that was read: a policy that was changed meanwhile stays as it is, with 412.',
+    }),
+  );
 
 @ApiTags('policies')
 @ApiBearerAuth('access-token')
@@ -44,29 +60,43 @@ export class PoliciesController {
   @OpenToTokens('admin.read')
   @ApiRoute('getPolicy', 'One policy')
   @Get(':id')
-  @ApiOkResponse({ type: PolicyResponse })
-  async find(@Param('id', RowIdPipe) id: number): Promise<PolicyResponse> {
-    return toPolicyResponse(await this.policies.find(id));
+  @ApiOkResponse({ type: PolicyResponse, ...VERSION })
+  async find(
+    @Param('id', RowIdPipe) id: number,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PolicyResponse> {
+    const policy = await this.policies.find(id);
+    void reply.header('ETag', policyVersion(policy));
+    return toPolicyResponse(policy);
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('replacePolicy', 'Replace a policy', 'mask_conflict', ...WRITE_REFUSALS)
+  @ApiRoute('replacePolicy', 'Replace a policy', 'mask_conflict', 'precondition_failed', ...WRITE_REFUSALS)
   @Put(':id')
-  @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.' })
+  @Conditional()
+  @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.', ...VERSION })
   async replace(
     @Param('id', RowIdPipe) id: number,
     @Body() body: PolicyDto,
     @CurrentAuditContext() by: AuditContext,
+    @Headers('if-match') ifMatch: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PolicyResponse> {
-    const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), by);
+    const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), by, ifMatch ?? null);
+    void reply.header('ETag', policyVersion(policy));
     return toPolicyResponse(policy, warnings);
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('deletePolicy', 'Delete a policy', 'busy')
+  @ApiRoute('deletePolicy', 'Delete a policy', 'busy', 'precondition_failed')
   @Delete(':id')
+  @Conditional()
   @NoContent()
-  remove(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
-    return this.policies.remove(id, by);
+  remove(
+    @Param('id', RowIdPipe) id: number,
+    @CurrentAuditContext() by: AuditContext,
+    @Headers('if-match') ifMatch: string | undefined,
+  ): Promise<void> {
+    return this.policies.remove(id, by, ifMatch ?? null);
   }
 }

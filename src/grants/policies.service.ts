@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
+import { matchesEntityTag } from '../kernel/entity-tag.js';
 import { found, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { AccessWritesService } from './access-writes.service.js';
@@ -9,6 +10,7 @@ import { actedAs, AdmissionService } from './admission.service.js';
 import { policyEvent } from './domain/audit-details.js';
 import type { EntryFilter } from './domain/entry-filter.js';
 import { type NewPolicy, type Policy, PolicyStore } from './domain/policy.js';
+import { policyVersion } from './domain/policy-version.js';
 
 /** Policies, which restrict access: row filters, column masks, hidden columns, denies. */
 @Injectable()
@@ -31,21 +33,33 @@ export class PoliciesService {
 
   /**
    * Changes a policy in one step, so that no access is open in between.
-   * @throws Refused as `create`, and `not_found`
+   * @param ifMatch the versions that it may replace; null: any
+   * @throws Refused as `create`, and `not_found`, `precondition_failed`
    */
-  replace(id: number, policy: NewPolicy, by: AuditContext): Promise<{ policy: Policy; warnings: string[] }> {
-    return this.written(policy, by, 'policy_changed', async () =>
-      found(await this.store.replace(id, policy, this.clock.now())),
-    );
+  replace(
+    id: number,
+    policy: NewPolicy,
+    by: AuditContext,
+    ifMatch: string | null,
+  ): Promise<{ policy: Policy; warnings: string[] }> {
+    return this.written(policy, by, 'policy_changed', async () => {
+      const replaced = found(await this.store.replace(id, policy, this.clock.now()));
+      checkVersion(ifMatch, replaced.former);
+      return replaced;
+    });
   }
 
-  /** @throws Refused `not_found` */
-  async remove(id: number, by: AuditContext): Promise<void> {
+  /**
+   * @param ifMatch the versions that it may delete; null: any
+   * @throws Refused `not_found`, `precondition_failed`
+   */
+  async remove(id: number, by: AuditContext, ifMatch: string | null): Promise<void> {
     await this.writes.run(async () => {
-      const policy = await this.store.find(id);
-      const outcome = await this.store.remove(id, this.clock.now());
-      if (outcome === 'missing') throw new Refused('not_found');
-      if (outcome === 'removed' && policy !== null) await this.audit.record(policyEvent('policy_deleted', policy, by));
+      const policy = await this.store.remove(id, this.clock.now());
+      if (policy === 'missing') throw new Refused('not_found');
+      if (policy === 'gone') return;
+      checkVersion(ifMatch, policy);
+      await this.audit.record(policyEvent('policy_deleted', policy, by));
     });
   }
 
@@ -80,4 +94,10 @@ export class PoliciesService {
     });
     return { policy, warnings: [...(await this.admission.policyWarnings(policy.rule)), ...room] };
   }
+}
+
+/** @throws Refused `precondition_failed`, so that the transaction leaves the policy as it was */
+function checkVersion(ifMatch: string | null, policy: Policy): void {
+  if (ifMatch === null || matchesEntityTag(ifMatch, policyVersion(policy))) return;
+  throw new Refused('precondition_failed', { detail: 'The policy was changed meanwhile. Nothing was written.' });
 }

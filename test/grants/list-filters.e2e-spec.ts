@@ -78,6 +78,25 @@ describe('lists', () => {
       expect(await problemOf(`${POLICIES}?principal=alice`)).toEqual(['principal']);
     });
 
+    it.each([GRANTS, POLICIES])('%s: are searched by who, and where', async (path) => {
+      expect(await found(`${path}?q=EU.Lines`)).toEqual(at(path, 4));
+      expect(await found(`${path}?q=LIC&level=everything`)).toEqual(at(path, 0));
+      expect(await found(`${path}?q=everyt`)).toEqual(at(path, 0));
+      expect(await found(`${path}?q=%25`)).toEqual([]);
+      expect(await problemOf(`${path}?q=a%00`)).toEqual(['q']);
+    });
+
+    it('of grants are by what their privileges are about', async () => {
+      const privileges = async (family: string) =>
+        ((await admin.get(`${GRANTS}?family=${family}`)).body?.['items'] as { privileges: string[] }[]).flatMap(
+          (grant) => grant.privileges,
+        );
+      expect(await privileges('routine')).toEqual(['CALL_PROCEDURE']);
+      expect(await privileges('engine')).toEqual(['VIEW_QUERIES']);
+      expect(await privileges('acting')).toEqual([]);
+      expect(await problemOf(`${GRANTS}?family=data`)).toEqual(['family']);
+    });
+
     it('of grants are by when they expire', async () => {
       const until = async (expires_at: string) =>
         idOf(GRANTS, {

@@ -13,6 +13,8 @@ export interface EntryFilter {
   as: PolicyPrincipal | null;
   /** A node of the tree: those on it and above it. */
   covering: Node | null;
+  /** Part of the name of whom it is for, or of its node; in any case. */
+  text: string | null;
 }
 
 /** Of entries on any node for anybody. */
@@ -25,4 +27,5 @@ export const ANY_ENTRY: EntryFilter = {
   kind: null,
   as: null,
   covering: null,
+  text: null,
 };

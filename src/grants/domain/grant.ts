@@ -49,10 +49,12 @@ export interface GrantFilter extends EntryFilter {
   state: GrantState;
   /** Exclusive; null: whenever, and never. */
   expiresBefore: Date | null;
+  /** Those of any of these; null: of any at all. */
+  privileges: readonly Privilege[] | null;
 }
 
 /** Of grants on any node to anybody. */
-export const ANY_GRANT: Omit<GrantFilter, 'state'> = { ...ANY_ENTRY, expiresBefore: null };
+export const ANY_GRANT: Omit<GrantFilter, 'state'> = { ...ANY_ENTRY, expiresBefore: null, privileges: null };
 
 /** Grants. Rows never change, except to be revoked. */
 export abstract class GrantStore {

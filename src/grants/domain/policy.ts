@@ -56,7 +56,8 @@ export abstract class PolicyStore {
   abstract create(policy: NewPolicy, at: Date): Promise<Policy>;
   /** In one step, so that no access is open in between. Null: no such policy. */
   abstract replace(id: number, policy: NewPolicy, at: Date): Promise<{ former: Policy; policy: Policy } | null>;
-  abstract remove(id: number, at: Date): Promise<'removed' | 'gone' | 'missing'>;
+  /** The policy as it was; `gone`: it was removed before. */
+  abstract remove(id: number, at: Date): Promise<Policy | 'gone' | 'missing'>;
   abstract find(id: number): Promise<Policy | null>;
   /** By id. */
   abstract list(filter: EntryFilter, page: PageRequest): Promise<Page<Policy>>;

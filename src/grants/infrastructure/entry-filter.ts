@@ -3,7 +3,7 @@ import type { EntryFilter } from '../domain/entry-filter.js';
 import { principalValues } from './principal-columns.js';
 
 /** How many parameters `filterValues` makes: the ones of a statement that come after them have higher numbers. */
-export const FILTER_PARAMETERS = 17;
+export const FILTER_PARAMETERS = 18;
 
 /** The condition of a filter on a row of `grants` or `policies`, with the parameters of `filterValues` as its first ones. */
 export const filterCondition = (row: string) => `
@@ -24,15 +24,23 @@ export const filterCondition = (row: string) => `
     OR ${row}.node_kind = 'everything'
     OR (${row}.node_kind = 'tree' AND ${row}.catalog_name = $15
       AND (${row}.schema_name IS NULL OR ${row}.schema_name = $16)
-      AND (${row}.table_name IS NULL OR ${row}.table_name = $17)))`;
+      AND (${row}.table_name IS NULL OR ${row}.table_name = $17)))
+  AND ($18::text IS NULL
+    OR strpos(lower(concat_ws('.', ${row}.catalog_name, ${row}.schema_name, ${row}.table_name)), lower($18)) > 0
+    OR strpos(lower(${row}.engine_name), lower($18)) > 0
+    OR (${row}.is_for_everyone AND strpos('everyone', lower($18)) > 0)
+    OR (${row}.node_kind = 'everything' AND strpos('everything', lower($18)) > 0)
+    OR EXISTS (SELECT FROM users WHERE id = ${row}.user_id AND strpos(lower(username), lower($18)) > 0)
+    OR EXISTS (SELECT FROM groups WHERE id = ${row}.group_id AND strpos(lower(name), lower($18)) > 0))`;
 
 export function filterValues(filter: EntryFilter): unknown[] {
-  const { principal, catalog, schema, table, routine, kind, as, covering } = filter;
+  const { principal, catalog, schema, table, routine, kind, as, covering, text } = filter;
   return [
     ...wanted(principal),
     ...[catalog, schema, table, routine, kind],
     ...wanted(as),
     ...[covering === null ? null : true, covering?.catalog ?? null, covering?.schema ?? null, covering?.table ?? null],
+    text,
   ];
 }
 

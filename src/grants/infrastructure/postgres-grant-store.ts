@@ -112,8 +112,9 @@ export class PostgresGrantStore extends GrantStore {
          AND (${own(2)} = 'all' OR ${own(2)} = CASE WHEN g.revoked_at IS NOT NULL THEN 'revoked'
                                                     WHEN g.expires_at <= ${own(3)} THEN 'expired' ELSE 'live' END)
          AND (${own(4)}::timestamptz IS NULL OR g.expires_at < ${own(4)})
-       ORDER BY g.id LIMIT ${own(5)}`,
-      [...filterValues(filter), after ?? 0, filter.state, at, filter.expiresBefore, limit + 1],
+         AND (${own(5)}::text[] IS NULL OR g.privileges && ${own(5)})
+       ORDER BY g.id LIMIT ${own(6)}`,
+      [...filterValues(filter), after ?? 0, filter.state, at, filter.expiresBefore, filter.privileges, limit + 1],
     );
     return pageOf(rows, limit, ({ id }) => id);
   }

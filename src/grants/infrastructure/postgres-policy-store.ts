@@ -77,14 +77,17 @@ export class PostgresPolicyStore extends PolicyStore {
     });
   }
 
-  override async remove(id: number, at: Date): Promise<'removed' | 'gone' | 'missing'> {
-    const [removed] = await this.session.manager.query<[unknown[], number]>(
-      'UPDATE policies SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL RETURNING id',
-      [id, at],
-    );
-    if (removed.length > 0) return 'removed';
-    const known = await this.session.manager.query<unknown[]>('SELECT 1 FROM policies WHERE id = $1', [id]);
-    return known.length > 0 ? 'gone' : 'missing';
+  override remove(id: number, at: Date): Promise<Policy | 'gone' | 'missing'> {
+    return this.session.run(async () => {
+      await this.lock();
+      const former = await this.find(id);
+      if (former !== null) {
+        await this.session.manager.query('UPDATE policies SET removed_at = $2 WHERE id = $1', [id, at]);
+        return former;
+      }
+      const known = await this.session.manager.query<unknown[]>('SELECT 1 FROM policies WHERE id = $1', [id]);
+      return known.length > 0 ? 'gone' : 'missing';
+    });
   }
 
   override async find(id: number): Promise<Policy | null> {

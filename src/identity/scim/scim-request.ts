@@ -1,6 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
+import { matchesEntityTag } from '../../kernel/entity-tag.js';
 import { Refused } from '../../kernel/errors.js';
 import { clientAddress } from '../../platform/domain/client-address.js';
 import { parametersOf } from './domain/list-request.js';
@@ -61,10 +62,7 @@ function scimRequestOf(request: FastifyRequest, reply: FastifyReply): ScimReques
   };
 }
 
-/** Versions are weak: they are compared without the mark of that (RFC 7644 section 3.14). */
 function checkVersion(known: string | undefined, { meta: { version } }: ResourceForm): void {
-  if (known === undefined) return;
-  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
-  if (known.split(',').some((tag) => opaque(tag) === '*' || opaque(tag) === opaque(version))) return;
+  if (known === undefined || matchesEntityTag(known, version)) return;
   throw new Refused('precondition_failed', { detail: `The resource has another version: ${version}.` });
 }

@@ -25,7 +25,9 @@ export const PRIVILEGES = [
 export type Privilege = (typeof PRIVILEGES)[number];
 
 /** What a privilege is about: tables and their rows, schemas, functions and procedures, the engine itself, acting as others. */
-export type PrivilegeFamily = 'table' | 'schema' | 'routine' | 'engine' | 'acting';
+export const PRIVILEGE_FAMILIES = ['table', 'schema', 'routine', 'engine', 'acting'] as const;
+
+export type PrivilegeFamily = (typeof PRIVILEGE_FAMILIES)[number];
 
 /** All that sets one privilege apart from another. */
 export interface PrivilegeTerms {
