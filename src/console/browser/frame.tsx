@@ -8,6 +8,7 @@ import { SessionEnded } from './pages/session-ended.js';
 import { PAGES, type Page } from './pages.js';
 import { Brand, Icon } from './parts/icon.js';
 import { Shape } from './parts/principal.js';
+import { Toast } from './parts/toast.js';
 
 type Me = Schemas['ConsoleAccountResponse'];
 
@@ -49,6 +50,7 @@ export function Frame({ me }: { me: Me }) {
           </Switch>
         </Suspense>
       </div>
+      <Toast />
       {interruption !== null && <SessionEnded username={me.username} by={interruption} />}
     </>
   );

@@ -1,9 +1,12 @@
 import type { ReactNode } from 'react';
 import { Route, Switch } from 'wouter';
 import type { Schemas } from './api/client.js';
+import { Engine } from './pages/engine.js';
+import { Grants } from './pages/grants.js';
 import { GroupPage } from './pages/group.js';
 import { Groups } from './pages/groups.js';
 import { MyAccess } from './pages/my-access.js';
+import { GrantDraft } from './pages/new-grant.js';
 import { People } from './pages/people.js';
 import { Person } from './pages/person.js';
 
@@ -53,4 +56,17 @@ export const PAGES: readonly Page[] = [
       </Switch>
     ),
   },
+  {
+    name: 'Grants',
+    icon: 'grant',
+    section: 'access',
+    paths: ['/grants', '/grants/new'],
+    show: () => (
+      <Switch>
+        <Route path="/grants/new" component={GrantDraft} />
+        <Route component={Grants} />
+      </Switch>
+    ),
+  },
+  { name: 'Engine', icon: 'gear', section: 'access', paths: ['/engine'], show: () => <Engine /> },
 ];

@@ -1,2 +1,13 @@
 /** Every address that has a page. Everything else is 404, as without a console. */
-export const PAGE_PATHS = ['/', '/sign-in', '/me', '/people', '/people/:id', '/groups', '/groups/:id'] as const;
+export const PAGE_PATHS = [
+  '/',
+  '/sign-in',
+  '/me',
+  '/people',
+  '/people/:id',
+  '/groups',
+  '/groups/:id',
+  '/grants',
+  '/grants/new',
+  '/engine',
+] as const;

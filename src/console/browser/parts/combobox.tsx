@@ -1,6 +1,7 @@
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 import { Icon } from './icon.js';
 import { type Named, Shape } from './principal.js';
+import { FieldHint } from './text-field.js';
 
 export interface Choice {
   key: string;
@@ -19,6 +20,8 @@ interface ComboboxProps<C extends Choice> {
   choose: (choice: C) => void;
   /** Who is chosen, to be shown in the field. */
   of?: Named | null;
+  /** What is typed must be one of the choices: the first is at hand. */
+  isClosed?: boolean;
   isMono?: boolean;
   isDisabled?: boolean;
   placeholder?: string;
@@ -29,7 +32,20 @@ interface ComboboxProps<C extends Choice> {
 
 /** A text field with a list of choices: arrows move, Enter chooses, Esc closes. What is typed need not be among them. */
 export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
-  const { label, text, setText, choices, choose, of, isMono, isDisabled, placeholder, hint, error = null } = props;
+  const {
+    label,
+    text,
+    setText,
+    choices,
+    choose,
+    of,
+    isClosed,
+    isMono,
+    isDisabled,
+    placeholder,
+    hint,
+    error = null,
+  } = props;
   const id = useId();
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(-1);
@@ -81,13 +97,12 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
           onChange={(event) => {
             setText(event.target.value);
             setOpen(true);
-            setActive(-1);
+            setActive(isClosed === true ? 0 : -1);
           }}
           onClick={() => setOpen(true)}
           onKeyDown={press}
           onBlur={close}
         />
-        <Icon name="down" />
         {isShown && (
           <ul className="combo__list" id={`${id}-list`} role="listbox" aria-label={label}>
             {choices.map((choice, index) => (
@@ -108,19 +123,9 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
             ))}
           </ul>
         )}
+        <Icon name="down" />
       </span>
-      {error !== null ? (
-        <p className="hint hint--error" id={`${id}-hint`}>
-          <Icon name="warn" />
-          {error}
-        </p>
-      ) : (
-        hint !== undefined && (
-          <p className="hint" id={`${id}-hint`}>
-            {hint}
-          </p>
-        )
-      )}
+      <FieldHint id={`${id}-hint`} hint={hint} error={error} />
     </div>
   );
 }

@@ -1,50 +1,56 @@
 import { useState } from 'react';
 import { useNames } from '../api/names.js';
+import { nodeOfNames, type NodeNames, NO_NAMES } from '../domain/node-names.js';
 import { Combobox } from './combobox.js';
+import { TextField } from './text-field.js';
 
-/** Names of a node of the tree, from the top; what is empty means all. */
-export interface NodeNames {
-  catalog: string;
-  schema: string;
-  table: string;
-}
-
-export const NO_NAMES: NodeNames = { catalog: '', schema: '', table: '' };
-
-/** The node that names stand for. */
-export function nodeOfNames({ catalog, schema, table }: NodeNames) {
-  if (catalog === '') return {};
-  if (schema === '') return { catalog };
-  return table === '' ? { catalog, schema } : { catalog, schema, table };
-}
-
-const LEVELS = [
+const ABOVE = [
   ['Catalog', 'catalog', []],
   ['Schema', 'schema', ['catalog']],
   ['Table', 'table', ['catalog', 'schema']],
 ] as const;
 
+interface Names extends NodeNames {
+  routine?: string;
+}
+
+interface NodeComboboxesProps {
+  value: Names;
+  set: (part: Names) => void;
+  /** What stands in a schema. */
+  last?: 'table' | 'routine';
+}
+
 /** The three fields of a path, side by side. Names that nobody knows yet can be typed. */
-export function NodeComboboxes({ value, set }: { value: NodeNames; set: (value: NodeNames) => void }) {
+export function NodeComboboxes({ value, set, last = 'table' }: NodeComboboxesProps) {
+  const { catalog, schema, table } = value;
+  // Nothing is named below a level that is not.
+  const setName = (level: keyof NodeNames, name: string): void =>
+    set({ ...NO_NAMES, ...nodeOfNames({ catalog, schema, table, [level]: name.toLowerCase() }) });
   return (
     <div className="trio">
-      {LEVELS.map(([label, level, above]) => (
+      {ABOVE.slice(0, last === 'table' ? 3 : 2).map(([label, level, above]) => (
         <NameCombobox
           key={level}
           label={label}
           text={value[level]}
           isDisabled={above.some((each) => value[each] === '')}
           under={above.map((each) => value[each])}
-          set={(name) => set(cleared({ ...value, [level]: name.toLowerCase() }))}
+          set={(name) => setName(level, name)}
         />
       ))}
+      {last === 'routine' && (
+        <TextField
+          label="Routine"
+          value={value.routine ?? ''}
+          set={(routine) => set({ catalog, schema, table: '', routine: routine.toLowerCase() })}
+          isMono
+          isDisabled={schema === ''}
+          placeholder="all"
+        />
+      )}
     </div>
   );
-}
-
-/** Nothing is named below a level that is not. */
-function cleared(names: NodeNames): NodeNames {
-  return { ...NO_NAMES, ...nodeOfNames(names) };
 }
 
 interface NameComboboxProps {
@@ -57,14 +63,14 @@ interface NameComboboxProps {
 
 function NameCombobox({ label, text, isDisabled, under, set }: NameComboboxProps) {
   const [isTyped, setTyped] = useState(false);
-  const names = useNames(under, isTyped ? text : '', !isDisabled);
+  const { names, total } = useNames(under, isTyped ? text : '', !isDisabled);
   return (
     <Combobox
       label={label}
       text={text}
       isMono
       isDisabled={isDisabled}
-      placeholder="all"
+      placeholder={total === null || isTyped ? 'all' : `all ${total}`}
       choices={names.map((name) => ({ key: name, text: name }))}
       setText={(name) => {
         setTyped(true);

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
+import { principalParameter } from '../domain/principal-parameter.js';
 import { type Choice, Combobox } from './combobox.js';
 import type { Named } from './principal.js';
 import { useSettled } from './settled.js';
@@ -23,31 +24,41 @@ const EVERYONE: PrincipalChoice = { key: 'everyone', text: 'Everyone', of: { typ
 
 /** Who: a person, a group, an engine principal by its name, or everyone. */
 export function PrincipalCombobox({ label, value, set, withEveryone = true, error }: PrincipalComboboxProps) {
-  const [text, setText] = useState(value === null ? '' : nameOf(value));
-  // The list of a chosen one shows all others, too.
-  const wanted = value !== null && text === nameOf(value) ? '' : text.trim();
-  const { data = [] } = useChoices(useSettled(wanted, 100));
-  const choices = [...(withEveryone && isPart(wanted, EVERYONE.text) ? [EVERYONE] : []), ...data];
-  const typed = text.trim();
-  if (typed !== '' && wanted !== '' && !choices.some((choice) => choice.text === typed)) {
-    choices.push({ key: `engine:${typed}`, text: typed, of: { type: 'engine', name: typed }, hint: 'engine' });
+  const name = usePrincipalName(value);
+  /** Null: the name of who is chosen stands there. */
+  const [typed, setTyped] = useState<string | null>(null);
+  const text = typed ?? name;
+  const wanted = typed?.trim() ?? '';
+  const { data: known = [], isPlaceholderData: isOld } = useChoices(useSettled(wanted, 100));
+  const choices = [...(withEveryone && isPart(wanted, EVERYONE.text) ? [EVERYONE] : []), ...known];
+  const exact = choices.filter((choice) => choice.text === wanted);
+  if (wanted !== '' && exact.length === 0) {
+    choices.push({ key: `engine:${wanted}`, text: wanted, of: { type: 'engine', name: wanted }, hint: 'engine' });
   }
+  const choose = (choice: PrincipalChoice): void => {
+    setTyped(null);
+    set(choice.of);
+  };
+  const [only] = exact;
+  const isMeant = typed !== null && exact.length === 1 && !isOld;
+  useEffect(() => {
+    // A whole name needs no choosing.
+    if (isMeant && only !== undefined && value === null) set(only.of);
+  });
   return (
     <Combobox
       label={label ?? 'Person or group'}
       text={text}
       of={value}
-      choices={choices}
+      isClosed
+      choices={isMeant && choices.length === 1 ? [] : choices}
       setText={(next) => {
-        setText(next);
-        set(choices.find((choice) => choice.text === next && choice.of.type !== 'engine')?.of ?? null);
+        setTyped(next);
+        if (value !== null) set(null);
       }}
-      choose={(choice) => {
-        setText(choice.text);
-        set(choice.of);
-      }}
-      hint={value === null ? undefined : KINDS[value.type]}
-      error={error ?? (value === null && typed !== '' ? 'Choose one of the list.' : null)}
+      choose={choose}
+      hint={value === null ? 'By name; engine principals, too' : KINDS[value.type]}
+      error={error ?? null}
     />
   );
 }
@@ -56,15 +67,25 @@ const KINDS: Record<string, string> = {
   user: 'Person',
   group: 'Group',
   engine: 'Engine principal',
-  everyone: 'Every account and every engine principal that is named anywhere, later ones too',
+  everyone: 'All accounts and engine principals, later ones too',
 };
-
-function nameOf({ type, name = '' }: Named): string {
-  return type === 'everyone' ? EVERYONE.text : name;
-}
 
 function isPart(part: string, whole: string): boolean {
   return whole.toLowerCase().includes(part.toLowerCase());
+}
+
+/** What a principal is called; one out of an address is known by its id alone. */
+export function usePrincipalName(of: Named | null): string {
+  const { data } = useQuery({
+    queryKey: ['name', of === null ? '' : principalParameter(of)],
+    enabled: of?.id !== undefined && of.name === undefined,
+    queryFn: async () => {
+      const path = { params: { path: { id: of?.id ?? 0 } } };
+      if (of?.type === 'user') return (await bodyOf(api.GET('/api/admin/users/{id}', path))).username;
+      return (await bodyOf(api.GET('/api/admin/groups/{id}', path))).name;
+    },
+  });
+  return of?.type === 'everyone' ? EVERYONE.text : (of?.name ?? data ?? '');
 }
 
 function useChoices(part: string) {
@@ -88,5 +109,5 @@ function useChoices(part: string) {
 }
 
 function choiceOf(of: Named & { id: number; name: string }, hint: string | undefined): PrincipalChoice {
-  return { key: `${of.type}:${of.id}`, text: of.name, of, ...(hint !== undefined && { hint }) };
+  return { key: principalParameter(of), text: of.name, of, ...(hint !== undefined && { hint }) };
 }

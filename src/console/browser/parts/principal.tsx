@@ -1,11 +1,8 @@
 import { Link } from 'wouter';
+import type { Named } from '../domain/principal-parameter.js';
 import { Icon } from './icon.js';
 
-export interface Named {
-  type: string;
-  id?: number;
-  name?: string;
-}
+export type { Named };
 
 /** The page about somebody, if there is one. */
 export function addressOf({ type, id }: Named): string | undefined {

@@ -1,9 +1,5 @@
-import { holderProblem } from '../../../trino-rules/model/holder.js';
-import type { Node } from '../../../trino-rules/model/node.js';
-import { type Privilege, privilegesOn } from '../../../trino-rules/model/privilege.js';
+import { grantProblem, type Node, type Privilege, privilegesOn } from '../domain/privileges.js';
 import type { Named } from './principal.js';
-
-export type { Node, Privilege };
 
 interface PrivilegeChecksProps {
   /** On what: it says which there are. */
@@ -15,20 +11,10 @@ interface PrivilegeChecksProps {
   error?: string | null;
 }
 
-/** Why a privilege cannot be granted to somebody; null: it can. */
-function problemOf(privilege: Privilege, holder: Named | null): string | null {
-  return holder === null ? null : holderProblem([privilege], holder as Parameters<typeof holderProblem>[1]);
-}
-
-/** Those of the chosen ones that can be given to somebody on a node. */
-export function givable(chosen: readonly Privilege[], node: Node, holder: Named | null): Privilege[] {
-  return privilegesOn(node).filter((each) => chosen.includes(each) && problemOf(each, holder) === null);
-}
-
 /** A checkbox for each privilege that can be given on a node. */
 export function PrivilegeChecks({ node, holder, value, set, error = null }: PrivilegeChecksProps) {
   const open = privilegesOn(node);
-  const problems = open.flatMap((each) => problemOf(each, holder) ?? []);
+  const problems = open.flatMap((each) => grantProblem(each, holder) ?? []);
   return (
     <fieldset className="field">
       <legend>Privileges</legend>
@@ -37,8 +23,8 @@ export function PrivilegeChecks({ node, holder, value, set, error = null }: Priv
           <label key={privilege} className="check">
             <input
               type="checkbox"
-              checked={value.includes(privilege) && problemOf(privilege, holder) === null}
-              disabled={problemOf(privilege, holder) !== null}
+              checked={value.includes(privilege) && grantProblem(privilege, holder) === null}
+              disabled={grantProblem(privilege, holder) !== null}
               onChange={({ target }) =>
                 set(target.checked ? [...value, privilege] : value.filter((each) => each !== privilege))
               }

@@ -1,0 +1,148 @@
+import { useMutation } from '@tanstack/react-query';
+import { type SubmitEvent, useEffect, useState } from 'react';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { api, bodyOf, Problem } from '../api/client.js';
+import { usePreview } from '../api/drafts.js';
+import { daysUntil, type Expiry, parseExpiry } from '../domain/expiry.js';
+import { addressOfForm, formOfAddress, type GrantForm, grantOfForm } from '../domain/grant-form.js';
+import { offeredAt } from '../domain/place-form.js';
+import { peopleText } from '../domain/outcomes.js';
+import { now } from '../now.js';
+import { pathText } from '../parts/path.js';
+import { Changes, Totals } from '../parts/changes.js';
+import { Failure } from '../parts/failure.js';
+import { accessChanged } from '../parts/grants.js';
+import { PageHead } from '../parts/page.js';
+import { PlaceFields } from '../parts/place-fields.js';
+import { PrincipalCombobox } from '../parts/principal-combobox.js';
+import { PrivilegeChecks } from '../parts/privileges.js';
+import { Replaced } from '../parts/replaced.js';
+import { useSettled } from '../parts/settled.js';
+import { TextField } from '../parts/text-field.js';
+import { toast } from '../parts/toast.js';
+
+/** A grant, beside what it would change. */
+export function GrantDraft() {
+  const [form, setForm] = useFormInAddress();
+  const [, go] = useLocation();
+  const [isTried, setTried] = useState(false);
+  const change = (part: Partial<GrantForm>): void => setForm((before) => ({ ...before, ...part }));
+  const expiry = parseExpiry(form.expires, now());
+  const grant = 'problem' in expiry ? null : grantOfForm(form, expiry.at);
+  const draft = grant && { grant: [grant], revoke: form.revoke };
+  const { preview, isComputing, error, retry, more } = usePreview(draft);
+  const granting = useMutation({
+    mutationFn: () => bodyOf(api.POST('/api/admin/grants/batch', { body: draft ?? {} })),
+    onSuccess: () => {
+      const names = grant?.privileges.join(', ') ?? '';
+      toast({ text: `Granted ${names} on ${pathText(grant?.resource ?? {})}. It is live with the next publication.` });
+      go('/grants');
+      return accessChanged();
+    },
+  });
+  const refused = granting.error ?? error;
+  const fields = fieldErrors(refused, isTried, form);
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    setTried(true);
+    if (grant !== null && !isComputing && !granting.isPending) granting.mutate();
+    else event.currentTarget.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  };
+  const gaining = preview?.people_gaining ?? 0;
+  return (
+    <main id="main" className="split split--draft" tabIndex={-1}>
+      <form className="stack" aria-label="New grant" onSubmit={submit} noValidate>
+        <PageHead title="New grant">Nothing is written until you grant it.</PageHead>
+        <PrincipalCombobox
+          value={form.principal}
+          set={(principal) => change({ principal })}
+          error={fields['principal'] ?? null}
+        />
+        <PlaceFields form={form} change={change} error={fields['resource'] ?? null} />
+        <PrivilegeChecks
+          node={offeredAt(form)}
+          holder={form.principal}
+          value={form.privileges}
+          set={(privileges) => change({ privileges })}
+          error={fields['privileges'] ?? null}
+        />
+        <Replaced form={form} set={(revoke) => change({ revoke })} />
+        <TextField
+          label="Expires"
+          value={form.expires}
+          set={(expires) => change({ expires })}
+          hint={expiryHint(expiry)}
+          error={'problem' in expiry ? expiry.problem : (fields['expires_at'] ?? null)}
+          placeholder="never"
+        />
+        <TextField
+          label="Description"
+          value={form.description}
+          set={(description) => change({ description })}
+          rows={2}
+        />
+        {granting.isError && <Failure problem={granting.error} retry={() => granting.mutate()} />}
+        <div className="actions actions--sticky">
+          <button
+            className="button button--primary"
+            type="submit"
+            aria-disabled={grant === null || isComputing || granting.isPending}
+          >
+            {granting.isPending ? 'Granting…' : gaining === 0 ? 'Grant' : `Grant to ${peopleText(gaining)}`}
+          </button>
+          <Link className="button button--quiet" href="/grants">
+            Cancel
+          </Link>
+          {preview !== null && (
+            <p className="hint">
+              <span className="change">+{gaining} gain</span>{' '}
+              <span className="change change--loss">−{preview.people_losing} lose</span>
+            </p>
+          )}
+        </div>
+      </form>
+      <div className="sunken stack">
+        <Totals preview={preview} isComputing={isComputing} />
+        {error !== null && !granting.isError && <Failure problem={error} retry={retry} />}
+        {preview !== null && <Changes preview={preview} more={more} />}
+        {draft === null && (
+          <p className="dim">Say to whom, on what, and what they may: who gains and who loses stands here.</p>
+        )}
+      </div>
+    </main>
+  );
+}
+
+function expiryHint(expiry: Expiry): string {
+  if (!('at' in expiry) || expiry.at === null)
+    return 'Empty: until it is revoked. A day, such as 2027-03-31, is meant to its end in UTC.';
+  const days = daysUntil(expiry.at, now());
+  return `${expiry.at.toISOString().endsWith('23:59:59.999Z') ? 'End of that day, UTC' : 'UTC'}: in ${days} ${days === 1 ? 'day' : 'days'}`;
+}
+
+/** What the service said about each field, and, once it was tried to grant, what is missing. */
+function fieldErrors(refused: Error | null, isTried: boolean, form: GrantForm): Record<string, string> {
+  const missing = {
+    ...(form.principal === null && { principal: 'Choose who gets it.' }),
+    ...(grantOfForm({ ...form, principal: { type: 'everyone' } }, null) === null &&
+      form.privileges.length === 0 && { privileges: 'Choose at least one.' }),
+  };
+  const said = refused instanceof Problem ? refused.fields : [];
+  return {
+    ...(isTried && missing),
+    ...Object.fromEntries(said.map(({ field, message }) => [field.split('.')[2] ?? field, `${message}.`])),
+  };
+}
+
+/** The form, begun by the address and held in it. */
+function useFormInAddress() {
+  const [address, setAddress] = useSearchParams();
+  const [form, setForm] = useState(() => formOfAddress(address));
+  // Browsers refuse to change the address with every key.
+  const settled = useSettled(addressOfForm(form).toString(), 400);
+  useEffect(() => {
+    if (settled !== address.toString()) setAddress(settled, { replace: true });
+    // The form is what counts: the address follows.
+  }, [settled]);
+  return [form, setForm] as const;
+}

@@ -1,0 +1,58 @@
+import { type ReactNode, useId } from 'react';
+import { Icon } from './icon.js';
+
+interface TextFieldProps {
+  label: string;
+  value: string;
+  set: (value: string) => void;
+  hint?: ReactNode;
+  error?: string | null;
+  /** Above one: a text area of so many. */
+  rows?: number;
+  isMono?: boolean;
+  isDisabled?: boolean;
+  placeholder?: string;
+}
+
+/** A field for text, with what is wrong with it below. */
+export function TextField({ label, value, set, hint, error = null, rows = 1, isMono, ...rest }: TextFieldProps) {
+  const id = useId();
+  const field = {
+    className: isMono === true ? 'input input--mono' : 'input',
+    id,
+    value,
+    autoComplete: 'off',
+    spellCheck: isMono !== true,
+    disabled: rest.isDisabled,
+    placeholder: rest.placeholder,
+    'aria-invalid': error !== null || undefined,
+    'aria-describedby': error !== null || hint !== undefined ? `${id}-hint` : undefined,
+    onChange: (event: { target: { value: string } }) => set(event.target.value),
+  };
+  return (
+    <div className="field">
+      <label className="label" htmlFor={id}>
+        {label}
+      </label>
+      {rows > 1 ? <textarea {...field} rows={rows} /> : <input {...field} type="text" />}
+      <FieldHint id={`${id}-hint`} hint={hint} error={error} />
+    </div>
+  );
+}
+
+/** Below a field: what is wrong with it, or else what helps. */
+export function FieldHint({ id, hint, error }: { id: string; hint: ReactNode; error: string | null }) {
+  if (error === null) {
+    return hint === undefined ? null : (
+      <p className="hint" id={id}>
+        {hint}
+      </p>
+    );
+  }
+  return (
+    <p className="hint hint--error" id={id}>
+      <Icon name="warn" />
+      {error}
+    </p>
+  );
+}

@@ -1,0 +1,54 @@
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import { Link } from 'wouter';
+import { Icon } from './icon.js';
+
+interface Message {
+  text: string;
+  /** Where to follow what was begun. */
+  link?: { href: string; text: string };
+}
+
+let shown: Message | null = null;
+const listeners = new Set<() => void>();
+
+/** Tells of a success, whatever page comes next. */
+export function toast(message: Message | null): void {
+  shown = message;
+  for (const listener of listeners) listener();
+}
+
+/** Milliseconds that a success is told. */
+const LIFE = 6_000;
+
+/** The last success, for a while, or as long as the pointer or the focus is on it. */
+export function Toast() {
+  const message = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => shown,
+  );
+  const [isHeld, hold] = useState(false);
+  useEffect(() => {
+    if (message === null || isHeld) return;
+    const timer = setTimeout(() => toast(null), LIFE);
+    return () => clearTimeout(timer);
+  }, [message, isHeld]);
+  if (message === null) return null;
+  const { text, link } = message;
+  return (
+    <div
+      className="toast"
+      role="status"
+      onMouseEnter={() => hold(true)}
+      onMouseLeave={() => hold(false)}
+      onFocus={() => hold(true)}
+      onBlur={() => hold(false)}
+    >
+      <Icon name="check" />
+      <span>{text}</span>
+      {link !== undefined && <Link href={link.href}>{link.text}</Link>}
+    </div>
+  );
+}
