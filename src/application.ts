@@ -96,7 +96,7 @@ export async function createApplication(
   }
   app.useGlobalFilters(problems);
   app.useGlobalPipes(new InputPipe());
-  serveApiDescription(server, describeApi(app, VERSION));
+  serveApiDescription(server, () => describeApi(app, VERSION));
   if (settings.console.enabled) serveConsole(server);
   await app.init();
   const metrics = app.get<Registry>(Registry);

@@ -34,37 +34,39 @@ const START = `SwaggerUIBundle({ url: '/api/openapi.json', domNode: document.get
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
 
-/** Serves the OpenAPI document, and Swagger UI from its package: works without the internet. */
-export function serveApiDescription(server: FastifyInstance, document: OpenAPIObject): void {
-  const serve = (path: string, content: Buffer | string, type: string): void => {
+/**
+ * Serves the OpenAPI document, and Swagger UI from its package: works without the internet. Each is made when it is first asked
+ * for: describing the routes takes a third of a start.
+ */
+export function serveApiDescription(server: FastifyInstance, describe: () => OpenAPIObject): void {
+  const serve = (path: string, content: () => Buffer | string, type: string): void => {
     const body = new StaticBody(content, type);
     server.get(path, (request, reply) => body.send(request, reply));
   };
-  serve('/api/openapi.json', JSON.stringify(document), 'application/json; charset=utf-8');
-  const page = new StaticBody(PAGE, 'text/html; charset=utf-8');
+  serve('/api/openapi.json', () => JSON.stringify(describe()), 'application/json; charset=utf-8');
+  const page = new StaticBody(() => PAGE, 'text/html; charset=utf-8');
   server.get('/api/docs', (request, reply) => page.send(request, reply.header('Content-Security-Policy', PAGE_POLICY)));
-  serve('/api/docs/start.js', START, 'text/javascript; charset=utf-8');
+  serve('/api/docs/start.js', () => START, 'text/javascript; charset=utf-8');
   const { resolve } = createRequire(import.meta.url);
   for (const [name, type] of Object.entries(ASSETS)) {
-    serve(`/api/docs/${name}`, readFileSync(resolve(`swagger-ui-dist/${name}`)), type);
+    serve(`/api/docs/${name}`, () => readFileSync(resolve(`swagger-ui-dist/${name}`)), type);
   }
 }
 
 const compress = promisify(gzip);
 
-/** A body that never changes: stored once, compressed once. */
-export class StaticBody {
-  private readonly plain: Buffer;
+/** A body that never changes: made once, compressed once. */
+class StaticBody {
+  private plain: Buffer | undefined;
   private compressed: Promise<Buffer> | undefined;
 
   constructor(
-    content: Buffer | string,
+    private readonly content: () => Buffer | string,
     private readonly type: string,
-  ) {
-    this.plain = Buffer.from(content);
-  }
+  ) {}
 
   async send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    this.plain ??= Buffer.from(this.content());
     void reply.type(this.type).header('Vary', 'Accept-Encoding');
     if (!acceptsCoding(request.headers['accept-encoding'], 'gzip')) return reply.send(this.plain);
     this.compressed ??= compress(this.plain);
