@@ -7,6 +7,13 @@ import { ASKED_PRIVILEGES } from './commands/explain-question.js';
 
 const program = newProgram('grantline', 'Who may see which data, compiled, proved and published.');
 
+/** Of commands that work on the database of the settings, or over the API. */
+const url = () =>
+  new Option(
+    '--url <address>',
+    'work over the API of the service there, with the API token in GRANTLINE_TOKEN or GRANTLINE_TOKEN_FILE; default: GRANTLINE_URL',
+  );
+
 const bytes = (value: string): string => {
   if (/^[1-9]\d{0,11}$/.test(value)) return value;
   throw new InvalidArgumentError('It must be a whole number of bytes.');
@@ -47,6 +54,7 @@ acl
   .description('one run: compile, prove, publish')
   .option('--dry-run', 'only say what would be published')
   .option('--json', 'print the outcome as JSON')
+  .addOption(url())
   .action(loaded(async () => (await import('./commands/acl-sync.js')).syncRules));
 acl
   .command('compile')
@@ -72,11 +80,13 @@ acl
   .option('--rules <file>', 'ask this rules file, or a manifest with one, without a database')
   .option('--users <file>', 'with --rules: groups, one user a line: ana: analysts, sales')
   .option('--json', 'print the answer as JSON')
+  .addOption(url())
   .action(loaded(async () => (await import('./commands/acl-explain.js')).explainAccess));
 acl
   .command('status')
   .description('last run, published and live version, what waits for an approval')
   .option('--json', 'print the status as JSON')
+  .addOption(url())
   .action(loaded(async () => (await import('./commands/acl-status.js')).showStatus));
 
 acl
@@ -101,6 +111,7 @@ snapshot
   .description('print what is live: by name, without ids and settings, ordered by content')
   .addOption(new Option('--format <format>', "default: json, or by the file's name").choices(['json', 'yaml']))
   .option('--out <file>', 'write it there, whole or not at all; default: standard output')
+  .addOption(url())
   .action(loaded(async () => (await import('./commands/snapshot-files.js')).exportSnapshotFile));
 snapshot
   .command('apply')
@@ -109,6 +120,7 @@ snapshot
   .option('--dry-run', 'only print the plan; exit code 1 where something would change')
   .option('--prune', 'also remove what the file does not name')
   .option('--json', 'print the plan as JSON')
+  .addOption(url())
   .action(loaded(async () => (await import('./commands/snapshot-files.js')).applySnapshotFile));
 
 program

@@ -5,12 +5,14 @@ import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.
 import { describePermission } from '../trino-rules/engine/access-fact.js';
 import { nameOfRule } from '../trino-rules/engine/deciding-rule.js';
 import type { Question } from '../trino-rules/model/question.js';
+import { explainRemotely } from './explain-remotely.js';
 import { type QuestionOptions, type Questions, questionsOf } from './explain-question.js';
 import { readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
 import { print, printable, remark } from './output.js';
+import { type RemoteOptions, remoteService } from './remote-service.js';
 import { readListedUsers } from './users-file.js';
 
-interface Options extends QuestionOptions {
+interface Options extends QuestionOptions, RemoteOptions {
   rules?: string;
   users?: string;
   json?: true;
@@ -30,7 +32,7 @@ interface FileExplanation {
 type Explanation = FileExplanation | ReturnType<typeof explanationForm>;
 
 /**
- * Explains an answer out of the database and the published rules, or of one rules file alone. Exit code 0: there is an answer, whatever
+ * Explains an answer out of what is recorded and the published rules, or of one rules file alone. Exit code 0: there is an answer, whatever
  * it is; 2: a wrong question, a file that cannot be read or that the engine refuses, or a rule that cannot be judged.
  */
 export async function explainAccess(options: Options): Promise<number> {
@@ -38,11 +40,12 @@ export async function explainAccess(options: Options): Promise<number> {
   const problems = 'problems' in asked ? asked.problems : [];
   const { user, rules, users, json } = options;
   if (users !== undefined && rules === undefined) problems.push('--users says who is in which group for --rules');
+  if (rules !== undefined && options.url !== undefined) problems.push('--rules asks a file, and --url a service');
   if ('problems' in asked || problems.length > 0) {
     for (const problem of problems) remark(problem);
     return 2;
   }
-  const explain = rules === undefined ? fromDatabase(user) : await fromFile(user, rules, users);
+  const explain = rules === undefined ? recorded(options) : await fromFile(user, rules, users);
   const answer = explain && (await firstAllowed(asked.questions, explain));
   if (answer === null) return 2;
   print(json ? JSON.stringify(answer.explanation) : explanationText(user, answer.question, answer.explanation));
@@ -63,7 +66,10 @@ async function firstAllowed(
   return explanation.allowed || next === undefined ? { question, explanation } : firstAllowed([next, ...rest], explain);
 }
 
-function fromDatabase(user: string): Explain {
+function recorded(options: Options): Explain {
+  const service = remoteService(options);
+  if (service !== null) return () => explainRemotely(service, options);
+  const { user } = options;
   return async (question) => {
     // Loads the service's modules, which takes seconds: a file needs none of them.
     const { explainFromDatabase } = await import('./explain-from-database.js');

@@ -1,26 +1,41 @@
-import { statusForm } from '../acl-sync/domain/status-form.js';
-import type { PublicationSummary } from '../acl-sync/domain/publication.js';
+import type { statusForm } from '../acl-sync/domain/status-form.js';
 import { findingText } from '../acl-sync/domain/run-text.js';
-import { StatusService } from '../acl-sync/status.service.js';
+import type { PublicationSummaryResponse } from '../acl-sync/publication.response.js';
 import { print } from './output.js';
-import { withPublishing } from './run-report.js';
+import { type RemoteOptions, type RemoteService, remoteService } from './remote-service.js';
 
 const VERSIONS_SHOWN = 5;
 
+export interface Shown {
+  status: ReturnType<typeof statusForm>;
+  /** The newest first. */
+  versions: PublicationSummaryResponse[];
+}
+
 /** The state of publishing, as `GET /api/admin/acl/status`. */
-export async function showStatus({ json }: { json?: true }): Promise<number> {
-  return withPublishing('acl status', async (modules) => {
-    const status = statusForm(await modules.get(StatusService).status());
-    const { items } = await modules.get(StatusService).publications({ limit: VERSIONS_SHOWN, after: null });
-    print(json ? JSON.stringify(status) : [statusText(status), ...items.map(versionText)].join('\n'));
-    return 0;
-  });
+export async function showStatus({ json, ...remote }: RemoteOptions & { json?: true }): Promise<number> {
+  const service = remoteService(remote);
+  const { status, versions } = await (service === null ? recorded() : asked(service));
+  print(json ? JSON.stringify(status) : [statusText(status), ...versions.map(versionText)].join('\n'));
+  return 0;
+}
+
+// Loads the service's modules, which takes longer than to ask a service.
+async function recorded(): Promise<Shown> {
+  return (await import('./status-from-database.js')).statusFromDatabase(VERSIONS_SHOWN);
+}
+
+async function asked(service: RemoteService): Promise<Shown> {
+  const limit = String(VERSIONS_SHOWN);
+  const { items } = await service.get<{ items: Shown['versions'] }>('/api/admin/acl/publications', { limit });
+  return { status: await service.get('/api/admin/acl/status'), versions: items };
 }
 
 /** One that can be restored; the newest is what is published now. */
-function versionText({ version, hash, publishedAt, rules, restored, isWithdrawal }: PublicationSummary): string {
-  const kind = restored === null ? (isWithdrawal ? ', revokes alone' : '') : `, restored version ${restored.version}`;
-  return `${`version ${version}`.padEnd(20)}${hash.slice(0, 6)}, ${publishedAt.toISOString()}: ${rules} rules${kind}`;
+function versionText({ version, hash, rules, restored, ...publication }: PublicationSummaryResponse): string {
+  const withdrawn = publication.is_withdrawal ? ', revokes alone' : '';
+  const kind = restored === null ? withdrawn : `, restored version ${restored.version}`;
+  return `${`version ${version}`.padEnd(20)}${hash.slice(0, 6)}, ${publication.published_at}: ${rules} rules${kind}`;
 }
 
 function statusText(status: ReturnType<typeof statusForm>): string {

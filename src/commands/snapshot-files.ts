@@ -1,33 +1,36 @@
-import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { planLine } from '../grants/domain/snapshot-plan.js';
-import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
-import { type Applied, appliedForm, SnapshotFilesService } from '../grants/snapshot-files.service.js';
-import { Settings } from '../platform/settings.js';
-import { fileFailure } from './file-failure.js';
+import type { AppliedForm } from '../grants/snapshot-files.service.js';
 import { print, printable, remark, withProgress } from './output.js';
+import { type RemoteOptions, type RemoteService, remoteService } from './remote-service.js';
 import { writeResult } from './result-file.js';
 import { formatNamed, readStructured, reportProblems, structuredText } from './structured-file.js';
-import { withModules } from './with-modules.js';
 
-const MODULE = (settings: Settings) => SnapshotFilesModule.with(PublishingModule.with(settings));
+const ROUTE = '/api/admin/snapshot';
+/** Where the settings of the service are not known. */
+const FILE_MODE = 0o640;
 
-interface ExportOptions {
+// Loads the service's modules, which takes longer than to ask a service.
+const fromDatabase = () => import('./snapshot-from-database.js');
+
+interface ExportOptions extends RemoteOptions {
   format?: 'json' | 'yaml';
   out?: string;
 }
 
 /** Writes what is live as a snapshot file: by name, without ids and settings, ordered by content. */
-export async function exportSnapshotFile({ format, out }: ExportOptions): Promise<number> {
-  return withModules('snapshot export', MODULE, async (modules) => {
-    const file = await withProgress('exporting', modules.get(SnapshotFilesService, { strict: false }).export());
+export async function exportSnapshotFile({ format, out, ...remote }: ExportOptions): Promise<number> {
+  const write = async (file: unknown, mode: number): Promise<number> => {
     const text = structuredText(file, format ?? formatNamed(out));
     if (out === undefined) print(text);
-    else await writeResult(out, `${text}\n`, modules.get(Settings).acl.fileMode);
+    else await writeResult(out, `${text}\n`, mode);
     return 0;
-  });
+  };
+  const service = remoteService(remote);
+  if (service !== null) return write(await withProgress('exporting', service.get(ROUTE)), FILE_MODE);
+  return (await fromDatabase()).exportFromDatabase(write);
 }
 
-interface ApplyOptions {
+interface ApplyOptions extends RemoteOptions {
   dryRun?: true;
   prune?: true;
   json?: true;
@@ -37,35 +40,37 @@ interface ApplyOptions {
  * Applies a snapshot file. Exit code 0: applied, or no change; 1: refused, or a dry run with changes; 2: it cannot be read, or the
  * database cannot be reached.
  */
-export async function applySnapshotFile(path: string, { dryRun, prune, json }: ApplyOptions): Promise<number> {
+export async function applySnapshotFile(
+  path: string,
+  { dryRun, prune, json, ...remote }: ApplyOptions,
+): Promise<number> {
   const read = readStructured(path);
   if (read === null) return 2;
-  return withModules('snapshot apply', MODULE, async (modules) => {
-    const by = { actor: null, origin: null };
-    const options = { dryRun: dryRun === true, prune: prune === true };
-    let progress = 'reading what is recorded';
-    if (read.isLarge) remark(`${path}: comparing it with what is recorded`);
-    const applied = await withProgress(
-      () => progress,
-      modules.get(SnapshotFilesService, { strict: false }).apply(read.value, options, by, (line) => (progress = line)),
-    ).catch((error: unknown) => {
-      throw fileFailure(path, error, 'apply');
-    });
-    if (json) print(JSON.stringify(appliedForm(applied)));
-    else printApplied(applied, path);
-    return applied.kind === 'refused' || applied.kind === 'planned' ? 1 : 0;
+  const service = remoteService(remote);
+  const applied = await (service === null
+    ? (await fromDatabase()).applyToDatabase(path, read, { dryRun: dryRun === true, prune: prune === true })
+    : applyThere(service, path, { snapshot: read.value, dry_run: dryRun === true, prune: prune === true }));
+  if (json) print(JSON.stringify(applied));
+  else printApplied(applied, path);
+  return applied.outcome === 'refused' || applied.outcome === 'planned' ? 1 : 0;
+}
+
+function applyThere(
+  service: RemoteService,
+  path: string,
+  body: { snapshot: unknown; dry_run: boolean; prune: boolean },
+): Promise<AppliedForm> {
+  return withProgress('applying', service.post<AppliedForm>(ROUTE, body)).catch(async (error: unknown) => {
+    throw (await import('./file-failure.js')).fileFailure(path, error, 'apply');
   });
 }
 
-function printApplied(applied: Applied, path: string): void {
-  if (applied.kind === 'refused') {
-    reportProblems(path, applied.problems);
-    return;
-  }
-  reportProblems(path, applied.remarks);
-  for (const warning of applied.warnings) remark(warning);
-  const lines = applied.plan.map((step) => printable(planLine(step)));
-  print([...lines, SUMMARIES[applied.kind](applied.plan.length)].join('\n'));
+function printApplied({ outcome, plan, problems, remarks, warnings }: AppliedForm, path: string): void {
+  reportProblems(path, [...problems, ...remarks]);
+  if (outcome === 'refused') return;
+  for (const warning of warnings) remark(printable(warning));
+  const lines = plan.map((step) => printable(planLine(step)));
+  print([...lines, SUMMARIES[outcome](plan.length)].join('\n'));
 }
 
 const SUMMARIES = {

@@ -36,7 +36,15 @@ export type Applied =
   | { kind: 'applied' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: SnapshotProblem[]; warnings: string[] };
 
 /** As the route answers, and `--json` prints. */
-export function appliedForm({ kind: outcome, ...rest }: Applied) {
+export interface AppliedForm {
+  outcome: Applied['kind'];
+  plan: PlanStep[];
+  problems: SnapshotProblem[];
+  remarks: SnapshotProblem[];
+  warnings: string[];
+}
+
+export function appliedForm({ kind: outcome, ...rest }: Applied): AppliedForm {
   return { outcome, plan: [], problems: [], remarks: [], warnings: [], ...rest };
 }
 

@@ -3,6 +3,7 @@ import { Exclude, Transform, Type } from 'class-transformer';
 import { IsBoolean, IsObject } from 'class-validator';
 import { TEXTS } from '../platform/api-fields.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
+import type { AppliedForm } from './snapshot-files.service.js';
 import type { PlanRow, PlanStep } from './domain/snapshot-plan.js';
 
 /** The fields of rows differ by kind: `snapshot export` shows them, and `apply` refuses others with their places. */
@@ -65,8 +66,8 @@ class SnapshotProblemResponse {
   @ApiProperty() message!: string;
 }
 
-export class AppliedResponse {
-  @ApiProperty({ enum: ['applied', 'planned', 'no_change', 'refused'] }) outcome!: string;
+export class AppliedResponse implements AppliedForm {
+  @ApiProperty({ enum: ['applied', 'planned', 'no_change', 'refused'] }) outcome!: AppliedForm['outcome'];
   @ApiProperty({ type: [PlanStepResponse] }) plan!: PlanStep[];
 
   @ApiProperty({ type: [SnapshotProblemResponse], description: 'Why it is refused; nothing is changed then.' })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { NamedError } from '../kernel/named-error.js';
+import { Secret } from '../kernel/secret.js';
 import type { ServiceSettings } from '../rules-files/check/file-invariants.js';
 import { readInputFile } from './infrastructure/input-file.js';
 import { readPlainFile } from './infrastructure/plain-file.js';
@@ -53,6 +54,41 @@ export async function loadSettings(command: SettingsUser, environment: Environme
   const own = problems.filter(({ part }) => needed.includes(part));
   if (own.length > 0) throw new SettingsRefused(own.map(({ text }) => text));
   return settings;
+}
+
+/** Where a command finds the service, instead of a database. */
+export interface RemoteAccess {
+  /** Without a final slash. */
+  url: string;
+  token: Secret;
+}
+
+/**
+ * @param given by the command line; undefined: `GRANTLINE_URL` counts
+ * @returns null: neither names a service
+ * @throws SettingsRefused
+ */
+export function loadRemoteAccess(
+  given: string | undefined,
+  environment: Environment = process.env,
+): RemoteAccess | null {
+  const read = new SettingsReader('process', environment, readFile);
+  const address = given ?? read.text('GRANTLINE_URL');
+  if (address === null) return null;
+  const name = given === undefined ? 'GRANTLINE_URL' : '--url';
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    `${url.username}${url.password}${url.search}${url.hash}` !== ''
+  )
+    read.problem(name, 'must be the address of a service: https://HOST');
+  const token = read.secret('GRANTLINE_TOKEN');
+  if (token === null) read.problem('GRANTLINE_TOKEN', `or GRANTLINE_TOKEN_FILE is required with ${name}: an API token`);
+  else if (!/^[!-~]+$/.test(token)) read.problem('GRANTLINE_TOKEN', 'must be an API token');
+  if (url === null || token === null || read.problems.length > 0)
+    throw new SettingsRefused(read.problems.map(({ text }) => text));
+  return { url: `${url.origin}${url.pathname.replace(/\/$/, '')}`, token: new Secret(token) };
 }
 
 /** The service accounts and catalogs that the environment names, for a command that needs no settings. */

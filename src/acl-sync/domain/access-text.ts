@@ -14,12 +14,12 @@ export function firstChanges({ gained, lost }: AccessChange, few = 2): string {
 }
 
 /** Lines for a terminal. */
-export function accessLines({ gained, lost, gainedInAll, lostInAll }: AccessChange): string[] {
+export function accessLines({ gained, lost, ...counts }: AccessForm): string[] {
   const lines = (verb: string, changes: readonly ChangedAccess[], inAll: number): string[] => [
     ...changes.map((change) => `${verb} ${changedText(change)}`),
     ...(inAll > changes.length ? [`${verb} ${inAll - changes.length} more things`] : []),
   ];
-  return [...lines('gained by', gained, gainedInAll), ...lines('lost by', lost, lostInAll)];
+  return [...lines('gained by', gained, counts.gained_in_all), ...lines('lost by', lost, counts.lost_in_all)];
 }
 
 /** In the names of the API, the log and the audit trail: all counts, and the first `few` changes. */

@@ -80,6 +80,16 @@ export type RunOutcome =
     }
   | { kind: 'failed'; failure: RunFailure };
 
+interface ShownPublication extends Pick<PublicationSummary, 'version' | 'hash' | 'rules' | 'bytes'> {
+  diff?: RulesDiff;
+}
+
+/** What a text tells of a run: also of one that the API answers with, which tells less. */
+export type ShownRun =
+  | { kind: 'applied' | 'no_change'; publication: ShownPublication; reasons: Finding[] }
+  | { kind: 'refused'; publication: ShownPublication | null; awaits: string | null; reasons: Finding[] }
+  | { kind: 'failed'; failure: Pick<RunFailure, 'reason' | 'message' | 'auditId'> };
+
 /** Trigger, actor and lock timeout of a run. */
 export interface RunOrder {
   trigger: Trigger;
@@ -154,7 +164,7 @@ export function failureOf(cause: unknown): RunFailure {
 }
 
 /** The reasons of a run that did not publish, as findings. */
-export function reasonsOf(outcome: RunOutcome): Finding[] {
+export function reasonsOf(outcome: ShownRun): Finding[] {
   switch (outcome.kind) {
     case 'applied':
     case 'no_change':

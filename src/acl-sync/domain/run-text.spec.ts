@@ -11,19 +11,27 @@ const refused = (awaits: string | null, publication: typeof published | null = n
 });
 const failed = (auditId: string | null) => {
   const failure: RunFailure = { reason: 'forbidden', message: 'no patch of the object', auditId, cause: null };
-  return runText({ kind: 'failed', failure }, published, at(0));
+  return runText({ kind: 'failed', failure }, { published, now: at(0) });
 };
 
 describe('the text of a run', () => {
   it('counts what it published', () => {
     const publication = aVersion(8, { hash: 'bbbbbbbb', diff: { added: ['a', 'b'], removed: ['c'] } });
-    expect(runText({ kind: 'applied', publication, reasons: [] }, published, at(9))).toBe(
+    expect(runText({ kind: 'applied', publication, reasons: [] }, { published, now: at(9) })).toBe(
       'TRINO_ACL_SYNC_APPLIED  version 8 (bbbbbb): 3 rules, 6 bytes, 2 added, 1 removed',
     );
   });
 
+  it('tells what is known of a run elsewhere', () => {
+    const { diff: _, ...publication } = aVersion(8, { hash: 'bbbbbbbb' });
+    expect(runText({ kind: 'applied', publication, reasons: [] })).toBe(
+      'TRINO_ACL_SYNC_APPLIED  version 8 (bbbbbb): 3 rules, 6 bytes',
+    );
+    expect(runText(refused(null))).toContain('; the live rules stay\n');
+  });
+
   it('names the version that stays where nothing changed', () => {
-    expect(runText({ kind: 'no_change', publication: published, reasons: [] }, published, at(9))).toBe(
+    expect(runText({ kind: 'no_change', publication: published, reasons: [] }, { published, now: at(9) })).toBe(
       'TRINO_ACL_SYNC_NO_CHANGE  version 7 (aaaaaa) matches the grants',
     );
   });
@@ -54,7 +62,7 @@ describe('the text of a run', () => {
       'an unexplained change waits for an approval; what was taken away is published (version 8, bbbbbb)',
     ],
   ])('gives the consequence and the reasons of %s', (_, outcome, latest, consequence) => {
-    expect(runText(outcome, latest, at(9.99))).toBe(
+    expect(runText(outcome, { published: latest, now: at(9.99) })).toBe(
       `TRINO_ACL_SYNC_REFUSED  ${consequence}\n  the rules are too large  [too-large]`,
     );
   });

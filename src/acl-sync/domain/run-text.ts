@@ -1,19 +1,26 @@
 import type { Finding } from '../../trino-rules/document/finding.js';
-import type { RunOutcome, PublicationSummary } from './publication.js';
+import type { PublicationSummary, ShownRun } from './publication.js';
 
-/** A run's outcome for a terminal; the first word is the marker of the log. */
-export function runText(outcome: RunOutcome, published: PublicationSummary | null, now: Date): string {
+interface Live {
+  published: PublicationSummary | null;
+  now: Date;
+}
+
+/**
+ * A run's outcome for a terminal; the first word is the marker of the log.
+ * @param live what stays if the run published nothing; absent: that is not known here
+ */
+export function runText(outcome: ShownRun, live?: Live): string {
   switch (outcome.kind) {
     case 'applied': {
       const { version, hash, rules, bytes, diff } = outcome.publication;
-      return `TRINO_ACL_SYNC_APPLIED  version ${version} (${brief(hash)}): ${rules} rules, ${bytes} bytes, ${diff.added.length} added, ${diff.removed.length} removed`;
+      const changes = diff === undefined ? '' : `, ${diff.added.length} added, ${diff.removed.length} removed`;
+      return `TRINO_ACL_SYNC_APPLIED  version ${version} (${brief(hash)}): ${rules} rules, ${bytes} bytes${changes}`;
     }
     case 'no_change':
       return `TRINO_ACL_SYNC_NO_CHANGE  version ${outcome.publication.version} (${brief(outcome.publication.hash)}) matches the grants`;
     case 'refused':
-      return [`TRINO_ACL_SYNC_REFUSED  ${refusal(outcome, published, now)}`, ...outcome.reasons.map(findingText)].join(
-        '\n',
-      );
+      return [`TRINO_ACL_SYNC_REFUSED  ${refusal(outcome, live)}`, ...outcome.reasons.map(findingText)].join('\n');
     case 'failed': {
       const { reason, message, auditId } = outcome.failure;
       return `TRINO_ACL_SYNC_FAILED  ${reason}: ${message}${auditId === null ? '' : ` (audit id ${auditId})`}`;
@@ -27,20 +34,18 @@ export function findingText({ severity, code, message, rule, witness }: Finding)
   return `  ${severity === 'error' ? '' : `${severity}: `}${message}  [${code}]${evidence === '' ? '' : `\n    ${evidence}`}`;
 }
 
-function refusal(
-  { awaits, publication }: RunOutcome & { kind: 'refused' },
-  published: PublicationSummary | null,
-  now: Date,
-): string {
-  if (awaits === null) return `the new rules cannot be published; ${staying(published, now)}`;
+function refusal({ awaits, publication }: ShownRun & { kind: 'refused' }, live: Live | undefined): string {
+  if (awaits === null) return `the new rules cannot be published; ${staying(live)}`;
   const meanwhile =
     publication === null
-      ? staying(published, now)
+      ? staying(live)
       : `what was taken away is published (version ${publication.version}, ${brief(publication.hash)})`;
   return `an unexplained change waits for an approval; ${meanwhile}`;
 }
 
-function staying(published: PublicationSummary | null, now: Date): string {
+function staying(live: Live | undefined): string {
+  if (live === undefined) return 'the live rules stay';
+  const { published, now } = live;
   if (published === null) return 'nothing has been published yet';
   const minutes = Math.floor((now.getTime() - published.publishedAt.getTime()) / 60_000);
   return `the live rules stay (${brief(published.hash)}, ${minutes} min old)`;

@@ -1,0 +1,100 @@
+import { NamedError } from '../kernel/named-error.js';
+import { Opaque } from '../kernel/secret.js';
+import {
+  AxiosExchange,
+  LostConnection,
+  OversizedReply,
+  type Question,
+} from '../platform/infrastructure/axios-exchange.js';
+import { loadRemoteAccess, type RemoteAccess } from '../platform/settings-loader.js';
+import { printable, remark } from './output.js';
+
+/** The options of a command that works on the database of the settings, or over the API of a service. */
+export interface RemoteOptions {
+  url?: string;
+}
+
+/** Milliseconds: a run of the sync, or a large snapshot, takes minutes. */
+const DEADLINE = 600_000;
+
+/** A snapshot of a million grants has 330 MB. */
+const LARGEST_ANSWER = 400_000_000;
+
+/** The service has done nothing: it refused, or was not reached. */
+export class RemoteRefusal extends NamedError {}
+
+/** The service was asked, and gave no answer: what was asked may have been done. */
+export class RemoteSilence extends NamedError {}
+
+/** The API of a running service, with an API token. */
+@Opaque
+export class RemoteService {
+  private readonly exchange = new AxiosExchange(LARGEST_ANSWER);
+
+  constructor(private readonly access: RemoteAccess) {}
+
+  /** @param Form the answer's, as the service's OpenAPI document has it */
+  get<Form>(path: string, query: Readonly<Record<string, string>> = {}): Promise<Form> {
+    const asked = new URLSearchParams(query).toString();
+    return this.ask<Form>('GET', asked === '' ? path : `${path}?${asked}`);
+  }
+
+  post<Form>(path: string, body: object = {}): Promise<Form> {
+    return this.ask<Form>('POST', path, JSON.stringify(body));
+  }
+
+  /** @throws RemoteRefusal, RemoteSilence */
+  private async ask<Form>(method: 'GET' | 'POST', path: string, body?: string): Promise<Form> {
+    const { url, token } = this.access;
+    const question: Question = {
+      ...{ method, url: `${url}${path}`, timeout: DEADLINE },
+      headers: {
+        Accept: 'application/json',
+        Authorization: `Bearer ${token.reveal()}`,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      },
+      ...(body !== undefined && { body }),
+    };
+    const reply = await this.exchange.ask(question).catch((error: unknown) => {
+      if (!(error instanceof LostConnection || error instanceof OversizedReply)) throw error;
+      const Failure = UNREACHED.test(error.message) ? RemoteRefusal : RemoteSilence;
+      throw new Failure(`${url} gives no answer: ${error.message}`);
+    });
+    const answer = objectIn(reply.body);
+    if (reply.status === 200 && answer !== null) return answer as Form;
+    throw new RemoteRefusal(`${url} answers ${reply.status} ${answer === null ? FOREIGN : problemText(answer)}`);
+  }
+}
+
+/** Null: the command works on the database of the settings. @throws SettingsRefused */
+export function remoteService({ url }: RemoteOptions): RemoteService | null {
+  const access = loadRemoteAccess(url);
+  if (access === null) return null;
+  remark(`service: ${access.url}`);
+  return new RemoteService(access);
+}
+
+/** The codes of failures before a connection. */
+const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_.*|.*_CERT_.*|ERR_TLS_.*)$/;
+
+const FOREIGN = 'without JSON: is this the address of the API?';
+
+function objectIn(body: Buffer): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(body.toString());
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of RFC 9457, on one line. */
+function problemText({ code, detail, errors, request_id: id }: Readonly<Record<string, unknown>>): string {
+  const fields = Array.isArray(errors) ? (errors as { field: string; message: string }[]) : [];
+  const texts = [
+    ...[code, detail].filter((text) => typeof text === 'string'),
+    ...fields.map(({ field, message }) => `${field} ${message}`),
+    ...(typeof id === 'string' ? [`(request ${id})`] : []),
+  ];
+  return printable(texts.join(' ').replace(/\s+/g, ' '));
+}
