@@ -1,8 +1,16 @@
-import type { ShownRun } from '../acl-sync/domain/publication.js';
-import type { SyncResponse } from '../acl-sync/sync.response.js';
+import type { ShownPublication, ShownRun } from '../acl-sync/domain/publication.js';
+import type { Finding } from '../trino-rules/document/finding.js';
 import { withProgress } from './output.js';
 import { type RemoteOptions, type RemoteService, remoteService } from './remote-service.js';
 import { type PreviewForm, printPreview, printRun } from './run-output.js';
+
+/** Of `POST /api/admin/acl/sync`. */
+interface RunAnswer {
+  outcome: 'applied' | 'no_change' | 'refused';
+  publication: ShownPublication | null;
+  awaits: string | null;
+  reasons: Finding[];
+}
 
 interface Options extends RemoteOptions {
   dryRun?: true;
@@ -21,14 +29,14 @@ export async function syncRules({ dryRun, json, ...remote }: Options): Promise<n
 /** What would be replaced of rules that were edited by hand is for the command on the database to say. */
 async function syncRemotely(service: RemoteService, dryRun: boolean, json: boolean): Promise<number> {
   if (!dryRun) {
-    const run = service.post<SyncResponse>('/api/admin/acl/sync');
+    const run = service.post<RunAnswer>('/api/admin/acl/sync');
     return printRun(shownRun(await withProgress('the run is under way', run)), json);
   }
   const preview = service.post<PreviewForm>('/api/admin/acl/preview');
   return printPreview(await withProgress('compiling and checking', preview), json, { form: {}, lines: [] });
 }
 
-function shownRun({ outcome: kind, publication, awaits, reasons }: SyncResponse): ShownRun {
+function shownRun({ outcome: kind, publication, awaits, reasons }: RunAnswer): ShownRun {
   if (kind === 'refused') return { kind, publication, awaits, reasons };
   if (publication === null) throw new Error('the service answers without a publication');
   return { kind, publication, reasons };

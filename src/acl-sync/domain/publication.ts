@@ -80,7 +80,7 @@ export type RunOutcome =
     }
   | { kind: 'failed'; failure: RunFailure };
 
-interface ShownPublication extends Pick<PublicationSummary, 'version' | 'hash' | 'rules' | 'bytes'> {
+export interface ShownPublication extends Pick<PublicationSummary, 'version' | 'hash' | 'rules' | 'bytes'> {
   diff?: RulesDiff;
 }
 
