@@ -125,7 +125,7 @@ export class PublicationResponse extends PublicationSummaryResponse {
 /** A run that published no version of the current grants. */
 export class PastRunResponse {
   @ApiProperty({ enum: ['refused', 'failed'] }) outcome!: PastRun['outcome'];
-  @ApiProperty({ type: 'null', description: 'None.' }) version!: null;
+  @ApiProperty({ ...INTEGER, description: 'Of the run.' }) id!: number;
   @ApiProperty(MOMENT) at!: string;
   @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
   @ApiProperty({ type: RequesterResponse, nullable: true }) triggered_by!: RequesterResponse | null;
@@ -147,8 +147,8 @@ export class PublicationPageResponse {
 
 export function toEntryResponse(entry: PublicationSummary | PastRun): PublicationSummaryResponse | PastRunResponse {
   if ('version' in entry) return toSummaryResponse(entry);
-  const { outcome, at, trigger, triggeredBy: triggered_by, reasons } = entry;
-  return { outcome, version: null, at: at.toISOString(), trigger, triggered_by, reasons };
+  const { id, outcome, at, trigger, triggeredBy: triggered_by, reasons } = entry;
+  return { outcome, id, at: at.toISOString(), trigger, triggered_by, reasons };
 }
 
 export function toSummaryResponse(publication: PublicationSummary): PublicationSummaryResponse {

@@ -78,7 +78,6 @@ describe('an unexplained change', () => {
     expect(listed?.['items']).toMatchObject([
       {
         outcome: 'refused',
-        version: null,
         trigger: 'route',
         triggered_by: { name: 'admin' },
         reasons: [{ code: 'unexplained-change' }],

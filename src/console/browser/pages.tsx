@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Route, Switch } from 'wouter';
 import type { Schemas } from './api/client.js';
+import { Audit } from './pages/audit.js';
 import { Engine } from './pages/engine.js';
 import { Grants } from './pages/grants.js';
 import { GroupPage } from './pages/group.js';
@@ -9,6 +10,8 @@ import { MyAccess } from './pages/my-access.js';
 import { GrantDraft } from './pages/new-grant.js';
 import { People } from './pages/people.js';
 import { Person } from './pages/person.js';
+import { PublicationPage } from './pages/publication.js';
+import { Publications } from './pages/publications.js';
 
 export interface Page {
   /** Its link in the navigation. */
@@ -69,4 +72,17 @@ export const PAGES: readonly Page[] = [
     ),
   },
   { name: 'Engine', icon: 'gear', section: 'access', paths: ['/engine'], show: () => <Engine /> },
+  {
+    name: 'Publications',
+    icon: 'publication',
+    section: 'history',
+    paths: ['/publications', '/publications/:version'],
+    show: () => (
+      <Switch>
+        <Route path="/publications/:version" component={PublicationPage} />
+        <Route component={Publications} />
+      </Switch>
+    ),
+  },
+  { name: 'Audit', icon: 'audit', section: 'history', paths: ['/audit'], show: () => <Audit /> },
 ];

@@ -10,4 +10,7 @@ export const PAGE_PATHS = [
   '/grants',
   '/grants/new',
   '/engine',
+  '/publications',
+  '/publications/:version',
+  '/audit',
 ] as const;

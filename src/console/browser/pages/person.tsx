@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
 import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
-import { AccountState, signInText } from '../parts/account.js';
+import { AccountBadge, signInText } from '../parts/account.js';
 import { EffectiveAccess } from '../parts/effective-access.js';
 import { Failure } from '../parts/failure.js';
 import { Icon } from '../parts/icon.js';
@@ -98,7 +98,7 @@ function Head({ account, id }: { account: Account | undefined; id: number }) {
         ) : (
           <>
             <Shape of={{ type: 'user', name }} />
-            {name} <AccountState account={account} />
+            {name} <AccountBadge account={account} />
           </>
         )
       }

@@ -12,6 +12,17 @@ export function AccountState({ account }: { account: Pick<Schemas['AccountRespon
   );
 }
 
+/** The same beside a heading. */
+export function AccountBadge({ account }: { account: Pick<Schemas['AccountResponse'], 'is_active'> }) {
+  if (!account.is_active) return <AccountState account={account} />;
+  return (
+    <span className="badge badge--gain">
+      <Icon name="check" />
+      active
+    </span>
+  );
+}
+
 /** By what somebody signs in. */
 export function signInText({ has_password: hasPassword, source }: Schemas['AccountResponse']): string {
   if (hasPassword) return 'password';

@@ -66,13 +66,12 @@ export function ActDialog<T>(props: ActDialogProps<T>) {
               complete="current-password"
               value={password}
               set={setPassword}
-              isFocused
             />
           </>
         )}
         {acting.isError && <Failure problem={acting.error} />}
         <div className="actions">
-          <button className="button button--quiet" type="button" onClick={close} autoFocus={!withPassword}>
+          <button className="button button--quiet" type="button" onClick={close}>
             Cancel
           </button>
           <button

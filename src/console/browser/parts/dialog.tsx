@@ -5,6 +5,9 @@ export function Dialog({ title, close, children }: { title: string; close?: () =
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
+    // By itself it would take the name that only password managers need.
+    const field = dialog.current?.querySelector<HTMLElement>('input:not([readonly]), textarea');
+    (field ?? dialog.current?.querySelector('button'))?.focus();
   }, []);
   return (
     <dialog

@@ -10,6 +10,10 @@ const TEXTS: Record<string, string> = {
   unreachable: 'The service does not answer. What you typed is kept.',
   database_unavailable: 'The service cannot reach its database. What you typed is kept.',
   engine_unavailable: 'The engine does not answer. Statements cannot run; grants and publications go on.',
+  approval_not_awaited: 'This text is no longer proposed. If a newer one waits, look at it before you approve.',
+  reauthentication_required: 'Confirm with your password: the last time is more than 5 minutes ago.',
+  last_administrator: 'This is the last active administrator. Make somebody else one first.',
+  sync_in_progress: 'A run is going on. Try again in a moment.',
   busy: 'The service is busy. Try again in a moment.',
   cross_site: 'Your browser did not say that this page made the request. Open the page at its own address.',
 };

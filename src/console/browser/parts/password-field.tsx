@@ -4,10 +4,9 @@ interface PasswordFieldProps {
   complete: 'current-password' | 'new-password';
   value: string;
   set: (value: string) => void;
-  isFocused?: boolean;
 }
 
-export function PasswordField({ id, label, complete, value, set, isFocused = false }: PasswordFieldProps) {
+export function PasswordField({ id, label, complete, value, set }: PasswordFieldProps) {
   return (
     <div className="field">
       <label className="label" htmlFor={id}>
@@ -20,7 +19,6 @@ export function PasswordField({ id, label, complete, value, set, isFocused = fal
         autoComplete={complete}
         value={value}
         onChange={(event) => set(event.target.value)}
-        autoFocus={isFocused}
         required
       />
     </div>

@@ -1,0 +1,73 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { api, bodyOf, type Schemas } from './client.js';
+import { usePages } from './pages.js';
+import { queries } from './session.js';
+
+export type Entry = Schemas['PublicationPageResponse']['items'][number];
+export type Version = Schemas['PublicationSummaryResponse'];
+export type Run = Schemas['PastRunResponse'];
+
+/** Milliseconds between two questions; nothing is sent again while nothing changes. */
+const FRESH = 5_000;
+
+/** What is published, live and waits, and when the next run is. */
+export function usePublishingStatus(isEnabled = true) {
+  return useQuery({
+    queryKey: ['publishing', 'status'],
+    enabled: isEnabled,
+    refetchInterval: FRESH,
+    staleTime: FRESH,
+    queryFn: () => bodyOf(api.GET('/api/admin/acl/status')),
+  });
+}
+
+/** Versions, and the runs that published none, newest first. */
+export function useHistory(version: number | undefined) {
+  return usePages(
+    ['publishing', 'history', version],
+    (after) =>
+      bodyOf(
+        api.GET('/api/admin/acl/publications', {
+          params: { query: { runs: 'all', limit: 200, ...(after !== undefined && { after }) } },
+        }),
+      ),
+    { isKept: true },
+  );
+}
+
+/** What a run would publish now: of what waits, the change to approve. */
+export function useCandidate(hash: string | undefined) {
+  return useQuery({
+    queryKey: ['publishing', 'candidate', hash],
+    enabled: hash !== undefined,
+    staleTime: Infinity,
+    queryFn: () => bodyOf(api.POST('/api/admin/acl/preview')),
+  });
+}
+
+export async function approve(hash: string): Promise<void> {
+  await bodyOf(api.POST('/api/admin/acl/approvals', { body: { hash } }));
+  await refresh();
+}
+
+export function usePublishNow() {
+  return useMutation({ mutationFn: () => bodyOf(api.POST('/api/admin/acl/sync')), onSettled: refresh });
+}
+
+export async function restore(version: number, reason: string, hours: number): Promise<Schemas['SyncResponse']> {
+  const params = { path: { version } };
+  const result = await bodyOf(
+    api.POST('/api/admin/acl/publications/{version}/restore', { params, body: { reason, hours } }),
+  );
+  await refresh();
+  return result;
+}
+
+export async function endRestore(): Promise<void> {
+  await bodyOf(api.DELETE('/api/admin/acl/restore'));
+  await refresh();
+}
+
+function refresh(): Promise<void> {
+  return queries.invalidateQueries({ queryKey: ['publishing'] });
+}

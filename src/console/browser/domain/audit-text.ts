@@ -1,0 +1,57 @@
+import { AUDIT_EVENTS } from '../../../audit/domain/audit-event.js';
+import type { Schemas } from '../api/client.js';
+import { pathText } from '../parts/path.js';
+
+type Event = Schemas['AuditEventResponse'];
+
+export const EVENTS = AUDIT_EVENTS;
+
+/** *grant created*. */
+export function eventText(event: string): string {
+  return event.replaceAll('_', ' ');
+}
+
+/** The page about what an event is about; null: there is none. */
+export function subjectAddress(subject: Event['subject']): string | null {
+  if (subject === null) return null;
+  const { type, id } = subject;
+  switch (type) {
+    case 'user':
+      return `/people/${id}`;
+    case 'group':
+      return `/groups/${id}`;
+    case 'policy':
+      return `/policies/${id}`;
+    case 'publication':
+      return `/publications/${id}`;
+    case 'grant':
+      return `/grants?q=${id}`;
+    case 'session':
+    case 'token':
+    case 'principal':
+      return null;
+  }
+}
+
+/** As much of a detail as a row has room for. */
+const LONGEST = 120;
+
+/** Further facts of an event, in one line: *SELECT on sales.eu.orders, expires at 2027-01-15*. */
+export function detailsText(details: Readonly<Record<string, unknown>>): string {
+  const parts = Object.entries(details).flatMap(([name, value]) => {
+    const text = valueText(value);
+    return text === '' ? [] : [`${eventText(name)} ${text}`];
+  });
+  return parts.join(', ');
+}
+
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) return value.map(valueText).join(' ');
+  if (typeof value === 'object') return shortened('catalog' in value ? pathText(value) : JSON.stringify(value));
+  return shortened(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+}

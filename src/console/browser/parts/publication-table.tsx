@@ -1,0 +1,153 @@
+import { Link } from 'wouter';
+import type { Entry, Run, Version } from '../api/publishing.js';
+import { Icon } from './icon.js';
+import { Moment } from './moment.js';
+import { sizeText } from './size.js';
+import { Cell, Table } from './table.js';
+
+const COLUMNS = [
+  { name: 'Version' },
+  { name: 'Outcome' },
+  { name: 'When' },
+  { name: 'Why' },
+  { name: 'Gained', isNumber: true },
+  { name: 'Lost', isNumber: true },
+  { name: 'Rules', isNumber: true },
+  { name: 'Size', isNumber: true },
+];
+
+interface PublicationTableProps {
+  entries: readonly Entry[] | null;
+  liveHash: string | undefined;
+  more: (() => void) | undefined;
+}
+
+/** Versions, and the runs among them that published none. */
+export function PublicationTable({ entries, liveHash, more }: PublicationTableProps) {
+  const live = entries?.find((entry): entry is Version => 'version' in entry && entry.hash === liveHash)?.version;
+  return (
+    <Table
+      name="Publications"
+      columns={COLUMNS}
+      items={entries}
+      keyOf={(entry) => ('version' in entry ? entry.version : `run ${entry.id}`)}
+      more={more}
+      cells={(entry) =>
+        'id' in entry ? <RunCells run={entry} /> : <VersionCells version={entry} isLive={entry.version === live} />
+      }
+    />
+  );
+}
+
+function VersionCells({ version: entry, isLive }: { version: Version; isLive: boolean }) {
+  return (
+    <>
+      <Cell>
+        <Link href={`/publications/${entry.version}`}>{entry.version}</Link>
+      </Cell>
+      <Cell>
+        <OutcomeBadge version={entry} isLive={isLive} />
+      </Cell>
+      <Cell>
+        <Moment at={entry.at} />
+      </Cell>
+      <Cell className="full">
+        <Cause of={entry} />
+      </Cell>
+      <Cell className="num" data-label="Gained">
+        {entry.gained_in_all === 0 ? (
+          <span className="dim">0</span>
+        ) : (
+          <span className="change">
+            +{entry.gained_in_all.toLocaleString('en-GB')}
+            <span className="hidden"> gained</span>
+          </span>
+        )}
+      </Cell>
+      <Cell className="num" data-label="Lost">
+        {entry.lost_in_all === 0 ? (
+          <span className="dim">0</span>
+        ) : (
+          <span className="change change--loss">
+            −{entry.lost_in_all.toLocaleString('en-GB')}
+            <span className="hidden"> lost</span>
+          </span>
+        )}
+      </Cell>
+      <Cell className="num" data-label="Rules">
+        {entry.rules.toLocaleString('en-GB')}
+      </Cell>
+      <Cell className="num" data-label="Size">
+        {sizeText(entry.bytes)}
+      </Cell>
+    </>
+  );
+}
+
+/** What became of a version. */
+export function OutcomeBadge({ version, isLive }: { version: Version; isLive: boolean }) {
+  if (isLive) {
+    return (
+      <span className="badge badge--gain">
+        <Icon name="check" />
+        live
+      </span>
+    );
+  }
+  if (version.broken_at !== null) {
+    return (
+      <span className="badge badge--loss">
+        <Icon name="warn" />
+        failed on the engine
+      </span>
+    );
+  }
+  const text = version.is_withdrawal ? 'revokes alone' : version.restored !== null ? 'restored' : 'published';
+  return <span className="badge">{version.is_found ? 'found' : text}</span>;
+}
+
+function RunCells({ run }: { run: Run }) {
+  return (
+    <>
+      <Cell>
+        <Link href={`/publications?run=${run.id}`}>Run</Link>
+      </Cell>
+      <Cell>
+        <span className="badge badge--loss">
+          <Icon name="stop" />
+          {run.outcome}
+        </span>
+      </Cell>
+      <Cell>
+        <Moment at={run.at} />
+      </Cell>
+      <Cell className="full">
+        <Cause of={run} />
+      </Cell>
+      <Cell className="num" />
+      <Cell className="num" />
+      <Cell className="num" />
+      <Cell className="num" />
+    </>
+  );
+}
+
+const TRIGGERS: Record<Version['trigger'], string> = {
+  schedule: 'schedule',
+  change: 'change',
+  expiry: 'expiry of a grant',
+  route: 'on request',
+  cli: 'by the command line',
+  restore: 'restore',
+  rollback: 'rollback: the engine failed on the version before',
+};
+
+/** Who or what caused it. */
+export function Cause({ of: { trigger, triggered_by: by } }: { of: Pick<Entry, 'trigger' | 'triggered_by'> }) {
+  return (
+    <>
+      {TRIGGERS[trigger]}
+      {by !== null && <span className="dim"> by {by.name}</span>}
+    </>
+  );
+}

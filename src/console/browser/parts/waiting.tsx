@@ -1,0 +1,107 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { api, bodyOf, type Schemas } from '../api/client.js';
+import { approve, useCandidate } from '../api/publishing.js';
+import { whyLost } from '../domain/why-lost.js';
+import { ActDialog } from './act-dialog.js';
+import { Icon } from './icon.js';
+import { Moment } from './moment.js';
+
+type Waiting = NonNullable<Schemas['StatusResponse']['waiting_for_approval']>;
+
+/** A change that no recorded one explains: what it takes, and who answers for it. */
+export function WaitingForApproval({ waiting, version }: { waiting: Waiting; version: number | undefined }) {
+  const candidate = useCandidate(waiting.hash).data;
+  const access = candidate?.diff.access;
+  return (
+    <section className="notice notice--warn" aria-labelledby="waiting">
+      <Icon name="clock" />
+      <div>
+        <h2 id="waiting">Waiting for approval</h2>
+        <p>
+          {access !== undefined && access !== null ? (
+            <>
+              <b>{changeText(access)}</b>, and no recorded change explains it.
+            </>
+          ) : (
+            waiting.reasons[0]?.message
+          )}
+        </p>
+        <p>
+          Text {waiting.hash.slice(0, 8)}, since <Moment at={waiting.since} />. Revokes go out meanwhile.
+        </p>
+        <p>
+          <UndoLink lost={access?.lost[0]} version={version} />
+        </p>
+      </div>
+      <div className="row">
+        <Link className="button button--quiet" href="/publications/waiting">
+          See the change
+        </Link>
+        <Approve hash={waiting.hash} follows={access === undefined || access === null ? null : changeText(access)} />
+      </div>
+    </section>
+  );
+}
+
+/** Approves exactly this text, with the password. */
+export function Approve({ hash, follows }: { hash: string; follows: string | null }) {
+  const [isAsked, setAsked] = useState(false);
+  return (
+    <>
+      <button className="button button--primary" type="button" onClick={() => setAsked(true)}>
+        Approve this change
+      </button>
+      {isAsked && (
+        <ActDialog
+          title="Approve this change?"
+          act="Approve"
+          withPassword
+          run={() => approve(hash)}
+          close={() => setAsked(false)}
+        >
+          <p>
+            The next run publishes text {hash.slice(0, 8)}
+            {follows !== null && (
+              <>
+                : <b>{follows}</b>
+              </>
+            )}
+            .
+          </p>
+        </ActDialog>
+      )}
+    </>
+  );
+}
+
+function changeText({ gained_in_all: gained, lost_in_all: lost }: Schemas['AccessChangeResponse']): string {
+  const parts = [
+    ...(lost > 0 ? [`${lost.toLocaleString('en-GB')} lost`] : []),
+    ...(gained > 0 ? [`${gained.toLocaleString('en-GB')} gained`] : []),
+  ];
+  return `Access of people and nodes: ${parts.join(', ') || 'nothing changes'}`;
+}
+
+/** Leads to why the first of those who lose something loses it, which says what would turn it round. */
+function UndoLink({
+  lost,
+  version,
+}: {
+  lost: Schemas['ChangedAccessResponse'] | undefined;
+  version: number | undefined;
+}) {
+  const name = lost?.people[0];
+  const { data } = useQuery({
+    queryKey: ['people', 'named', name],
+    enabled: name !== undefined,
+    queryFn: () => bodyOf(api.GET('/api/admin/users', { params: { query: { q: name ?? '', limit: 50 } } })),
+  });
+  const person = data?.items.find(({ username }) => username === name);
+  const principal = person === undefined ? `engine:${name ?? ''}` : `user:${person.id}`;
+  const why = lost === undefined || data === undefined ? null : whyLost(lost.what, principal);
+  return (
+    <Link href={why ?? (version === undefined ? '/publications' : `/publications/${version}`)}>How to undo it</Link>
+  );
+}
