@@ -1,17 +1,11 @@
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode } from 'react';
 import { Route, Switch } from 'wouter';
 import type { Schemas } from './api/client.js';
-import { Audit } from './pages/audit.js';
 import { Engine } from './pages/engine.js';
 import { Grants } from './pages/grants.js';
-import { GroupPage } from './pages/group.js';
-import { Groups } from './pages/groups.js';
 import { MyAccess } from './pages/my-access.js';
 import { GrantDraft } from './pages/new-grant.js';
 import { People } from './pages/people.js';
-import { Person } from './pages/person.js';
-import { PublicationPage } from './pages/publication.js';
-import { Publications } from './pages/publications.js';
 
 export interface Page {
   /** Its link in the navigation. */
@@ -24,6 +18,18 @@ export interface Page {
   isOpen?: true;
   show: (me: Schemas['ConsoleAccountResponse']) => ReactNode;
 }
+
+// Pages that few open first are loaded when somebody comes to them.
+const Audit = lazy(() => import('./pages/audit.js').then(({ Audit: page }) => ({ default: page })));
+const GroupPage = lazy(() => import('./pages/group.js').then(({ GroupPage: page }) => ({ default: page })));
+const Groups = lazy(() => import('./pages/groups.js').then(({ Groups: page }) => ({ default: page })));
+const Person = lazy(() => import('./pages/person.js').then(({ Person: page }) => ({ default: page })));
+const PublicationPage = lazy(() =>
+  import('./pages/publication.js').then(({ PublicationPage: page }) => ({ default: page })),
+);
+const Publications = lazy(() =>
+  import('./pages/publications.js').then(({ Publications: page }) => ({ default: page })),
+);
 
 /** Every page, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
