@@ -27,6 +27,7 @@ const MOST = 50;
 function Side({ title, count, changed, isLoss = false }: SideProps) {
   const id = useId();
   const [most, setMost] = useState(MOST);
+  const outcomes = alike(changed);
   return (
     <section aria-labelledby={id}>
       <div className="head">
@@ -34,15 +35,17 @@ function Side({ title, count, changed, isLoss = false }: SideProps) {
         <span className="count">{count.toLocaleString('en-GB')}</span>
       </div>
       {changed.length === 0 && <p className="dim">Nobody {isLoss ? 'loses' : 'gains'} anything.</p>}
-      {changed.slice(0, most).map(({ what, people, others }) => (
-        <div key={what} className="outcome">
-          <div className="outcome__what">
-            <span className={`sign${isLoss ? ' sign--loss' : ''}`} aria-hidden="true">
-              {isLoss ? '−' : '+'}
-            </span>
-            <span className={`change${isLoss ? ' change--loss' : ''}`}>{isLoss ? 'loses' : 'gains'}</span>{' '}
-            <span className="path">{what}</span>
-          </div>
+      {outcomes.slice(0, most).map(({ whats, people, others }) => (
+        <div key={whats.join()} className="outcome">
+          {whats.map((what) => (
+            <div key={what} className="outcome__what">
+              <span className={`sign${isLoss ? ' sign--loss' : ''}`} aria-hidden="true">
+                {isLoss ? '−' : '+'}
+              </span>
+              <span className={`change${isLoss ? ' change--loss' : ''}`}>{isLoss ? 'loses' : 'gains'}</span>{' '}
+              <span className="path">{what}</span>
+            </div>
+          ))}
           <ul className="outcome__who">
             {people.map((name) => (
               <li key={name}>{name}</li>
@@ -51,9 +54,21 @@ function Side({ title, count, changed, isLoss = false }: SideProps) {
           </ul>
         </div>
       ))}
-      <More left={changed.length - most} more={() => setMost(most + 10 * MOST)} />
+      <More left={outcomes.length - most} more={() => setMost(most + 10 * MOST)} />
     </section>
   );
+}
+
+/** What the same people gain or lose, with them once. */
+function alike(changed: readonly Changed[]) {
+  const outcomes = new Map<string, { whats: string[]; people: string[]; others: number }>();
+  for (const { what, people, others } of changed) {
+    const key = JSON.stringify([people, others]);
+    const outcome = outcomes.get(key) ?? { whats: [], people, others };
+    outcome.whats.push(what);
+    outcomes.set(key, outcome);
+  }
+  return [...outcomes.values()];
 }
 
 /** The rules that another text has, and those that it has not. */
