@@ -141,7 +141,7 @@ export class QueriesController {
   @ApiOkResponse({ content: ROWS })
   async rows(
     @Param('id') id: string,
-    @Query() { limit, after }: RowsDto,
+    @Query() { limit, after, format: asked }: RowsDto,
     @Headers('accept') accept: string | undefined,
     @CurrentUser() user: AuthenticatedUser,
     @UntilClientGone() gone: AbortSignal,
@@ -149,7 +149,7 @@ export class QueriesController {
   ): Promise<void> {
     const from = after === undefined ? 0 : (readRowCursor(after) ?? 0);
     void reply.header('Vary', 'Accept');
-    const format = chooseFormat(accept);
+    const format = asked ?? chooseFormat(accept);
     const isStream = format !== 'json';
     const all = (place: number): Promise<RowsResult> => this.queries.rows(user, id, place, isStream ? Infinity : limit);
     const first = isStream ? await this.firstPage(all, from, gone) : pageOf(await all(from));
@@ -159,6 +159,7 @@ export class QueriesController {
     const bytes = stream.bytes(format, together);
     const beginning = await beginningOf(bytes, together);
     void reply.type(MEDIA_TYPES[format]);
+    if (asked !== undefined) void reply.header('Content-Disposition', 'attachment; filename="results.csv"');
     await reply.send(beginning.isWhole ? beginning.bytes : Readable.from(joined(beginning.bytes, bytes)));
   }
 

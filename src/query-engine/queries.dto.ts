@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
+import { IsIn, IsOptional } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
 import { Limit, PageLimit } from '../platform/page.dto.js';
 import { FieldRule, TextRule } from '../platform/validation.js';
@@ -69,4 +69,12 @@ export class RowsDto {
   @ApiPropertyOptional({ description: 'The `next` of a page; only the newest page can be asked for once more.' })
   @FieldRule(namedBy(readRowCursor))
   after?: string;
+
+  @ApiPropertyOptional({
+    enum: ['csv'],
+    description: 'For links, which have no Accept header of their own: a download.',
+  })
+  @IsOptional()
+  @IsIn(['csv'], { message: 'must be csv' })
+  format?: 'csv';
 }

@@ -9,8 +9,8 @@ export default defineConfig({
   outputDir: '../../.data/console-tests',
   // A service for each worker; each file runs in one of them.
   workers: 2,
-  timeout: 30_000,
-  expect: { timeout: 5_000 },
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
   forbidOnly: true,
   reporter: [['list'], ['json', { outputFile: process.env['GRANTLINE_TEST_REPORT'] ?? '../../.data/console.json' }]],
   use: {

@@ -30,6 +30,7 @@ const PublicationPage = lazy(() =>
 const Publications = lazy(() =>
   import('./pages/publications.js').then(({ Publications: page }) => ({ default: page })),
 );
+const Sql = lazy(() => import('./pages/sql.js').then(({ Sql: page }) => ({ default: page })));
 
 /** Every page, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
@@ -41,6 +42,7 @@ export const PAGES: readonly Page[] = [
     isOpen: true,
     show: (me) => <MyAccess isAdministrator={me.role === 'admin'} />,
   },
+  { name: 'SQL', icon: 'sql', section: 'own', paths: ['/sql'], isOpen: true, show: (me) => <Sql me={me} /> },
   {
     name: 'People',
     icon: 'person',

@@ -3,6 +3,7 @@ export const PAGE_PATHS = [
   '/',
   '/sign-in',
   '/me',
+  '/sql',
   '/people',
   '/people/:id',
   '/groups',

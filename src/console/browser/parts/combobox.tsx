@@ -14,6 +14,8 @@ export interface Choice {
 
 interface ComboboxProps<C extends Choice> {
   label: string;
+  /** It is read aloud and not shown: the placeholder says it. */
+  isBare?: boolean;
   text: string;
   setText: (text: string) => void;
   choices: readonly C[];
@@ -34,6 +36,7 @@ interface ComboboxProps<C extends Choice> {
 export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
   const {
     label,
+    isBare,
     text,
     setText,
     choices,
@@ -73,7 +76,7 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
   };
   return (
     <div className="field">
-      <label className="label" htmlFor={id}>
+      <label className={isBare === true ? 'hidden' : 'label'} htmlFor={id}>
         {label}
       </label>
       <span className="affix combo">

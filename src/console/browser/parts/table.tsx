@@ -6,10 +6,14 @@ export interface Column {
   /** Read aloud, not shown. */
   isHidden?: boolean;
   isNumber?: boolean;
+  /** Of the values, beside the name. */
+  type?: string;
 }
 
 interface TableProps<T> {
   name: string;
+  /** Rows of the engine as they are: close, wide, and never as blocks. */
+  isData?: boolean;
   columns: readonly Column[];
   /** Null: still loading. */
   items: readonly T[] | null;
@@ -31,13 +35,13 @@ const MOST_ROWS = 50;
  * A table by its fixed name. The roles are written out, because phones show rows as blocks. While it loads there are bars of
  * the final height.
  */
-export function Table<T>({ name, columns, items, keyOf, cells, count, rowClass, more }: TableProps<T>) {
+export function Table<T>({ name, isData, columns, items, keyOf, cells, count, rowClass, more }: TableProps<T>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const all = items ?? [];
   const isLong = all.length > MOST_ROWS;
   const virtual = useWindowVirtualizer({
     count: all.length,
-    estimateSize: () => 37,
+    estimateSize: () => (isData === true ? 29 : 37),
     overscan: 8,
     enabled: isLong,
     scrollMargin: body.current?.offsetTop ?? 0,
@@ -52,17 +56,18 @@ export function Table<T>({ name, columns, items, keyOf, cells, count, rowClass, 
   const [first] = virtual.getVirtualItems();
   const end = virtual.getVirtualItems().at(-1);
   return (
-    <table className="table" aria-label={name} aria-rowcount={(count ?? all.length) + 1} role="table">
+    <table
+      className={isData === true ? 'table table--data' : 'table'}
+      aria-label={name}
+      aria-rowcount={(count ?? all.length) + 1}
+      role="table"
+    >
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map((column) => (
-            <th
-              key={column.name}
-              role="columnheader"
-              scope="col"
-              className={column.isNumber === true ? 'num' : undefined}
-            >
+          {columns.map((column, at) => (
+            <th key={at} role="columnheader" scope="col" className={column.isNumber === true ? 'num' : undefined}>
               {column.isHidden === true ? <span className="hidden">{column.name}</span> : column.name}
+              {column.type !== undefined && <small> {column.type}</small>}
             </th>
           ))}
         </tr>

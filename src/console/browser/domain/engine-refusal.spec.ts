@@ -1,0 +1,29 @@
+import { readRefusal, whyAddress } from './engine-refusal.js';
+
+const invoices = { catalog: 'finance', schema: 'ledger', table: 'invoices' };
+
+describe('a refusal of the engine', () => {
+  it.each([
+    ['Cannot select from table finance.ledger.invoices', 'SELECT'],
+    ['Cannot select from columns [amount, state] in table or view finance.ledger.invoices', 'SELECT'],
+    ['Cannot insert into table finance.ledger.invoices', 'INSERT'],
+    ['Cannot delete from table finance.ledger.invoices', 'DELETE'],
+    ['Cannot truncate table finance.ledger.invoices', 'DELETE'],
+    ['Cannot update columns [amount] in table finance.ledger.invoices', 'UPDATE'],
+    ['Cannot drop table finance.ledger.invoices', 'OWNERSHIP'],
+    ['Cannot create view finance.ledger.invoices: it exists', 'OWNERSHIP'],
+  ])('%s', (text, privilege) => {
+    expect(readRefusal(`Access Denied: ${text}`)).toEqual({ ...invoices, privilege });
+  });
+
+  it.each(['Access Denied: Cannot access catalog finance', "line 1:1: mismatched input 'SELEKT'"])(
+    'not of a table: %s',
+    (text) => expect(readRefusal(text)).toBeNull(),
+  );
+
+  it('has an address that explains it', () => {
+    expect(whyAddress(12, { ...invoices, privilege: 'SELECT' })).toBe(
+      '/why?principal=user%3A12&catalog=finance&schema=ledger&table=invoices&privilege=SELECT',
+    );
+  });
+});

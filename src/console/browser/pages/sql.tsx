@@ -1,0 +1,165 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { Link } from 'wouter';
+import type { Schemas } from '../api/client.js';
+import { ownNames } from '../api/own-names.js';
+import { queries } from '../api/session.js';
+import { type Fault, type Statement, useStatement } from '../api/statements.js';
+import { readRefusal, whyAddress } from '../domain/engine-refusal.js';
+import { Combobox } from '../parts/combobox.js';
+import { Failure } from '../parts/failure.js';
+import { Icon } from '../parts/icon.js';
+import { PageHead } from '../parts/page.js';
+import { SqlResults } from './sql-results.js';
+
+const SqlEditor = lazy(() => import('../parts/sql-editor.js'));
+
+/** What is typed outlives the page, and ends with the session. */
+const DRAFT = ['sql-draft'];
+queries.setQueryDefaults(DRAFT, { gcTime: Infinity, staleTime: Infinity });
+
+/** SQL under the own name. */
+export function Sql({ me }: { me: Schemas['ConsoleAccountResponse'] }) {
+  const { data: draft } = useQuery<Statement>({
+    queryKey: DRAFT,
+    queryFn: () => ({ sql: '', catalog: '', schema: '' }),
+    initialData: { sql: '', catalog: '', schema: '' },
+  });
+  const set = (part: Partial<Statement>): void => void queries.setQueryData(DRAFT, { ...draft, ...part });
+  const { running, fault, results, run, more, cancel, fail } = useStatement();
+  const start = (): void => {
+    if (running === null && draft.sql.trim() !== '') void run(draft);
+  };
+  const wrongLine = fault !== null && 'error' in fault ? fault.error.line : null;
+  return (
+    <main id="main" tabIndex={-1}>
+      <div className="stack stack--mid">
+        <PageHead
+          title="SQL"
+          actions={
+            <>
+              <Name
+                label="Catalog"
+                under={[]}
+                value={draft.catalog}
+                set={(catalog) => set({ catalog, ...(catalog === '' && { schema: '' }) })}
+              />
+              <Name
+                label="Schema"
+                under={[draft.catalog]}
+                value={draft.schema}
+                set={(schema) => set({ schema })}
+                isDisabled={draft.catalog === ''}
+              />
+              {running !== null && (
+                <button className="button" type="button" onClick={cancel} aria-disabled={running === 'submitting'}>
+                  Cancel query
+                </button>
+              )}
+              <button
+                className="button button--primary"
+                type="button"
+                onClick={start}
+                aria-disabled={running !== null || draft.sql.trim() === ''}
+                aria-busy={running !== null}
+              >
+                <Icon name={running === null ? 'play' : 'turn'} />
+                Run <kbd aria-hidden="true">Ctrl ↵</kbd>
+              </button>
+            </>
+          }
+        />
+        <Suspense fallback={<div className="editor" aria-busy="true" />}>
+          <SqlEditor
+            label="SQL statement"
+            text={draft.sql}
+            setText={(sql) => set({ sql })}
+            place={draft}
+            run={start}
+            wrongLine={wrongLine}
+          />
+        </Suspense>
+        {fault !== null && <Refusal fault={fault} me={me} />}
+        <SqlResults results={results} running={running} isBefore={fault !== null} more={more} fail={fail} />
+      </div>
+    </main>
+  );
+}
+
+interface NameProps {
+  label: string;
+  under: readonly string[];
+  value: string;
+  set: (value: string) => void;
+  isDisabled?: boolean;
+}
+
+/** A name without a path is looked up there. */
+function Name({ label, under, value, set, isDisabled = false }: NameProps) {
+  const [part, setPart] = useState('');
+  const names = useQuery({
+    queryKey: ['own-names-below', under, part],
+    queryFn: () => ownNames(under, part),
+    enabled: !isDisabled,
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Combobox
+      label={label}
+      isBare
+      isMono
+      placeholder={label.toLowerCase()}
+      isDisabled={isDisabled}
+      text={value}
+      choices={(names.data ?? []).map((name) => ({ key: name, text: name }))}
+      setText={(text) => {
+        setPart(text.toLowerCase());
+        set(text.toLowerCase());
+      }}
+      choose={({ text }) => {
+        setPart('');
+        set(text);
+      }}
+    />
+  );
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  query_cancelled: 'The statement was cancelled',
+  query_timeout: 'The statement took too long',
+  query_lost: 'The engine has lost this statement',
+};
+
+function Refusal({ fault, me }: { fault: Fault; me: Schemas['ConsoleAccountResponse'] }) {
+  if (!('error' in fault)) return <Failure problem={fault.problem} />;
+  const { error, query } = fault;
+  const refused = error.engine_error_name === 'PERMISSION_DENIED' ? readRefusal(error.message) : null;
+  const title =
+    error.engine_error_name === 'PERMISSION_DENIED'
+      ? 'The engine refused this statement'
+      : (ENDS[error.code] ?? 'The statement failed');
+  return (
+    <div className="notice notice--loss" role="alert">
+      <Icon name="stop" />
+      <div>
+        <b>{title}</b>
+        <p>
+          {error.line !== null && `Line ${error.line}: `}
+          {error.message.replace(/\.?$/, '.')} Your text is still here.
+        </p>
+        <p className="hint">
+          {[error.engine_error_name ?? error.code, query.engine_query_id && `query ${query.engine_query_id}`]
+            .filter((each) => each !== null)
+            .join(', ')}
+        </p>
+      </div>
+      {refused !== null && (
+        <div className="row">
+          <Link className="button" href={whyAddress(me.id, refused)}>
+            Why?
+          </Link>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises';
+import { column, failed } from '../support/fakes/fake-trino.js';
+import { expectAccessible } from './running/accessibility.js';
+import { expect, test } from './running/console-test.js';
+
+const COLUMNS = [column('country', 'varchar'), column('orders', 'bigint')];
+
+test('a statement runs, shows its rows and is saved as CSV', async ({ page, grantline, records, signIn }) => {
+  await records.person('sven');
+  await signIn('sven');
+  grantline.engine.answers('SELECT orders', {
+    columns: COLUMNS,
+    data: [
+      ['DE', 412],
+      [null, 7],
+    ],
+  });
+
+  await page.goto('/sql');
+  const editor = page.getByRole('textbox', { name: 'SQL statement' });
+  await editor.fill('SELECT orders');
+  await editor.press('Control+Enter');
+  const results = page.getByRole('table', { name: 'Results' });
+  await expect(results.getByRole('row')).toHaveText(['country varcharorders bigint', 'DE412', 'NULL7']);
+  await expect(page.getByRole('status')).toHaveText(/^2 rows, /);
+  expect(grantline.engine.statements.at(-1)?.session).toMatchObject({ user: 'sven' });
+  await expectAccessible(page);
+
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'CSV' }).click(),
+  ]);
+  expect(await readFile(await download.path(), 'utf8')).toBe('country,orders\r\nDE,412\r\n,7\r\n');
+  await page.getByRole('link', { name: 'My access' }).click();
+  await page.getByRole('link', { name: 'SQL', exact: true }).click();
+  await expect(editor).toHaveText('SELECT orders');
+});
+
+test('a refusal of the engine says what it was and leads to why', async ({ page, grantline, records, signIn }) => {
+  const id = await records.person('tilda');
+  await signIn('tilda');
+  const denied = 'Access Denied: Cannot select from columns [amount] in table or view finance.ledger.invoices';
+  grantline.engine.answers('SELECT amount', failed('PERMISSION_DENIED', denied));
+
+  await page.goto('/sql');
+  await page.getByRole('textbox', { name: 'SQL statement' }).fill('SELECT amount');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(page.getByRole('alert')).toContainText('The engine refused this statement');
+  await expect(page.getByRole('alert')).toContainText('finance.ledger.invoices');
+  await expect(page.getByRole('link', { name: 'Why?' })).toHaveAttribute(
+    'href',
+    `/why?principal=user%3A${id}&privilege=SELECT&catalog=finance&schema=ledger&table=invoices`,
+  );
+  await expect(page.getByRole('textbox', { name: 'SQL statement' })).toHaveText('SELECT amount');
+  await expectAccessible(page);
+});
+
+test('a statement that runs is cancelled, on the engine as well', async ({ page, grantline, records, signIn }) => {
+  await records.person('uwe');
+  await signIn('uwe');
+  let go = (): void => undefined;
+  const after = new Promise<void>((resolve) => (go = resolve));
+  grantline.engine.answers('SELECT slowly', { state: 'RUNNING' }, { columns: COLUMNS, data: [], after });
+
+  await page.goto('/sql');
+  await page.getByRole('textbox', { name: 'SQL statement' }).fill('SELECT slowly');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('button', { name: 'Cancel query' }).click();
+  await expect(page.getByRole('alert')).toContainText('The statement was cancelled');
+  await expect(page.getByRole('button', { name: 'Cancel query' })).toHaveCount(0);
+  await expect.poll(() => grantline.engine.statements.find(({ sql }) => sql === 'SELECT slowly')?.cancelled).toBe(true);
+  go();
+});
+
+test('names that the person may see are completed, and rows come as somebody scrolls', async ({
+  page,
+  grantline,
+  records,
+  signIn,
+}) => {
+  const id = await records.person('vera');
+  await records.grant({ type: 'user', id }, 'sales.eu.orders');
+  await signIn('vera');
+  const rows = Array.from({ length: 1500 }, (_, row) => [`C${row}`, row]);
+  grantline.engine.answers('SELECT many', { columns: COLUMNS, data: rows });
+
+  await page.goto('/sql');
+  const editor = page.getByRole('textbox', { name: 'SQL statement' });
+  await editor.pressSequentially('sales.e');
+  await expect(page.getByRole('option', { name: 'eu' })).toBeVisible();
+  await page.keyboard.press('Escape');
+
+  await editor.fill('SELECT many');
+  await editor.press('Control+Enter');
+  await expect(page.getByRole('status')).toHaveText(/^the first 1,000 rows, /);
+  expect(await page.getByRole('row').count()).toBeLessThan(60);
+  await page.keyboard.press('Tab');
+  await expect(async () => {
+    await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
+    await expect(page.getByRole('status')).toHaveText(/^1,500 rows, /, { timeout: 500 });
+  }).toPass();
+});
