@@ -55,10 +55,6 @@ const KINDS: Readonly<Record<string, Kind>> = {
       },
     ]),
   ),
-  GRANT_EXECUTE_FUNCTION: {
-    ...ON_ROUTINES,
-    asks: (resource) => [{ about: 'routine', kind: 'function', resource, privilege: 'GRANT_EXECUTE' }],
-  },
   ENTER_CATALOG: {
     needs: ['catalog'],
     takes: [],

@@ -1,11 +1,12 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { privilegesProblem } from '../trino-rules/model/resource.js';
 import { IsIn, IsOptional } from 'class-validator';
 import { AfterNames, Limit, NamePageQuery } from '../platform/page.dto.js';
 import { FieldRule } from '../platform/validation.js';
 import type { HolderQuestion } from '../trino-rules/answers/holders.js';
 import { misplacedField, nodeKey, nodeOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, privilegesProblem } from '../trino-rules/model/privilege.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
 import { parsePrincipal, parseSubject, PRINCIPAL_PARAMETER, principalParameterProblem } from './principal.dto.js';
 import { NodeQuery, nodeOfQuery } from './resource.dto.js';

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isOpenSystem } from '../trino-rules/model/resource.js';
 import { Refused } from '../kernel/errors.js';
 import { type EffectiveAccess, effectiveAccess } from '../trino-rules/answers/effective-access.js';
 import { explain } from '../trino-rules/answers/explanation.js';
@@ -9,7 +10,6 @@ import { smallestChange } from '../trino-rules/answers/smallest-change.js';
 import { grantedNode, waysTo } from '../trino-rules/answers/ways.js';
 import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
-import { isOpenSystem } from '../trino-rules/model/intent.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Question } from '../trino-rules/model/question.js';
 import type { NamedNode, Node } from '../trino-rules/model/node.js';

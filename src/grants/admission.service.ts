@@ -4,10 +4,9 @@ import { Settings } from '../platform/settings.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
 import { holderProblem } from '../trino-rules/model/holder.js';
-import { privilegesProblem } from '../trino-rules/model/privilege.js';
 import type { Node } from '../trino-rules/model/node.js';
 import { Principals } from '../trino-rules/model/principals.js';
-import { closedProblem } from '../trino-rules/model/resource.js';
+import { closedProblem, privilegesProblem } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
 import {

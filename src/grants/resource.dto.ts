@@ -116,7 +116,7 @@ function nodes(subject: object, more: Record<string, object> = {}) {
       inTree('catalog', 'schema'),
       {
         ...inTree('catalog'),
-        description: `Of ${SYSTEM}, this and its schemas ${SYSTEM_SCHEMAS.join(', ')} take SELECT alone.`,
+        description: `Of ${SYSTEM}, this, its schemas ${SYSTEM_SCHEMAS.join(', ')} and their tables take SELECT, the routine runtime.kill_query takes CALL_PROCEDURE.`,
       },
       { ...only({ engine: { type: 'boolean', enum: [true] } }), description: 'The engine itself.' },
       { ...only({ as: subject }), description: 'Acting as these.' },

@@ -16,10 +16,6 @@ import { importCase, type keptCases } from './published-cases.js';
 
 /** What an answer is about that an import changes. */
 export type Kind =
-  /** `CALL system.runtime.kill_query`, of who may kill the same queries by the engine's API. */
-  | 'more: kill_query'
-  /** The catalog of that procedure, and nothing in it. */
-  | 'more: enters system'
   | 'more: access'
   /** Where nothing is read. */
   | 'enters system'
@@ -40,12 +36,7 @@ export type Kind =
   | 'routines';
 
 /** Answers on which nothing depends that somebody does or sees. */
-const WITHOUT_EFFECT: readonly Kind[] = [
-  'more: kill_query',
-  'more: enters system',
-  'enters system',
-  'writes in system',
-];
+const WITHOUT_EFFECT: readonly Kind[] = ['enters system', 'writes in system', 'routines of system'];
 /** About what is not there today. */
 const NOT_THERE: readonly Kind[] = ['enters a catalog', 'names that the listing lacks', 'users that the list lacks'];
 
@@ -70,46 +61,41 @@ export interface KeptDifferences {
 
 /** What each file gives otherwise than its import. */
 export const DIFFERENCES: Record<string, readonly Kind[]> = {
-  'all-but-salaries': ['enters a catalog', 'more: kill_query', 'names that the listing lacks'],
+  'all-but-salaries': ['enters a catalog', 'enters system', 'names that the listing lacks'],
   'banned-before-the-rest': ['data', 'enters a catalog', 'enters system', 'names that the listing lacks'],
-  'catalogs-section-only': ['more: enters system', 'more: kill_query'],
+  'catalogs-section-only': [],
   'closed-for-the-rest': [],
-  'config-map-from-helm': ['more: kill_query'],
+  'config-map-from-helm': ['enters system'],
   'crawler-sees-names': ['data', 'enters a catalog', 'enters system', 'part of a schema of system'],
   'dashboard-as-anybody': ['users that the list lacks'],
   'dashboards-as-their-viewers': ['enters system', 'queries of some', 'users that the list lacks'],
-  'developers-own-dev-schemas': ['more: kill_query', 'names that the listing lacks'],
+  'developers-own-dev-schemas': ['enters system', 'names that the listing lacks'],
   'exceptions-first': ['enters a catalog', 'enters system', 'names that the listing lacks'],
-  'groups-nobody-is-in': ['more: kill_query'],
+  'groups-nobody-is-in': ['enters system'],
   'grown-over-years': ['enters system'],
   'help-desk-kills-queries': ['enters system', 'queries of some', 'users that the list lacks'],
-  'maintenance-procedures': ['enters a catalog', 'more: kill_query', 'names that the listing lacks'],
-  'masked-customers': ['more: kill_query'],
-  'monitoring-reads-system': ['enters a catalog', 'part of a schema of system'],
-  'no-system-for-guests': ['enters a catalog', 'more: kill_query', 'names that the listing lacks', 'writes in system'],
-  'one-administrator': ['more: kill_query', 'writes in system'],
-  'open-to-all-but-one-catalog': ['more: enters system', 'more: kill_query', 'writes in system'],
-  'operator-before-the-rest': [
-    'functions in views for others',
-    'routines of system',
-    'users that the list lacks',
-    'writes in system',
-  ],
-  'own-queries-by-name': ['enters a catalog', 'enters system', 'routines'],
-  'pass-through-queries': ['enters a catalog', 'enters system', 'functions in views for others'],
-  'personal-schemas': ['more: kill_query'],
-  'platform-team-has-all': ['enters system', 'more: kill_query', 'writes in system'],
-  'queries-section-only': ['more: kill_query', 'writes in system'],
-  'read-everything': ['more: kill_query'],
-  'rows-by-current-user': ['a filter as another user', 'more: kill_query'],
+  'maintenance-procedures': ['enters a catalog', 'enters system', 'names that the listing lacks'],
+  'masked-customers': ['enters system'],
+  'monitoring-reads-system': ['enters a catalog'],
+  'no-system-for-guests': ['enters a catalog', 'enters system', 'names that the listing lacks', 'writes in system'],
+  'one-administrator': ['writes in system'],
+  'open-to-all-but-one-catalog': ['writes in system'],
+  'operator-before-the-rest': ['routines of system', 'users that the list lacks', 'writes in system'],
+  'own-queries-by-name': ['enters a catalog'],
+  'pass-through-queries': ['enters a catalog', 'enters system'],
+  'personal-schemas': ['enters system'],
+  'platform-team-has-all': ['enters system', 'writes in system'],
+  'queries-section-only': ['writes in system'],
+  'read-everything': [],
+  'rows-by-current-user': ['a filter as another user', 'enters system'],
   'schema-owner-is-no-table-owner': ['enters system'],
   'service-accounts-by-prefix': ['enters system', 'users that the list lacks'],
-  'session-properties-by-team': ['more: kill_query'],
-  'single-sign-on-principals': ['more: kill_query'],
-  'teams-with-scratch': ['more: kill_query', 'part of a schema of system'],
-  'tenants-by-name': ['more: kill_query', 'queries of some', 'users that the list lacks', 'writes in system'],
+  'session-properties-by-team': ['enters system'],
+  'single-sign-on-principals': ['enters system'],
+  'teams-with-scratch': ['enters system', 'part of a schema of system'],
+  'tenants-by-name': ['queries of some', 'users that the list lacks', 'writes in system'],
   'two-tenants': ['enters a catalog', 'names that the listing lacks', 'queries of some', 'users that the list lacks'],
-  'views-for-others': ['functions in views for others', 'more: kill_query', 'names that the listing lacks'],
+  'views-for-others': ['enters system', 'names that the listing lacks'],
   'written-by-a-generator': ['enters system'],
 };
 
@@ -165,11 +151,7 @@ interface Known {
 
 function kindOf(question: Question, isMore: boolean, { given, listing, names }: Known): Kind {
   const isInSystem = 'catalog' in question && question.catalog === 'system';
-  if (isMore) {
-    if (isKilling(question) && given.mayWithQueries(question.user, 'kill')) return 'more: kill_query';
-    return question.ask === 'catalog' && isInSystem ? 'more: enters system' : 'more: access';
-  }
-  if (isRestriction(question)) return 'more: access';
+  if (isMore || isRestriction(question)) return 'more: access';
   if ('name' in question && !('catalog' in question)) {
     if (!names.includes(question.name)) return 'users that the list lacks';
     return question.ask === 'impersonate' ? 'impersonation' : 'queries of some';

@@ -102,7 +102,6 @@ describe('grants', () => {
 
   it.each([
     ['the service’s own catalog', { resource: { catalog: 'grantline' } }, 'resource'],
-    ['a table of system', { resource: { catalog: 'system', schema: 'runtime', table: 'queries' } }, 'resource'],
     ['another schema of system', { resource: { catalog: 'system', schema: 'builtin' } }, 'resource'],
     ['an upper-case name', { resource: { catalog: 'Sales' } }, 'resource.catalog'],
     ['a name with a line break', { resource: { catalog: 'a\nb' } }, 'resource.catalog'],

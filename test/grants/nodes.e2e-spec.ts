@@ -61,7 +61,10 @@ describe('nodes of every kind', () => {
 
     const deny = { kind: 'deny', principal: { type: 'everyone' }, resource: QUERY };
     const denied = await admin.post('/api/admin/policies', deny);
-    expect(denied.body).toMatchObject({ resource: QUERY, privileges: ['EXECUTE_FUNCTION', 'CALL_PROCEDURE'] });
+    expect(denied.body).toMatchObject({
+      resource: QUERY,
+      privileges: ['EXECUTE_FUNCTION', 'GRANT_EXECUTE_FUNCTION', 'CALL_PROCEDURE'],
+    });
     expect((await admin.get(`${ACCESS}/explain?principal=user:${ids.alice}&${question}`)).body).toMatchObject({
       allowed: false,
       policies: [denied.body?.['id']],

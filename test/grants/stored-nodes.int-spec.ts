@@ -80,17 +80,19 @@ describe('grants on nodes of every kind, in the tables,', () => {
     expect(await listed({ principal, table: 'c' })).toEqual([]);
   });
 
-  it('are none in the catalog system but reading all of it, or one of its schemas', async () => {
+  it('are none in the catalog system but reading its tables, and the procedure that kills', async () => {
     const onSystem = (resource: Node, privileges: NewGrant['privileges'] = ['SELECT']): NewGrant => ({
       ...onNode({ catalog: 'system', ...resource }),
       privileges,
     });
-    const open = [{}, { schema: 'jdbc' }, { schema: 'metadata' }, { schema: 'runtime' }].map((node) => onSystem(node));
-    expect(await grants.grant(open, null, NOW)).toHaveLength(4);
+    const nodes = [{}, { schema: 'jdbc' }, { schema: 'metadata' }, { schema: 'runtime', table: 'queries' }];
+    const kill = onSystem({ schema: 'runtime', routine: 'kill_query' }, ['CALL_PROCEDURE']);
+    expect(await grants.grant([...nodes.map((node) => onSystem(node)), kill], null, NOW)).toHaveLength(5);
     for (const refused of [
       onSystem({ schema: 'builtin' }),
-      onSystem({ schema: 'runtime', table: 'queries' }),
-      onSystem({ schema: 'runtime', routine: 'kill_query' }, ['CALL_PROCEDURE']),
+      onSystem({ schema: 'builtin', table: 'queries' }),
+      onSystem({ schema: 'runtime', routine: 'load' }, ['CALL_PROCEDURE']),
+      onSystem({ schema: 'runtime', routine: 'kill_query' }, ['EXECUTE_FUNCTION']),
       onSystem({}, ['SELECT', 'INSERT']),
     ])
       await expect(grants.grant([refused], null, NOW)).rejects.toThrow('grants_in_system');

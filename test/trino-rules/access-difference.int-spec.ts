@@ -1,7 +1,8 @@
 import fc from 'fast-check';
+import { isOpenSystem } from '../../src/trino-rules/model/resource.js';
 import { anyDraft } from '../support/snapshots/any-draft.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
-import { type Access, intentAt, isOpenSystem } from '../../src/trino-rules/model/intent.js';
+import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
 import { type Node, nodeKey, nodeOf, parentOf } from '../../src/trino-rules/model/node.js';
 import { isOverData, PRIVILEGES, privilegesOn } from '../../src/trino-rules/model/privilege.js';
 import type { Principal } from '../../src/trino-rules/model/principal.js';

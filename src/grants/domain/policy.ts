@@ -6,9 +6,9 @@ import type {
   PolicyPrincipal,
   Principal,
 } from '../../trino-rules/model/principal.js';
-import { type Privilege, privilegesOn, privilegesProblem } from '../../trino-rules/model/privilege.js';
+import { type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
 import type { Node } from '../../trino-rules/model/node.js';
-import { type ColumnResource, restrictionProblem } from '../../trino-rules/model/resource.js';
+import { privilegesProblem, restrictionProblem, type ColumnResource } from '../../trino-rules/model/resource.js';
 import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
 import type { EntryFilter } from './entry-filter.js';
 

@@ -131,13 +131,14 @@ export class DifferenceFindings {
 function limitOfSystem(fact: AccessFact): string {
   const isReading = fact.about === 'privilege' && fact.privilege === 'SELECT';
   return isReading
-    ? 'in system, whole schemas are read: runtime, metadata and jdbc'
+    ? 'in system, tables of runtime are granted one by one, of metadata and jdbc all or none'
     : 'in system, nothing but SELECT is granted';
 }
 
 function limitOfRoutines({ resource: { catalog }, privilege }: Extract<AccessFact, { about: 'routine' }>): string {
-  if (privilege === 'GRANT_EXECUTE') return 'nobody passes functions on';
-  if (catalog === 'system') return 'nothing is given in system, where built-in functions need no grant';
+  if (privilege === 'OWNERSHIP') return 'nobody owns functions';
+  if (catalog === 'system')
+    return 'in system, nothing but runtime.kill_query is given: built-in functions need no grant';
   return 'a filter, a mask, a hidden column or a deny in the catalog wins over it, or a grant would reach other routines, too';
 }
 

@@ -12,7 +12,7 @@ import { KnownNames, type ListedName } from './known-names.js';
 import type { ListedRules } from './listed-rules.js';
 import { catalogsOf, isOpen, type NamedNode, namedNodes } from './named-nodes.js';
 import { OutcomeReader } from './node-outcome.js';
-import { systemBeside, systemTables } from './system-tables.js';
+import { killingBeside, systemBeside, systemTables } from './system-tables.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
 import { RightsReader } from './user-rights.js';
 
@@ -58,13 +58,16 @@ export function importRules(
   const rows = new ImportedRows(listed);
   const found = [...alike.values()];
   // What is denied to each of them is one policy.
-  const denied = new Set(found.map(({ access }) => JSON.stringify(access.inSystem.denies)));
-  const isForEveryone = found.length > 1 && denied.size === 1;
+  const [first, ...rest] = found.map(({ access }) => access.inSystem.denies);
+  const isIn = (denies: UserAccess['denies']) => (deny: object) =>
+    denies.some((each) => JSON.stringify(each) === JSON.stringify(deny));
+  const ofEveryone =
+    rest.length === 0 ? [] : (first ?? []).filter((deny) => rest.every((denies) => isIn(denies)(deny)));
   for (const { access, names } of found) {
     for (const part of access.parts) rows.give(names, part);
-    rows.give(names, { ...NOTHING, ...access.inSystem, ...(isForEveryone && { denies: [] }) });
+    const denies = access.inSystem.denies.filter((deny) => !isIn(ofEveryone)(deny));
+    rows.give(names, { ...NOTHING, ...access.inSystem, denies });
   }
-  const ofEveryone = isForEveryone ? (found[0]?.access.inSystem.denies ?? []) : [];
   for (const { resource, privileges } of ofEveryone) rows.deny({ type: 'everyone' }, resource, privileges);
   for (const { name, as } of actingUsers(document, listed, patterns)) {
     if (without(name).includes(null)) continue;
@@ -89,11 +92,14 @@ export function importRules(
     const rights = new RightsReader(rules, patterns, settings.metadataCatalog, catalogs);
     const onRoutines = rights.onRoutines(user, data).filter(isIncluded);
     const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
-    const others = [...onRoutines, ...rights.onEngine(user)];
+    const onEngine = rights.onEngine(user);
+    const killing = killingBeside(rights.mayCallKilling(user), onEngine);
+    const others = [...onRoutines, ...onEngine, ...killing.grants];
     const inSystem = systemTables(reader, user, ofSystem).filter(isIncluded);
+    const beside = systemBeside(inSystem, [...data.flatMap(({ grants }) => grants), ...others]);
     return {
       parts: [...data, { ...NOTHING, grants: others }],
-      inSystem: systemBeside(inSystem, [...data.flatMap(({ grants }) => grants), ...others]),
+      inSystem: { ...beside, denies: [...beside.denies, ...killing.denies] },
     };
   }
 }

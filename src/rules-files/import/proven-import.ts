@@ -5,7 +5,6 @@ import type { RulesDocument } from '../../trino-rules/document/rules-document.js
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { SYSTEM } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { anyPatterns, groupPattern, ListedUsers, ruleForGroups, type ListedUser } from '../foreign/audiences.js';
 import { isPossible } from '../foreign/foreign-diff.js';
@@ -81,11 +80,9 @@ export function provenImport(
 
 const MAX_EXCLUSIONS = 1_000_000;
 
-/** Access that comes with other access: the session properties of the settings; with killing queries, the procedure that does. */
+/** Access that comes with other access: the session properties of the settings. */
 function isBasic({ fact }: AccessDifference): boolean {
-  if (fact.about === 'session-property') return true;
-  if (!('resource' in fact) || fact.resource.catalog !== SYSTEM) return false;
-  return fact.about === 'catalog-mode' || fact.about === 'routine';
+  return fact.about === 'session-property';
 }
 
 function isActing({ fact }: AccessDifference): boolean {

@@ -1,14 +1,14 @@
+import { resourceNameProblem } from '../../kernel/name.js';
 import type { EngineSets } from '../../trino-rules/engine/engine-sets.js';
-import { OPEN_SYSTEM_SCHEMAS } from '../../trino-rules/model/intent.js';
-import { SYSTEM } from '../../trino-rules/model/node.js';
+import { KILL_QUERY, nodeOf, SYSTEM } from '../../trino-rules/model/node.js';
 import { PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
-import { SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
+import { OPEN_SYSTEM_SCHEMAS, SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
 import type { NodeOutcome, OutcomeReader } from './node-outcome.js';
 import type { UserAccess } from './user-access.js';
 
 type Grants = UserAccess['grants'];
 
-/** SELECT on the catalog `system`, or on those of its schemas that a user reads whole: nothing narrower can be granted there. */
+/** SELECT on the catalog `system`, on those of its schemas that a user reads whole, and on tables of the others. */
 export function systemTables(
   reader: OutcomeReader,
   user: string,
@@ -23,7 +23,23 @@ export function systemTables(
     );
   const readsUnnamed = reads(reader.unnamed(user, { catalog: SYSTEM, schema: fresh, table: fresh }, 'catalog'));
   if (readsUnnamed && [...SYSTEM_SCHEMAS, ...schemaNames].every(readsWhole)) return [selectFrom()];
-  return SYSTEM_SCHEMAS.filter(readsWhole).map(selectFrom);
+  return SYSTEM_SCHEMAS.flatMap((schema) => {
+    if (readsWhole(schema)) return [selectFrom(schema)];
+    // A deny on the schema, of what everybody reads there, would take its tables, too.
+    if (OPEN_SYSTEM_SCHEMAS.includes(schema)) return [];
+    return [...tables.branch([SYSTEM, schema]).names()]
+      .filter(
+        (table) => resourceNameProblem(table) === null && reads(reader.table(user, { catalog: SYSTEM, schema, table })),
+      )
+      .map((table) => selectFrom(schema, table));
+  });
+}
+
+/** What of `CALL system.runtime.kill_query` is to be granted and denied beside the right to kill, which brings it. */
+export function killingBeside(calls: boolean, others: Grants): Pick<UserAccess, 'grants' | 'denies'> {
+  const kills = others.some(({ privileges }) => privileges.includes('KILL_QUERIES'));
+  const call: Grants = [{ resource: KILL_QUERY, privileges: ['CALL_PROCEDURE'] }];
+  return { grants: calls && !kills ? call : [], denies: kills && !calls ? call : [] };
 }
 
 /**
@@ -35,15 +51,15 @@ export function systemBeside(given: Grants, others: Grants): Pick<UserAccess, 'g
   const reaches = others.some(({ privileges }) => privileges.some((each) => PRIVILEGE_TERMS[each].usedByStatements));
   const isWhole = given.some(({ resource }) => resource.schema === undefined);
   if (isWhole || !(reaches || given.length > 0)) return { grants: given, denies: [] };
-  const read = given.map(({ resource }) => resource.schema);
+  const read = given.flatMap(({ resource }) => (resource.table === undefined ? [resource.schema] : []));
   const unread = OPEN_SYSTEM_SCHEMAS.filter((schema) => !read.includes(schema));
-  const denies = read.length === 0 ? [selectFrom()] : unread.map(selectFrom);
+  const denies = given.length === 0 ? [selectFrom()] : unread.map((schema) => selectFrom(schema));
   // What comes with other access is granted to those alone who have none.
   const isGranted = ({ resource }: Grants[number]): boolean =>
     !reaches || !OPEN_SYSTEM_SCHEMAS.includes(resource.schema ?? '');
   return { grants: given.filter(isGranted), denies };
 }
 
-function selectFrom(schema?: string): Grants[number] {
-  return { resource: { catalog: SYSTEM, ...(schema !== undefined && { schema }) }, privileges: ['SELECT'] };
+function selectFrom(schema?: string, table?: string): Grants[number] {
+  return { resource: nodeOf({ catalog: SYSTEM, schema, table }), privileges: ['SELECT'] };
 }

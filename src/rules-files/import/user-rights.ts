@@ -2,8 +2,8 @@ import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { type RulesDocument, SYSTEM_INFORMATION_RIGHTS } from '../../trino-rules/document/rules-document.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { isInTree, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
-import { orderedPrivileges, type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
+import { isInTree, KILL_QUERY, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
+import { orderedPrivileges, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
 import type { UserAccess } from './user-access.js';
 
@@ -55,6 +55,11 @@ export class RightsReader {
     return had.length === 0 ? [] : [{ resource: { engine: true }, privileges: had }];
   }
 
+  /** `CALL system.runtime.kill_query` */
+  mayCallKilling(user: string): boolean {
+    return this.evaluator.allows(user, PRIVILEGE_TERMS.CALL_PROCEDURE.asks(KILL_QUERY));
+  }
+
   /**
    * Functions and procedures, each right on the widest node that the user has all of.
    * @param data what the same user gets over data: where it restricts, no right to a routine has an effect
@@ -76,6 +81,10 @@ export class RightsReader {
     const byNode = new Map<string, RightsOnNode>();
     for (const { privilege, rules } of [
       { privilege: 'EXECUTE_FUNCTION' as const, rules: functions.map((rule) => routineRule(rule, rule.function)) },
+      {
+        privilege: 'GRANT_EXECUTE_FUNCTION' as const,
+        rules: functions.map((rule) => routineRule(rule, rule.function, ['GRANT_EXECUTE'])),
+      },
       { privilege: 'CALL_PROCEDURE' as const, rules: procedures.map((rule) => routineRule(rule, rule.procedure)) },
     ]) {
       for (const resource of this.widest({}, rules, { may, isRestricted })) {
@@ -85,7 +94,12 @@ export class RightsReader {
         byNode.set(key, { resource, privileges });
       }
     }
-    return [...byNode.values()];
+    return [...byNode.values()].map(({ resource, privileges }) => ({
+      resource,
+      privileges: privileges.filter(
+        (each) => !privileges.some((other) => PRIVILEGE_TERMS[other].contains.includes(each)),
+      ),
+    }));
   }
 
   /** The nodes, at one and below it, that the first rule gives whole, whatever the names below are. */
@@ -141,9 +155,10 @@ function isAny(pattern: string | undefined): boolean {
 function routineRule(
   { catalog, schema, privileges }: { catalog?: string; schema?: string; privileges: readonly string[] },
   routine: string | undefined,
-): RoutineRule {
   // Who may pass it on may execute it.
-  const gives = privileges.length > 0;
+  giving: readonly string[] = ['EXECUTE', 'GRANT_EXECUTE'],
+): RoutineRule {
+  const gives = privileges.some((privilege) => giving.includes(privilege));
   return {
     ...(catalog !== undefined && { catalog }),
     ...(schema !== undefined && { schema }),

@@ -1,5 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { type Access, intentAt, isOpenSystem } from '../model/intent.js';
+import { isOpenSystem } from '../model/resource.js';
+import { type Access, intentAt } from '../model/intent.js';
 import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathTo, SYSTEM } from '../model/node.js';
 import type { NamedPrincipal, Principal } from '../model/principal.js';
 import { type Member, Principals, type Through } from '../model/principals.js';

@@ -1,5 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { intentAt, isOpenSystem, type Origin } from '../model/intent.js';
+import { isOpenSystem } from '../model/resource.js';
+import { intentAt, type Origin } from '../model/intent.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
 import type { Through } from '../model/principals.js';
 import { privilegesOn, withContained } from '../model/privilege.js';

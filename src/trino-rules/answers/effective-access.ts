@@ -4,16 +4,15 @@ import {
   type DataIntent,
   givenAt,
   intentAt,
-  isOpenSystem,
-  OPEN_SYSTEM_SCHEMAS,
   type Origin,
   restrictionsAround,
 } from '../model/intent.js';
+import { OPEN_SYSTEM_SCHEMAS, isOpenSystem } from '../model/resource.js';
 import { deniedMembers } from '../model/acting.js';
 import { compareNames, compareNodes, kindOf, type Node, nodeKey, SYSTEM } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount, type Principals } from '../model/principals.js';
-import { isOverRoutines, withContained } from '../model/privilege.js';
+import { isOverRoutines, type Privilege, withContained } from '../model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 
@@ -54,7 +53,9 @@ export function effectiveAccess(
 /** The grants that give any of the privileges. */
 export function givingGrants({ privileges, grants }: DataIntent): Origin<SnapshotGrant>[] {
   const held = withContained(privileges);
-  return grants.filter(({ source }) => [...withContained(source.privileges)].some((one) => held.has(one)));
+  const gives = (privileges: readonly Privilege[]): boolean =>
+    [...withContained(privileges)].some((one) => held.has(one));
+  return grants.filter(({ source, inheritedFrom }) => gives(source.privileges) || inheritedFrom?.engine === true);
 }
 
 function namedNodes(own: AccessIndex, principal: Principal, principals: Principals): Node[] {

@@ -1,6 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { isOpenSystem } from '../model/resource.js';
 import { decide, privilegesFor } from '../model/decision.js';
-import { type Access, accessToColumn, intentAt, isOpenSystem, NO_ACCESS, type Origin } from '../model/intent.js';
+import { type Access, accessToColumn, intentAt, NO_ACCESS, type Origin } from '../model/intent.js';
 import { compareNames, type Node } from '../model/node.js';
 import { type NamedPrincipal, principalText } from '../model/principal.js';
 import type { Member } from '../model/principals.js';

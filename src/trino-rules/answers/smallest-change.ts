@@ -1,14 +1,14 @@
 import { decide, type Decision, privilegesFor, readsColumns, yieldsToRestrictions } from '../model/decision.js';
 import { actingNode, canBeActedAs } from '../model/acting.js';
-import { isOpenSystem, type Origin } from '../model/intent.js';
+import { type Origin } from '../model/intent.js';
 import { type Principal, principalText } from '../model/principal.js';
 import { isServiceAccount, Principals } from '../model/principals.js';
 import { holderProblem } from '../model/holder.js';
 import { type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
 import { grantedOnEngine } from '../model/granted-right.js';
 import { isAboutData, isAtNode, type Question } from '../model/question.js';
-import { type Node, nodeOf, SYSTEM } from '../model/node.js';
-import { type ColumnResource, closedProblem } from '../model/resource.js';
+import { type Node, SYSTEM } from '../model/node.js';
+import { closedProblem, isOpenSystem, type ColumnResource } from '../model/resource.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { nearestMasks, obstacles } from './explanation.js';
@@ -31,7 +31,7 @@ export type Change =
 export function smallestChange(index: AccessIndex, principal: Principal, about: Question): Change[] | null {
   const isActing = about.about === 'impersonation';
   const snapshot = isActing ? index.snapshot : index.of(principal);
-  const question = askedOfSchema(about);
+  const question = askedOfTable(about);
   const asked = grantFor(about, index.principals);
   if (isServiceAccount(snapshot, principal) || asked === null) return null;
   const { resource, privileges } = asked;
@@ -65,11 +65,10 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
 
 const UNWRITTEN = { id: 0, expiresAt: null, revokedAt: null };
 
-/** In `system`, schemas are the narrowest that can be named. */
-function askedOfSchema(question: Question): Question {
-  if (!isAboutData(question) || question.resource.catalog !== SYSTEM) return question;
-  const { catalog, schema } = question.resource;
-  return { ...question, resource: nodeOf({ catalog, schema }), column: undefined };
+/** In `system`, no column is restricted. */
+function askedOfTable(question: Question): Question {
+  const isInSystem = isAboutData(question) && question.resource.catalog === SYSTEM;
+  return isInSystem ? { ...question, column: undefined } : question;
 }
 
 /** A node, and the privilege that is what is asked about where it is granted there, and nothing else: a sum stands behind its parts. */
@@ -80,7 +79,7 @@ interface GrantFor {
 
 /** Null: it is not granted. */
 export function grantFor(about: Question, principals: Principals): GrantFor | null {
-  const question = askedOfSchema(about);
+  const question = askedOfTable(about);
   if (question.about === 'impersonation')
     return { resource: actingNode(principals, question.newUser), privileges: ['IMPERSONATE'] };
   const granted = grantedOnEngine(question);

@@ -1,8 +1,9 @@
 import type { ProcedureRule, QueryRule, SystemInformationRule } from '../document/rules-document.js';
+import type { Node } from '../model/node.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Bitset } from './bitset.js';
-import { hasEffect, SYSTEM } from './engine-terms.js';
+import { hasEffect, isKillQuery, SYSTEM } from './engine-terms.js';
 import { anyOf } from './name-pattern.js';
 import type { PrincipalIndex } from './principal-index.js';
 
@@ -10,28 +11,34 @@ import type { PrincipalIndex } from './principal-index.js';
 export interface EngineRights {
   view: Bitset;
   kill: Bitset;
+  /** `CALL system.runtime.kill_query`: it comes with the right to kill, can be given without it, and denied. */
+  callKill: Bitset;
   read: Bitset;
   write: Bitset;
 }
 
 /** What is granted on the engine, less what is denied there. */
 export function engineRights({ grants, policies, at }: Snapshot, principals: PrincipalIndex): EngineRights {
-  const given = grants.filter((grant) => grant.resource.engine === true && hasEffect(grant, at));
-  const denies = policies.filter((policy) => policy.kind === 'deny' && policy.resource.engine === true);
-  const holders = (privilege: Privilege): Bitset => {
-    const some = given
-      .filter(({ privileges }) => privileges.includes(privilege))
-      .reduce((all, { principal }) => all.or(principals.resolvePrincipal(principal)), principals.none);
-    return denies
-      .filter((policy) => policy.kind === 'deny' && policy.privileges.includes(privilege))
+  const holders = (privilege: Privilege, isThere = isOnEngine, others = principals.none): Bitset => {
+    const some = grants
+      .filter((grant) => isThere(grant.resource) && grant.privileges.includes(privilege) && hasEffect(grant, at))
+      .reduce((all, { principal }) => all.or(principals.resolvePrincipal(principal)), others);
+    return policies
+      .filter((each) => each.kind === 'deny' && isThere(each.resource) && each.privileges.includes(privilege))
       .reduce((left, policy) => left.minus(principals.resolvePolicy(policy)), some);
   };
+  const kill = holders('KILL_QUERIES');
   return {
     view: holders('VIEW_QUERIES'),
-    kill: holders('KILL_QUERIES'),
+    kill,
+    callKill: holders('CALL_PROCEDURE', isKillQuery, kill),
     read: holders('READ_SYSTEM_INFORMATION'),
     write: holders('WRITE_SYSTEM_INFORMATION'),
   };
+}
+
+function isOnEngine({ engine }: Node): boolean {
+  return engine === true;
 }
 
 /** All that one user may do with queries stands in one rule, because the first that matches decides. */
@@ -60,10 +67,10 @@ export function systemInformationRules(
 }
 
 /** `CALL system.runtime.kill_query` needs the procedure besides the right (seen on 483). */
-export function killingRules({ kill }: EngineRights, { namesOf }: PrincipalIndex): ProcedureRule[] {
-  if (kill.isEmpty()) return [];
+export function killingRules({ callKill }: EngineRights, { namesOf }: PrincipalIndex): ProcedureRule[] {
+  if (callKill.isEmpty()) return [];
   const where = { catalog: SYSTEM, schema: 'runtime', procedure: 'kill_query' };
-  return [{ user: anyOf(namesOf(kill)), ...where, privileges: ['EXECUTE'] }];
+  return [{ user: anyOf(namesOf(callKill)), ...where, privileges: ['EXECUTE'] }];
 }
 
 /** One rule for all users with the same rights. */

@@ -20,13 +20,19 @@ export type DataRight = TablePrivilege | 'owner';
 
 export const DATA_RIGHTS: readonly DataRight[] = [...TABLE_PRIVILEGES, 'owner'];
 
-/** What rules let users run. */
-export type RoutineRight = 'function' | 'procedure';
+/** Of functions and procedures: the sections about them, and what their rules let users do. */
+export type RoutineKind = 'function' | 'procedure';
 
-export const ROUTINE_RIGHTS: readonly RoutineRight[] = ['function', 'procedure'];
+export type RoutineRight = 'function' | 'passing-function' | 'procedure';
+
+export const ROUTINE_RIGHTS: readonly RoutineRight[] = ['function', 'passing-function', 'procedure'];
 
 /** The privileges over routines: a restriction of data in a catalog takes all of them there. */
-export const ROUTINE_PRIVILEGES: readonly Privilege[] = ['EXECUTE_FUNCTION', 'CALL_PROCEDURE'];
+export const ROUTINE_PRIVILEGES: readonly Privilege[] = [
+  'EXECUTE_FUNCTION',
+  'GRANT_EXECUTE_FUNCTION',
+  'CALL_PROCEDURE',
+];
 
 /** What becomes of a privilege in the rules: the rights that a grant of it gives, and those that a deny takes. */
 interface Written {
@@ -44,7 +50,8 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
   TABLE_OWNERSHIP: { gives: ['OWNERSHIP'], takes: ['OWNERSHIP'] },
   OWNERSHIP: { gives: ['OWNERSHIP', 'owner'], takes: ['OWNERSHIP', 'owner'] },
   GRANT_SELECT: { gives: ['SELECT', 'GRANT_SELECT'], takes: ['GRANT_SELECT'] },
-  EXECUTE_FUNCTION: { gives: ['function'], takes: ['function'] },
+  EXECUTE_FUNCTION: { gives: ['function'], takes: ['function', 'passing-function'] },
+  GRANT_EXECUTE_FUNCTION: { gives: ['function', 'passing-function'], takes: ['passing-function'] },
   CALL_PROCEDURE: { gives: ['procedure'], takes: ['procedure'] },
   // Rights over the engine itself: see `engine-rights.ts`.
   VIEW_QUERIES: { gives: [], takes: [] },
@@ -60,6 +67,11 @@ export const FILTERED_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
 
 /** The engine's own catalog: what is said on everything ends there. */
 export const SYSTEM = 'system';
+
+/** The one procedure there: `CALL system.runtime.kill_query`. */
+export function isKillQuery({ catalog, schema, routine }: Node): boolean {
+  return catalog === SYSTEM && schema === 'runtime' && routine === 'kill_query';
+}
 
 /** Whether nobody may be given anything there, so that what is said about it has no effect. */
 export function isClosed({ catalog }: Node, { metadataCatalog }: SnapshotSettings): boolean {

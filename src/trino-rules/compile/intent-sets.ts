@@ -9,6 +9,7 @@ import {
   FILTERED_SYSTEM_SCHEMAS,
   hasEffect,
   isClosed,
+  isKillQuery,
   ROUTINE_PRIVILEGES,
   SYSTEM,
   TABLE_PRIVILEGES,
@@ -61,14 +62,14 @@ export function intentSets(snapshot: Snapshot): IntentSets {
   const { otherModes } = catalogs;
   const reachesSomething = [otherModes, ...modes.values()].reduce(
     (some, mode) => some.or(mode.all).or(mode.readOnly),
-    principals.serviceAccounts.or(engine.kill).or(readersOf(inSystem, principals)),
+    principals.serviceAccounts.or(engine.kill).or(engine.callKill).or(readersOf(inSystem, principals)),
   );
   const system = [...inSystem, ...openSchemas(reachesSomething)];
   // What is said on everything ends here, too.
   for (const [name, node] of resourceTree([closing(SYSTEM, principals), ...system]).children)
     tree.children.set(name, node);
-  // Killing goes by a procedure of `system`, whatever is denied there.
-  modes.set(SYSTEM, { all: principals.none, readOnly: readersOf(system, principals).or(engine.kill) });
+  // Killing goes by a procedure of `system`, whatever is denied in its schemas.
+  modes.set(SYSTEM, { all: principals.none, readOnly: readersOf(system, principals).or(engine.callKill) });
 
   return {
     principals,
@@ -139,7 +140,10 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
   });
   const open = [...writable, ...readable, ...grants, ...policies].filter(
     ({ resource }: { resource: Node }) =>
-      resource.engine === undefined && resource.as === undefined && !isClosed(resource, snapshot.settings),
+      resource.engine === undefined &&
+      resource.as === undefined &&
+      !isKillQuery(resource) &&
+      !isClosed(resource, snapshot.settings),
   );
   return metadataCatalog === null ? open : [...open, closing(metadataCatalog, principals)];
 }

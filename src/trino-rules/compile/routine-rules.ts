@@ -1,44 +1,55 @@
 import type { FunctionRule, ProcedureRule } from '../document/rules-document.js';
 import type { Bitset } from './bitset.js';
-import type { RoutineRight } from './engine-terms.js';
+import type { RoutineKind } from './engine-terms.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
 import { literal } from './name-pattern.js';
-import type { Sibling } from './rectangles.js';
-import { withRight } from './schema-rules.js';
+import { type RightSibling, type Steps, withRights } from './schema-rules.js';
 import type { SiblingRule, SiblingRules } from './sibling-rules.js';
 
-/** What users may run: routines of a schema first, then schemas, then catalogs, then everything. Never GRANT_EXECUTE or OWNERSHIP. */
+/** What users may run, and pass on: routines of a schema first, then schemas, then catalogs, then everything. Never OWNERSHIP. */
 export function functionRules(intent: IntentSets, write: SiblingRules): FunctionRule[] {
   return routineRules('function', intent, write);
 }
 
-/** The same of procedures. */
+/** What users may call. */
 export function procedureRules(intent: IntentSets, write: SiblingRules): ProcedureRule[] {
   return routineRules('procedure', intent, write);
 }
 
 interface Runs {
-  privileges: 'EXECUTE'[];
+  privileges: ('EXECUTE' | 'GRANT_EXECUTE')[];
 }
 
+/** The engine lets those execute a function who may pass it on. */
+const STEPS: Readonly<Record<RoutineKind, Steps<Runs>>> = {
+  function: {
+    none: { privileges: [] },
+    steps: [
+      { right: 'function', effect: { privileges: ['EXECUTE'] } },
+      { right: 'passing-function', effect: { privileges: ['GRANT_EXECUTE'] } },
+    ],
+  },
+  procedure: { none: { privileges: [] }, steps: [{ right: 'procedure', effect: { privileges: ['EXECUTE'] } }] },
+};
+
 function routineRules(
-  right: RoutineRight,
+  kind: RoutineKind,
   { principals, root, hasRoutines }: IntentSets,
   write: SiblingRules,
 ): (SiblingRule & Runs)[] {
   if (!hasRoutines) return [];
   const routines: (SiblingRule & Runs)[] = [];
   const schemas: (SiblingRule & Runs)[] = [];
-  const siblingOf = (node: NamedNode, above: Bitset): Sibling<Runs> =>
-    withRight(right, node, above, principals, (runs) => ({ privileges: runs ? ['EXECUTE'] : [] }));
-  const everything = siblingOf(root, principals.none);
+  const siblingOf = (node: NamedNode, above: readonly Bitset[]): RightSibling<Runs> =>
+    withRights(STEPS[kind], node, above, principals);
+  const everything = siblingOf(root, []);
   const catalogs = [...root.children()].map((catalog) => {
-    const here = siblingOf(catalog, everything.holders);
+    const here = siblingOf(catalog, everything.held);
     const below = [...catalog.children()].map((schema) => {
-      const inSchema = siblingOf(schema, here.holders);
-      const ofSchema = [...schema.routines()].map((routine) => siblingOf(routine, inSchema.holders));
+      const inSchema = siblingOf(schema, here.held);
+      const ofSchema = [...schema.routines()].map((routine) => siblingOf(routine, inSchema.held));
       const where = { catalog: literal(catalog.name), schema: literal(schema.name) };
-      routines.push(...write.of(ofSchema, right, where));
+      routines.push(...write.of(ofSchema, kind, where));
       return inSchema;
     });
     schemas.push(...write.of(below, 'schema', { catalog: literal(catalog.name) }));

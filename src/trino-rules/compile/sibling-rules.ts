@@ -1,4 +1,4 @@
-import type { RoutineRight } from './engine-terms.js';
+import type { RoutineKind } from './engine-terms.js';
 import type { IntentSets } from './intent-sets.js';
 import { anyOf, typicalLength } from './name-pattern.js';
 import { rectangles, type Sibling } from './rectangles.js';
@@ -16,7 +16,7 @@ export interface SiblingRule {
 }
 
 /** What the siblings are; everything has none. */
-type SiblingKind = Scope | RoutineRight;
+type SiblingKind = Scope | RoutineKind;
 
 /** Writes the rules of a section for some siblings: few of them, in the order in which the engine must find them. */
 export class SiblingRules {

@@ -4,7 +4,7 @@ import { Principals } from './principals.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
 import { columnOf, isAboutData, isAtNode, type NodeQuestion, type Question } from './question.js';
 import { grantedIntent, type RightIntent, rightIntent } from './rights.js';
-import { grantedOnEngine } from './granted-right.js';
+import { grantedOnEngine, isKilling } from './granted-right.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
 
 export interface Decision {
@@ -33,7 +33,7 @@ export function decide(
   const held = accessToColumn(intent, columnOf(question)).privileges;
   return {
     allowed: privilegesFor(question).some((privilege) => held.includes(privilege)),
-    grants: intent.grants.filter(({ source }) => gives(source.privileges, question)),
+    grants: intent.grants.filter(({ source }) => gives(source.privileges, question) || isKilling(question)),
     denies: taking(snapshot, principal, question, intent.policies, principals),
     intent,
   };
@@ -67,8 +67,8 @@ export function privilegesFor(question: NodeQuestion): Privilege[] {
       case 'schema-ownership':
         return ownsSchemas;
       case 'routine':
-        // Nobody is given GRANT_EXECUTE, or the ownership of a function.
-        return runs === question.kind && question.privilege === 'EXECUTE';
+        // Nobody is given the ownership of a function.
+        return runs?.kind === question.kind && runs.privilege === question.privilege;
     }
   });
 }

@@ -9,9 +9,11 @@ import { Evaluator } from '../engine/evaluator.js';
 import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
 import type { Principal } from './principal.js';
+import { PRIVILEGE_TERMS } from './privilege.js';
 import { readSnapshot } from './snapshot-file.js';
 
 const ENGINE = { engine: true } as const;
+const KILL_QUERY = 'system.runtime.kill_query()';
 const VIEW = { about: 'queries', right: 'view' } as const;
 const KILL = { about: 'queries', right: 'kill' } as const;
 const user = (id: number): Principal => ({ type: 'user', id });
@@ -52,6 +54,34 @@ describe('rights over the engine', () => {
     ];
     expect(may).toEqual([all, none, none, all]);
     expect(checkRules(text, snapshot)).toEqual([]);
+  });
+
+  it('bring the procedure that kills, which is also granted and denied by itself', () => {
+    const builder = aSnapshot().user('ana').may('KILL_QUERIES', ENGINE).mayNot(KILL_QUERY).user('bo');
+    const apart = builder.may('CALL_PROCEDURE', KILL_QUERY).group('operators', ['cy']).may('KILL_QUERIES', ENGINE);
+    const snapshot = apart.snapshot();
+    const { document, text } = compile(snapshot);
+    const where = { catalog: 'system', schema: 'runtime', procedure: 'kill_query' };
+    expect(document.procedures).toEqual([{ user: 'bo|cy', ...where, privileges: ['EXECUTE'] }]);
+    expect(checkRules(text, snapshot)).toEqual([]);
+
+    const index = new AccessIndex(snapshot);
+    const call = PRIVILEGE_TERMS.CALL_PROCEDURE.asks({ catalog: 'system', schema: 'runtime', routine: 'kill_query' });
+    const allowed = [1, 2, 3].map((id) => [
+      decide(snapshot, user(id), call).allowed,
+      decide(snapshot, user(id), KILL).allowed,
+    ]);
+    expect(allowed).toEqual([
+      [false, true],
+      [true, false],
+      [true, true],
+    ]);
+    expect(holders(index, call).map(({ principal }) => principal.name)).toEqual(['bo', 'cy']);
+    expect(explain(index, user(1), call)).toMatchObject({ allowed: false, policies: [{ id: 1 }] });
+    expect(explain(index, user(3), call)).toMatchObject({ allowed: true, grants: [{ id: 3 }] });
+    expect(smallestChange(index, user(1), call)).toEqual([{ kind: 'except', policy: 1, principal: user(1) }]);
+    expect(smallestChange(index, user(2), call)).toEqual([{ kind: 'revoke', grant: 2 }]);
+    expect(smallestChange(index, user(3), call)).toMatchObject([{ kind: 'deny', privileges: ['CALL_PROCEDURE'] }]);
   });
 
   it('leave no trace in the rules where nobody has one', () => {

@@ -1,4 +1,4 @@
-import type { Node } from './node.js';
+import { isKillQuery, type Node } from './node.js';
 import type { Privilege } from './privilege.js';
 import type { Question } from './question.js';
 
@@ -15,12 +15,11 @@ export function grantedOnEngine(question: Question): GrantedRight | null {
     return on(question.right === 'view' ? 'VIEW_QUERIES' : 'KILL_QUERIES');
   if (question.about === 'system-information')
     return on(question.right === 'read' ? 'READ_SYSTEM_INFORMATION' : 'WRITE_SYSTEM_INFORMATION');
-  return isKilling(question) ? on('KILL_QUERIES') : null;
+  return null;
 }
 
 /** `CALL system.runtime.kill_query` */
 export function isKilling(question: Question): boolean {
   if (question.about !== 'routine' || question.kind !== 'procedure' || question.privilege !== 'EXECUTE') return false;
-  const { catalog, schema, routine } = question.resource;
-  return catalog === 'system' && schema === 'runtime' && routine === 'kill_query';
+  return isKillQuery(question.resource);
 }

@@ -1,6 +1,7 @@
 import { TABLE_PRIVILEGES } from '../document/rules-document.js';
+import { isOpenSystem } from './resource.js';
 import { actingTargets, coversIn } from './acting.js';
-import { depth, isInTree, kindOf, nodeKey, SYSTEM, type Node } from './node.js';
+import { depth, isInTree, isKillQuery, kindOf, nodeKey, SYSTEM, type Node } from './node.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
 import {
@@ -84,6 +85,7 @@ function intentByEntries(snapshot: Snapshot, principal: Principal, node: Node, p
     return through ? [origin(policy, through, node)] : [];
   });
 
+  if (isKillQuery(node)) grants.push(...killing(snapshot, principal, principals));
   const isNobody = node.as !== undefined && actingTargets(principals, node.as).length === 0;
   const given = isNobody ? [] : givenAt(node, grants);
   const applied = policies.map(({ source }) => source);
@@ -118,7 +120,17 @@ export function withoutSchemaOwnership(access: Access): Access {
 export function givenAt(node: Node, grants: readonly Origin<SnapshotGrant>[]): Privilege[] {
   if (grants.length === 0) return [];
   const open = privilegesOn(node);
-  return grants.flatMap(({ source }) => source.privileges).filter((privilege) => open.includes(privilege));
+  const given = grants.flatMap(({ source }) => source.privileges);
+  if (isKillQuery(node) && given.includes('KILL_QUERIES')) return ['CALL_PROCEDURE'];
+  return given.filter((privilege) => open.includes(privilege));
+}
+
+/** The grants of the right to kill, where no deny takes it: `CALL system.runtime.kill_query` comes with them. */
+function killing(snapshot: Snapshot, principal: Principal, principals: Principals): Origin<SnapshotGrant>[] {
+  const { privileges, grants } = intentByEntries(snapshot, principal, { engine: true }, principals);
+  if (!privileges.includes('KILL_QUERIES')) return [];
+  const giving = grants.filter(({ source }) => source.privileges.includes('KILL_QUERIES'));
+  return giving.map((grant) => ({ ...grant, inheritedFrom: grant.source.resource }));
 }
 
 /** The policies by which rights over routines have no effect in the catalog of `node`, wherever they are. */
@@ -214,15 +226,6 @@ function columns(policies: readonly SnapshotPolicy[]): Pick<Access, 'hidden' | '
     hidden.includes(column) ? [] : [...expressions].map((expression) => ({ column, expression })),
   );
   return { hidden, masks, conflicts };
-}
-
-/** Of the catalog `system`: the engine filters these per person, and BI tools need them. */
-export const OPEN_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
-
-/** Whether every user with any access reads it, less what a deny takes. */
-export function isOpenSystem(node: Node): boolean {
-  const { catalog, schema } = node;
-  return catalog === SYSTEM && schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(schema) && isInTree(node);
 }
 
 /** Of service accounts in writable catalogs: all six of the engine's, and the ownership of schemas. */

@@ -30,6 +30,13 @@ export interface NodeInCatalog extends Node {
 /** The engine's own catalog: nothing said on everything touches it. */
 export const SYSTEM = 'system';
 
+/** The procedure of the catalog `system`: whoever has KILL_QUERIES may call it, too, unless that is denied. */
+export const KILL_QUERY = { catalog: SYSTEM, schema: 'runtime', routine: 'kill_query' };
+
+export function isKillQuery(node: Node): boolean {
+  return nodeKey(node) === nodeKey(KILL_QUERY);
+}
+
 /** From the widest down. */
 export const LEVELS = ['catalog', 'schema', 'table'] as const;
 
@@ -133,8 +140,9 @@ export function parentOf(node: Node): Node | null {
   return level === null ? null : nodeOf({ ...node, [level]: null });
 }
 
-/** The node and those above it, the widest first. */
+/** The node and those above it, the widest first; before all, the engine, whose right to kill brings the procedure. */
 export function pathTo(node: Node): Node[] {
+  if (isKillQuery(node)) return [{ engine: true }, ...pathTo(nodeOf({ ...node, routine: null })), nodeOf(node)];
   const parent = parentOf(node);
   return parent === null ? [nodeOf(node)] : [...pathTo(parent), nodeOf(node)];
 }

@@ -1,4 +1,5 @@
 import { aSnapshot, at } from '../../../test/support/snapshots/snapshot-builder.js';
+import { privilegesProblem } from './resource.js';
 import { compile } from '../compile/compile.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { checkRules } from '../verify/check.js';
@@ -11,7 +12,6 @@ import {
   PRIVILEGES,
   type Privilege,
   privilegesOn,
-  privilegesProblem,
   taken,
   withContained,
 } from './privilege.js';

@@ -1,4 +1,4 @@
-import type { TablePrivilege } from '../document/rules-document.js';
+import type { FunctionPrivilege, TablePrivilege } from '../document/rules-document.js';
 import { kindOf, LEVELS, nodeOf, SYSTEM, type NamedNode, type Node, type NodeKind } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import type { Question, RoutineQuestion } from './question.js';
@@ -14,6 +14,7 @@ export const PRIVILEGES = [
   'OWNERSHIP',
   'GRANT_SELECT',
   'EXECUTE_FUNCTION',
+  'GRANT_EXECUTE_FUNCTION',
   'CALL_PROCEDURE',
   'VIEW_QUERIES',
   'KILL_QUERIES',
@@ -34,8 +35,8 @@ export interface PrivilegeTerms {
   family: PrivilegeFamily;
   /** The kinds of nodes on which it can be granted and denied. */
   on: readonly NodeKind[];
-  /** Whether that holds in the catalog `system`, too. */
-  inSystem: boolean;
+  /** Those of these on which the same holds in the catalog `system`. */
+  inSystem: readonly NodeKind[];
   /** What it is the sum of: whoever has all of these has it, and nothing else. */
   parts: readonly Privilege[];
   /** The types of principals that it can be granted to; a deny may name any. */
@@ -48,8 +49,8 @@ export interface PrivilegeTerms {
   onTables: TablePrivilege | null;
   /** Whether its holders own the schemas that it reaches. */
   ownsSchemas: boolean;
-  /** What its holders run; null: nothing. */
-  runs: RoutineQuestion['kind'] | null;
+  /** What its holders run, or pass on; null: nothing. */
+  runs: Pick<RoutineQuestion, 'kind' | 'privilege'> | null;
   /**
    * Whether it would lead around a filter, a mask, a hidden column or a deny, so that these take it: an owner renames what they are
    * bound to, or drops the schema above it (seen on 483).
@@ -72,7 +73,7 @@ const ANYBODY: PrivilegeTerms['to'] = ['user', 'group', 'engine', 'everyone'];
 /** What most have in common. */
 const TERMS = {
   to: ANYBODY,
-  inSystem: false,
+  inSystem: [],
   parts: [],
   contains: [],
   takes: [],
@@ -98,14 +99,14 @@ function onTables(privilege: TablePrivilege, phrase: string) {
 }
 
 /** A pass-through routine is as wide as the catalog's connection; the engine asks for the catalog itself first (seen on 483). */
-function onRoutines(kind: RoutineQuestion['kind'], phrase: string) {
+function onRoutines(kind: RoutineQuestion['kind'], phrase: string, privilege: FunctionPrivilege = 'EXECUTE') {
   return {
     ...TERMS,
     family: 'routine',
     on: ['everything', 'catalog', 'schema', 'routine'],
-    runs: kind,
+    runs: { kind, privilege },
     mode: 'read-only',
-    asks: (resource) => ({ about: 'routine', kind, resource, privilege: 'EXECUTE' }),
+    asks: (resource) => ({ about: 'routine', kind, resource, privilege }),
     phrase,
   } as const satisfies PrivilegeTerms;
 }
@@ -126,7 +127,7 @@ function onEngine(question: Question, phrase: string) {
 export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   SELECT: {
     ...onTables('SELECT', 'SELECT from'),
-    inSystem: true,
+    inSystem: LEVELS,
     takes: ['GRANT_SELECT'],
     mode: 'read-only',
     readsColumns: true,
@@ -166,14 +167,18 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
         : { about: 'privilege', resource, privilege: 'OWNERSHIP', column },
   },
   GRANT_SELECT: { ...onTables('GRANT_SELECT', 'have GRANT_SELECT on'), contains: ['SELECT'], readsColumns: true },
-  EXECUTE_FUNCTION: onRoutines('function', 'execute functions of'),
-  CALL_PROCEDURE: onRoutines('procedure', 'call procedures of'),
+  EXECUTE_FUNCTION: { ...onRoutines('function', 'execute functions of'), takes: ['GRANT_EXECUTE_FUNCTION'] },
+  // In a view of its holder's, the readers run the function.
+  GRANT_EXECUTE_FUNCTION: {
+    ...onRoutines('function', 'have GRANT_EXECUTE on functions of', 'GRANT_EXECUTE'),
+    contains: ['EXECUTE_FUNCTION'],
+  },
+  CALL_PROCEDURE: { ...onRoutines('procedure', 'call procedures of'), inSystem: ['routine'] },
   VIEW_QUERIES: onEngine({ about: 'queries', right: 'view' }, "view other people's queries on"),
-  // `CALL system.runtime.kill_query` is a statement.
+  // It brings a statement: see `isKillQuery`.
   KILL_QUERIES: {
     ...onEngine({ about: 'queries', right: 'kill' }, "kill other people's queries on"),
     usedByStatements: true,
-    mode: 'read-only',
   },
   READ_SYSTEM_INFORMATION: onEngine({ about: 'system-information', right: 'read' }, 'read the system information of'),
   // It shuts nodes down.
@@ -203,28 +208,9 @@ export function privilegesOn(node: Node): Privilege[] {
   const kind = kindOf(node);
   return PRIVILEGES.filter((privilege) => {
     const { on, inSystem } = PRIVILEGE_TERMS[privilege];
-    return on.includes(kind) && (inSystem || node.catalog !== SYSTEM);
+    return on.includes(kind) && (node.catalog !== SYSTEM || inSystem.includes(kind));
   });
 }
-
-/** Why these cannot be granted or denied together on a node; null: they can. */
-export function privilegesProblem(privileges: readonly Privilege[], node: Node): string | null {
-  const open = privilegesOn(node);
-  const misplaced = privileges.filter((privilege) => !open.includes(privilege));
-  if (misplaced.length === 0) return null;
-  const where = node.catalog === SYSTEM ? 'in the catalog system' : `on ${KIND_TEXTS[kindOf(node)]}`;
-  return `${misplaced.join(', ')} cannot be given ${where}${open.length > 0 ? `, which has ${open.join(', ')}` : ''}`;
-}
-
-const KIND_TEXTS: Readonly<Record<NodeKind, string>> = {
-  everything: 'everything',
-  catalog: 'a catalog',
-  schema: 'a schema',
-  table: 'a table',
-  routine: 'a routine',
-  engine: 'the engine',
-  acting: 'acting as others',
-};
 
 /** Whether it is about data: tables, their rows and columns, and schemas. */
 export function isOverData(privilege: Privilege): boolean {

@@ -1,4 +1,5 @@
-import { isInTree, nodeText, SYSTEM, type Node } from './node.js';
+import { isInTree, isKillQuery, kindOf, nodeText, SYSTEM, type Node, type NodeKind } from './node.js';
+import { type Privilege, privilegesOn } from './privilege.js';
 
 /** What a column mask or a hidden column names: one column name, in everything below the node. */
 export interface ColumnResource extends Node {
@@ -19,13 +20,41 @@ export const SYSTEM_SCHEMAS = ['jdbc', 'metadata', 'runtime'];
  * may enter a catalog read its `information_schema`, filtered, whatever the rules say (seen on 483).
  */
 export function closedProblem(node: Node, metadataCatalog: string | null): string | null {
-  const { catalog, schema, table, routine } = node;
+  const { catalog, schema, routine } = node;
   if (node.engine === true || node.as !== undefined) return null;
   if (catalog === metadataCatalog) return `nobody may be given anything in ${catalog}, the service's own catalog`;
   if (catalog === SYSTEM)
-    return table === undefined && routine === undefined && (schema === undefined || SYSTEM_SCHEMAS.includes(schema))
+    return schema === undefined || (routine === undefined && SYSTEM_SCHEMAS.includes(schema)) || isKillQuery(node)
       ? null
-      : `in the catalog system, only the whole of it and its schemas ${SYSTEM_SCHEMAS.join(', ')} can be named`;
+      : `in the catalog system, only the whole of it, its schemas ${SYSTEM_SCHEMAS.join(', ')}, their tables and runtime.kill_query can be named`;
   if (schema === 'information_schema') return 'the engine keeps information_schema itself; no rule holds there';
   return null;
 }
+
+/** Of the catalog `system`: the engine filters these per person, and BI tools need them. */
+export const OPEN_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
+
+/** Whether every user with any access reads it, less what a deny takes. */
+export function isOpenSystem(node: Node): boolean {
+  const { catalog, schema } = node;
+  return catalog === SYSTEM && schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(schema) && isInTree(node);
+}
+
+/** Why these cannot be granted or denied together on a node; null: they can. */
+export function privilegesProblem(privileges: readonly Privilege[], node: Node): string | null {
+  const open = privilegesOn(node);
+  const misplaced = privileges.filter((privilege) => !open.includes(privilege));
+  if (misplaced.length === 0) return null;
+  const where = node.catalog === SYSTEM ? 'in the catalog system' : `on ${KIND_TEXTS[kindOf(node)]}`;
+  return `${misplaced.join(', ')} cannot be given ${where}${open.length > 0 ? `, which has ${open.join(', ')}` : ''}`;
+}
+
+const KIND_TEXTS: Readonly<Record<NodeKind, string>> = {
+  everything: 'everything',
+  catalog: 'a catalog',
+  schema: 'a schema',
+  table: 'a table',
+  routine: 'a routine',
+  engine: 'the engine',
+  acting: 'acting as others',
+};

@@ -1,8 +1,9 @@
 import { MARKER } from '../document/rules-document.js';
-import { intentAt, NO_ENTRIES, OPEN_SYSTEM_SCHEMAS, reachesSomething, type Intent } from './intent.js';
+import { OPEN_SYSTEM_SCHEMAS } from './resource.js';
+import { intentAt, NO_ENTRIES, reachesSomething, type Intent } from './intent.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals } from './principals.js';
-import { type Node, SYSTEM } from './node.js';
+import { KILL_QUERY, type Node, SYSTEM } from './node.js';
 import { PRIVILEGE_TERMS, taken, withContained } from './privilege.js';
 import { actingNode, canBeImpersonated } from './acting.js';
 import type { GrantedRight } from './granted-right.js';
@@ -59,7 +60,7 @@ export function grantedIntent(
 /** The widest thing that a principal may do anywhere in a catalog decides in which mode it is entered. */
 export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: string): 'all' | 'read-only' | 'none' {
   const named = snapshot.grants.map(({ resource }) => resource).filter((resource) => resource.catalog === catalog);
-  const system: Node[] = [...OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema })), { engine: true }];
+  const system: Node[] = [...OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema })), KILL_QUERY];
   const nodes = [{ catalog }, ...named, ...(catalog === SYSTEM ? system : [])];
   const principals = new Principals(snapshot);
   const modes = nodes

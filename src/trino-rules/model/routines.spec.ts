@@ -4,6 +4,8 @@ import { effectiveAccess } from '../answers/effective-access.js';
 import { explain } from '../answers/explanation.js';
 import { holders } from '../answers/holders.js';
 import { smallestChange } from '../answers/smallest-change.js';
+import { compile } from '../compile/compile.js';
+import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
 import type { FunctionPrivilege } from '../document/rules-document.js';
 import { reachesSomething } from './intent.js';
@@ -26,10 +28,31 @@ describe('running functions and procedures', () => {
     expect(runs(snapshot, 'sales.us.load()')).toBe(false);
   });
 
-  it('is neither passed on nor owned by anybody', () => {
+  it('is neither passed on by that nor owned by anybody', () => {
     const privileges = ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const;
     const held = privileges.map((privilege) => runs(story().snapshot(), 'sales.eu.any()', 'function', privilege));
     expect(held).toEqual([true, false, false]);
+  });
+
+  it('is passed on by a right of its own, which contains it and is denied alone or with it', () => {
+    const passing = aSnapshot().user('ana').may('GRANT_EXECUTE_FUNCTION', 'sales');
+    const both = (snapshot: Snapshot, path: string) =>
+      (['EXECUTE', 'GRANT_EXECUTE'] as const).map((privilege) => runs(snapshot, path, 'function', privilege));
+    const denied = passing
+      .mayNot('sales.eu', 'GRANT_EXECUTE_FUNCTION')
+      .mayNot('sales.us', 'EXECUTE_FUNCTION')
+      .snapshot();
+    expect(both(denied, 'sales.hr.any()')).toEqual([true, true]);
+    expect(both(denied, 'sales.eu.any()')).toEqual([true, false]);
+    expect(both(denied, 'sales.us.any()')).toEqual([false, false]);
+    const { document, text } = compile(denied);
+    expect(document.functions).toEqual([
+      { user: 'ana', catalog: 'sales', schema: 'eu', privileges: ['EXECUTE'] },
+      { catalog: 'sales', schema: 'us', privileges: [] },
+      { user: 'ana', catalog: 'sales', privileges: ['GRANT_EXECUTE'] },
+    ]);
+    expect(checkRules(text, denied)).toEqual([]);
+    expect(both(passing.seesOnly('sales.hr.t', 'true').snapshot(), 'sales.hr.any()')).toEqual([false, false]);
   });
 
   it('is not of service accounts, and of nobody in the metadata catalog and in system', () => {

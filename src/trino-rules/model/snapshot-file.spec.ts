@@ -193,8 +193,8 @@ describe('a snapshot file', () => {
       "grants[0].resource: nobody may be given anything in grantline, the service's own catalog",
     ],
     [
-      grant({ resource: { catalog: 'system', schema: 'runtime', table: 'queries' } }),
-      'grants[0].resource: in the catalog system, only the whole of it and its schemas jdbc, metadata, runtime can be named',
+      grant({ resource: { catalog: 'system', schema: 'builtin', table: 'queries' } }),
+      'grants[0].resource: in the catalog system, only the whole of it, its schemas jdbc, metadata, runtime, their tables and runtime.kill_query can be named',
     ],
     [
       grant({ resource: { catalog: 'system' }, privileges: ['INSERT'] }),
@@ -207,7 +207,7 @@ describe('a snapshot file', () => {
     [grant({ privileges: [] }), 'grants[0].privileges: must name at least one privilege'],
     [
       grant({ privileges: ['select'] }),
-      'grants[0].privileges[0]: must be one of SELECT, INSERT, DELETE, UPDATE, SCHEMA_OWNERSHIP, TABLE_OWNERSHIP, OWNERSHIP, GRANT_SELECT, EXECUTE_FUNCTION, CALL_PROCEDURE',
+      'grants[0].privileges[0]: must be one of SELECT, INSERT, DELETE, UPDATE, SCHEMA_OWNERSHIP, TABLE_OWNERSHIP, OWNERSHIP, GRANT_SELECT, EXECUTE_FUNCTION, GRANT_EXECUTE_FUNCTION, CALL_PROCEDURE',
     ],
     [
       grant({ expires_at: '2026-02-30T00:00:00.000Z' }),

@@ -1,5 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { OPEN_SYSTEM_SCHEMAS, SERVICE_ACCOUNT_PRIVILEGES } from '../model/intent.js';
+import { OPEN_SYSTEM_SCHEMAS } from '../model/resource.js';
+import { SERVICE_ACCOUNT_PRIVILEGES } from '../model/intent.js';
 import { isInTree, namesOf, SYSTEM, type Node } from '../model/node.js';
 import { isOverData, privilegesOn, type Privilege } from '../model/privilege.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';

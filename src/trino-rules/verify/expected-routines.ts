@@ -1,13 +1,13 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { addWord, bitset, wordAt, type Bitset } from '../engine/sparse-bitset.js';
-import { nodeKey, nodeOf, pathTo, type Node } from '../model/node.js';
-import { isOverRoutines, PRIVILEGE_TERMS, type Privilege } from '../model/privilege.js';
+import { KILL_QUERY, nodeKey, nodeOf, pathTo, type Node } from '../model/node.js';
+import { PRIVILEGE_TERMS, taken, withContained, type Privilege } from '../model/privilege.js';
 import type { RoutineQuestion } from '../model/question.js';
 import { restrictsData } from '../model/restrictions.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
 import type { PrincipalIndex } from './principal-index.js';
 
-type RoutineKind = RoutineQuestion['kind'];
+type RoutineRight = Pick<RoutineQuestion, 'kind' | 'privilege'>;
 
 /** Functions and procedures that users may run by the grants: worked out by the proof, from the raw grants. */
 export class ExpectedRoutines {
@@ -17,6 +17,8 @@ export class ExpectedRoutines {
   private readonly denied = new Map<string, Bitset>();
   /** Users whose data is restricted somewhere in a catalog, or by something on everything: ''. */
   private readonly restricted = new Map<string, Bitset>();
+  /** Rights that some grant gives, whatever it is about. */
+  private readonly isGiven = new Set<string>();
   private readonly closed: readonly (string | null | undefined)[];
 
   constructor(
@@ -26,37 +28,51 @@ export class ExpectedRoutines {
   ) {
     this.closed = [settings.metadataCatalog, 'system'];
     const nodes = new Map<string, Node>();
-    const note = (into: Map<string, Bitset>, node: Node, privileges: readonly Privilege[], people: () => Bitset) => {
-      for (const kind of kindsOf(privileges)) {
+    const note = (into: Map<string, Bitset>, node: Node, privileges: Iterable<Privilege>, people: () => Bitset) => {
+      for (const right of rightsOf(privileges)) {
         nodes.set(nodeKey(node), nodeOf(node));
-        addAll(this.at(into, keyOf(kind, node)), people());
+        addAll(this.at(into, keyOf(right, node)), people());
       }
     };
     for (const { privileges, resource, principal, ...grant } of grants)
       if (isLive({ privileges, resource, principal, ...grant }, at))
-        note(this.given, resource, privileges, () => bitset(width, principals.resolvePrincipal(principal)));
+        note(this.given, resource, withContained(privileges), () =>
+          bitset(width, principals.resolvePrincipal(principal)),
+        );
     for (const policy of policies) {
       const people = () => bitset(width, principals.resolvePolicy(policy));
-      if (policy.kind === 'deny') note(this.denied, policy.resource, policy.privileges, people);
+      if (policy.kind === 'deny') note(this.denied, policy.resource, taken(policy.privileges), people);
       if (this.given.size === 0 || !restrictsData(policy)) continue;
       const { catalog } = policy.resource;
       if (catalog !== undefined) nodes.set(nodeKey({ catalog }), { catalog });
       addAll(this.at(this.restricted, catalog ?? ''), people());
     }
     this.nodes = [...nodes.values()];
+    for (const { privileges } of grants)
+      for (const right of rightsOf(withContained(privileges))) this.isGiven.add(keyOf(right, {}));
   }
 
   /** At a node: a routine, or all routines below it that nothing names. Null: no user. */
-  holders(kind: RoutineKind, node: Node): Bitset | null {
-    if (this.given.size === 0 || this.closed.includes(node.catalog)) return null;
+  holders(right: RoutineRight, node: Node): Bitset | null {
+    if (!this.isGiven.has(keyOf(right, {})) || this.closed.includes(node.catalog)) return null;
     const people = new Uint32Array(this.width);
     const taken = new Uint32Array(this.width);
     for (const each of pathTo(node)) {
-      addAll(people, this.given.get(keyOf(kind, each)));
-      addAll(taken, this.denied.get(keyOf(kind, each)));
+      addAll(people, this.given.get(keyOf(right, each)));
+      addAll(taken, this.denied.get(keyOf(right, each)));
     }
     for (const catalog of ['', node.catalog ?? '']) addAll(taken, this.restricted.get(catalog));
     return people.map((word, index) => word & ~wordAt(taken, index));
+  }
+
+  /** `CALL system.runtime.kill_query`. @param kill those with the right to kill, which brings it unless it is denied */
+  killing(kill: Bitset | null): Bitset | null {
+    const given = this.given.get(keyOf(CALLING, KILL_QUERY));
+    if (given === undefined && kill === null) return null;
+    const people = new Uint32Array(this.width);
+    for (const those of [given, kill ?? undefined]) addAll(people, those);
+    const denied = this.denied.get(keyOf(CALLING, KILL_QUERY));
+    return denied === undefined ? people : people.map((word, index) => word & ~wordAt(denied, index));
   }
 
   /** Users that may run anything in a catalog: what is left of a grant anywhere is left on the node that it names. */
@@ -64,7 +80,7 @@ export class ExpectedRoutines {
     const reaching = new Uint32Array(this.width);
     const named = this.nodes.filter((node) => node.catalog === catalog);
     for (const node of [{ catalog }, ...named])
-      for (const kind of KINDS) addAll(reaching, this.holders(kind, node) ?? undefined);
+      for (const right of RUNNING) addAll(reaching, this.holders(right, node) ?? undefined);
     return reaching;
   }
 
@@ -73,14 +89,15 @@ export class ExpectedRoutines {
   }
 }
 
-const KINDS: readonly RoutineKind[] = ['function', 'procedure'];
+const CALLING: RoutineRight = { kind: 'procedure', privilege: 'EXECUTE' };
+const RUNNING: readonly RoutineRight[] = [{ kind: 'function', privilege: 'EXECUTE' }, CALLING];
 
-function kindsOf(privileges: readonly Privilege[]): RoutineKind[] {
-  return privileges.filter(isOverRoutines).flatMap((privilege) => PRIVILEGE_TERMS[privilege].runs ?? []);
+function rightsOf(privileges: Iterable<Privilege>): RoutineRight[] {
+  return [...privileges].flatMap((privilege) => PRIVILEGE_TERMS[privilege].runs ?? []);
 }
 
-function keyOf(kind: RoutineKind, node: Node): string {
-  return `${kind} ${nodeKey(node)}`;
+function keyOf({ kind, privilege }: RoutineRight, node: Node): string {
+  return `${kind} ${privilege} ${nodeKey(node)}`;
 }
 
 function addAll(into: Bitset, people: Bitset | undefined): void {

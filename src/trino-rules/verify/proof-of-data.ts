@@ -51,13 +51,17 @@ export function proveData(
   }
   const granted = newReach();
   const inSystem = ExpectedScope.top(granted, said.system);
-  for (const schema of inSystem.names()) inSystem.child(schema);
+  for (const name of inSystem.names()) {
+    const schema = inSystem.child(name);
+    for (const table of schema.names()) schema.at(table, everyWord);
+  }
   add(reaching, granted.any);
   const reach = newReach();
   for (const [privilege, users] of onEngine) {
     if (PRIVILEGE_TERMS[privilege].usedByStatements) add(reaching, users);
-    if (PRIVILEGE_TERMS[privilege].mode !== null) add(reach.any, users);
   }
+  const killing = routines.killing(onEngine.get('KILL_QUERIES') ?? null);
+  if (killing !== null) for (const into of [reaching, reach.any]) add(into, killing);
   // The rest of the access to `system` follows from all other.
   proveCatalog(SYSTEM, reach, ExpectedScope.top(reach, withOpenSchemas(said.system, membersOf(reaching))));
   return reaching;

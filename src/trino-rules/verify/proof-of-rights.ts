@@ -5,6 +5,7 @@ import { wordAt, bitset, type Bitset } from '../engine/sparse-bitset.js';
 import { onlyFreshName } from '../engine/unnamed.js';
 import type { Privilege } from '../model/privilege.js';
 import { isKilling } from '../model/granted-right.js';
+import { KILL_QUERY } from '../model/node.js';
 import { canBeImpersonated } from '../model/acting.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Differences } from './differences.js';
@@ -38,9 +39,6 @@ interface RightSources {
   /** Those who act as a user by the grants, by the user's position. */
   acting: ReadonlyMap<number, Bitset>;
 }
-
-/** Asked about also where no rule names it: it can be granted. */
-const KILL_QUERY = { catalog: 'system', schema: 'runtime', routine: 'kill_query' };
 
 class ExpectedRights {
   private readonly reaching: Bitset;
@@ -85,9 +83,9 @@ class ExpectedRights {
       case 'impersonation':
         return this.actingAs(right.newUser);
       case 'routine':
-        if (isKilling(right)) return this.holding('KILL_QUERIES');
-        // Nobody passes on a right to execute, or owns a function.
-        return right.privilege === 'EXECUTE' ? this.routines.holders(right.kind, right.resource) : null;
+        return isKilling(right)
+          ? this.routines.killing(this.holding('KILL_QUERIES'))
+          : this.routines.holders(right, right.resource);
       case 'system-information':
         return this.holding(OF_SYSTEM_INFORMATION[right.right]);
       case 'session-property':

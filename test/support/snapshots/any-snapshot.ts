@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
 import { holderProblem } from '../../../src/trino-rules/model/holder.js';
 import { isOverData, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
-import { kindOf, nodeOf, SYSTEM, type Node } from '../../../src/trino-rules/model/node.js';
+import { KILL_QUERY, kindOf, nodeOf, SYSTEM, type Node } from '../../../src/trino-rules/model/node.js';
 import { SYSTEM_SCHEMAS } from '../../../src/trino-rules/model/resource.js';
 import type {
   Snapshot,
@@ -113,6 +113,8 @@ function besideData(stuff: Parts): fc.Arbitrary<Node> {
     fc.constant<Node>({ engine: true }),
     fc.constant<Node>({ catalog: SYSTEM }),
     fc.constantFrom(...SYSTEM_SCHEMAS).map((schema): Node => ({ catalog: SYSTEM, schema })),
+    fc.constantFrom(...SYSTEM_SCHEMAS).map((schema): Node => ({ catalog: SYSTEM, schema, table: 'nodes' })),
+    fc.constant<Node>(KILL_QUERY),
     anySubject(stuff).map((as): Node => ({ as })),
   );
 }

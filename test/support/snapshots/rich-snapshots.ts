@@ -45,6 +45,8 @@ export function snapshotOfRoutines(): Snapshot {
   builder.user('eve').may('EXECUTE_FUNCTION', 'pg').mayNot('pg.hr', 'SELECT').may('SELECT', 'lake.fn');
   builder.user('fay').may('SELECT', 'lake').may('CALL_PROCEDURE', 'lake.fn.twice()');
   builder.engine('etl').may('CALL_PROCEDURE', 'pg.etl.load()');
+  builder.user('gia').may('GRANT_EXECUTE_FUNCTION', 'pg.etl').user('hugo').may('GRANT_EXECUTE_FUNCTION', 'pg');
+  builder.mayNot('pg.etl', 'GRANT_EXECUTE_FUNCTION').mayNot('pg.etl.sum_up()', 'EXECUTE_FUNCTION');
   return builder.snapshot();
 }
 
@@ -98,6 +100,8 @@ export function snapshotOfRights(): Snapshot {
   builder.group('operators', ['eve', 'fay', 'gus'], ['prometheus', 'old_bot']).deactivated('gus');
   builder.may('KILL_QUERIES, READ_SYSTEM_INFORMATION', engine);
   builder.user('fay').mayNot(engine);
+  const killQuery = 'system.runtime.kill_query()';
+  builder.user('ivy').may('KILL_QUERIES', engine).mayNot(killQuery).user('jan').may('CALL_PROCEDURE', killQuery);
   builder.engine('prometheus').mayNot(engine, 'KILL_QUERIES').engine('unknown').mayNot(engine);
   return builder.snapshot();
 }
@@ -112,7 +116,8 @@ export function snapshotOfSystem(): Snapshot {
   builder.user('hal').may('SELECT', 'zoo').mayNot('system');
   builder.user('ida').may('KILL_QUERIES', { engine: true }).mayNot('system').user('lea').mayNot('system.jdbc');
   builder.engine('bot').may('SELECT', 'system.runtime').everyone().may('SELECT', 'shared').mayNot('shared', 'INSERT');
-  builder.group('nobody', ['ana', 'fay', 'joe', 'eve', 'ida', 'lea']).mayNot('shared');
+  builder.user('nat').may('SELECT', 'system.runtime.nodes').mayNot('system.jdbc.types').mayNot('system.metadata');
+  builder.group('nobody', ['ana', 'fay', 'joe', 'eve', 'ida', 'lea', 'nat']).mayNot('shared');
   return builder.snapshot();
 }
 

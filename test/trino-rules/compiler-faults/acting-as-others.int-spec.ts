@@ -90,7 +90,7 @@ stopsEach({
   },
   'takes acting for access to data': {
     file: 'trino-rules/compile/intent-sets.js',
-    from: 'resource.as === undefined && ',
+    from: 'resource.as === undefined &&',
     to: '',
     found: /fay may EXECUTE the function/,
   },

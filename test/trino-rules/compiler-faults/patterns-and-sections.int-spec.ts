@@ -101,14 +101,14 @@ stopsEach({
   },
   'makes owners of a catalog owners of nothing': {
     file: 'trino-rules/compile/schema-rules.js',
-    from: 'must: gained, may: holders',
+    from: 'must: gained[step] ?? none, may: held[step] ?? none',
     to: 'must: none, may: none',
     found: /vic .*may have OWNERSHIP of the schema yard\.east/,
   },
   'takes users that lost a schema for owners': {
     file: 'trino-rules/compile/schema-rules.js',
-    from: 'effect: effect(false)',
-    to: 'effect: effect(true)',
+    from: 'none: { owner: false }',
+    to: 'none: { owner: true }',
     found: /hal .*may not have OWNERSHIP of the schema shop\.us \(deny \d+ takes it\)/,
   },
   'names those behind each of an audience': {

@@ -11,8 +11,8 @@ stopsEach({
   },
   'takes a deny on the engine for one of everything there': {
     file: RIGHTS,
-    from: "policy.kind === 'deny' && policy.privileges.includes(privilege)",
-    to: "policy.kind === 'deny'",
+    from: "each.kind === 'deny' && isThere(each.resource) && each.privileges.includes(privilege)",
+    to: "each.kind === 'deny' && isThere(each.resource)",
     found: /bo .*may kill other people's queries by grant \d+/,
   },
   'takes ended grants on the engine for live ones': {
@@ -23,7 +23,7 @@ stopsEach({
   },
   'gives all rights over the engine alike': {
     file: RIGHTS,
-    from: '.filter(({ privileges }) => privileges.includes(privilege))',
+    from: '&& grant.privileges.includes(privilege)',
     to: '',
     found: /ana .*may not kill other people's queries/,
   },
@@ -35,8 +35,8 @@ stopsEach({
   },
   'takes viewing for killing': {
     file: RIGHTS,
-    from: "kill: holders('KILL_QUERIES')",
-    to: "kill: holders('VIEW_QUERIES')",
+    from: "kill = holders('KILL_QUERIES')",
+    to: "kill = holders('VIEW_QUERIES')",
     found: /ana may not kill other people's queries/,
   },
   'takes reading system information for writing it': {
@@ -66,8 +66,20 @@ stopsEach({
   'gives the procedure that kills to all who execute': {
     file: 'trino-rules/compile/compile.js',
     from: 'killingRules(intent.engine, intent.principals)',
-    to: 'killingRules({ ...intent.engine, kill: intent.reachesSomething }, intent.principals)',
+    to: 'killingRules({ ...intent.engine, callKill: intent.reachesSomething }, intent.principals)',
     found: /ana .*may not EXECUTE the procedure system\.runtime\.kill_query/,
+  },
+  'gives the procedure that kills also where it is denied': {
+    file: RIGHTS,
+    from: "callKill: holders('CALL_PROCEDURE', isKillQuery, kill)",
+    to: 'callKill: kill',
+    found: /ivy .*may not EXECUTE the procedure system\.runtime\.kill_query/,
+  },
+  'lets nobody call it without the right to kill': {
+    file: RIGHTS,
+    from: "callKill: holders('CALL_PROCEDURE', isKillQuery, kill)",
+    to: "callKill: kill.minus(kill.minus(holders('CALL_PROCEDURE', isKillQuery, kill)))",
+    found: /jan .*may EXECUTE the procedure system\.runtime\.kill_query by grant \d+/,
   },
   'lets those who kill pass it on': {
     file: RIGHTS,
@@ -79,7 +91,7 @@ stopsEach({
     file: 'trino-rules/compile/intent-sets.js',
     from: 'principals.serviceAccounts.or(engine.kill)',
     to: 'principals.serviceAccounts',
-    found: /bo .*may execute queries/,
+    found: /ivy .*may execute queries/,
   },
   'lets those who view execute': {
     file: 'trino-rules/compile/intent-sets.js',

@@ -45,15 +45,27 @@ stopsEach({
   },
   'gives what a deny takes': {
     file: RULES,
-    from: "runs ? ['EXECUTE'] : []",
-    to: "['EXECUTE']",
+    from: 'function: {\n        none: { privileges: [] }',
+    to: "function: { none: { privileges: ['EXECUTE'] }",
     found: /ana .*may not EXECUTE the function pg\.etl.* \(deny \d+ takes it\)/,
   },
   'lets a right be passed on': {
     file: RULES,
-    from: "runs ? ['EXECUTE'] : []",
-    to: "runs ? ['GRANT_EXECUTE'] : []",
+    from: "right: 'function', effect: { privileges: ['EXECUTE'] }",
+    to: "right: 'function', effect: { privileges: ['GRANT_EXECUTE'] }",
     found: /may not GRANT_EXECUTE the function/,
+  },
+  'lets no function be passed on': {
+    file: RULES,
+    from: "privileges: ['GRANT_EXECUTE']",
+    to: "privileges: ['EXECUTE']",
+    found: /gia .*may GRANT_EXECUTE the function pg\.etl.* by grant \d+/,
+  },
+  'lets be passed on what is denied': {
+    file: TERMS,
+    from: "takes: ['passing-function'] }",
+    to: 'takes: [] }',
+    found: /hugo .*may not GRANT_EXECUTE the function pg\.etl.* \(deny \d+ takes it\)/,
   },
   'writes schemas before their routines': {
     file: RULES,
@@ -63,7 +75,7 @@ stopsEach({
   },
   'leaves out single routines': {
     file: RULES,
-    from: 'routines.push(...write.of(ofSchema, right, where));',
+    from: 'routines.push(...write.of(ofSchema, kind, where));',
     to: '',
     found: /fay .*may EXECUTE the procedure lake\.fn\.twice by grant \d+/,
   },
@@ -93,8 +105,8 @@ stopsEach({
   },
   'does not deny functions': {
     file: TERMS,
-    from: "takes: ['function']",
-    to: 'takes: []',
+    from: "takes: ['function', 'passing-function']",
+    to: "takes: ['passing-function']",
     found: /ana .*may not EXECUTE the function pg\.etl.* \(deny \d+ takes it\)/,
   },
   'opens the whole catalog to who runs something': {

@@ -41,13 +41,13 @@ stopsEach({
   },
   'lets into system those to whom a deny leaves nothing there': {
     file: SETS,
-    from: 'readOnly: readersOf(system, principals).or(engine.kill)',
+    from: 'readOnly: readersOf(system, principals).or(engine.callKill)',
     to: 'readOnly: reachesSomething',
     found: /hal .*may not enter the catalog system in the mode read-only \(nothing there needs it\)/,
   },
   'shuts system to those who kill': {
     file: SETS,
-    from: 'readersOf(system, principals).or(engine.kill)',
+    from: 'readersOf(system, principals).or(engine.callKill)',
     to: 'readersOf(system, principals)',
     found: /ida .*may enter the catalog system in the mode read-only/,
   },
@@ -59,8 +59,8 @@ stopsEach({
   },
   'opens system for writing': {
     file: SETS,
-    from: 'all: principals.none, readOnly: readersOf(system, principals).or(engine.kill)',
-    to: 'all: readersOf(system, principals).or(engine.kill), readOnly: principals.none',
+    from: 'all: principals.none, readOnly: readersOf(system, principals).or(engine.callKill)',
+    to: 'all: readersOf(system, principals).or(engine.callKill), readOnly: principals.none',
     found: /may not enter the catalog system in the mode all/,
   },
   'takes what is said in system for what is said of data': {
