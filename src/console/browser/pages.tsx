@@ -1,10 +1,8 @@
 import { lazy, type ReactNode } from 'react';
 import { Route, Switch } from 'wouter';
 import type { Schemas } from './api/client.js';
-import { Engine } from './pages/engine.js';
 import { Grants } from './pages/grants.js';
 import { MyAccess } from './pages/my-access.js';
-import { GrantDraft } from './pages/new-grant.js';
 import { People } from './pages/people.js';
 
 export interface Page {
@@ -21,9 +19,13 @@ export interface Page {
 
 // Pages that few open first are loaded when somebody comes to them.
 const Audit = lazy(() => import('./pages/audit.js').then(({ Audit: page }) => ({ default: page })));
+const Engine = lazy(() => import('./pages/engine.js').then(({ Engine: page }) => ({ default: page })));
+const GrantDraft = lazy(() => import('./pages/new-grant.js').then(({ GrantDraft: page }) => ({ default: page })));
 const GroupPage = lazy(() => import('./pages/group.js').then(({ GroupPage: page }) => ({ default: page })));
 const Groups = lazy(() => import('./pages/groups.js').then(({ Groups: page }) => ({ default: page })));
 const Person = lazy(() => import('./pages/person.js').then(({ Person: page }) => ({ default: page })));
+const Policies = lazy(() => import('./pages/policies.js').then(({ Policies: page }) => ({ default: page })));
+const PolicyPage = lazy(() => import('./pages/policy.js').then(({ PolicyPage: page }) => ({ default: page })));
 const PublicationPage = lazy(() =>
   import('./pages/publication.js').then(({ PublicationPage: page }) => ({ default: page })),
 );
@@ -76,6 +78,20 @@ export const PAGES: readonly Page[] = [
       <Switch>
         <Route path="/grants/new" component={GrantDraft} />
         <Route component={Grants} />
+      </Switch>
+    ),
+  },
+  {
+    name: 'Policies',
+    icon: 'policy',
+    section: 'access',
+    paths: ['/policies', '/policies/:id'],
+    show: (me) => (
+      <Switch>
+        <Route path="/policies/:id">
+          <PolicyPage me={me} />
+        </Route>
+        <Route component={Policies} />
       </Switch>
     ),
   },

@@ -10,6 +10,8 @@ export const PAGE_PATHS = [
   '/groups/:id',
   '/grants',
   '/grants/new',
+  '/policies',
+  '/policies/:id',
   '/engine',
   '/publications',
   '/publications/:version',

@@ -30,11 +30,16 @@ interface Answer<T> {
 
 /** The body of an answer. @throws Problem */
 export async function bodyOf<T>(request: Promise<Answer<T>>): Promise<T> {
-  const answer = await request.catch(() => {
+  return (await versionOf(request)).body;
+}
+
+/** The same, with its ETag, for `If-Match`. @throws Problem */
+export async function versionOf<T>(request: Promise<Answer<T>>): Promise<{ body: T; version: string }> {
+  const { response, data, error } = await request.catch(() => {
     throw new Problem(0, 'unreachable', 'The service does not answer.', null, null, []);
   });
-  if (answer.response.ok) return answer.data as T;
-  throw problemOf(answer.response, answer.error);
+  if (response.ok) return { body: data as T, version: response.headers.get('etag') ?? '*' };
+  throw problemOf(response, error);
 }
 
 function problemOf(response: Response, error: unknown): Problem {

@@ -1,16 +1,15 @@
 import { api, bodyOf } from '../api/client.js';
 import { usePages } from '../api/pages.js';
-import { parsePrincipal, principalParameter } from '../domain/principal-parameter.js';
 import { Privileges } from '../parts/access.js';
 import { Path } from '../parts/path.js';
+import { type Asked, countText, ENTRY_FILTERS, entryQueryOf } from '../parts/entry-filters.js';
 import { Failure } from '../parts/failure.js';
 import { FilterBar } from '../parts/filter-bar.js';
-import { type Filter, SEARCH, useFilters } from '../parts/filters.js';
+import { type Filter, useFilters } from '../parts/filters.js';
 import { type Grant, NewGrant, Revoke, Until } from '../parts/grants.js';
 import { Moment } from '../parts/moment.js';
 import { Empty, PageHead } from '../parts/page.js';
 import { addressOf, Principal } from '../parts/principal.js';
-import { PrincipalCombobox, usePrincipalName } from '../parts/principal-combobox.js';
 import { Cell, Table } from '../parts/table.js';
 
 const COLUMNS = [
@@ -20,27 +19,6 @@ const COLUMNS = [
   { name: 'Given' },
   { name: 'Until' },
   { name: 'Action', isHidden: true },
-];
-
-/** By whom a grant or a policy is for, and by its node. */
-export const ENTRY_FILTERS: readonly Filter[] = [
-  {
-    parameter: 'principal',
-    name: 'Holder',
-    field: (choose) => (
-      <PrincipalCombobox
-        value={null}
-        set={(value) => {
-          if (value !== null) choose(principalParameter(value));
-        }}
-      />
-    ),
-    show: (value) => <PrincipalName parameter={value} />,
-  },
-  { parameter: 'covering', name: 'Covers' },
-  { parameter: 'catalog', name: 'Catalog' },
-  { parameter: 'schema', name: 'Schema' },
-  { parameter: 'table', name: 'Table' },
 ];
 
 const FILTERS: readonly Filter[] = [
@@ -91,25 +69,6 @@ export function Grants() {
   );
 }
 
-/** *50 grants*, *200 and more grants*. */
-export function countText(count: number, hasMore: boolean, word: string, plural = `${word}s`): string {
-  return `${count.toLocaleString('en-GB')}${hasMore ? ' and more' : ''} ${count === 1 ? word : plural}`;
-}
-
-/** The query of the API for what the address asks. */
-export function entryQueryOf({ [SEARCH]: q, principal, covering, catalog, schema, table }: Asked) {
-  return {
-    ...(q !== undefined && { q }),
-    ...(principal !== undefined && parsePrincipal(principal) !== null && { principal }),
-    ...(covering !== undefined && { covering }),
-    ...(catalog !== undefined && { catalog }),
-    ...(schema !== undefined && { schema }),
-    ...(table !== undefined && { table }),
-  };
-}
-
-type Asked = Readonly<Record<string, string | undefined>>;
-
 function queryOf(asked: Asked) {
   const { state, expires_before: before } = asked;
   const at = before === undefined ? null : new Date(before);
@@ -120,18 +79,11 @@ function queryOf(asked: Asked) {
   };
 }
 
-/** Whom a parameter of the address names. */
-function PrincipalName({ parameter }: { parameter: string }) {
-  return <>{usePrincipalName(parsePrincipal(parameter))}</>;
-}
-
 function NoGrants({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
     <Empty title="No grant matches">Remove a filter, or search for something else.</Empty>
   ) : (
-    <Empty title="No grant yet" action={<NewGrant />}>
-      Nobody may read or change anything until something is granted.
-    </Empty>
+    <Empty title="No grant yet">Nobody may read or change anything until something is granted.</Empty>
   );
 }
 

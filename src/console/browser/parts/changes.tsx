@@ -215,7 +215,7 @@ function throughText(through: Preview['unchanged'][number]['through']): string {
 }
 
 /** What the write would be refused for; or that it would not. */
-function Checks({ preview: { checks, size } }: { preview: Preview }) {
+export function Checks({ preview: { checks, size } }: { preview: Preview }) {
   const id = useId();
   return (
     <section aria-labelledby={id}>

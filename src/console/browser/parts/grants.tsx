@@ -16,9 +16,12 @@ import { toast } from './toast.js';
 
 export type Grant = Schemas['GrantResponse'];
 
-/** What changes with every grant and policy: lists, previews, answers. */
+/** What stays as it was read, whatever is granted: who is signed in, and the policy that is being edited. */
+const KEPT: readonly unknown[] = ['start', 'policy', 'rows'];
+
+/** What changes with every grant and policy is read anew: lists, previews, answers. */
 export function accessChanged(): Promise<void> {
-  return queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'start' });
+  return queries.invalidateQueries({ predicate: ({ queryKey }) => !KEPT.includes(queryKey[0]) });
 }
 
 /** When a grant ends; amber in its last week. */

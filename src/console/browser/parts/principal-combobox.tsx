@@ -29,10 +29,15 @@ export function PrincipalCombobox({ label, value, set, withEveryone = true, erro
   const [typed, setTyped] = useState<string | null>(null);
   const text = typed ?? name;
   const wanted = typed?.trim() ?? '';
-  const { data: known = [], isPlaceholderData: isOld } = useChoices(useSettled(wanted, 100));
-  const choices = [...(withEveryone && isPart(wanted, EVERYONE.text) ? [EVERYONE] : []), ...known];
+  const asked = useSettled(wanted, 100);
+  const { data: known = [], isPlaceholderData: isOld, isSuccess } = useChoices(asked);
+  const choices = [EVERYONE, ...known].filter(
+    ({ of, text }) => isPart(wanted, text) && (withEveryone || of.type !== 'everyone'),
+  );
   const exact = choices.filter((choice) => choice.text === wanted);
-  if (wanted !== '' && exact.length === 0) {
+  // Only once it is known that no account and no group has the name.
+  const isKnown = asked === wanted && isSuccess && !isOld;
+  if (isKnown && wanted !== '' && exact.length === 0) {
     choices.push({ key: `engine:${wanted}`, text: wanted, of: { type: 'engine', name: wanted }, hint: 'engine' });
   }
   const choose = (choice: PrincipalChoice): void => {
@@ -40,7 +45,7 @@ export function PrincipalCombobox({ label, value, set, withEveryone = true, erro
     set(choice.of);
   };
   const [only] = exact;
-  const isMeant = typed !== null && exact.length === 1 && !isOld;
+  const isMeant = typed !== null && exact.length === 1 && isKnown;
   useEffect(() => {
     // A whole name needs no choosing.
     if (isMeant && only !== undefined && value === null) set(only.of);
@@ -51,7 +56,7 @@ export function PrincipalCombobox({ label, value, set, withEveryone = true, erro
       text={text}
       of={value}
       isClosed
-      choices={isMeant && choices.length === 1 ? [] : choices}
+      choices={choices}
       setText={(next) => {
         setTyped(next);
         if (value !== null) set(null);

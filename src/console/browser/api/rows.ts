@@ -1,0 +1,24 @@
+import { api, bodyOf, type Schemas } from './client.js';
+
+export type Rows = Pick<Schemas['RowsResponse'], 'columns' | 'rows'>;
+
+/** The first rows of a statement under one's own name; the rest is not asked for. @throws Problem */
+export async function firstRows(sql: string, most: number, signal: AbortSignal): Promise<Rows> {
+  const { id } = await bodyOf(api.POST('/api/queries', { body: { sql }, signal }));
+  const path = { id };
+  const read: Rows = { columns: [], rows: [] };
+  try {
+    for (let after: string | null = ''; after !== null && read.rows.length < most;) {
+      const query: { limit: number; after?: string } = { limit: most, ...(after !== '' && { after }) };
+      const answer = await bodyOf(api.GET('/api/queries/{id}/rows', { params: { path, query }, signal }));
+      // The other types of answers are of requests that ask for them.
+      const page = answer as Schemas['RowsResponse'];
+      if (page.columns.length > 0) read.columns = page.columns;
+      read.rows.push(...page.rows);
+      after = page.next;
+    }
+    return read;
+  } finally {
+    void api.DELETE('/api/queries/{id}', { params: { path } }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,110 @@
+import type { Schemas } from '../api/client.js';
+import { withoutName } from './grant-form.js';
+import { nodeOfNames } from './node-names.js';
+import { NO_PLACE, nodeOfForm, offeredAt, type PlaceForm, placeOfNode } from './place-form.js';
+import type { Named } from './principal-parameter.js';
+import { givable, type Node, type Privilege } from './privileges.js';
+
+export type Policy = Schemas['PolicyResponse'];
+export type Kind = Policy['kind'];
+
+/** What a form of a policy holds. */
+export interface PolicyForm extends PlaceForm {
+  kind: Kind;
+  principal: Named | null;
+  except: Named[];
+  column: string;
+  expression: string;
+  /** Of a deny; none: all. */
+  privileges: Privilege[];
+  description: string;
+}
+
+export const NEW_POLICY: PolicyForm = {
+  ...NO_PLACE,
+  kind: 'row_filter',
+  principal: null,
+  except: [],
+  column: '',
+  expression: '',
+  privileges: [],
+  description: '',
+};
+
+export function formOfPolicy({
+  kind,
+  principal,
+  except,
+  resource,
+  expression,
+  privileges,
+  description,
+}: Policy): PolicyForm {
+  const { column = '' } = resource as { column?: string };
+  return {
+    ...placeOfNode(resource),
+    ...{ kind, principal, except, column },
+    expression: expression ?? '',
+    privileges: privileges ?? [],
+    description: description ?? '',
+  };
+}
+
+export const hasColumn = (kind: Kind): boolean => kind === 'column_mask' || kind === 'hidden_column';
+export const hasExpression = (kind: Kind): boolean => kind === 'row_filter' || kind === 'column_mask';
+
+/** What a form lacks, by field. */
+export function missingIn(form: PolicyForm): Record<string, string> {
+  return {
+    ...(form.principal === null && { principal: 'Choose for whom it is.' }),
+    ...(hasColumn(form.kind) && form.column === '' && { column: 'Name the column.' }),
+    ...(hasExpression(form.kind) && form.expression.trim() === '' && { expression: 'Write it in SQL.' }),
+    ...(form.kind === 'deny' && nodeOfForm(form) === null && { resource: 'Say as whom.' }),
+  };
+}
+
+/** The policy that a form means; null: something is missing. */
+export function policyOfForm(form: PolicyForm): Schemas['PolicyDto'] | null {
+  const { kind, principal, except, column, expression, description } = form;
+  if (principal === null || Object.keys(missingIn(form)).length > 0) return null;
+  const node: Node | null = kind === 'deny' ? nodeOfForm(form) : nodeOfNames(form);
+  const resource = node?.as === undefined ? node : { as: withoutName(node.as) };
+  const privileges = givable(form.privileges, offeredAt(form), null);
+  return {
+    kind,
+    principal: withoutName(principal),
+    except: except.map(withoutName),
+    resource: { ...resource, ...(hasColumn(kind) && { column }) } as never,
+    ...(hasExpression(kind) && { expression }),
+    ...(kind === 'deny' && privileges.length > 0 && { privileges }),
+    description: description.trim() === '' ? null : description.trim(),
+  };
+}
+
+/** What two forms differ in, in words. */
+export function differencesOf(one: PolicyForm, other: PolicyForm): { field: string; one: string; other: string }[] {
+  return FIELDS.flatMap(([field, text]) => {
+    const [first, second] = [text(one), text(other)];
+    return first === second ? [] : [{ field, one: first, other: second }];
+  });
+}
+
+const nameText = ({ type, name = '' }: Named): string => (type === 'everyone' ? 'Everyone' : name);
+
+const FIELDS: readonly [string, (form: PolicyForm) => string][] = [
+  ['Kind', ({ kind }) => KIND_NAMES[kind]],
+  ['Person or group', ({ principal }) => (principal === null ? '' : nameText(principal))],
+  ['Except', ({ except }) => except.map(nameText).sort().join(', ')],
+  ['Where', ({ place, catalog, schema, table, routine }) => [place, catalog, schema, table, routine].join(' ').trim()],
+  ['Column', ({ column }) => column],
+  ['Expression', ({ expression }) => expression],
+  ['Privileges', ({ privileges }) => privileges.join(', ')],
+  ['Description', ({ description }) => description],
+];
+
+export const KIND_NAMES: Record<Kind, string> = {
+  row_filter: 'Row filter',
+  column_mask: 'Column mask',
+  hidden_column: 'Hidden column',
+  deny: 'Deny',
+};

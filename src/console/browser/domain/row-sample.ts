@@ -1,0 +1,67 @@
+import type { Rows } from '../api/rows.js';
+import { hasColumn, type PolicyForm } from './policy-form.js';
+
+/** Rows that are shown on each side. */
+export const SAMPLE = 20;
+
+export interface RowSample {
+  sql: string;
+  /** How many rows of the statement are needed. */
+  most: number;
+  /** What a person sees of the statement's rows, with the policy as it is saved, and by the draft. */
+  read: (rows: Rows) => { before: Rows; after: Rows };
+}
+
+interface Reason {
+  reason: string;
+}
+
+/**
+ * One statement that shows what a draft of a policy changes in a table: all columns, and two more, which are the saved policy's
+ * and the draft's expression, a filter as a condition.
+ * @param saved null: the policy is new
+ */
+export function rowSampleOf(draft: PolicyForm, saved: PolicyForm | null): RowSample | Reason {
+  const { catalog, schema, table, kind } = draft;
+  if (kind === 'deny') return { reason: 'A deny takes whole tables: there are no rows to compare.' };
+  if (table === '') return { reason: 'Name a table to see its rows.' };
+  if (hasColumn(kind) && draft.column === '') return { reason: 'Name the column to see its rows.' };
+  if (kind !== 'hidden_column' && draft.expression.trim() === '')
+    return { reason: 'Write the expression to see its rows.' };
+  const sides = [saved !== null && isOfSameTable(saved, draft) ? saved : null, draft] as const;
+  const [before, after] = sides.map(expressionOf) as [string, string];
+  const isFilter = sides.some((side) => side?.kind === 'row_filter');
+  const conditions = sides.map((side, i) => (side?.kind === 'row_filter' ? ([before, after][i] ?? 'true') : 'true'));
+  const where = isFilter && !conditions.includes('true') ? ` WHERE ${conditions.join(' OR ')}` : '';
+  const most = isFilter ? 5 * SAMPLE : SAMPLE;
+  const name = [catalog, schema, table].map((each) => `"${each.replaceAll('"', '""')}"`).join('.');
+  return {
+    sql: `SELECT *, ${before}, ${after} FROM ${name}${where} LIMIT ${most}`,
+    most,
+    read: (rows) => ({ before: sideOf(rows, sides[0], 0), after: sideOf(rows, draft, 1) }),
+  };
+}
+
+function isOfSameTable(saved: PolicyForm, { catalog, schema, table }: PolicyForm): boolean {
+  return saved.catalog === catalog && saved.schema === schema && saved.table === table;
+}
+
+/** On lines of its own: a comment at its end must not reach further. */
+function expressionOf(side: PolicyForm | null): string {
+  if (side?.kind === 'row_filter') return `coalesce((\n${side.expression}\n), false)`;
+  return side?.kind === 'column_mask' ? `(\n${side.expression}\n)` : 'true';
+}
+
+function sideOf({ columns, rows }: Rows, side: PolicyForm | null, place: 0 | 1): Rows {
+  const own = columns.length - 2;
+  const at = columns.slice(0, own).findIndex(({ name }) => name === side?.column);
+  const kept = side?.kind === 'row_filter' ? rows.filter((row) => row[own + place] === true) : rows;
+  const isShown = (index: number): boolean => index < own && !(side?.kind === 'hidden_column' && index === at);
+  return {
+    columns: columns.filter((_, index) => isShown(index)),
+    rows: kept.slice(0, SAMPLE).map((row) => {
+      const masked = side?.kind === 'column_mask' ? row.map((value, i) => (i === at ? row[own + place] : value)) : row;
+      return masked.filter((_, index) => isShown(index));
+    }),
+  };
+}

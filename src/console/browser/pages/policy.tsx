@@ -1,0 +1,213 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { type SubmitEvent, useState } from 'react';
+import { useLocation, useParams } from 'wouter';
+import { api, isProblem, Problem, type Schemas, versionOf } from '../api/client.js';
+import { usePreview } from '../api/drafts.js';
+import { peopleText } from '../domain/outcomes.js';
+import { formOfPolicy, KIND_NAMES, missingIn, NEW_POLICY, type Policy, policyOfForm } from '../domain/policy-form.js';
+import { Checks, WhoGains, WhoLoses } from '../parts/changes.js';
+import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
+import { DeletePolicy } from '../parts/delete-policy.js';
+import { Failure } from '../parts/failure.js';
+import { accessChanged } from '../parts/grants.js';
+import { Icon } from '../parts/icon.js';
+import { Moment } from '../parts/moment.js';
+import { PageHead } from '../parts/page.js';
+import { Path } from '../parts/path.js';
+import { PolicyFields } from '../parts/policy-fields.js';
+import { RowComparison } from '../parts/row-comparison.js';
+import { toast } from '../parts/toast.js';
+import { NotHere } from './absent.js';
+import { KIND_ICONS } from './policies.js';
+
+/** A policy and the version of it that was read. */
+export interface Read {
+  body: Policy;
+  version: string;
+}
+
+const read = (id: number): Promise<Read> =>
+  versionOf(api.GET('/api/admin/policies/{id}', { params: { path: { id } } }));
+
+/** One policy, or a new one. */
+export function PolicyPage({ me }: { me: Schemas['ConsoleAccountResponse'] }) {
+  const { id: text = '' } = useParams();
+  const id = Number(text);
+  const isNew = text === 'new';
+  const query = useQuery({
+    queryKey: ['policy', id],
+    enabled: !isNew && Number.isSafeInteger(id),
+    staleTime: Infinity,
+    gcTime: 0,
+    queryFn: () => read(id),
+  });
+  if (isNew) return <PolicyEditor key="new" loaded={null} me={me} />;
+  if (!Number.isSafeInteger(id) || isProblem(query.error, 'not_found')) return <NotHere />;
+  if (query.data !== undefined) return <PolicyEditor key={id} loaded={query.data} me={me} />;
+  return (
+    <main id="main" tabIndex={-1} aria-busy={query.isPending}>
+      <div className="stack">
+        <PageHead title={`Policy ${id}`} />
+        {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
+      </div>
+    </main>
+  );
+}
+
+function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['ConsoleAccountResponse'] }) {
+  const [base, setBase] = useState(loaded);
+  const [theirs, setTheirs] = useState<Read | null>(null);
+  const [form, setForm] = useState(base === null ? NEW_POLICY : formOfPolicy(base.body));
+  const [isTried, setTried] = useState(false);
+  const [, go] = useLocation();
+  const id = base?.body.id ?? null;
+  const policy = policyOfForm(form);
+  const put = policy && { ...policy, ...(id !== null && { id }) };
+  const { preview, isComputing, error, retry } = usePreview(put && { policies: { put: [put] } });
+  const saving = useMutation({
+    mutationFn: (body: Schemas['PolicyDto']): Promise<Read> => {
+      if (base === null) return versionOf(api.POST('/api/admin/policies', { body }));
+      const params = { path: { id: base.body.id }, header: { 'If-Match': base.version } };
+      return versionOf(api.PUT('/api/admin/policies/{id}', { params, body }));
+    },
+    onSuccess: async (saved) => {
+      toast({ text: `Policy ${saved.body.id} is saved. It is live with the next publication.` });
+      setBase(saved);
+      setForm(formOfPolicy(saved.body));
+      setTried(false);
+      await accessChanged();
+      if (base === null) go(`/policies/${saved.body.id}`);
+    },
+    onError: async (problem) => {
+      if (id !== null && isProblem(problem, 'precondition_failed')) setTheirs(await read(id));
+    },
+  });
+  const isOverwriting = isProblem(saving.error, 'precondition_failed');
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    setTried(true);
+    if (policy !== null && !saving.isPending) saving.mutate(policy);
+  };
+  return (
+    <main id="main" tabIndex={-1}>
+      <form className="stack" aria-label={id === null ? 'New policy' : `Policy ${id}`} onSubmit={submit} noValidate>
+        <PageHead
+          title={id === null ? 'New policy' : `Policy ${id}`}
+          heading={base === null ? 'New policy' : <Heading policy={base.body} />}
+          actions={
+            <>
+              {base !== null && <DeletePolicy policy={base} />}
+              <button
+                className="button button--primary"
+                type="submit"
+                aria-disabled={policy === null || saving.isPending}
+                aria-busy={saving.isPending}
+              >
+                {saving.isPending ? 'Saving…' : 'Save'}
+              </button>
+            </>
+          }
+        >
+          {base === null ? (
+            'Nothing is written until you save it.'
+          ) : (
+            <>
+              {KIND_NAMES[base.body.kind]}, policy {base.body.id}, changed <Moment at={base.body.changed_at} />
+            </>
+          )}
+        </PageHead>
+        {theirs !== null && isOverwriting && (
+          <ChangedMeanwhile
+            theirs={theirs.body}
+            mine={form}
+            takeTheirs={() => {
+              setForm(formOfPolicy(theirs.body));
+              setBase(theirs);
+              saving.reset();
+            }}
+            keepMine={() => {
+              setBase(theirs);
+              saving.reset();
+            }}
+          />
+        )}
+        {saving.error !== null && !(isOverwriting && theirs !== null) && (
+          <Failure problem={saving.error} retry={() => policy !== null && saving.mutate(policy)} />
+        )}
+        <PolicyFields
+          form={form}
+          change={(part) => setForm((before) => ({ ...before, ...part }))}
+          errors={{ ...(isTried && missingIn(form)), ...saidOf(saving.error ?? error) }}
+        />
+        <Consequence isComputing={isComputing} preview={preview} />
+        {error !== null && saving.error === null && <Failure problem={error} retry={retry} />}
+        <RowComparison
+          draft={form}
+          saved={base === null ? null : formOfPolicy(base.body)}
+          whyHref={`/why?${new URLSearchParams({ principal: `user:${me.id}`, catalog: form.catalog, schema: form.schema, table: form.table, privilege: 'SELECT' }).toString()}`}
+        />
+        {preview !== null && (
+          <div className="pair">
+            <WhoGains preview={preview} />
+            <WhoLoses preview={preview} />
+          </div>
+        )}
+        {preview !== null && preview.checks.length > 0 && <Checks preview={preview} />}
+      </form>
+    </main>
+  );
+}
+
+function Heading({ policy: { kind, resource, privileges } }: { policy: Policy }) {
+  const { column = '' } = resource as { column?: string };
+  const [verb, what, preposition] = {
+    row_filter: ['Filter rows', '', 'of'],
+    column_mask: ['Mask', column, 'in'],
+    hidden_column: ['Hide', column, 'in'],
+    deny: ['Deny', privileges?.join(', ') ?? '', 'on'],
+  }[kind];
+  return (
+    <>
+      <Icon name={KIND_ICONS[kind]} /> {verb} {what !== '' && <span className="path">{what}</span>} {preposition}{' '}
+      <Path node={resource} />
+    </>
+  );
+}
+
+/** Who is affected, in one sentence. */
+function Consequence({ preview, isComputing }: Pick<ReturnType<typeof usePreview>, 'preview' | 'isComputing'>) {
+  if (preview === null && !isComputing) return null;
+  const { people_gaining: gaining = 0, people_losing: losing = 0 } = preview ?? {};
+  return (
+    <div className="notice">
+      <span className={`sign${losing > 0 ? ' sign--loss' : ''}`} aria-hidden="true">
+        {losing > 0 ? '−' : '+'}
+      </span>
+      <p role="status">
+        {preview === null ? (
+          'Computing who gains and who loses'
+        ) : (
+          <>
+            <b>
+              {gaining === 0
+                ? 'Nobody gains anything.'
+                : `${peopleText(gaining)} ${gaining === 1 ? 'gains' : 'gain'} access.`}
+            </b>{' '}
+            {losing === 0 ? 'Nobody loses anything.' : `${peopleText(losing)} ${losing === 1 ? 'loses' : 'lose'} some.`}
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** What the service said about each field of the policy, of the draft or of the write. */
+function saidOf(error: Error | null): Record<string, string> {
+  const fields = error instanceof Problem ? error.fields : [];
+  return Object.fromEntries(
+    fields.map(({ field, message }) => [
+      field.replace(/^policies\.put\.0\./, '').split('.')[0] ?? field,
+      `${message}.`,
+    ]),
+  );
+}

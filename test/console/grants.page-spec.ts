@@ -1,0 +1,154 @@
+import type { Page } from '@playwright/test';
+import { expectAccessible } from './running/accessibility.js';
+import { expect, test } from './running/console-test.js';
+
+const gains = (page: Page) => page.getByRole('region', { name: 'Who gains' });
+const loses = (page: Page) => page.getByRole('region', { name: 'Who loses' });
+const names = (page: Page, region: 'Who gains' | 'Who loses') =>
+  page.getByRole('region', { name: region }).getByRole('listitem');
+
+async function choose(page: Page, field: string, name: string): Promise<void> {
+  await page.getByRole('combobox', { name: field }).fill(name);
+  await page.getByRole('option', { name }).first().click();
+}
+
+test('a draft to a group says exactly who gains; nothing is written before it is granted', async ({
+  page,
+  records,
+  admin,
+  signIn,
+}) => {
+  const [gil, hana, ivo] = [await records.person('gil'), await records.person('hana'), await records.person('ivo')];
+  await records.person('jon');
+  const group = await records.group('gr-readers', gil, hana, ivo);
+  await records.grant({ type: 'user', id: ivo }, 'gr_sales');
+  const grants = async (): Promise<unknown[]> =>
+    (await admin.get(`/api/admin/grants?principal=group:${group}`)).body?.['items'] as unknown[];
+  await signIn('admin');
+
+  await page.goto('/grants/new');
+  await expect(page).toHaveTitle('New grant · Grantline');
+  await expectAccessible(page);
+  await choose(page, 'Person or group', 'gr-readers');
+  await page.getByRole('combobox', { name: 'Catalog' }).fill('gr_sales');
+  await page.getByRole('combobox', { name: 'Schema' }).fill('eu');
+  await page.getByRole('group', { name: 'Privileges' }).getByRole('checkbox', { name: 'SELECT', exact: true }).check();
+  await page.getByRole('textbox', { name: 'Expires' }).fill('2099-03-31');
+
+  await expect(names(page, 'Who gains')).toHaveText(['GIgil (person)', 'HAhana (person)']);
+  await expect(loses(page)).toContainText('Nobody loses anything.');
+  await expect(page.getByRole('region', { name: 'Unchanged' }).getByRole('listitem')).toHaveText(['IVivo (person)']);
+  await expectAccessible(page);
+  expect(await grants()).toEqual([]);
+
+  await page.reload();
+  await expect(page.getByRole('combobox', { name: 'Person or group' })).toHaveValue('gr-readers');
+  await page.getByRole('button', { name: 'Grant to 2 people' }).click();
+  await expect(page).toHaveURL(/\/grants$/);
+  expect(await grants()).toEqual([
+    expect.objectContaining({
+      resource: { catalog: 'gr_sales', schema: 'eu' },
+      privileges: ['SELECT'],
+      expires_at: '2099-03-31T23:59:59.999Z',
+    }),
+  ]);
+});
+
+test('grants on everything, to everyone, and over queries are shown before they are made', async ({
+  page,
+  records,
+  signIn,
+}) => {
+  await records.person('kim');
+  await signIn('admin');
+
+  await page.goto('/grants/new?principal=everyone&privilege=SELECT');
+  await expect(page.getByRole('combobox', { name: 'Person or group' })).toHaveValue('Everyone');
+  await expect(gains(page)).toContainText('everything');
+  await expect(names(page, 'Who gains').filter({ hasText: 'kim (person)' })).toBeVisible();
+  await expect(page.getByRole('button', { name: /^Grant to \d+ people$/ })).toBeVisible();
+
+  await page.goto('/engine');
+  await expect(page.getByRole('heading', { level: 1, name: 'Engine' })).toBeVisible();
+  await expectAccessible(page);
+  await page.getByRole('link', { name: 'New grant' }).click();
+  await choose(page, 'Person or group', 'kim');
+  await expect(page.getByRole('group', { name: 'Privileges' }).getByRole('checkbox')).toHaveCount(4);
+  await page.getByRole('checkbox', { name: 'KILL_QUERIES' }).check();
+  await expect(gains(page)).toContainText('gain KILL_QUERIES on the engine');
+  await page.getByRole('button', { name: 'Grant to 1 person' }).click();
+  await page.goto('/engine');
+  await expect(page.getByRole('table', { name: 'Queries and system' })).toContainText('kim');
+});
+
+test('a revoke says who loses what', async ({ page, records, signIn }) => {
+  const [lars, mia] = [await records.person('lars'), await records.person('mia')];
+  const group = await records.group('rv-readers', lars, mia);
+  await records.grant({ type: 'group', id: group }, 'rv_sales');
+  await records.grant({ type: 'user', id: mia }, 'rv_sales');
+  await signIn('admin');
+
+  await page.goto('/grants');
+  await page.getByRole('textbox', { name: 'Search' }).fill('rv-read');
+  const table = page.getByRole('table', { name: 'Grants' });
+  await expect(table.getByRole('row')).toHaveCount(2);
+  await expectAccessible(page);
+  await table.getByRole('button', { name: 'Revoke' }).click();
+  const dialog = page.getByRole('dialog', { name: /^Revoke grant \d+\?$/ });
+  await expect(dialog.getByRole('region', { name: 'Who loses' }).getByRole('listitem')).toHaveText(['LAlars (person)']);
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Revoke' }).click();
+  await expect(dialog).toBeHidden();
+  await expect(page.getByRole('heading', { name: 'No grant matches' })).toBeVisible();
+});
+
+test('the whole of a grant goes by keyboard', async ({ page, records, admin, signIn }) => {
+  const nora = await records.person('nora');
+  await signIn('admin');
+  await page.goto('/grants');
+  await page.getByRole('link', { name: 'New grant' }).focus();
+  await page.keyboard.press('Enter');
+
+  const press = async (...keys: string[]): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  await page.getByRole('combobox', { name: 'Person or group' }).focus();
+  await page.keyboard.type('nor');
+  await expect(page.getByRole('option', { name: 'nora' })).toBeVisible();
+  await press('Enter', 'Tab', 'Tab');
+  await page.keyboard.type('kb_sales');
+  await press('Tab', 'Tab');
+  await expect(page.getByRole('combobox', { name: 'Table' })).toBeDisabled();
+  await page.getByRole('checkbox', { name: 'SELECT', exact: true }).focus();
+  await press('Space');
+  await page.getByRole('textbox', { name: 'Expires' }).focus();
+  await expect(page.getByRole('button', { name: 'Grant to 1 person' })).toBeEnabled();
+  await press('Enter');
+  await expect(page).toHaveURL(/\/grants$/);
+  expect((await admin.get(`/api/admin/grants?principal=user:${nora}`)).body?.['items']).toEqual([
+    expect.objectContaining({ resource: { catalog: 'kb_sales' }, privileges: ['SELECT'] }),
+  ]);
+});
+
+test('a draft outlives a service that does not answer', async ({ page, records, signIn, watch }) => {
+  await records.person('olaf');
+  await signIn('admin');
+  await page.goto('/grants/new?catalog=dr_sales&privilege=SELECT');
+  await choose(page, 'Person or group', 'olaf');
+  const button = page.getByRole('button', { name: 'Grant to 1 person' });
+  await expect(button).toBeEnabled();
+
+  watch.provokes(503);
+  const problem = { code: 'database_unavailable', status: 503, detail: 'Database unavailable', request_id: 'r-1' };
+  await page.route('**/api/admin/grants/batch', (route) => route.fulfill({ status: 503, json: problem }));
+  await button.click();
+  const alert = page.getByRole('alert');
+  await expect(alert).toContainText('The service cannot reach its database. What you typed is kept.');
+  await expect(alert).toContainText('r-1');
+  await expect(page.getByRole('combobox', { name: 'Person or group' })).toHaveValue('olaf');
+  await expect(page.getByRole('combobox', { name: 'Catalog' })).toHaveValue('dr_sales');
+
+  await page.unroute('**/api/admin/grants/batch');
+  await alert.getByRole('button', { name: 'Retry' }).click();
+  await expect(page).toHaveURL(/\/grants$/);
+});

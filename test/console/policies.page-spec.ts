@@ -1,0 +1,139 @@
+import type { Page } from '@playwright/test';
+import type { ApiClient } from '../support/service/api-client.js';
+import { expectAccessible } from './running/accessibility.js';
+import { expect, openSession, test } from './running/console-test.js';
+
+const MASK = "'***'";
+const before = (page: Page) => page.getByRole('region', { name: 'Rows before' });
+const after = (page: Page) => page.getByRole('region', { name: 'Rows after' });
+const expression = (page: Page) => page.getByRole('textbox', { name: 'Expression' });
+
+async function policyOn(admin: ApiClient, catalog: string, part: object): Promise<number> {
+  const { status, body } = await admin.post('/api/admin/policies', {
+    kind: 'row_filter',
+    principal: { type: 'everyone' },
+    resource: { catalog, schema: 'eu', table: 'orders' },
+    expression: "region = 'EU'",
+    ...part,
+  });
+  expect(status).toBe(201);
+  return Number(body?.['id']);
+}
+
+test('a new mask shows in the rows after it, and who loses sight, before it is saved', async ({
+  page,
+  records,
+  admin,
+  grantline,
+  signIn,
+}) => {
+  const pia = await records.person('pia');
+  await records.grant({ type: 'user', id: pia }, 'mk_sales');
+  const mask = `(\n${MASK}\n)`;
+  for (const [saved, type, value] of [['true', 'boolean', true] as const, [mask, 'varchar', '***'] as const]) {
+    grantline.engine.answers(`SELECT *, ${saved}, ${mask} FROM "mk_sales"."eu"."orders" LIMIT 20`, {
+      columns: [
+        { name: 'id', type: 'integer' },
+        { name: 'email', type: 'varchar' },
+        { name: '_col2', type },
+        { name: '_col3', type: 'varchar' },
+      ],
+      data: [
+        [1, 'quinn@example.org', value, '***'],
+        [2, null, value, '***'],
+      ],
+    });
+  }
+  await signIn('admin');
+  await page.goto('/policies');
+  await page.getByRole('link', { name: 'New policy' }).click();
+  await expect(page).toHaveTitle('New policy · Grantline');
+
+  await page.getByRole('radio', { name: 'Column mask' }).check({ force: true });
+  await page.getByRole('combobox', { name: 'Person or group' }).fill('pia');
+  await page.getByRole('option', { name: 'pia' }).click();
+  await page.getByRole('combobox', { name: 'Catalog' }).fill('mk_sales');
+  await page.getByRole('combobox', { name: 'Schema' }).fill('eu');
+  await expect(after(page)).toContainText('Name a table to see its rows.');
+  await page.getByRole('combobox', { name: 'Table' }).fill('orders');
+  await page.getByRole('textbox', { name: 'Column' }).fill('email');
+  await expression(page).fill(MASK);
+
+  await expect(before(page).getByRole('cell')).toHaveText(['1', 'quinn@example.org', '2', 'NULL']);
+  await expect(after(page).getByRole('cell')).toHaveText(['1', '***', '2', '***']);
+  await expect(page.getByRole('region', { name: 'Who loses' }).getByRole('listitem')).toHaveText(['PIpia (person)']);
+  await expectAccessible(page);
+  const list = async () => (await admin.get('/api/admin/policies?catalog=mk_sales')).body?.['items'];
+  expect(await list()).toEqual([]);
+
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page).toHaveURL(/\/policies\/\d+$/);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Mask email in mk_sales.eu.orders');
+  await expect(before(page).getByRole('cell')).toHaveText(['1', '***', '2', '***']);
+  expect(await list()).toEqual([expect.objectContaining({ kind: 'column_mask', expression: MASK })]);
+});
+
+test('of two administrators the second is told, and overwrites nothing unseen', async ({
+  page,
+  browser,
+  records,
+  admin,
+  grantline,
+  signIn,
+  watch,
+}) => {
+  await records.administrator('rosa');
+  const id = await policyOn(admin, 'tw_sales', {});
+  const path = `/policies/${id}`;
+  const stored = async () => (await admin.get(`/api/admin${path}`)).body?.['expression'];
+  await signIn('admin');
+  await page.goto(path);
+  await expression(page).fill("region = 'mine'");
+
+  const context = await browser.newContext({ baseURL: grantline.url });
+  await openSession(context, grantline.url, 'rosa');
+  const other = await context.newPage();
+  await other.goto(path);
+  await expression(other).fill("region = 'theirs'");
+  await other.getByRole('button', { name: 'Save' }).click();
+  await expect(other.getByRole('status').filter({ hasText: 'is saved' })).toBeVisible();
+  await context.close();
+
+  // Of the engine, which knows no such table, and of the write.
+  watch.provokes(409, 412);
+  await page.getByRole('button', { name: 'Save' }).click();
+  const alert = page.getByRole('alert');
+  await expect(alert).toContainText('Changed meanwhile');
+  await expect(expression(page)).toHaveValue("region = 'mine'");
+  expect(await stored()).toBe("region = 'theirs'");
+  await alert.getByRole('button', { name: 'Compare' }).click();
+  await expect(alert).toContainText("region = 'theirs'");
+  await expectAccessible(page);
+  await alert.getByRole('button', { name: 'Keep mine' }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('status').filter({ hasText: 'is saved' })).toBeVisible();
+  expect(await stored()).toBe("region = 'mine'");
+});
+
+test('a deny is listed, and deleted once it was shown who gains', async ({ page, records, admin, signIn }) => {
+  const sam = await records.person('sam');
+  await records.grant({ type: 'user', id: sam }, 'dn_sales');
+  const resource = { catalog: 'dn_sales', schema: 'hr' };
+  const id = await policyOn(admin, 'dn_sales', {
+    kind: 'deny',
+    resource,
+    expression: undefined,
+    privileges: ['SELECT'],
+  });
+  await signIn('admin');
+  await page.goto('/policies?q=dn_sales');
+  await expect(page.getByRole('table', { name: 'Policies' }).getByRole('row')).toHaveCount(2);
+  await expectAccessible(page);
+  await page.getByRole('link', { name: `Deny ${id}` }).click();
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  const dialog = page.getByRole('dialog', { name: `Delete policy ${id}?` });
+  await expect(dialog.getByRole('region', { name: 'Who gains' }).getByRole('listitem')).toHaveText(['SAsam (person)']);
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await expect(page).toHaveURL(/\/policies$/);
+  expect((await admin.get(`/api/admin/policies/${id}`)).status).toBe(404);
+});
