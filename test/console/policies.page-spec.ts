@@ -99,8 +99,7 @@ test('of two administrators the second is told, and overwrites nothing unseen', 
   await expect(other.getByRole('status').filter({ hasText: 'is saved' })).toBeVisible();
   await context.close();
 
-  // Of the engine, which knows no such table, and of the write.
-  watch.provokes(409, 412);
+  watch.provokes(412);
   await page.getByRole('button', { name: 'Save' }).click();
   const alert = page.getByRole('alert');
   await expect(alert).toContainText('Changed meanwhile');

@@ -90,9 +90,9 @@ export function submit({ sql, catalog, schema }: Statement): Promise<Schemas['Qu
 }
 
 /** Asks until there are rows to read or the query has ended: a failed one is an answer here, and not a refusal. */
-async function untilRows(
+export async function untilRows(
   query: Schemas['Query'],
-  report: (query: Schemas['Query']) => void,
+  report: (query: Schemas['Query']) => void = () => undefined,
 ): Promise<Schemas['Query']> {
   report(query);
   for (let pause = 50; query.columns === null && query.finished_at === null; pause = Math.min(2 * pause, 1000)) {

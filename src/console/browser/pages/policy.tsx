@@ -141,11 +141,7 @@ function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['Consol
         />
         <Consequence isComputing={isComputing} preview={preview} />
         {error !== null && saving.error === null && <Failure problem={error} retry={retry} />}
-        <RowComparison
-          draft={form}
-          saved={base === null ? null : formOfPolicy(base.body)}
-          whyHref={`/why?${new URLSearchParams({ principal: `user:${me.id}`, catalog: form.catalog, schema: form.schema, table: form.table, privilege: 'SELECT' }).toString()}`}
-        />
+        <RowComparison draft={form} saved={base === null ? null : formOfPolicy(base.body)} userId={me.id} />
         {preview !== null && (
           <div className="pair">
             <WhoGains preview={preview} />

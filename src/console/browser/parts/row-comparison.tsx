@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useId } from 'react';
 import { Link } from 'wouter';
-import { Problem } from '../api/client.js';
 import { firstRows, type Rows } from '../api/rows.js';
+import { readRefusal, whyAddress } from '../domain/engine-refusal.js';
 import type { PolicyForm } from '../domain/policy-form.js';
 import { rowSampleOf } from '../domain/row-sample.js';
 import { failureText } from './failure.js';
@@ -15,12 +15,12 @@ interface RowComparisonProps {
   draft: PolicyForm;
   /** Null: the policy is new. */
   saved: PolicyForm | null;
-  /** Asks why one may not read the table. */
-  whyHref: string;
+  /** The account under whose name they are read. */
+  userId: number;
 }
 
 /** A few rows of the policy's table under one's own name, as they are and as the draft has them; or why there are none. */
-export function RowComparison({ draft, saved, whyHref }: RowComparisonProps) {
+export function RowComparison({ draft, saved, userId }: RowComparisonProps) {
   const sample = rowSampleOf(draft, saved);
   const sql = useSettled('sql' in sample ? sample.sql : '', PAUSE);
   const { data, error } = useQuery({
@@ -36,7 +36,7 @@ export function RowComparison({ draft, saved, whyHref }: RowComparisonProps) {
     'reason' in sample ? (
       sample.reason
     ) : error !== null && isCurrent ? (
-      <NoRows error={error} whyHref={whyHref} />
+      <NoRows error={error} userId={userId} />
     ) : (
       'Reading rows'
     );
@@ -56,11 +56,11 @@ export function RowComparison({ draft, saved, whyHref }: RowComparisonProps) {
   );
 }
 
-function NoRows({ error, whyHref }: { error: Error; whyHref: string }) {
-  const isRefused = error instanceof Problem && error.message.includes('Access Denied');
+function NoRows({ error, userId }: { error: Error; userId: number }) {
+  const refused = readRefusal(error.message);
   return (
     <>
-      {failureText(error)} {isRefused && <Link href={whyHref}>Why?</Link>}
+      {failureText(error)} {refused !== null && <Link href={whyAddress(userId, refused)}>Why?</Link>}
     </>
   );
 }
