@@ -37,6 +37,10 @@ describe('users by SCIM', () => {
     expect((await scim.get('/Nobody')).body).toEqual({ ...refused, status: '404' });
     expect((await scim.get('/Users/17000')).body).toMatchObject({ ...refused, status: '404' });
     expect((await scim.get('/Users/x')).status).toBe(404);
+    // An alert counts them by these labels.
+    expect(await service.metrics()).toMatch(
+      /^grantline_http_request_duration_seconds_count\{[^}]*route="\/api\/scim\/v2\/Users",status="401"[^}]*\} 3$/m,
+    );
   });
 
   it('do not say more to who has no token: bodies are not read', async () => {

@@ -205,6 +205,14 @@ export const CONDITIONS: Scenario[] = [
     fires: { GrantlinePasswordsTurnedAway: 30 },
   },
   {
+    fault: 'the identity provider pushes with a token that ended',
+    series: {
+      'grantline_http_request_duration_seconds_count{route="/api/scim/v2/Users", status="401"}': rises(0, 1),
+      'grantline_http_request_duration_seconds_count{route="/api/scim/v2/Users", status="404"}': rises(1),
+    },
+    fires: { GrantlineScimRefused: 330 },
+  },
+  {
     fault: 'a clock is wrong',
     series: { 'grantline_clock_offset_seconds{pod="b"}': turns(-4, -9) },
     fires: { GrantlineClockOffset: 630 },
