@@ -92,15 +92,21 @@ export class SessionsService {
   /**
    * Opens a session without tokens for the web console.
    * @param checkedHash null: the identity provider vouched
-   * @returns the cookie's value, which is stored nowhere; null: the account was deactivated or its hash changed meanwhile
+   * @param longest milliseconds, where it is shorter than that of other sessions
+   * @returns with the cookie's value, which is stored nowhere; null: the account was deactivated or its hash changed meanwhile
    */
-  async openForBrowser(account: Account, checkedHash: string | null, client: Client): Promise<string | null> {
-    const session = this.tokens.nextSession(account.id, client);
+  async openForBrowser(
+    account: Account,
+    checkedHash: string | null,
+    client: Client,
+    longest?: number,
+  ): Promise<{ sessionId: string; cookie: string } | null> {
+    const session = this.tokens.nextSession(account.id, client, longest);
     const cookie = this.ids.bytes(COOKIE_BYTES).toString('base64url');
     return this.transaction.run(async () => {
       if (!(await this.sessions.beginForBrowser(session, cookieDigest(cookie), checkedHash))) return null;
-      await this.recordSignIn(account, client, { by: 'console' });
-      return cookie;
+      await this.recordSignIn(account, client, { by: checkedHash === null ? 'oidc' : 'console' });
+      return { sessionId: session.id, cookie };
     });
   }
 

@@ -106,7 +106,13 @@ test('another port of this host cannot use the cookie', async ({
 });
 
 test('the first start says how an administrator is made, and goes on by itself', async ({ page, watch }) => {
-  const fresh = await Grantline.start();
+  // The provider need not answer for the page to name it.
+  const fresh = await Grantline.start({
+    AUTH_OIDC_ISSUER: 'http://127.0.0.1:1/realms/data',
+    AUTH_OIDC_CLIENT_ID: 'grantline',
+    AUTH_OIDC_CLIENT_SECRET: 'the secret of the client',
+    PUBLIC_URL: 'http://127.0.0.1:3000',
+  });
   watch.knows(fresh.url);
   try {
     await page.goto(fresh.url);
@@ -115,6 +121,13 @@ test('the first start says how an administrator is made, and goes on by itself',
     await expectAccessible(page);
     await fresh.createAdministrator();
     await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
+    await page.goto(`${fresh.url}/sign-in?to=%2Fsql&error=sign_in_cancelled&request_id=17`);
+    await expect(page.getByRole('link', { name: 'Sign in with 127.0.0.1:1' })).toHaveAttribute(
+      'href',
+      '/api/auth/oidc/console?to=%2Fsql',
+    );
+    await expect(page.getByRole('alert')).toContainText('sign_in_cancelled');
+    await expectAccessible(page);
   } finally {
     await page.goto('about:blank');
     await fresh.stop();

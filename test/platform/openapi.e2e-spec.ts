@@ -90,6 +90,7 @@ describe('the OpenAPI document', () => {
       'post /api/auth/refresh',
       'get /api/auth/oidc',
       'get /api/auth/oidc/start',
+      'get /api/auth/oidc/console',
       'get /api/auth/oidc/callback',
       'post /api/auth/oidc/tokens',
       'post /api/auth/oidc/backchannel-logout',

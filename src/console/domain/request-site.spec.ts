@@ -22,6 +22,7 @@ describe('the site of a request', () => {
       '/',
       '/people/12',
       '/api/auth/oidc/start',
+      '/api/auth/oidc/console',
       '/api/auth/oidc/callback',
       '/api/docs',
       '/api/openapi.json',

@@ -15,5 +15,7 @@ export function isSameOrigin({ fetchSite, origin }: RequestSource, own: string):
  * its site, the API's description by an address that somebody typed.
  */
 export function isOpenToOtherSites(path: string): boolean {
-  return !path.startsWith('/api/') || /^\/api\/(auth\/oidc\/(start|callback)|docs(\/.*)?|openapi\.json)$/.test(path);
+  return (
+    !path.startsWith('/api/') || /^\/api\/(auth\/oidc\/(start|console|callback)|docs(\/.*)?|openapi\.json)$/.test(path)
+  );
 }

@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { userSubject } from '../../audit/domain/audit-event.js';
+import { browserCookie, type CookieSite } from '../../auth/domain/browser-cookie.js';
+import { SessionsService } from '../../auth/sessions.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
 import { secretDigest } from '../../kernel/secret-digest.js';
 import type { Client } from '../../platform/access.js';
+import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';
 import { clearCookie, cookieName, setCookie, surplusCookies } from './domain/cookies.js';
 import { CODE_MS, FLOW_MS, type FlowCookie, type FlowState } from './domain/flow.js';
@@ -20,6 +23,8 @@ import { OidcSettings } from './oidc-settings.js';
 import { PeopleService } from './people.service.js';
 import { SealService } from './seal.service.js';
 
+const HOUR_MS = 3_600_000;
+
 /** Where the browser goes next, and the cookies that it gets. */
 export interface Onward {
   location: string;
@@ -29,8 +34,8 @@ export interface Onward {
 interface SignedIn {
   kind: 'signed-in';
   account: Account;
-  /** The web client's. */
-  challenge: string;
+  /** The web client's; null: the console's. */
+  challenge: string | null;
   session: ProviderSession;
 }
 
@@ -51,6 +56,8 @@ export class OidcSignInService {
     private readonly people: PeopleService,
     private readonly groups: OidcGroupsService,
     private readonly store: OidcStore,
+    private readonly sessions: SessionsService,
+    private readonly transaction: Transaction,
     private readonly seal: SealService,
     private readonly audit: AuditService,
     private readonly clock: Clock,
@@ -60,7 +67,7 @@ export class OidcSignInService {
 
   /** The way there. @param cookies those that the browser has */
   async begin(
-    { returnTo, challenge }: { returnTo: string; challenge: string },
+    { returnTo, challenge }: { returnTo: string; challenge: string | null },
     cookies: ReadonlyMap<string, string>,
     client: Client,
   ): Promise<Onward> {
@@ -76,7 +83,11 @@ export class OidcSignInService {
   }
 
   /** The way back. @throws Refused `bad_request` for a `state` that is not ours, which leads nowhere */
-  async finish(answer: URLSearchParams, cookies: ReadonlyMap<string, string>, client: Client): Promise<Onward> {
+  async finish(
+    answer: URLSearchParams,
+    cookies: ReadonlyMap<string, string>,
+    { client, site }: { client: Client; site: CookieSite },
+  ): Promise<Onward> {
     const [state = '', ...others] = answer.getAll('state');
     const opened = others.length > 0 ? null : this.seal.open('state', state);
     if (opened === null) {
@@ -84,11 +95,32 @@ export class OidcSignInService {
     }
     const { returnTo } = opened;
     const outcome = await this.outcomeOf(answer, { ...opened, state }, cookies.get(cookieName(state)) ?? '', client);
-    const location =
-      outcome.kind === 'failed'
-        ? await this.failed(returnTo, outcome, client)
-        : addressWith(returnTo, { code: await this.codeFor(outcome) });
-    return { location, cookies: [clearCookie(cookieName(state))] };
+    const done = [clearCookie(cookieName(state))];
+    if (outcome.kind === 'failed') return { location: await this.failed(returnTo, outcome, client), cookies: done };
+    const { account, challenge, session } = outcome;
+    if (challenge !== null) {
+      return {
+        location: addressWith(returnTo, { code: await this.codeFor(account, challenge, session) }),
+        cookies: done,
+      };
+    }
+    const cookie = await this.openConsole(account, session, client);
+    if (cookie === null) {
+      const deactivated: Failed = { kind: 'failed', code: 'account_deactivated', reason: 'session', account };
+      return { location: await this.failed(returnTo, deactivated, client), cookies: done };
+    }
+    this.metrics.signedIn();
+    return { location: returnTo, cookies: [...done, browserCookie(site, cookie)] };
+  }
+
+  /** Together: a sign-out by the back channel finds the session as soon as there is one. @returns its cookie */
+  private openConsole(account: Account, at: ProviderSession, client: Client): Promise<string | null> {
+    const longest = this.settings.given.sessionHours * HOUR_MS;
+    return this.transaction.run(async () => {
+      const opened = await this.sessions.openForBrowser(account, null, client, longest);
+      if (opened !== null) await this.store.keepSession(opened.sessionId, at);
+      return opened?.cookie ?? null;
+    });
   }
 
   private async outcomeOf(
@@ -124,7 +156,7 @@ export class OidcSignInService {
   }
 
   /** A code of ours, which only the client that began can exchange. */
-  private async codeFor({ account, challenge, session }: SignedIn): Promise<string> {
+  private async codeFor(account: Account, challenge: string, session: ProviderSession): Promise<string> {
     const code = this.ids.secret();
     const now = this.clock.now();
     const expiresAt = new Date(now.getTime() + CODE_MS);

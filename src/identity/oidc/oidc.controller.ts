@@ -6,12 +6,13 @@ import { Refused } from '../../kernel/errors.js';
 import { type Client, CurrentClient, Public } from '../../platform/access.js';
 import { cookiesOf } from '../../platform/domain/cookies.js';
 import { ApiRoute } from '../../platform/openapi.js';
-import { returnProblem } from './domain/return-address.js';
+import { Settings } from '../../platform/settings.js';
+import { consoleReturn, returnProblem } from './domain/return-address.js';
 import { OidcCodesService } from './oidc-codes.service.js';
 import { OidcLogoutService } from './oidc-logout.service.js';
 import { OidcSettings } from './oidc-settings.js';
 import { type Onward, OidcSignInService } from './oidc-sign-in.service.js';
-import { CodeDto, LOGOUT_FORM, ProviderResponse, StartQuery } from './oidc.dto.js';
+import { CodeDto, ConsoleStartQuery, LOGOUT_FORM, ProviderResponse, StartQuery } from './oidc.dto.js';
 
 const START_PATH = '/api/auth/oidc/start';
 
@@ -21,6 +22,7 @@ const START_PATH = '/api/auth/oidc/start';
 export class OidcController {
   constructor(
     private readonly settings: OidcSettings,
+    private readonly platform: Settings,
     private readonly signIn: OidcSignInService,
     private readonly codes: OidcCodesService,
     private readonly logout: OidcLogoutService,
@@ -53,18 +55,38 @@ export class OidcController {
     goOn(reply, await this.signIn.begin({ returnTo: return_to, challenge: code_challenge }, cookies, client));
   }
 
+  @ApiRoute('startConsoleSignIn', 'Go to the identity provider from the web console', 'not_found')
+  @Get('console')
+  @HttpCode(302)
+  @ApiFoundResponse({ description: 'To the provider; or back at once with error= and request_id=.' })
+  async startConsole(
+    @Query() { to = '/' }: ConsoleStartQuery,
+    @Req() { headers }: FastifyRequest,
+    @CurrentClient() client: Client,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<void> {
+    const { publicUrl } = this.settings.given;
+    if (!this.platform.console.enabled) throw new Refused('not_found');
+    const asked = { returnTo: consoleReturn(publicUrl, to), challenge: null };
+    goOn(reply, await this.signIn.begin(asked, cookiesOf(headers.cookie), client));
+  }
+
   @ApiRoute('finishSignIn', 'Come back from the identity provider', 'not_found')
   @Get('callback')
   @HttpCode(303)
-  @ApiResponse({ status: 303, description: 'To return_to, with code=, or with error= and request_id=.' })
+  @ApiResponse({
+    status: 303,
+    description: 'To return_to, with code= (the console: with its cookie), or with error= and request_id=.',
+  })
   async callback(
-    @Req() { headers, url }: FastifyRequest,
+    @Req() { headers, url, protocol, hostname }: FastifyRequest,
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
     this.settings.demand();
     const answer = new URL(url, 'http://localhost').searchParams;
-    goOn(reply, await this.signIn.finish(answer, cookiesOf(headers.cookie), client));
+    const site = { production: this.platform.production, protocol, hostname };
+    goOn(reply, await this.signIn.finish(answer, cookiesOf(headers.cookie), { client, site }));
   }
 
   @ApiRoute(

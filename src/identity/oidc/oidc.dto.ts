@@ -1,7 +1,8 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { NULLABLE_TEXT } from '../../platform/api-fields.js';
-import { anyText, TextRule } from '../../platform/validation.js';
+import { anyText, FieldRule, TextRule } from '../../platform/validation.js';
 import { challengeProblem, verifierProblem } from './domain/code-challenge.js';
+import { consolePathProblem } from './domain/return-address.js';
 
 export class StartQuery {
   @ApiProperty({
@@ -18,6 +19,12 @@ export class StartQuery {
   })
   @TextRule(challengeProblem)
   code_challenge!: string;
+}
+
+export class ConsoleStartQuery {
+  @ApiPropertyOptional({ maxLength: 1000, pattern: '^/', default: '/', description: 'The page to come to, signed in.' })
+  @FieldRule((to) => (to === undefined ? null : consolePathProblem(to)))
+  to?: string;
 }
 
 export class CodeDto {

@@ -33,7 +33,8 @@ export class OidcBrowser {
     return this.finish(provider.signIn(await this.start(), claims));
   }
 
-  private async go(path: string): Promise<string> {
+  /** Where a path leads. */
+  async go(path: string): Promise<string> {
     const answer = await fetch(this.service.url + path, {
       redirect: 'manual',
       headers: { Cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ') },

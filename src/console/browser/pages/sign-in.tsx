@@ -1,5 +1,7 @@
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { api, bodyOf, Problem } from '../api/client.js';
 import { signIn } from '../api/session.js';
 import { Failure } from '../parts/failure.js';
 import { Brand, Icon } from '../parts/icon.js';
@@ -13,12 +15,41 @@ export function SignIn({ isFirst }: { isFirst: boolean }) {
       <main className="stack">
         {isFirst ? <FirstStart /> : <Head title="Sign in">See who may reach which data, and why.</Head>}
         {isFirst && <p className="rule">or sign in</p>}
+        <AtProvider />
         <SignInForm />
       </main>
       <Line isBroken={isFirst} />
     </div>
   );
 }
+
+/** The way to the identity provider, where there is one, and why somebody came back from it without being signed in. */
+function AtProvider() {
+  const [search] = useSearchParams();
+  const { data: provider } = useQuery({
+    queryKey: ['provider'],
+    staleTime: Infinity,
+    queryFn: () => bodyOf(api.GET('/api/auth/oidc')),
+  });
+  const failed = search.get('error');
+  if (provider?.enabled !== true) return null;
+  return (
+    <>
+      {failed !== null && (
+        <Failure problem={new Problem(0, failed, NOT_SIGNED_IN, search.get('request_id'), null, [])} />
+      )}
+      <a
+        className="button button--primary"
+        href={`/api/auth/oidc/console?${new URLSearchParams({ to: search.get('to') ?? '/' }).toString()}`}
+      >
+        Sign in with {provider.name}
+      </a>
+      <p className="rule">or with a password</p>
+    </>
+  );
+}
+
+const NOT_SIGNED_IN = 'The identity provider sent you back, and you are not signed in.';
 
 function SignInForm() {
   const signingIn = useMutation({ mutationFn: signIn });

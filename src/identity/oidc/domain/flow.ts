@@ -15,6 +15,6 @@ export interface FlowState {
 
 /** What the browser keeps meanwhile, sealed. */
 export interface FlowCookie extends FlowSecrets {
-  /** The web client's own (RFC 7636, S256). */
-  challenge: string;
+  /** The web client's own (RFC 7636, S256); null: it is our console, which gets a session's cookie and no code. */
+  challenge: string | null;
 }

@@ -17,3 +17,15 @@ export function addressWith(address: string, parameters: Readonly<Record<string,
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
+
+/** Where the console's sign-in comes back to, signed in or not: its page shows what failed, or goes on. @param to a path of ours */
+export function consoleReturn(publicUrl: string, to: string): string {
+  return addressWith(new URL('/sign-in', publicUrl).href, { to });
+}
+
+/** Of a path of the console with its query: `//host` and `/\\host` lead to other hosts. */
+export function consolePathProblem(to: unknown): string | null {
+  return typeof to === 'string' && to.length <= LONGEST && /^\/(?![/\\])/.test(to)
+    ? null
+    : 'must be a path such as /me';
+}
