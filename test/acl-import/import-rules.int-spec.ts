@@ -130,6 +130,21 @@ describe('the import of rules', () => {
     expect(result.findings.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['functions[2]', 'functions[3]']));
   });
 
+  it('keeps what is named in a catalog whose unnamed parts would get more', () => {
+    const rules = {
+      catalogs: [{ catalog: 'dev', allow: 'all' }],
+      schemas: [
+        { catalog: 'dev', schema: 'build', owner: true },
+        { catalog: 'dev', schema: '(?!landing).*', owner: true },
+      ],
+      tables: [{ catalog: 'dev', privileges: ['SELECT', 'OWNERSHIP'] }],
+      queries: [{ allow: ['execute'] }],
+    };
+    const { snapshot } = imported(JSON.stringify(rules), ['ana']);
+    const given = snapshot.grants.map(({ resource, privileges }) => [nodeText(resource), privileges]);
+    expect(given).toEqual([['dev.build', ['SELECT', 'OWNERSHIP']]]);
+  });
+
   it('gives routines of everything beside catalogs where a restriction wins and the file gives none', () => {
     const rules = {
       catalogs: [{ allow: 'all' }],

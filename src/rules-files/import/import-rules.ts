@@ -11,7 +11,7 @@ import { ImportedRows } from './imported-rows.js';
 import { KnownNames, type ListedName } from './known-names.js';
 import type { ListedRules } from './listed-rules.js';
 import { catalogsOf, isOpen, type NamedNode, namedNodes } from './named-nodes.js';
-import { OutcomeReader } from './node-outcome.js';
+import { NO_OUTCOME, OutcomeReader } from './node-outcome.js';
 import { killingBeside, systemBeside, systemTables } from './system-tables.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
 import { RightsReader } from './user-rights.js';
@@ -23,6 +23,8 @@ export interface Exclusion {
   user: string;
   /** Null: all of them. */
   catalog: string | null;
+  /** Only what would be given on the catalog itself: what lies below by name is imported. */
+  isOfUnnamed?: boolean;
 }
 
 /**
@@ -49,8 +51,9 @@ export function importRules(
     const applying = rulesFor(name, document, patterns);
     const executing = applying.rules.queries.find(({ queryOwner }) => queryOwner === undefined);
     if (own.includes(null) || !executing?.allow.includes('execute')) continue;
-    const access = getOrInsert(accessByRules, [applying.key, ...own].join(' '), () =>
-      accessBy(applying.rules, name, own),
+    const unnamed = leftOut(name, true);
+    const access = getOrInsert(accessByRules, JSON.stringify([applying.key, own, unnamed]), () =>
+      accessBy(applying.rules, name, own, unnamed),
     );
     if ([...access.parts, access.inSystem].every(({ grants }) => grants.length === 0)) continue;
     getOrInsert(alike, JSON.stringify(access), () => ({ access, names: [] })).names.push(name);
@@ -77,17 +80,27 @@ export function importRules(
   return { users, groups, grants, policies, settings, at };
 
   function without(user: string): (string | null)[] {
-    return excluded.filter((each) => each.user === user).map(({ catalog }) => catalog);
+    return leftOut(user, false);
+  }
+
+  function leftOut(user: string, isOfUnnamed: boolean): (string | null)[] {
+    const own = excluded.filter((each) => each.user === user && (each.isOfUnnamed ?? false) === isOfUnnamed);
+    return own.map(({ catalog }) => catalog);
   }
 
   /** What rules give one user, without the excluded catalogs. */
-  function accessBy(rules: RulesDocument, user: string, without: readonly (string | null)[]): ImportedAccess {
+  function accessBy(
+    rules: RulesDocument,
+    user: string,
+    without: readonly (string | null)[],
+    unnamed: readonly (string | null)[],
+  ): ImportedAccess {
     const reader = new OutcomeReader(rules, patterns, (rule) => problemOf(rule) !== null);
     // What is left out of a catalog cannot be given on everything.
     const isIncluded = ({ resource: { catalog } }: { resource: Node }): boolean =>
       catalog === undefined ? without.length === 0 : !without.includes(catalog);
     const roots = without.length === 0 && isOpen({}, settings) ? [{ resource: {}, below: nodes }] : nodes;
-    const data = roots.filter(isIncluded).map((node) => accessOf(outcomes(reader, user, node, engine.fresh)));
+    const data = roots.filter(isIncluded).map((node) => accessOf(outcomes(reader, user, node, engine.fresh, unnamed)));
     const catalogs = { named: nodes.flatMap(({ resource: { catalog } }) => catalog ?? []), fresh: engine.fresh };
     const rights = new RightsReader(rules, patterns, settings.metadataCatalog, catalogs);
     const onRoutines = rights.onRoutines(user, data).filter(isIncluded);
@@ -141,11 +154,19 @@ function rulesFor(
   return { rules: { ...NO_RULES, ...found }, key: indexes.join(',') };
 }
 
-function outcomes(reader: OutcomeReader, user: string, { resource, below }: NamedNode, fresh: string): OutcomeNode {
+function outcomes(
+  reader: OutcomeReader,
+  user: string,
+  { resource, below }: NamedNode,
+  fresh: string,
+  unnamed: readonly (string | null)[],
+): OutcomeNode {
   const { catalog, schema, table } = resource;
   const outcome =
     catalog !== undefined && schema !== undefined && table !== undefined
       ? reader.table(user, { catalog, schema, table })
       : reader.unnamed(user, { catalog: catalog ?? fresh, schema: schema ?? fresh, table: fresh }, levelOf(resource));
-  return { resource, outcome, below: below.map((node) => outcomes(reader, user, node, fresh)) };
+  const isLeftOut = schema === undefined && unnamed.includes(catalog ?? null);
+  const nodes = below.map((node) => outcomes(reader, user, node, fresh, unnamed));
+  return { resource, outcome: isLeftOut ? NO_OUTCOME : outcome, below: nodes };
 }

@@ -69,10 +69,14 @@ export function provenImport(
       );
       return { snapshot, findings: findings.sort((a, b) => a.at - b.at) };
     }
-    // Nodes where more turns out to be given are not imported at all.
+    // Where more turns out to be given, a catalog's unnamed parts are left out first, and then all of it.
+    const tried = new Set(excluded);
     for (const { fact, people } of more) {
       const catalog = 'resource' in fact ? (fact.resource.catalog ?? null) : null;
-      for (const user of people) excluded.push({ user, catalog });
+      for (const user of people) {
+        const isTried = excluded.some((each) => each.user === user && each.catalog === catalog && tried.has(each));
+        excluded.push({ user, catalog, isOfUnnamed: catalog !== null && !isTried });
+      }
     }
     if (excluded.length > MAX_EXCLUSIONS) throw new Error('the import gives more than the rules, whatever is left out');
   }
