@@ -33,6 +33,9 @@ export function subjectAddress(subject: Event['subject']): string | null {
   }
 }
 
+/** Of a text of rules: its first digits name it. */
+const DIGEST = /^[0-9a-f]{64}$/;
+
 /** As much of a detail as a row has room for. */
 const LONGEST = 120;
 
@@ -48,7 +51,11 @@ export function detailsText(details: Readonly<Record<string, unknown>>): string 
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map(valueText).join(' ');
-  if (typeof value === 'object') return shortened('catalog' in value ? pathText(value) : JSON.stringify(value));
+  if (typeof value === 'object') {
+    if ('message' in value && typeof value.message === 'string') return shortened(value.message);
+    return shortened('catalog' in value ? pathText(value) : JSON.stringify(value));
+  }
+  if (typeof value === 'string' && DIGEST.test(value)) return value.slice(0, 8);
   return shortened(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
