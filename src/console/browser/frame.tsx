@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Suspense } from 'react';
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
 import type { Schemas } from './api/client.js';
+import { usePublishingStatus } from './api/publishing.js';
 import { signOut, useInterruption } from './api/session.js';
 import { NotForYou, NotHere } from './pages/absent.js';
 import { SessionEnded } from './pages/session-ended.js';
@@ -60,7 +61,10 @@ const HOME_OF_ADMINISTRATORS = PAGES.find(({ isOpen }) => isOpen !== true)?.path
 
 function Navigation({ me }: { me: Me }) {
   const leaving = useMutation({ mutationFn: signOut });
-  const pages = PAGES.filter(({ isOpen }) => isOpen === true || me.role === 'admin');
+  const isAdministrator = me.role === 'admin';
+  const pages = PAGES.filter(({ isOpen }) => isOpen === true || isAdministrator);
+  const status = usePublishingStatus(isAdministrator).data;
+  const isWaiting = (status?.waiting_for_approval ?? null) !== null;
   return (
     <nav className="nav" id="nav" aria-label="Main" popover="auto">
       <Link className="brand" href="/">
@@ -71,11 +75,17 @@ function Navigation({ me }: { me: Me }) {
           {pages
             .filter((page) => page.section === section)
             .map((page) => (
-              <Entry key={page.name} page={page} />
+              <Entry key={page.name} page={page} isWaiting={isWaiting && page.paths.includes(PUBLICATIONS)} />
             ))}
         </ul>
       ))}
       <div className="nav__foot">
+        {isWaiting && (
+          <span className="hidden" id="waits">
+            1 change waits for approval
+          </span>
+        )}
+        {status !== undefined && <Live status={status} />}
         <div className="nav__me">
           <span className="principal">
             <Shape of={{ type: 'user', name: me.username }} />
@@ -97,16 +107,42 @@ function Navigation({ me }: { me: Me }) {
   );
 }
 
-function Entry({ page }: { page: Page }) {
+const PUBLICATIONS = '/publications';
+
+/** Which version is live, on every page. */
+function Live({ status: { published, live } }: { status: Schemas['StatusResponse'] }) {
+  if (published === null) return null;
+  const isLive = live?.hash === published.hash;
+  return (
+    <p className="live">
+      <span className="live__dot" aria-hidden="true" />
+      <b>
+        Version {published.version} is {isLive ? 'live' : 'published'}
+      </b>
+    </p>
+  );
+}
+
+function Entry({ page, isWaiting }: { page: Page; isWaiting: boolean }) {
   const [path] = useLocation();
   const [href = '/'] = page.paths;
   const isCurrent = path === href || path.startsWith(`${href}/`);
   const close = (): void => document.getElementById('nav')?.hidePopover();
   return (
     <li>
-      <Link href={href} aria-current={isCurrent ? 'page' : undefined} onClick={close}>
+      <Link
+        href={href}
+        aria-current={isCurrent ? 'page' : undefined}
+        aria-describedby={isWaiting ? 'waits' : undefined}
+        onClick={close}
+      >
         <Icon name={page.icon} />
         {page.name}
+        {isWaiting && (
+          <span className="count" aria-hidden="true">
+            1
+          </span>
+        )}
       </Link>
     </li>
   );

@@ -1,0 +1,122 @@
+import { expectAccessible } from './running/accessibility.js';
+import { expect, passwordOf, test } from './running/console-test.js';
+
+const MANY = 10_000;
+
+/** More than the API makes in a test's time. */
+const INSERT_PEOPLE = `WITH numbers AS (SELECT 'crowd_' || lpad(i::text, 5, '0') AS name FROM generate_series(1, ${MANY}) i),
+  claimed AS (INSERT INTO principal_names (name, holder, claimed_at, account_key) SELECT name, 'account', now(), name FROM numbers)
+  INSERT INTO users (username, role, is_active, created_at, source) SELECT name, 'user', true, now(), 'local' FROM numbers`;
+
+test('10,000 people are listed and searched, and few of them are in the page', async ({
+  page,
+  grantline,
+  admin,
+  signIn,
+}) => {
+  const database = await grantline.database();
+  await database.query(INSERT_PEOPLE);
+  await database.end();
+  const { body } = await admin.get('/api/admin/users?limit=1');
+  await signIn('admin');
+
+  await page.goto('/people');
+  const table = page.getByRole('table', { name: 'People' });
+  await expect(table).toHaveAttribute('aria-rowcount', String(Number(body?.['total']) + 1));
+  expect(await table.getByRole('row').count()).toBeLessThanOrEqual(60);
+  await expectAccessible(page);
+
+  await page.keyboard.press('/');
+  await page.keyboard.type('crowd_0999');
+  await expect(table).toHaveAttribute('aria-rowcount', '11');
+  await expect(page).toHaveURL(/\?q=crowd_0999$/);
+  await page.getByRole('button', { name: 'Add filter' }).click();
+  await page.getByRole('combobox', { name: 'State' }).selectOption('deactivated');
+  await expect(page.getByRole('heading', { name: 'Nobody matches' })).toBeVisible();
+  await page.reload();
+  await page.getByRole('button', { name: 'Remove State deactivated' }).click();
+  await expect(table.getByRole('link', { name: 'crowd_09990 (person)' })).toBeVisible();
+});
+
+test('somebody is added with a one-time password, made administrator with the own one, and deactivated', async ({
+  page,
+  signIn,
+  admin,
+}) => {
+  expect((await admin.get('/api/auth/me')).status).toBe(200);
+  await signIn('admin');
+  await page.goto('/people');
+  await page.getByRole('button', { name: 'Add person' }).click();
+  await page.getByRole('textbox', { name: 'Username' }).fill('added_here');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('group', { name: 'One-time password of added_here' })).not.toBeEmpty();
+
+  await page.getByRole('textbox', { name: 'Search' }).fill('added_here');
+  await page.getByRole('link', { name: 'added_here (person)' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: /added_here/ })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'added_here reaches nothing' })).toBeVisible();
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Make administrator…' }).click();
+  const promotion = page.getByRole('dialog', { name: 'Make added_here administrator?' });
+  await promotion.getByLabel('Password').fill(passwordOf('admin'));
+  await promotion.getByRole('button', { name: 'Make administrator' }).click();
+  await expect(page.getByRole('button', { name: 'Make user…' })).toBeVisible();
+
+  await page.getByRole('button', { name: 'Deactivate…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+  await expect(page.getByRole('button', { name: 'Activate…' })).toBeVisible();
+});
+
+test('a change of members shows what it gives before it is saved', async ({ page, records, signIn }) => {
+  const [inside, outside] = [await records.person('inside'), await records.person('outside')];
+  const group = await records.group('readers-of-orders', inside);
+  await records.grant({ type: 'group', id: group }, 'sales.eu.orders');
+  await signIn('admin');
+
+  await page.goto(`/groups/${group}`);
+  await page.getByRole('combobox', { name: 'Person or group' }).fill('outside');
+  await page.getByRole('option', { name: 'outside', exact: true }).click();
+  await page.getByRole('button', { name: 'Remove inside' }).click();
+  await expect(page.getByRole('region', { name: 'Who gains' })).toContainText('outside');
+  await expect(page.getByRole('region', { name: 'Who loses' })).toContainText('inside');
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('button', { name: 'Remove outside' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Remove inside' })).toBeHidden();
+
+  await page.goto(`/people/${outside}`);
+  await expect(page.getByRole('table', { name: 'Effective access' })).toContainText('through group readers-of-orders');
+});
+
+test('an API token is shown once and revoked', async ({ page, records, signIn }) => {
+  await records.person('with_token');
+  await signIn('with_token');
+  await page.goto('/me');
+  await page.getByRole('button', { name: 'New token' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('notebook');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('group', { name: 'Token notebook' })).toHaveText(/^glt_/);
+
+  await page.reload();
+  const tokens = page.getByRole('table', { name: 'API tokens' });
+  await expect(tokens).toContainText('notebook');
+  await expect(page.getByRole('group', { name: 'Token notebook' })).toBeHidden();
+  await tokens.getByRole('button', { name: 'Revoke notebook' }).click();
+  await page.getByRole('dialog', { name: 'Revoke notebook?' }).getByRole('button', { name: 'Revoke' }).click();
+  await expect(page.getByText('No program acts in your name.')).toBeVisible();
+});
+
+test('people who are no administrators see neither the links nor the pages of others', async ({
+  page,
+  records,
+  signIn,
+}) => {
+  await records.person('ordinary');
+  await signIn('ordinary');
+  await page.goto('/me');
+  await expect(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'People' })).toBeHidden();
+  for (const path of ['/people', '/groups/1', '/publications', '/audit']) {
+    await page.goto(path);
+    await expect(page.getByRole('heading', { level: 1, name: 'Not for you' })).toBeVisible();
+  }
+});

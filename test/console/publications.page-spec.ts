@@ -1,0 +1,113 @@
+import { expectAccessible } from './running/accessibility.js';
+import { expect, passwordOf, test } from './running/console-test.js';
+import type { Grantline } from './running/grantline.js';
+
+// Versions and what waits are of the whole service: a setting that differs gives this file one of its own.
+test.use({ environment: { ACL_WRITABLE_CATALOGS: 'lake' } });
+test.describe.configure({ mode: 'serial' });
+
+const REFUSAL = [
+  {
+    code: 'proof-difference',
+    severity: 'error',
+    message: 'bo may SELECT from sales.eu.orders, but no rule gives it',
+    rule: 'tables[3]',
+    witness: '{"user":"bo"}',
+  },
+];
+
+async function behindItsBack(grantline: Grantline, statement: string, values: unknown[] = []): Promise<void> {
+  const database = await grantline.database();
+  await database.query(statement, values);
+  await database.end();
+}
+
+test('what is published stands on the timeline and in the table, with its difference', async ({
+  page,
+  records,
+  signIn,
+}) => {
+  const carla = await records.person('carla');
+  await records.grant({ type: 'user', id: carla }, 'sales.eu.orders');
+  await signIn('admin');
+
+  await page.goto('/publications');
+  await expect(page.getByRole('heading', { name: 'Nothing was published yet' })).toBeVisible();
+  await page.getByRole('button', { name: 'Publish now' }).click();
+  await expect(page.getByText('Version 1 was published.')).toBeVisible();
+  await expect(page.getByRole('img', { name: /^Publications of the last 24 hours: 1 version / })).toBeVisible();
+  for (const table of Array.from({ length: 60 }, (_, i) => `sales.eu.t${i}`)) {
+    await records.grant({ type: 'user', id: carla }, table);
+  }
+  await page.getByRole('button', { name: 'Publish now' }).click();
+  await page.getByRole('table', { name: 'Publications' }).getByRole('link', { name: '2' }).click();
+  await expect(page.getByRole('region', { name: 'Who gains' })).toContainText('carla');
+  await expect(page.getByRole('region', { name: 'Rules added' })).toContainText('"user":"carla"');
+  await expect(page.getByRole('region', { name: 'Rules removed' })).toBeVisible();
+  await expectAccessible(page);
+});
+
+test('an unexplained change waits; a text that is no longer proposed is explained; approving asks for the password', async ({
+  page,
+  grantline,
+  admin,
+  records,
+  signIn,
+  watch,
+}) => {
+  await behindItsBack(grantline, `DELETE FROM grants WHERE table_name LIKE 't%'`);
+  await admin.post('/api/admin/acl/sync');
+  await signIn('admin');
+  await page.goto('/publications');
+  const waiting = page.getByRole('region', { name: 'Waiting for approval' });
+  await expect(waiting).toContainText('60 lost');
+  await expect(waiting.getByRole('link', { name: 'How to undo it' })).toBeVisible();
+  await expectAccessible(page);
+
+  await waiting.getByRole('button', { name: 'Approve this change' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Approve this change?' });
+  const password = dialog.getByLabel('Password');
+  await expect(password).toBeFocused();
+  await records.grant({ type: 'engine', name: 'a-pipeline' }, 'sales.eu.orders');
+  await admin.post('/api/admin/acl/sync');
+  watch.provokes(401, 409);
+  await password.fill('a guess');
+  await dialog.getByRole('button', { name: 'Approve' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('invalid_credentials');
+  await password.fill(passwordOf('admin'));
+  await dialog.getByRole('button', { name: 'Approve' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('This text is no longer proposed.');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+
+  await page.reload();
+  await waiting.getByRole('button', { name: 'Approve this change' }).click();
+  await password.fill(passwordOf('admin'));
+  await dialog.getByRole('button', { name: 'Approve' }).click();
+  await expect(dialog).toBeHidden();
+  await page.getByRole('button', { name: 'Publish now' }).click();
+  await expect(page.getByText('Version 3 was published.')).toBeVisible();
+  await expect(waiting).toBeHidden();
+});
+
+test('a refused run shows its counterexample', async ({ page, grantline, signIn }) => {
+  await behindItsBack(
+    grantline,
+    `INSERT INTO acl_runs (at, trigger, outcome, reasons, after_version) VALUES (now(), 'change', 'refused', $1, 3)`,
+    [JSON.stringify(REFUSAL)],
+  );
+  await signIn('admin');
+  await page.goto('/publications');
+  const counterexample = page.getByRole('region', { name: 'Counterexample' });
+  await expect(counterexample).toContainText('bo may SELECT from sales.eu.orders');
+  await expect(counterexample).toContainText('{"user":"bo"}');
+  await expectAccessible(page);
+});
+
+test('the audit trail leads to what it is about', async ({ page, signIn }) => {
+  await signIn('admin');
+  await page.goto('/audit?event=publication_applied');
+  await expect(page.getByRole('button', { name: 'Remove Event publication applied' })).toBeVisible();
+  await expectAccessible(page);
+  await page.getByRole('table', { name: 'Audit' }).getByRole('link', { name: 'publication 3' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: /^Version 3/ })).toBeVisible();
+});
