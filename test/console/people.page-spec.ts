@@ -74,8 +74,9 @@ test('a change of members shows what it gives before it is saved', async ({ page
   await signIn('admin');
 
   await page.goto(`/groups/${group}`);
-  await page.getByRole('combobox', { name: 'Person or group' }).fill('outside');
+  await page.getByRole('combobox', { name: 'Person or group' }).fill('outsid');
   await page.getByRole('option', { name: 'outside', exact: true }).click();
+  await page.getByRole('button', { name: 'Add to the draft' }).click();
   await page.getByRole('button', { name: 'Remove inside' }).click();
   await expect(page.getByRole('region', { name: 'Who gains' })).toContainText('outside');
   await expect(page.getByRole('region', { name: 'Who loses' })).toContainText('inside');

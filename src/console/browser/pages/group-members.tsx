@@ -123,21 +123,35 @@ export function ProvidedMembers({ group, head, holdings }: MembersProps) {
 
 function AddMember({ add }: { add: (member: Named) => void }) {
   const [count, setCount] = useState(0);
-  const [error, setError] = useState<string | null>(null);
+  const [chosen, setChosen] = useState<Named | null>(null);
+  const isGroup = chosen?.type === 'group';
+  const isReady = chosen !== null && !isGroup;
   return (
-    <PrincipalCombobox
-      // Empty again for the next one.
-      key={count}
-      value={null}
-      withEveryone={false}
-      error={error}
-      set={(member) => {
-        setError(member?.type === 'group' ? 'Members are people and engine principals, not groups.' : null);
-        if (member === null || member.type === 'group') return;
-        add(member);
-        setCount(count + 1);
-      }}
-    />
+    <div className="stack stack--tight">
+      <PrincipalCombobox
+        // Empty again for the next one.
+        key={count}
+        value={chosen}
+        withEveryone={false}
+        error={isGroup ? 'Members are people and engine principals, not groups.' : null}
+        set={setChosen}
+      />
+      <div className="row">
+        <button
+          className="button button--small"
+          type="button"
+          aria-disabled={!isReady}
+          onClick={() => {
+            if (!isReady) return;
+            add(chosen);
+            setChosen(null);
+            setCount(count + 1);
+          }}
+        >
+          Add to the draft
+        </button>
+      </div>
+    </div>
   );
 }
 
