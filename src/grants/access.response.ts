@@ -77,6 +77,8 @@ export class ViaResponse {
   @ApiProperty({ type: GroupReferenceResponse, nullable: true, description: 'Null: directly, or as one of everyone.' })
   group!: GroupReferenceResponse | null;
 
+  @ApiProperty() is_for_everyone!: boolean;
+
   @ApiProperty({ enum: NODE_KINDS, description: 'Of the node that the grant names.' })
   level!: NodeKind;
 
@@ -141,6 +143,7 @@ export function toWhoPage({ page, people, enginePrincipals, ways }: CountedHolde
     via: origins.map(({ source, through }) => ({
       grant_id: source.id,
       group: groupOf(through),
+      is_for_everyone: through === 'everyone',
       level: kindOf(source.resource),
       expires_at: momentOf(source.expiresAt),
     })),

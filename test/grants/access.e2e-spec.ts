@@ -198,13 +198,14 @@ describe('answers about access', () => {
 
   it('who: everybody who may, by name, with the grants behind it', async () => {
     const { body } = await admin.get('/api/admin/access/who?catalog=sales&schema=eu&table=orders');
-    const via = { grant_id: made.read, group: { id: readers.id, name: 'readers' }, level: 'catalog', expires_at: null };
+    const ofGroup = { group: { id: readers.id, name: 'readers' }, is_for_everyone: false };
+    const via = { grant_id: made.read, ...ofGroup, level: 'catalog', expires_at: null };
     expect(body).toMatchObject({
       items: [
         {
           principal: { type: 'user', name: 'alice' },
           privileges: ['SELECT', 'INSERT'],
-          via: [via, { grant_id: made.write, group: null, level: 'table', expires_at: UNTIL }],
+          via: [via, { grant_id: made.write, group: null, is_for_everyone: false, level: 'table', expires_at: UNTIL }],
         },
         { principal: { type: 'user', name: 'bob' }, privileges: ['SELECT'], via: [via] },
       ],

@@ -62,7 +62,7 @@ const HOME_OF_ADMINISTRATORS = PAGES.find(({ isOpen }) => isOpen !== true)?.path
 function Navigation({ me }: { me: Me }) {
   const leaving = useMutation({ mutationFn: signOut });
   const isAdministrator = me.role === 'admin';
-  const pages = PAGES.filter(({ isOpen }) => isOpen === true || isAdministrator);
+  const pages = PAGES.filter((page) => page.section !== undefined && (page.isOpen === true || isAdministrator));
   const status = usePublishingStatus(isAdministrator).data;
   const isWaiting = (status?.waiting_for_approval ?? null) !== null;
   return (

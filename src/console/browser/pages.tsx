@@ -1,6 +1,7 @@
 import { lazy, type ReactNode } from 'react';
 import { Route, Switch } from 'wouter';
 import type { Schemas } from './api/client.js';
+import { Data } from './pages/data.js';
 import { Grants } from './pages/grants.js';
 import { MyAccess } from './pages/my-access.js';
 import { People } from './pages/people.js';
@@ -9,7 +10,8 @@ export interface Page {
   /** Its link in the navigation. */
   name: string;
   icon: string;
-  section: 'own' | 'access' | 'history';
+  /** Without one it has no link there. */
+  section?: 'own' | 'access' | 'history';
   /** The first is where its link leads. */
   paths: readonly string[];
   /** To everybody; the others to administrators alone. */
@@ -33,6 +35,7 @@ const Publications = lazy(() =>
   import('./pages/publications.js').then(({ Publications: page }) => ({ default: page })),
 );
 const Sql = lazy(() => import('./pages/sql.js').then(({ Sql: page }) => ({ default: page })));
+const Why = lazy(() => import('./pages/why.js').then(({ Why: page }) => ({ default: page })));
 
 /** Every page, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
@@ -45,6 +48,13 @@ export const PAGES: readonly Page[] = [
     show: (me) => <MyAccess isAdministrator={me.role === 'admin'} />,
   },
   { name: 'SQL', icon: 'sql', section: 'own', paths: ['/sql'], isOpen: true, show: (me) => <Sql me={me} /> },
+  {
+    name: 'Data',
+    icon: 'root',
+    section: 'access',
+    paths: ['/data', '/data/:catalog', '/data/:catalog/:schema', '/data/:catalog/:schema/:table'],
+    show: () => <Data />,
+  },
   {
     name: 'People',
     icon: 'person',
@@ -95,6 +105,7 @@ export const PAGES: readonly Page[] = [
       </Switch>
     ),
   },
+  { name: 'Why', icon: 'info', paths: ['/why'], isOpen: true, show: (me) => <Why me={me} /> },
   { name: 'Engine', icon: 'gear', section: 'access', paths: ['/engine'], show: () => <Engine /> },
   {
     name: 'Publications',

@@ -1,19 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { useSettled } from '../parts/settled.js';
-import { api, bodyOf } from './client.js';
+import { readChildren, readOwnChildren } from './catalog.js';
+import { useStart } from './session.js';
 
 /** The children of a node, and how many the engine lists; null: not known. */
 export function useNames(under: readonly string[], part: string, isEnabled: boolean) {
   const q = useSettled(part, 100);
+  const isAdministrator = useStart().data?.account?.role === 'admin';
   const { data } = useQuery({
     queryKey: ['names', under, q],
     enabled: isEnabled,
     placeholderData: (former) => former,
-    queryFn: () => {
-      const path = under.map((name) => (/[."]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name)).join('.');
-      const query = { limit: 50, ...(path !== '' && { under: path }), ...(q !== '' && { q }) };
-      return bodyOf(api.GET('/api/admin/catalog', { params: { query } }));
-    },
+    queryFn: () => (isAdministrator ? readChildren : readOwnChildren)(under, q, 50),
   });
   return { names: data?.items.map(({ name }) => name) ?? [], total: data?.total ?? null };
 }

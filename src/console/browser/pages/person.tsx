@@ -3,6 +3,7 @@ import { Link, useParams } from 'wouter';
 import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
 import { AccountBadge, signInText } from '../parts/account.js';
 import { EffectiveAccess } from '../parts/effective-access.js';
+import { whyAddress } from '../domain/why-address.js';
 import { Failure } from '../parts/failure.js';
 import { Icon } from '../parts/icon.js';
 import { Moment } from '../parts/moment.js';
@@ -33,7 +34,7 @@ export function Person() {
           key={id}
           name="Effective access"
           of={id}
-          why={(access) => whyAddress(id, access)}
+          why={({ resource, privileges: [first = 'SELECT'] }) => whyAddress({ type: 'user', id }, first, resource)}
           read={(after) =>
             bodyOf(
               api.GET('/api/admin/access/effective', {
@@ -76,15 +77,6 @@ export function Person() {
       </aside>
     </main>
   );
-}
-
-function whyAddress(id: number, { resource, privileges }: Schemas['EffectiveAccessResponse']): string {
-  const node = resource as Record<string, unknown>;
-  const names = ['catalog', 'schema', 'table', 'routine'].flatMap((level) =>
-    typeof node[level] === 'string' ? [[level, node[level]]] : [],
-  );
-  const asked = [['principal', `user:${id}`], ['privilege', privileges[0] ?? 'SELECT'], ...names] as [string, string][];
-  return `/why?${new URLSearchParams(asked).toString()}`;
 }
 
 function Head({ account, id }: { account: Account | undefined; id: number }) {

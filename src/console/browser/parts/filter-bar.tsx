@@ -38,7 +38,16 @@ export function FilterBar({ placeholder, filters = NONE, children }: FilterBarPr
 /** Milliseconds without a key after which a word counts as typed. */
 const TYPED = 120;
 
-function Search({ placeholder, asked, ask }: { placeholder: string; asked: string; ask: (text: string) => void }) {
+/** The one search of a page; `/` focuses it. */
+export function Search({
+  placeholder,
+  asked,
+  ask,
+}: {
+  placeholder: string;
+  asked: string;
+  ask: (text: string) => void;
+}) {
   const [text, setText] = useState(asked);
   const [before, setBefore] = useState(asked);
   const field = useRef<HTMLInputElement>(null);

@@ -4,11 +4,14 @@ import { type ReactNode, useEffect } from 'react';
 export function PageHead({
   title,
   heading = title,
+  above,
   children,
   actions,
 }: {
   title: string;
   heading?: ReactNode;
+  /** Crumbs. */
+  above?: ReactNode;
   children?: ReactNode;
   actions?: ReactNode;
 }) {
@@ -16,6 +19,7 @@ export function PageHead({
   return (
     <header className="page-head">
       <div>
+        {above}
         <h1>{heading}</h1>
         {children !== undefined && <p>{children}</p>}
       </div>

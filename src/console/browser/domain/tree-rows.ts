@@ -1,0 +1,45 @@
+import type { Child } from '../api/catalog.js';
+
+/** A line of the tree: a node by its names, or what stands for children that are not there yet. */
+export type TreeRow =
+  | { kind: 'node'; names: readonly string[]; child: Child | null }
+  | { kind: 'more'; depth: number; count: number | null }
+  | { kind: 'loading' | 'none'; depth: number };
+
+export interface Branch {
+  /** Null: not read yet. */
+  items: readonly Child[] | null;
+  /** How many more there are; null: some. */
+  left: number | null;
+  hasMore: boolean;
+}
+
+/**
+ * The open part of the tree from everything down, in the order in which it is shown.
+ * @param open the names of the node whose page is shown
+ * @param branches the children of everything, then of the open catalog, then of the open schema
+ */
+export function treeRows(open: readonly string[], branches: readonly Branch[]): TreeRow[] {
+  return [{ kind: 'node', names: [], child: null }, ...rowsBelow([], open, branches)];
+}
+
+function rowsBelow(
+  names: readonly string[],
+  open: readonly string[],
+  [branch, ...below]: readonly Branch[],
+): TreeRow[] {
+  if (branch === undefined) return [];
+  const depth = names.length + 1;
+  if (branch.items === null) return [{ kind: 'loading', depth }];
+  const next = open[names.length];
+  const rows = branch.items.flatMap((child): TreeRow[] => {
+    const path = [...names, child.name];
+    const row: TreeRow = { kind: 'node', names: path, child };
+    return child.name === next ? [row, ...rowsBelow(path, open, below)] : [row];
+  });
+  // The open one, though it is on a page that has not been read, or the search leaves it out.
+  if (next !== undefined && !branch.items.some(({ name }) => name === next))
+    rows.push({ kind: 'node', names: [...names, next], child: null }, ...rowsBelow([...names, next], open, below));
+  if (branch.hasMore) rows.push({ kind: 'more', depth, count: branch.left });
+  return rows.length === 0 ? [{ kind: 'none', depth }] : rows;
+}

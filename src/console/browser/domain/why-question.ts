@@ -1,0 +1,37 @@
+import { type Named, parsePrincipal } from './principal-parameter.js';
+import { PRIVILEGES, type Node, type Privilege } from './privileges.js';
+
+/** What the address of *Why* asks. */
+export interface WhyQuestion {
+  /** Null: nobody is named yet; about oneself. */
+  principal: Named | null;
+  privilege: Privilege;
+  node: Node;
+}
+
+export function questionOfAddress(address: URLSearchParams): WhyQuestion {
+  const names = Object.fromEntries(
+    ['catalog', 'schema', 'table', 'routine'].flatMap((field) => {
+      const name = address.get(field) ?? '';
+      return name === '' ? [] : [[field, name]];
+    }),
+  ) as Node;
+  const as = parsePrincipal(address.get('as'));
+  return {
+    principal: parsePrincipal(address.get('principal')),
+    privilege: PRIVILEGES.find((each) => each === address.get('privilege')) ?? 'SELECT',
+    node:
+      address.get('engine') === 'true'
+        ? { engine: true }
+        : as !== null
+          ? { as: as as Exclude<Node['as'], undefined> }
+          : names,
+  };
+}
+
+const WORDS: Partial<Record<Privilege, string>> = { SELECT: 'from', DELETE: 'from', INSERT: 'into' };
+
+/** *from*, *into* or *on*, between a privilege and a node. */
+export function prepositionOf(privilege: Privilege): string {
+  return WORDS[privilege] ?? 'on';
+}

@@ -1,0 +1,227 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { api, bodyOf, type Schemas } from '../api/client.js';
+import { type Named, principalParameter } from '../domain/principal-parameter.js';
+import { NO_NAMES } from '../domain/node-names.js';
+import { type Node, privilegesOn } from '../domain/privileges.js';
+import { prepositionOf, questionOfAddress, type WhyQuestion } from '../domain/why-question.js';
+import { Combobox } from '../parts/combobox.js';
+import { Failure } from '../parts/failure.js';
+import { Icon } from '../parts/icon.js';
+import { momentText } from '../parts/moment.js';
+import { NearestChange } from '../parts/nearest-change.js';
+import { NodeComboboxes } from '../parts/node-comboboxes.js';
+import { useTitle } from '../parts/page.js';
+import { Path, pathText } from '../parts/path.js';
+import { PrincipalCombobox, usePrincipalName } from '../parts/principal-combobox.js';
+import { useSettled } from '../parts/settled.js';
+import { Chains, type Explanation, policiesText, type WayOfAnswer } from '../parts/why-chains.js';
+
+type Me = Schemas['ConsoleAccountResponse'];
+
+/** Why somebody may do something on a node, or not; others than administrators ask about themselves. */
+export function Why({ me }: { me: Me }) {
+  const [search] = useSearchParams();
+  const settled = useSettled(search.toString(), 150);
+  const isAdministrator = me.role === 'admin';
+  const self = { type: 'user', id: me.id, name: me.username };
+  const asked = questionOfAddress(new URLSearchParams(settled));
+  const principal = isAdministrator ? asked.principal : self;
+  const name = usePrincipalName(principal);
+  const { data, error, refetch } = useExplanation(asked, isAdministrator);
+  return (
+    <main id="main" tabIndex={-1}>
+      <div className="stack">
+        <QuestionForm isAdministrator={isAdministrator} />
+        {error !== null ? (
+          <>
+            <Heading text="Why" />
+            <Failure problem={error} retry={() => void refetch()} />
+          </>
+        ) : principal === null ? (
+          <Heading text="Why may somebody do something, or not?" />
+        ) : data === undefined ? (
+          <p role="status">Reading why</p>
+        ) : (
+          <Answer explanation={data} question={asked} principal={{ ...principal, name }} isOwn={!isAdministrator} />
+        )}
+      </div>
+    </main>
+  );
+}
+
+function Heading({ text }: { text: string }) {
+  useTitle('Why');
+  return <h1>{text}</h1>;
+}
+
+function useExplanation({ principal, privilege, node }: WhyQuestion, isAdministrator: boolean) {
+  const { as, ...names } = node;
+  const query = { ...names, ...(as !== undefined && { as: principalParameter(as) }), privilege };
+  return useQuery({
+    queryKey: ['explanation', isAdministrator && principal !== null ? principalParameter(principal) : 'self', query],
+    enabled: !isAdministrator || principal !== null,
+    placeholderData: keepPreviousData,
+    queryFn: () =>
+      isAdministrator && principal !== null
+        ? bodyOf(
+            api.GET('/api/admin/access/explain', {
+              params: { query: { ...query, principal: principalParameter(principal) } },
+            }),
+          )
+        : bodyOf(api.GET('/api/access/explain', { params: { query } })),
+  });
+}
+
+function QuestionForm({ isAdministrator }: { isAdministrator: boolean }) {
+  const [search, setSearch] = useSearchParams();
+  const { principal, privilege, node } = questionOfAddress(search);
+  const set = (part: Record<string, string>): void =>
+    setSearch(
+      (before) => {
+        const after = new URLSearchParams(before);
+        for (const [field, value] of Object.entries(part)) {
+          if (value === '') after.delete(field);
+          else after.set(field, value);
+        }
+        return after;
+      },
+      { replace: true },
+    );
+  return (
+    <form className="question" role="search" aria-label="Question" onSubmit={(event) => event.preventDefault()}>
+      {isAdministrator && (
+        <PrincipalCombobox
+          value={principal}
+          withEveryone={false}
+          set={(value) => set({ principal: value === null ? '' : principalParameter(value) })}
+        />
+      )}
+      <PrivilegeCombobox node={node} value={privilege} set={(value) => set({ privilege: value })} />
+      <NodeComboboxes
+        value={{ ...NO_NAMES, ...node }}
+        last={node.routine === undefined ? 'table' : 'routine'}
+        set={({ catalog, schema, table, routine = '' }) => set({ catalog, schema, table, routine, engine: '', as: '' })}
+      />
+    </form>
+  );
+}
+
+interface PrivilegeComboboxProps {
+  node: Node;
+  value: string;
+  set: (value: string) => void;
+}
+
+function PrivilegeCombobox({ node, value, set }: PrivilegeComboboxProps) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const part = (typed ?? '').toUpperCase();
+  const choices = privilegesOn(node).filter((name) => name.includes(part));
+  return (
+    <Combobox
+      label="Privilege"
+      text={typed ?? value}
+      isMono
+      isClosed
+      choices={choices.map((name) => ({ key: name, text: name }))}
+      setText={(text) => {
+        const whole = choices.find((name) => name === text.toUpperCase());
+        setTyped(whole === undefined ? text : null);
+        if (whole !== undefined) set(whole);
+      }}
+      choose={({ text }) => {
+        setTyped(null);
+        set(text);
+      }}
+    />
+  );
+}
+
+/** Ways that are shown without asking for the others. */
+const FIRST_WAYS = 3;
+
+interface AnswerProps {
+  explanation: Explanation;
+  question: WhyQuestion;
+  principal: Named;
+  isOwn: boolean;
+}
+
+function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
+  const [search, setSearch] = useSearchParams();
+  const { allowed, rule, published, ways, smallest_change: change } = explanation;
+  const who = isOwn ? 'You' : (principal.name ?? '');
+  useTitle('Why');
+  const shown = search.has('ways') ? ways : ways.slice(0, FIRST_WAYS);
+  return (
+    <>
+      <div className="answer">
+        <span className={allowed ? 'verdict' : 'verdict verdict--no'} aria-hidden="true">
+          <Icon name={allowed ? 'check' : 'cross'} />
+        </span>
+        <div>
+          <h1>
+            <b>{who}</b> may {!allowed && <b>not </b>}
+            <b>{question.privilege}</b> {prepositionOf(question.privilege)} <Path node={question.node} />
+            {allowed ? reasonFor(ways) : `: ${reasonAgainst(ways, isOwn)}`}.
+          </h1>
+          <p className="dim">{publishedText(published, allowed)}</p>
+        </div>
+      </div>
+      <Chains explanation={explanation} principal={principal} node={question.node} ways={shown} isOwn={isOwn} />
+      {ways.length > shown.length && (
+        <div className="row">
+          <button
+            className="button"
+            type="button"
+            onClick={() => setSearch((before) => new URLSearchParams([...before, ['ways', 'all']]))}
+          >
+            Show all {explanation.ways_in_all} ways
+          </button>
+        </div>
+      )}
+      <div className="pair">
+        {rule?.text !== undefined && rule.text !== null && (
+          <section>
+            <div className="head">
+              <h2>The rule that decides</h2>
+            </div>
+            <pre className="code" tabIndex={0} role="group" aria-label={`${rule.section}[${rule.index}]`}>
+              {rule.text}
+            </pre>
+          </section>
+        )}
+        <NearestChange change={change} isOwn={isOwn} />
+      </div>
+    </>
+  );
+}
+
+/** *, through group eu-analysts, by grant 41 on sales.eu* */
+function reasonFor([first]: readonly WayOfAnswer[]): string {
+  if (first === undefined) return ', by the settings of this service';
+  const { group, is_for_everyone: isForEveryone, grant_id: grant, node } = first;
+  const through = group !== null ? `through group ${group.name}` : isForEveryone ? 'as everyone' : 'directly';
+  return `, ${through}, by grant ${grant} on ${pathText(node)}`;
+}
+
+/** The nearest reason of all ways: of one that is denied or has ended more is known than of none. */
+function reasonAgainst(ways: readonly WayOfAnswer[], isOwn: boolean): string {
+  for (const kind of ['inactive', 'denied', 'expired'] as const) {
+    const way = ways.find(({ ends_at: end }) => end?.kind === kind);
+    if (way?.ends_at === undefined || way.ends_at === null) continue;
+    const { policies = [], expired_at: at } = way.ends_at;
+    if (kind === 'inactive') return 'the account is deactivated';
+    if (kind === 'denied') return `${policiesText(policies)} ${policies.length === 1 ? 'denies' : 'deny'} it`;
+    if (at !== undefined) return `grant ${way.grant_id} ended on ${momentText(new Date(at))}`;
+  }
+  return isOwn ? 'no grant of yours reaches it' : 'no grant reaches it';
+}
+
+function publishedText(published: Explanation['published'], allowed: boolean): string {
+  if (published === null)
+    return 'By the grants as they are now. The engine answers about people, by what is published.';
+  if (published.allowed === allowed) return `Live: version ${published.version} answers the same.`;
+  return `Not live yet: version ${published.version} still ${published.allowed ? 'allows' : 'refuses'} it, until the next publication.`;
+}

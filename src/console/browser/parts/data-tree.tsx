@@ -1,0 +1,177 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useRef } from 'react';
+import { Link } from 'wouter';
+import { type Children, useChildren } from '../api/catalog.js';
+import { type Branch, treeRows, type TreeRow } from '../domain/tree-rows.js';
+import { Search } from './filter-bar.js';
+import { SEARCH, useFilters } from './filters.js';
+import { Icon } from './icon.js';
+import { addressOf, NodeIcon } from './path.js';
+
+const LEVELS = ['catalog', 'schema', 'table'] as const;
+const PLURALS = ['catalogs', 'schemas', 'tables'] as const;
+
+type Branches = ReturnType<typeof useChildren>;
+
+/** The node of these names. */
+export function nodeAt([catalog, schema, table]: readonly string[]) {
+  if (catalog === undefined) return {};
+  if (schema === undefined) return { catalog };
+  return table === undefined ? { catalog, schema } : { catalog, schema, table };
+}
+
+/** The way down to a node, with what stands beside it on each level. The search is among what the deepest open node holds. */
+export function DataTree({ open }: { open: readonly string[] }) {
+  const { asked, ask } = useFilters([]);
+  const searched = Math.min(open.length, 2);
+  const q = asked[SEARCH] ?? '';
+  const part = (depth: number): string => (depth === searched ? q : '');
+  const [catalog, schema] = open;
+  const catalogs = useChildren([], part(0));
+  const schemas = useChildren(catalog === undefined ? null : [catalog], part(1));
+  const tables = useChildren(catalog === undefined || schema === undefined ? null : [catalog, schema], part(2));
+  const branches = [catalogs, schemas, tables].slice(0, searched + 1);
+  const [deepest = catalogs] = branches.slice(-1);
+  const total = deepest.first?.total ?? null;
+  const kind = PLURALS[searched] ?? 'tables';
+  return (
+    <nav className="tree" id="tree" aria-label="Data tree" popover="auto">
+      <Search
+        placeholder={total === null || q !== '' ? `Search ${kind}` : `${total.toLocaleString('en-GB')} ${kind}`}
+        asked={q}
+        ask={(text) => ask(SEARCH, text)}
+      />
+      <EngineNote engine={deepest.first?.engine} of={open.slice(0, searched)} />
+      <Rows rows={treeRows(open, branches.map(branchOf))} open={open} q={q} branches={branches} />
+    </nav>
+  );
+}
+
+function branchOf({ items, first, hasMore }: Branches): Branch {
+  const listed = items?.filter(({ in_engine: isListed }) => isListed === true).length ?? 0;
+  return { items, hasMore, left: first?.total === undefined || first.total === null ? null : first.total - listed };
+}
+
+/** What the tree lacks, where the engine did not say what it holds. */
+function EngineNote({ engine, of }: { engine: Children['engine'] | undefined; of: readonly string[] }) {
+  if (engine === undefined || engine === 'listed') return null;
+  const why = {
+    none: 'No engine is configured',
+    closed: `The engine does not show ${of.join('.')} to the service`,
+    unavailable: 'The engine does not answer',
+  }[engine];
+  return <p className="note">{why}: these are the names of grants and policies alone.</p>;
+}
+
+function Rows({
+  rows,
+  open,
+  q,
+  branches,
+}: {
+  rows: readonly TreeRow[];
+  open: readonly string[];
+  q: string;
+  branches: readonly Branches[];
+}) {
+  const list = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => list.current,
+    estimateSize: () => (matchMedia('(max-width: 48rem)').matches ? 40 : 28),
+    overscan: 6,
+    initialRect: { width: 200, height: 600 },
+  });
+  const shown = virtual.getVirtualItems();
+  const start = shown[0]?.start ?? 0;
+  const end = virtual.getTotalSize() - (shown.at(-1)?.end ?? 0);
+  const isAtMore = shown.some(({ index }) => rows[index]?.kind === 'more');
+  const deepest = branches.at(-1);
+  useEffect(() => {
+    if (isAtMore) deepest?.more?.();
+  }, [isAtMore, deepest]);
+  const current = rows.findIndex((row) => row.kind === 'node' && isSame(row.names, open));
+  const path = open.join('\0');
+  useEffect(() => {
+    virtual.scrollToIndex(current, { align: 'auto' });
+    // Only when another node is opened: whoever scrolls is left alone.
+  }, [path, current >= 0]);
+  return (
+    <div className="tree__scroll" ref={list}>
+      <ul style={{ paddingTop: start, paddingBottom: end }}>
+        {shown.map(({ index }) => {
+          const row = rows[index];
+          return row === undefined ? null : (
+            <Row key={keyOf(row)} row={row} isCurrent={index === current} q={q} branches={branches} />
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name, at) => name === b[at]);
+}
+
+function keyOf(row: TreeRow): string {
+  return row.kind === 'node' ? row.names.join('\0') : `${row.kind} ${row.depth}`;
+}
+
+interface RowProps {
+  row: TreeRow;
+  isCurrent: boolean;
+  q: string;
+  branches: readonly Branches[];
+}
+
+function Row({ row, isCurrent, q, branches }: RowProps) {
+  const depth = row.kind === 'node' ? row.names.length : row.depth;
+  const kind = PLURALS[depth - 1] ?? 'tables';
+  return (
+    <li style={{ '--depth': depth } as object}>
+      {row.kind === 'node' && <NodeLink names={row.names} child={row.child} isCurrent={isCurrent} q={q} />}
+      {row.kind === 'loading' && <span className="skeleton skeleton--s" />}
+      {row.kind === 'none' && <span className="dim">No {kind}</span>}
+      {row.kind === 'more' && (
+        <button type="button" onClick={() => branches[depth - 1]?.more?.()}>
+          {row.count === null ? `More ${kind}` : `${row.count.toLocaleString('en-GB')} more ${kind}`}
+        </button>
+      )}
+    </li>
+  );
+}
+
+interface NodeLinkProps {
+  names: readonly string[];
+  child: Extract<TreeRow, { kind: 'node' }>['child'];
+  isCurrent: boolean;
+  q: string;
+}
+
+function NodeLink({ names, child, isCurrent, q }: NodeLinkProps) {
+  const node = nodeAt(names);
+  const isAbsent = child?.in_engine === false;
+  // The tables that were searched for stay while one of them is looked at.
+  const kept = names.length === LEVELS.length && q !== '' ? `?${new URLSearchParams({ [SEARCH]: q }).toString()}` : '';
+  return (
+    <Link
+      className={isAbsent ? 'is-absent' : ''}
+      href={addressOf(node) + kept}
+      aria-current={isCurrent ? 'page' : undefined}
+      title={isAbsent ? 'Grants or policies name it, the engine does not list it' : undefined}
+      onClick={() => document.getElementById('tree')?.hidePopover()}
+    >
+      <NodeIcon node={node} />
+      <span>{names.at(-1) ?? 'Everything'}</span>
+      {isAbsent && <span className="hidden"> (not in the engine)</span>}
+      {child !== null && child.grants > 0 && !isAbsent && (
+        <span className="count">
+          {child.grants.toLocaleString('en-GB')}
+          <span className="hidden"> {child.grants === 1 ? 'grant' : 'grants'}</span>
+        </span>
+      )}
+      {isAbsent && <Icon name="warn" />}
+    </Link>
+  );
+}

@@ -1,0 +1,126 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { Schemas } from '../api/client.js';
+import { principalParameter } from '../domain/principal-parameter.js';
+import { whyAddress } from '../domain/why-address.js';
+import { Privileges } from './access.js';
+import { Icon } from './icon.js';
+import { Path, pathText } from './path.js';
+import { addressOf, Principal } from './principal.js';
+
+type Step = Schemas['ChangeStepResponse'];
+
+interface NearestChangeProps {
+  change: Schemas['SmallestChangeResponse'] | null;
+  isOwn: boolean;
+}
+
+/** The smallest change that turns the answer round, as an order. */
+export function NearestChange({ change, isOwn }: NearestChangeProps) {
+  return (
+    <section aria-labelledby="nearest">
+      <div className="head">
+        <h2 id="nearest">Nearest change</h2>
+      </div>
+      <div className="panel stack stack--tight">
+        {change === null ? (
+          <p>No grant and no policy turns this round.</p>
+        ) : (
+          change.steps.map((step) => (
+            <div key={JSON.stringify(step)} className="stack stack--tight">
+              <p>
+                <StepText step={step} isOwn={isOwn} />
+              </p>
+              {!isOwn && <StepLink step={step} />}
+            </div>
+          ))
+        )}
+        {change !== null && isOwn && <CopyRequest steps={change.steps} />}
+      </div>
+    </section>
+  );
+}
+
+function StepText({ step, isOwn }: { step: Step; isOwn: boolean }) {
+  const { kind, principal, resource = {}, privileges = [] } = step;
+  const who = isOwn || principal === undefined ? 'you' : <Principal of={principal} />;
+  const where = <Path node={resource} />;
+  switch (kind) {
+    case 'grant':
+      return (
+        <>
+          Grant <Privileges names={privileges} /> on {where} to {who}.{isOwn && ' An administrator can make it.'}
+        </>
+      );
+    case 'revoke':
+      return <>Revoke grant {step.grant_id}.</>;
+    case 'except':
+      return (
+        <>
+          Except {who} from policy {step.policy_id}.
+        </>
+      );
+    case 'deny':
+      return (
+        <>
+          Deny <Privileges names={privileges} /> on {where} for {who}.
+        </>
+      );
+    case 'hidden_column':
+      return (
+        <>
+          Hide column <code>{'column' in resource ? resource.column : ''}</code> of {where} from {who}.
+        </>
+      );
+    case 'activate':
+      return <>Activate the account of {who}.</>;
+  }
+}
+
+/** Where the step can be looked at and made. */
+function StepLink({ step: { kind, principal, resource = {}, privileges = [], policy_id: policy } }: { step: Step }) {
+  if (kind === 'grant' && principal !== undefined)
+    return (
+      <StepButton
+        href={whyAddress(principal, privileges[0] ?? 'SELECT', resource).replace('/why', '/grants/new')}
+        text="Preview this change"
+      />
+    );
+  if (kind === 'activate' && principal !== undefined)
+    return <StepButton href={addressOf(principal) ?? '/people'} text="Open the account" />;
+  if (kind === 'except') return <StepButton href={`/policies/${policy}`} text={`Open policy ${policy}`} />;
+  if (kind === 'revoke') return <StepButton href={`/grants?state=live`} text="Open grants" />;
+  return principal === undefined ? null : (
+    <StepButton href={`/policies?principal=${principalParameter(principal)}`} text="Open policies" />
+  );
+}
+
+function StepButton({ href, text }: { href: string; text: string }) {
+  return (
+    <div className="row">
+      <Link className="button" href={href}>
+        {text}
+      </Link>
+    </div>
+  );
+}
+
+/** What somebody without the right to change anything can send to an administrator. */
+function CopyRequest({ steps }: { steps: readonly Step[] }) {
+  const [isCopied, setCopied] = useState(false);
+  const text = steps
+    .map(({ kind, privileges = [], resource = {} }) => `${kind} ${privileges.join(', ')} on ${pathText(resource)}`)
+    .join('; ');
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(`Please: ${text}`);
+    setCopied(true);
+  };
+  return (
+    <div className="row">
+      <button className="button" type="button" onClick={() => void copy()}>
+        <Icon name="copy" />
+        {isCopied ? 'Copied' : 'Copy a request'}
+      </button>
+    </div>
+  );
+}

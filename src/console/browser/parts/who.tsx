@@ -1,0 +1,192 @@
+import { Link, useSearchParams } from 'wouter';
+import { api, bodyOf, type Schemas } from '../api/client.js';
+import { usePages } from '../api/pages.js';
+import { type Way, WAY, wayKey, waysThrough } from '../domain/holder-ways.js';
+import { principalParameter } from '../domain/principal-parameter.js';
+import { whyAddress } from '../domain/why-address.js';
+import { Limits, Privileges, Ways } from './access.js';
+import { Failure } from './failure.js';
+import { Empty } from './page.js';
+import { pathText } from './path.js';
+import { addressOf, Principal } from './principal.js';
+import { Cell, Table } from './table.js';
+
+type Holder = Schemas['HolderResponse'];
+interface Node {
+  catalog?: string;
+  schema?: string;
+  table?: string;
+}
+
+const COLUMNS = ['Person', 'May', 'Limits', 'Why'].map((name) => ({ name }));
+
+/** Everybody who may do something on a node. */
+export function useWho(node: Node, isWhole: boolean) {
+  return usePages(
+    ['who', node],
+    (after) =>
+      bodyOf(
+        api.GET('/api/admin/access/who', {
+          params: { query: { ...node, limit: 1000, ...(after !== undefined && { after }) } },
+        }),
+      ),
+    { isWhole },
+  );
+}
+
+/** Who may do what on a node, and through what: the ways are the summary, and filter the table. */
+export function Who({ node }: { node: Node }) {
+  const [search, setSearch] = useSearchParams();
+  const asked = search.get(WAY);
+  const { query, items, first, more } = useWho(node, asked !== null);
+  if (query.isError) return <Failure problem={query.error} retry={() => void query.refetch()} />;
+  if (items?.length === 0) {
+    return (
+      <Empty
+        title={`Nobody reaches ${pathText(node)}`}
+        action={
+          <Link className="button" href={`/grants/new?${new URLSearchParams({ ...node }).toString()}`}>
+            New grant
+          </Link>
+        }
+      >
+        {node.catalog === undefined
+          ? 'Nothing is granted on all data at once.'
+          : 'No grant covers it, and nothing above it.'}
+      </Empty>
+    );
+  }
+  const ways = first?.totals.ways ?? [];
+  const way = ways.find((each) => wayKey(each) === asked) ?? null;
+  const shown = way === null ? items : (items?.filter((holder) => isThrough(holder, way)) ?? null);
+  const pick = (key: string | null): void =>
+    setSearch((before) => {
+      const after = new URLSearchParams(before);
+      if (key === null) after.delete(WAY);
+      else after.set(WAY, key);
+      return after;
+    });
+  return (
+    <>
+      <div className="row row--apart">
+        <WayPills
+          ways={ways}
+          isForEveryone={items?.some(({ via }) => via.some((each) => each.is_for_everyone)) === true}
+          all={first?.totals ?? null}
+          asked={way && wayKey(way)}
+          pick={pick}
+        />
+        <p className="hint" role="status">
+          {first === undefined ? 'Reading who may' : countText(way ?? first.totals)}
+        </p>
+      </div>
+      <Table
+        name="People with access"
+        columns={COLUMNS}
+        items={shown}
+        count={first === undefined ? undefined : sizeOf(way ?? first.totals)}
+        keyOf={({ principal }) => principalParameter(principal)}
+        more={more}
+        cells={(holder) => <HolderCells holder={holder} node={node} />}
+      />
+    </>
+  );
+}
+
+interface Counted {
+  people: number;
+  engine_principals: number;
+}
+
+export function sizeOf({ people, engine_principals: engine }: Counted): number {
+  return people + engine;
+}
+
+function countText({ people, engine_principals: engine }: Counted): string {
+  const counts = [
+    `${people.toLocaleString('en-GB')} ${people === 1 ? 'person' : 'people'}`,
+    ...(engine === 0 ? [] : [`${engine.toLocaleString('en-GB')} engine ${engine === 1 ? 'principal' : 'principals'}`]),
+  ];
+  return counts.join(', ');
+}
+
+function isThrough({ via }: Holder, { group }: Way): boolean {
+  return group === null
+    ? via.length === 0 || via.some((each) => each.group === null)
+    : via.some((each) => each.group?.id === group.id);
+}
+
+/** Ways that are shown without asking for the others. */
+const FIRST_WAYS = 4;
+
+interface WayPillsProps {
+  ways: readonly Way[];
+  /** Some of those who need no group are among everyone. */
+  isForEveryone: boolean;
+  all: Counted | null;
+  asked: string | null;
+  pick: (way: string | null) => void;
+}
+
+function WayPills({ ways, isForEveryone, all, asked, pick }: WayPillsProps) {
+  const [search, setSearch] = useSearchParams();
+  const isWhole = search.has('ways') || ways.length === FIRST_WAYS + 1;
+  const shown = isWhole ? ways : ways.filter((way, at) => at < FIRST_WAYS || wayKey(way) === asked);
+  const others = ways.length - shown.length;
+  return (
+    <div className="filter-bar routes" role="group" aria-label="Way">
+      {all !== null && (
+        <button className="route" type="button" aria-pressed={asked === null} onClick={() => pick(null)}>
+          Every way <b>{sizeOf(all).toLocaleString('en-GB')}</b>
+        </button>
+      )}
+      {shown.map((way) => (
+        <button
+          key={wayKey(way)}
+          className="route"
+          type="button"
+          aria-pressed={wayKey(way) === asked}
+          onClick={() => pick(wayKey(way))}
+        >
+          {way.group?.name ?? (isForEveryone ? 'directly, as everyone' : 'directly')}{' '}
+          <b>{sizeOf(way).toLocaleString('en-GB')}</b>
+        </button>
+      ))}
+      {others > 0 && (
+        <button
+          className="route"
+          type="button"
+          aria-expanded="false"
+          onClick={() => setSearch((before) => new URLSearchParams([...before, ['ways', 'all']]))}
+        >
+          {others} more ways
+        </button>
+      )}
+    </div>
+  );
+}
+
+function HolderCells({ holder, node }: { holder: Holder; node: Node }) {
+  const { principal, privileges } = holder;
+  const [first = 'SELECT'] = privileges;
+  const isPerson = principal.type === 'user';
+  return (
+    <>
+      <Cell>
+        <Principal of={principal} href={isPerson ? addressOf(principal) : undefined} />
+      </Cell>
+      <Cell className="may">
+        <Privileges names={privileges} />
+      </Cell>
+      <Cell className="full">
+        <Limits of={holder} />
+      </Cell>
+      <Cell className="full">
+        <Link className="why" href={whyAddress(principal, first, node)}>
+          <Ways ways={waysThrough(holder.via, node)} />
+          <span className="hidden">. Why?</span>
+        </Link>
+      </Cell>
+    </>
+  );
+}

@@ -1,0 +1,160 @@
+import { useQueries } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { api, bodyOf, type Schemas } from '../api/client.js';
+import { Privileges } from './access.js';
+import { Chain, type Station } from './chain.js';
+import { Moment } from './moment.js';
+import { addressOf as addressOfNode, Path, pathText } from './path.js';
+import { addressOf, type Named } from './principal.js';
+
+export type Explanation = Schemas['ExplanationResponse'];
+export type WayOfAnswer = Explanation['ways'][number];
+
+interface ChainsProps {
+  explanation: Explanation;
+  principal: Named;
+  node: object;
+  ways: readonly WayOfAnswer[];
+  isOwn: boolean;
+}
+
+const KINDS: Record<string, string> = { user: 'Person', group: 'Group', engine: 'Engine principal' };
+
+/** Every way as a line from the principal to the rule, shortest first, broken where it ends. */
+export function Chains({ explanation, principal, node, ways, isOwn }: ChainsProps) {
+  const grants = useGrants(isOwn ? [] : ways.flatMap(({ grant_id: id }) => id ?? []));
+  return ways.map((way, at) => {
+    const stations = stationsOf({ way, explanation, principal, node, isOwn, grant: grants.get(way.grant_id ?? -1) });
+    const name = explanation.allowed ? 'How' : 'How far it goes';
+    return (
+      <Chain
+        key={JSON.stringify(way)}
+        name={at === 0 ? name : `${name}, way ${at + 1}`}
+        stations={stations}
+        missing={missingOf(way, stations)}
+      />
+    );
+  });
+}
+
+type Grant = Schemas['GrantResponse'];
+
+function useGrants(ids: readonly number[]): ReadonlyMap<number, Grant> {
+  const answers = useQueries({
+    queries: [...new Set(ids)].map((id) => ({
+      queryKey: ['grant', id],
+      queryFn: () => bodyOf(api.GET('/api/admin/grants/{id}', { params: { path: { id } } })),
+    })),
+  });
+  return new Map(answers.flatMap(({ data }) => (data === undefined ? [] : [[data.id, data] as const])));
+}
+
+interface OneWay {
+  way: WayOfAnswer;
+  explanation: Explanation;
+  principal: Named;
+  node: object;
+  isOwn: boolean;
+  grant: Grant | undefined;
+}
+
+function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay): Station[] {
+  const { group, grant_id: id, ends_at: end, node: named } = way;
+  const href = isOwn ? undefined : addressOf(principal);
+  const { rule, published } = explanation;
+  return [
+    {
+      kind: KINDS[principal.type] ?? 'Principal',
+      of: principal,
+      name: href === undefined ? principal.name : <Link href={href}>{principal.name}</Link>,
+      facts: [
+        ...(isOwn ? ['You'] : []),
+        ...(end?.kind === 'inactive' ? ['deactivated'] : principal.type === 'user' ? ['active account'] : []),
+      ],
+    },
+    ...(group === null && !way.is_for_everyone
+      ? []
+      : [
+          {
+            kind: 'Group',
+            of: group === null ? { type: 'everyone' } : { type: 'group', name: group.name },
+            name:
+              group === null ? 'Everyone' : isOwn ? group.name : <Link href={`/groups/${group.id}`}>{group.name}</Link>,
+            facts: [end?.kind === 'not_a_member' ? 'not a member' : 'member'],
+          },
+        ]),
+    {
+      kind: 'Grant',
+      of: { icon: 'grant' },
+      name: id === null ? 'None' : `Grant ${id}`,
+      facts: id === null ? ['Nothing here or on what is above'] : grantFacts(grant, end),
+    },
+    {
+      kind: 'Node',
+      of: { icon: iconOf(named) },
+      name: isOwn ? (
+        <Path node={named} />
+      ) : (
+        <Link href={addressOfNode(named)}>
+          <Path node={named} />
+        </Link>
+      ),
+      facts: pathText(named) === pathText(node) ? [] : [`covers ${pathText(node)}`],
+    },
+    {
+      kind: 'Rule',
+      of: { icon: 'rule' },
+      name: rule === null ? 'No rule matches' : <span className="mono">{`${rule.section}[${rule.index}]`}</span>,
+      facts: [
+        ...(end?.kind === 'denied' ? [`denied by ${policiesText(end.policies ?? [])}`] : []),
+        ...(rule === null ? ['closed by default'] : []),
+        ...(published === null ? ['nothing is published'] : [`version ${published.version}`]),
+      ],
+    },
+  ];
+}
+
+function iconOf(node: object): string {
+  return 'table' in node ? 'table' : 'schema' in node ? 'schema' : 'catalog' in node ? 'catalog' : 'root';
+}
+
+function grantFacts(grant: Grant | undefined, end: WayOfAnswer['ends_at']): Station['facts'] {
+  return [
+    ...(grant === undefined ? [] : [<Privileges key="may" names={grant.privileges} />]),
+    ...(end?.kind === 'expired' && end.expired_at !== undefined
+      ? [
+          <>
+            ended <Moment at={end.expired_at} />
+          </>,
+        ]
+      : grant === undefined
+        ? []
+        : grant.expires_at === null
+          ? ['does not expire']
+          : [
+              <>
+                until <Moment at={grant.expires_at} />
+              </>,
+            ]),
+  ];
+}
+
+export function policiesText(ids: readonly number[]): string {
+  return `${ids.length === 1 ? 'policy' : 'policies'} ${ids.join(', ')}`;
+}
+
+const MISSING: Record<NonNullable<WayOfAnswer['ends_at']>['kind'], string> = {
+  inactive: '',
+  not_a_member: 'Group',
+  no_grant: 'Grant',
+  expired: 'Grant',
+  denied: 'Rule',
+};
+
+function missingOf({ ends_at: end }: WayOfAnswer, stations: readonly Station[]): number | null {
+  if (end === null) return null;
+  return Math.max(
+    0,
+    stations.findIndex(({ kind }) => kind === MISSING[end.kind]),
+  );
+}
