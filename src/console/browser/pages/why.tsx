@@ -77,6 +77,7 @@ function useExplanation({ principal, privilege, node }: WhyQuestion, isAdministr
 function QuestionForm({ isAdministrator }: { isAdministrator: boolean }) {
   const [search, setSearch] = useSearchParams();
   const { principal, privilege, node } = questionOfAddress(search);
+  const name = usePrincipalName(isAdministrator ? principal : null);
   const set = (part: Record<string, string>): void =>
     setSearch(
       (before) => {
@@ -93,7 +94,7 @@ function QuestionForm({ isAdministrator }: { isAdministrator: boolean }) {
     <form className="question" role="search" aria-label="Question" onSubmit={(event) => event.preventDefault()}>
       {isAdministrator && (
         <PrincipalCombobox
-          value={principal}
+          value={principal && { ...principal, name }}
           withEveryone={false}
           set={(value) => set({ principal: value === null ? '' : principalParameter(value) })}
         />
