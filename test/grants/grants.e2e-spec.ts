@@ -239,7 +239,7 @@ describe('grants', () => {
     'state=dead',
     'principal=alice',
     'catalog=a&catalog=b',
-    'q=1',
+    'name=1',
   ])('refuse the query %s', async (query) => {
     expect((await admin.get(`${GRANTS}?${query}`)).body).toMatchObject({ status: 400, code: 'validation_failed' });
   });

@@ -36,7 +36,7 @@ describe('a service with 512 MB, and pages that are larger than that', () => {
       SERVICE_QUERY_PORT: port,
     });
     url = await service.url();
-    const stranger = new ApiClient(url);
+    const stranger = new ApiClient({ url }); // keeps its connections: new ones would take the place of the answers that nobody reads
     people = await Promise.all(PEOPLE.map(async (name) => stranger.as((await signedUp(stranger, name)).access_token)));
   });
   afterAll(async () => {
