@@ -56,14 +56,13 @@ export function withRights<Effect>(
   { none, serviceAccounts }: PrincipalIndex,
   without = none,
 ): RightSibling<Effect> {
-  const stepOf = (state: AccessState): number => steps.filter(({ right }) => state.has(right)).length - 1;
-  const moved = changes.flatMap(({ position, from, to }) => {
-    const step = stepOf(to);
-    return step === stepOf(from) ? [] : [{ position, step }];
-  });
+  const stepOf = (state: AccessState): number => steps.findLastIndex(({ right }) => state.has(right));
   const changed = (step: number): Bitset => {
-    const positions = moved.flatMap((each) => (each.step === step ? [each.position] : []));
-    return Bitset.of(none.size, positions).minus(serviceAccounts);
+    const those = changes.filter(({ from, to }) => stepOf(to) === step && stepOf(from) !== step);
+    return Bitset.of(
+      none.size,
+      those.map(({ position }) => position),
+    ).minus(serviceAccounts);
   };
   const gained = steps.map((_, step) => changed(step).minus(without));
   const lost = changed(-1).or(above.reduce((all, some) => all.or(some), none).and(without));

@@ -33,7 +33,9 @@ export function decide(
   const held = accessToColumn(intent, columnOf(question)).privileges;
   return {
     allowed: privilegesFor(question).some((privilege) => held.includes(privilege)),
-    grants: intent.grants.filter(({ source }) => gives(source.privileges, question) || isKilling(question)),
+    grants: intent.grants.filter(
+      ({ source }) => gives(source.privileges, question) || (isKilling(question) && source.resource.engine === true),
+    ),
     denies: taking(snapshot, principal, question, intent.policies, principals),
     intent,
   };

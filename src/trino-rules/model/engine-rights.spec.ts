@@ -80,6 +80,8 @@ describe('rights over the engine', () => {
     expect(explain(index, user(1), call)).toMatchObject({ allowed: false, policies: [{ id: 1 }] });
     expect(explain(index, user(3), call)).toMatchObject({ allowed: true, grants: [{ id: 3 }] });
     expect(smallestChange(index, user(1), call)).toEqual([{ kind: 'except', policy: 1, principal: user(1) }]);
+    const reader = aSnapshot().user('ana').may('SELECT', 'system').snapshot();
+    expect(decide(reader, user(1), call).grants).toEqual([]);
     expect(smallestChange(index, user(2), call)).toEqual([{ kind: 'revoke', grant: 2 }]);
     expect(smallestChange(index, user(3), call)).toMatchObject([{ kind: 'deny', privileges: ['CALL_PROCEDURE'] }]);
   });

@@ -33,8 +33,8 @@ export const SYSTEM = 'system';
 /** The procedure of the catalog `system`: whoever has KILL_QUERIES may call it, too, unless that is denied. */
 export const KILL_QUERY = { catalog: SYSTEM, schema: 'runtime', routine: 'kill_query' };
 
-export function isKillQuery(node: Node): boolean {
-  return nodeKey(node) === nodeKey(KILL_QUERY);
+export function isKillQuery({ catalog, schema, routine }: Node): boolean {
+  return catalog === KILL_QUERY.catalog && schema === KILL_QUERY.schema && routine === KILL_QUERY.routine;
 }
 
 /** From the widest down. */

@@ -1,5 +1,5 @@
 import type { FunctionPrivilege, TablePrivilege } from '../document/rules-document.js';
-import { kindOf, LEVELS, nodeOf, SYSTEM, type NamedNode, type Node, type NodeKind } from './node.js';
+import { isKillQuery, kindOf, LEVELS, nodeOf, SYSTEM, type NamedNode, type Node, type NodeKind } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import type { Question, RoutineQuestion } from './question.js';
 
@@ -208,7 +208,9 @@ export function privilegesOn(node: Node): Privilege[] {
   const kind = kindOf(node);
   return PRIVILEGES.filter((privilege) => {
     const { on, inSystem } = PRIVILEGE_TERMS[privilege];
-    return on.includes(kind) && (node.catalog !== SYSTEM || inSystem.includes(kind));
+    if (node.catalog !== SYSTEM) return on.includes(kind);
+    // Of routines there, one alone is given.
+    return inSystem.includes(kind) && (kind !== 'routine' || isKillQuery(node));
   });
 }
 

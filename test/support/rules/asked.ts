@@ -42,7 +42,7 @@ export const nodes = ({ grants, policies, settings }: Snapshot): Node[] => {
   return [...new Map(all.map((node) => [JSON.stringify(node), node])).values()].filter(hasPrivileges);
 };
 
-/** No routine of `system` has. */
+/** No routine of `system` has, but one. */
 const hasPrivileges = (node: Node): boolean => privilegesOn(node).length > 0;
 
 /** A question about what can be held at a node, with a column or without. */
