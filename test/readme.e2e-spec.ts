@@ -41,7 +41,7 @@ describe('the commands of README', () => {
     expect(outputs.join('')).toContain('"outcome":"applied"');
     expect(await checkout.run('git', ['ls-files', '--others', '--exclude-standard'])).toBe('');
     await checkout.run(resolve('node_modules/.bin/prettier'), ['--check', '.']);
-  });
+  }, 180_000);
 
   it('are scripts, where they are npm’s', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };

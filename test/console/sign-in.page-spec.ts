@@ -71,6 +71,24 @@ test('a session that ends is opened again over the page', async ({ page, context
   await expect(page).toHaveURL(/\/me$/);
 });
 
+test('signing out ends every tab', async ({ page, context, records, signIn, watch }) => {
+  await records.person('dora');
+  await signIn('dora');
+  await page.goto('/me');
+  const other = await context.newPage();
+  await other.goto('/me');
+  await expect(other.getByRole('table', { name: 'Sessions' })).toBeVisible();
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
+
+  watch.provokes(401);
+  await other.getByRole('link', { name: 'SQL' }).click();
+  await expect(other.getByRole('dialog', { name: 'Sign in again' })).toBeVisible();
+  await other.reload();
+  await expect(other.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
+});
+
 test('another port of this host cannot use the cookie', async ({
   page,
   context,

@@ -161,8 +161,12 @@ const EVERY_ACT: readonly Question['ask'][] = [
   ...([
     'execute-query',
     'view-query',
+    'view-query',
+    'kill-query',
     'kill-query',
     'read-system',
+    'read-system',
+    'write-system',
     'write-system',
     'impersonate',
     'impersonate',

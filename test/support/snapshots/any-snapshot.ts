@@ -110,7 +110,7 @@ function anyResource({ names }: Parts): fc.Arbitrary<Node> {
 /** On which grants and denies can stand, and no other policy. */
 function besideData(stuff: Parts): fc.Arbitrary<Node> {
   return fc.oneof(
-    fc.constant<Node>({ engine: true }),
+    { weight: 3, arbitrary: fc.constant<Node>({ engine: true }) },
     fc.constant<Node>({ catalog: SYSTEM }),
     fc.constantFrom(...SYSTEM_SCHEMAS).map((schema): Node => ({ catalog: SYSTEM, schema })),
     fc.constantFrom(...SYSTEM_SCHEMAS).map((schema): Node => ({ catalog: SYSTEM, schema, table: 'nodes' })),

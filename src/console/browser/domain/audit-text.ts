@@ -25,7 +25,6 @@ export function subjectAddress(subject: Event['subject']): string | null {
     case 'publication':
       return `/publications/${id}`;
     case 'grant':
-      return `/grants?q=${id}`;
     case 'session':
     case 'token':
     case 'principal':
