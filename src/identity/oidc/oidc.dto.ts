@@ -22,7 +22,12 @@ export class StartQuery {
 }
 
 export class ConsoleStartQuery {
-  @ApiPropertyOptional({ maxLength: 1000, pattern: '^/', default: '/', description: 'The page to come to, signed in.' })
+  @ApiPropertyOptional({
+    maxLength: 1000,
+    pattern: '^/($|[^/\\\\])',
+    default: '/',
+    description: 'The page to come to, signed in.',
+  })
   @FieldRule((to) => (to === undefined ? null : consolePathProblem(to)))
   to?: string;
 }
