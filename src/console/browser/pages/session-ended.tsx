@@ -4,7 +4,7 @@ import { api, bodyOf } from '../api/client.js';
 import { type Interruption, interrupt, queries, signIn, signOut } from '../api/session.js';
 import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/failure.js';
-import { PasswordField } from '../parts/password-field.js';
+import { HiddenUsername, PasswordField } from '../parts/password-field.js';
 import { CredentialsForm } from './sign-in.js';
 
 /** Over the page, which stays as it is with all that was typed in it. */
@@ -52,16 +52,7 @@ function PasswordChange({ username }: { username: string }) {
           if (!changing.isPending) changing.mutate();
         }}
       >
-        <input
-          className="hidden"
-          type="text"
-          name="username"
-          autoComplete="username"
-          value={username}
-          readOnly
-          tabIndex={-1}
-          aria-hidden="true"
-        />
+        <HiddenUsername username={username} />
         <PasswordField
           id="current-password"
           label="One-time password"

@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
 import { useStart } from '../api/session.js';
-import { PasswordField } from './password-field.js';
+import { HiddenUsername, PasswordField } from './password-field.js';
 import { Dialog } from './dialog.js';
 import { Failure } from './failure.js';
 
@@ -49,17 +49,7 @@ export function ActDialog<T>(props: ActDialogProps<T>) {
         <div className="dim">{children}</div>
         {withPassword && (
           <>
-            {/* Password managers and browsers ask for a name beside a password. */}
-            <input
-              className="hidden"
-              type="text"
-              name="username"
-              autoComplete="username"
-              value={username}
-              readOnly
-              tabIndex={-1}
-              aria-hidden="true"
-            />
+            <HiddenUsername username={username} />
             <PasswordField
               id="confirm-password"
               label="Password"

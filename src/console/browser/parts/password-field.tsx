@@ -24,3 +24,19 @@ export function PasswordField({ id, label, complete, value, set }: PasswordField
     </div>
   );
 }
+
+/** Password managers and browsers ask for a name beside a password. */
+export function HiddenUsername({ username }: { username: string | undefined }) {
+  return (
+    <input
+      className="hidden"
+      type="text"
+      name="username"
+      autoComplete="username"
+      value={username}
+      readOnly
+      tabIndex={-1}
+      aria-hidden="true"
+    />
+  );
+}
