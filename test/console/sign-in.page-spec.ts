@@ -72,8 +72,8 @@ test('a session that ends is opened again over the page', async ({ page, context
 });
 
 test('signing out ends every tab', async ({ page, context, records, signIn, watch }) => {
-  await records.person('nora');
-  await signIn('nora');
+  await records.person('noel');
+  await signIn('noel');
   await page.goto('/me');
   const other = await context.newPage();
   await other.goto('/me');
