@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ATTACKS, type Ports } from './attacks.js';
+import type { Attack, Ports } from './attacks.js';
 import type { AuthUnderTest } from './auth-under-test.js';
 import { openLoop, Wire } from './http-load.js';
 import { median, medianRatio, quantile, type Ratio } from './ratio.js';
@@ -25,21 +25,21 @@ interface Waits {
  * p99 of another person's `me` and login under an attack, against p99 at rest; and the same against p99 while the attack goes
  * to a process that throws everything away: what sending alone costs a machine whose cores attacker and service share.
  */
-export async function measureAttack(auth: AuthUnderTest, name: string): Promise<Ratio[]> {
+export async function measureAttack(auth: AuthUnderTest, name: string, { what: attack }: Attack): Promise<Ratio[]> {
   const { port, operationsPort } = auth.service;
+  const { access_token: token } = await auth.somebodyElse();
   const rest: Waits[] = [];
   const control: Waits[] = [];
   const attacked: Waits[] = [];
   await waits(auth); // warms up
   for (let turn = 0; turn < TURNS; turn += 1) {
     const atRest = await waits(auth);
-    const underControl = await whileDiscarded(name, () => waits(auth));
-    const underAttack = await whileAttacked(name, { api: port, operations: operationsPort }, () => waits(auth));
+    const underControl = await whileDiscarded(name, token, () => waits(auth));
+    const underAttack = await whileAttacked(name, { api: port, operations: operationsPort }, token, () => waits(auth));
     rest.push(atRest);
     control.push(underControl);
     attacked.push(underAttack);
   }
-  const attack = ATTACKS[name]?.what ?? name;
   const of = (turns: Waits[], what: keyof Waits): number[] => turns.map((turn) => turn[what]);
   const figure = (turns: Waits[], what: keyof Waits): string =>
     `${median(of(turns, what)).toFixed(1)} ms (${(median(of(turns, 'sent')) / 1e6).toFixed(1)} MB/s)`;
@@ -57,16 +57,21 @@ export async function measureAttack(auth: AuthUnderTest, name: string): Promise<
 }
 
 /** The same attack on a process that reads everything and answers nothing. */
-async function whileDiscarded(name: string, measure: () => Promise<Waits>): Promise<Waits> {
+async function whileDiscarded(name: string, token: string, measure: () => Promise<Waits>): Promise<Waits> {
   const discarding = started('discard-process.ts', []);
   const ports = JSON.parse(await firstLine(discarding)) as Ports;
-  const found = await whileAttacked(name, ports, measure);
+  const found = await whileAttacked(name, ports, token, measure);
   discarding.kill();
   return found;
 }
 
-async function whileAttacked(name: string, { api, operations }: Ports, measure: () => Promise<Waits>): Promise<Waits> {
-  const attack = started('attack-process.ts', [name, String(api), String(operations)]);
+async function whileAttacked(
+  name: string,
+  { api, operations }: Ports,
+  token: string,
+  measure: () => Promise<Waits>,
+): Promise<Waits> {
+  const attack = started('attack-process.ts', [name, String(api), String(operations), token]);
   await pause(1000); // until it has begun
   const found = await measure();
   if (attack.exitCode !== null) throw new Error(`the attack ended by itself: ${name}`);

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { closedLoop } from './http-load.js';
+import { Wire } from './http-load.js';
 
 /** Bytes a second, of attacks that are limited by them. */
 const RATE = 10_000_000;
@@ -82,12 +82,16 @@ export async function opening(port: number, atOnce: number, request: string | nu
   await Promise.all(Array.from({ length: atOnce }, forEver));
 }
 
-/** The same request on each of so many connections, again when it is answered. */
+/** The same request on each of so many connections, again when it is answered; a closed one is opened again. */
 export async function closed(port: number, connections: number, request: string): Promise<void> {
-  await closedLoop(port, connections, () => {
-    sent += request.length;
-    return request;
-  });
+  const connection = async (): Promise<void> => {
+    for (;;) {
+      const wire = await Wire.open(port);
+      do sent += request.length;
+      while ((await wire.send(request)).status !== 0);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, connection));
 }
 
 /** Three connections with requests whose answers are never read, opened anew four times a second. */

@@ -8,10 +8,11 @@ export interface Ports {
   operations: number;
 }
 
-/** An attack without an account, for as long as the process lives (attack-process.ts). */
+/** An attack for as long as the process lives (attack-process.ts). */
 export interface Attack {
   what: string;
-  run: (ports: Ports) => Promise<void>;
+  /** @param target with an access token, for attacks by somebody with an account */
+  run: (target: Ports & { token: string }) => Promise<void>;
 }
 
 /** The beginning of a request with a body in chunks. */
@@ -48,7 +49,7 @@ const floodOperations = (what: string, beginning: string, more: string): Attack 
   run: ({ operations }) => paced(operations, 10, beginning, more),
 });
 
-/** By the names under which they are asked for. */
+/** By nobody, by the names under which they are asked for. */
 export const ATTACKS: Record<string, Attack> = {
   bodies: flood('bodies of 1 MiB without a session', '', post('/api/admin/grants/batch', OBJECTS)),
   'keys-login': flood('100,000 keys to login', '', post(LOGIN, KEYS)),

@@ -20,18 +20,17 @@ export class AuthUnderTest {
 
   static async start(postgres: Pick<Database, 'url' | 'migrationUrl'>): Promise<AuthUnderTest> {
     const service = await serve(postgres, {});
-    const username = 'measured';
-    const wire = await Wire.open(service.port);
-    const registration = { username, email: `${username}@example.org`, password: PASSWORD };
-    await wire.send(requestText('POST', '/api/auth/register', { body: registration }));
-    const login = requestText('POST', '/api/auth/login', { body: { username, password: PASSWORD } });
-    const tokens = tokensIn(await wire.send(login));
-    wire.close();
+    const { login, tokens } = await signedIn(service, 'measured');
     return new AuthUnderTest(postgres, service, login, tokens);
   }
 
   another(environment: Record<string, string>): Promise<MeasuredProcess> {
     return serve(this.postgres, environment);
+  }
+
+  /** A second account, or the same one again. */
+  async somebodyElse(): Promise<Tokens> {
+    return (await signedIn(this.service, 'somebody_else')).tokens;
   }
 
   me(token = this.tokens.access_token): string {
@@ -56,6 +55,17 @@ export class AuthUnderTest {
   async stop(): Promise<void> {
     await this.service.stop();
   }
+}
+
+/** Registers where there is no such account yet. */
+async function signedIn({ port }: MeasuredProcess, username: string): Promise<{ login: string; tokens: Tokens }> {
+  const wire = await Wire.open(port);
+  const registration = { username, email: `${username}@example.org`, password: PASSWORD };
+  await wire.send(requestText('POST', '/api/auth/register', { body: registration }));
+  const login = requestText('POST', '/api/auth/login', { body: { username, password: PASSWORD } });
+  const tokens = tokensIn(await wire.send(login));
+  wire.close();
+  return { login, tokens };
 }
 
 function serve(

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 export interface Answered {
+  /** 0: the connection was closed instead. */
   status: number;
   body: string;
 }
@@ -9,10 +10,15 @@ export interface Answered {
 export class Wire {
   private pending: Buffer = Buffer.alloc(0);
   private waiting: ((answered: Answered) => void) | null = null;
+  private closed = false;
 
   private constructor(private readonly socket: Socket) {
     socket.setNoDelay(true);
     socket.on('data', (chunk) => this.read(chunk));
+    socket.once('close', () => {
+      this.closed = true;
+      this.waiting?.({ status: 0, body: '' });
+    });
   }
 
   static open(port: number): Promise<Wire> {
@@ -25,7 +31,8 @@ export class Wire {
   send(request: string): Promise<Answered> {
     return new Promise((resolve) => {
       this.waiting = resolve;
-      this.socket.write(request);
+      if (this.closed) resolve({ status: 0, body: '' });
+      else this.socket.write(request);
     });
   }
 
