@@ -114,12 +114,12 @@ module.exports = {
       from: { path: '^src/([^/]+)/' },
       to: {
         path: '^src/(audit|users|auth|grants|query-engine|identity|acl-sync|console)/',
-        // Every way to sign in answers the same, and every credential admits the same.
+        // Every way to sign in or out answers the same, and every credential admits the same.
         pathNot: [
           '^src/$1/',
           PURE,
           '[.](service|module)[.]ts$',
-          '^src/auth/(token[.]response|current-account[.]decorator)[.]ts$',
+          '^src/auth/((token|sign-out)[.]response|current-account[.]decorator)[.]ts$',
           '^src/users/account-columns[.]ts$',
         ],
       },

@@ -10,6 +10,7 @@ import { UsersService } from '../users/users.service.js';
 import { type PresentedCredentials, CredentialsService, type Proof } from './credentials.service.js';
 import { PasswordHasher } from './domain/password.js';
 import { SessionStore } from './domain/session.js';
+import { SessionsService } from './sessions.service.js';
 
 export type FailedProof = Exclude<Proof<never>, { kind: 'proved' }>;
 
@@ -26,7 +27,8 @@ export class PasswordsService {
     private readonly credentials: CredentialsService,
     private readonly users: UsersService,
     private readonly hasher: PasswordHasher,
-    private readonly sessions: SessionStore,
+    private readonly store: SessionStore,
+    private readonly sessions: SessionsService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
     private readonly clock: Clock,
@@ -48,7 +50,7 @@ export class PasswordsService {
         return this.transaction.run(async () => {
           const replaced = await this.users.replaceHash(user.id, passwordHash, { hash, oneTimeUntil: null });
           if (!replaced) return null;
-          const ended = await this.sessions.endAllOf(user.id, this.clock.now(), sessionIdOf(user));
+          const ended = await this.store.endAllOf(user.id, this.clock.now(), sessionIdOf(user));
           await this.record('password_changed', user, user, client, { ended });
           return { kind: 'changed' };
         });
@@ -85,7 +87,7 @@ export class PasswordsService {
   ): Promise<{ kind: 'proved' } | FailedProof> {
     return outcomeOf(
       await this.credentials.prove<{ kind: 'proved' }>(this.credentialsOf(user, password), client, signal, async () => {
-        await this.sessions.prove(sessionIdOf(user), this.clock.now());
+        await this.sessions.prove(sessionIdOf(user), user, { at: this.clock.now(), by: 'password' }, client);
         return { kind: 'proved' };
       }),
     );
@@ -106,7 +108,7 @@ export class PasswordsService {
     const { password, stored } = await this.nextOneTimePassword(client, signal);
     await this.transaction.run(async () => {
       await this.users.setHash(userId, stored);
-      const ended = await this.sessions.endAllOf(userId, this.clock.now(), null);
+      const ended = await this.store.endAllOf(userId, this.clock.now(), null);
       await this.record('one_time_password_set', administrator, account, client, { ended });
     });
     return { password, until: stored.oneTimeUntil };

@@ -16,8 +16,9 @@ import {
 } from '../platform/access.js';
 import { BigPageQuery } from '../platform/page.dto.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { SessionPage, SignOutResponse, toSessionResponse } from './sessions.dto.js';
+import { SessionPage, toSessionResponse } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';
+import { SignOutResponse } from './sign-out.response.js';
 
 @ApiTags('auth')
 @ApiBearerAuth('access-token')

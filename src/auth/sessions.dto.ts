@@ -12,11 +12,6 @@ export class SessionResponse {
   @ApiProperty({ description: 'The session of this request.' }) current!: boolean;
 }
 
-export class SignOutResponse {
-  @ApiProperty({ format: 'uri', description: 'Where the browser goes to sign out at the identity provider, too.' })
-  sign_out_url!: string;
-}
-
 export class SessionPage extends PageResponse(SessionResponse) {}
 
 export function toSessionResponse(session: SessionView, currentId: string): SessionResponse {

@@ -24,6 +24,9 @@ import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 export type Refresh =
   { kind: 'refreshed'; tokens: TokenPair } | { kind: 'expired' } | { kind: 'invalid'; reason: TokenFault };
 
+/** How the person of a browser proved who it is: by a password, or to the provider, whose sessions last `longest` milliseconds at most. */
+export type BrowserProof = { checkedHash: string } | { provedAt: Date; longest: number };
+
 const HOUR_MS = 3_600_000;
 
 /** How long a proof counts for what asks for a recent one. */
@@ -91,21 +94,22 @@ export class SessionsService {
 
   /**
    * Opens a session without tokens for the web console.
-   * @param checkedHash null: the identity provider vouched
-   * @param longest milliseconds, where it is shorter than that of other sessions
    * @returns with the cookie's value, which is stored nowhere; null: the account was deactivated or its hash changed meanwhile
    */
   async openForBrowser(
     account: Account,
-    checkedHash: string | null,
+    proof: BrowserProof,
     client: Client,
-    longest?: number,
   ): Promise<{ sessionId: string; cookie: string } | null> {
-    const session = this.tokens.nextSession(account.id, client, longest);
+    const isVouched = 'provedAt' in proof;
+    const session = this.tokens.nextSession(account.id, client, isVouched ? proof.longest : undefined);
+    const { checkedHash, provedAt } = isVouched
+      ? { ...proof, checkedHash: null }
+      : { ...proof, provedAt: session.createdAt };
     const cookie = this.ids.bytes(COOKIE_BYTES).toString('base64url');
     return this.transaction.run(async () => {
-      if (!(await this.sessions.beginForBrowser(session, cookieDigest(cookie), checkedHash))) return null;
-      await this.recordSignIn(account, client, { by: checkedHash === null ? 'oidc' : 'console' });
+      if (!(await this.sessions.beginForBrowser(session, cookieDigest(cookie), { checkedHash, provedAt }))) return null;
+      await this.recordSignIn(account, client, { by: isVouched ? 'oidc' : 'console' });
       return { sessionId: session.id, cookie };
     });
   }
@@ -116,12 +120,30 @@ export class SessionsService {
     return this.sessions.admitBrowser(cookieDigest(cookie), idleSince, now);
   }
 
+  /** The person of a browser has proved once more who it is. @returns false: the account has no such session that lives */
+  async prove(
+    sessionId: string,
+    account: { id: number; username: string },
+    { at, by }: { at: Date; by: 'oidc' | 'password' },
+    client: Client,
+  ): Promise<boolean> {
+    return this.transaction.run(async () => {
+      if (!(await this.sessions.prove({ id: sessionId, userId: account.id }, at, this.clock.now()))) return false;
+      const [subject, details] = [sessionSubject(sessionId), { by }];
+      await this.audit.record({ event: 'session_confirmed', actor: account, subject, origin: client, details });
+      return true;
+    });
+  }
+
   /** @throws Refused `reauthentication_required` where the person of a browser proved who it is too long ago */
   requireRecentProof({ credential }: AuthenticatedUser): void {
     const provedAt = credential.kind === 'session' ? credential.provedAt : undefined;
-    if (provedAt !== undefined && this.clock.now().getTime() - provedAt.getTime() > PROOF_MS) {
-      throw new Refused('reauthentication_required');
-    }
+    if (provedAt !== undefined && !this.isRecent(provedAt)) throw new Refused('reauthentication_required');
+  }
+
+  /** Whether a proof counts for what asks for a recent one. */
+  isRecent(provedAt: Date): boolean {
+    return this.clock.now().getTime() - provedAt.getTime() <= PROOF_MS;
   }
 
   private times(): { now: Date; idleSince: Date } {

@@ -41,7 +41,7 @@ export class SignInService {
   /** A session of the web console: its cookie. */
   signInBrowser(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn<string>> {
     return this.prove({ username, password }, client, signal, async (account, checkedHash) => {
-      const opened = await this.sessions.openForBrowser(account, checkedHash, client);
+      const opened = await this.sessions.openForBrowser(account, { checkedHash }, client);
       return opened?.cookie ?? null;
     });
   }

@@ -8,9 +8,11 @@ import {
   type CookieSite,
   expiredBrowserCookie,
 } from '../auth/domain/browser-cookie.js';
+import type { BrowserSession } from '../auth/domain/session.js';
 import { PasswordsService } from '../auth/passwords.service.js';
 import { SessionsService } from '../auth/sessions.service.js';
 import { SignInService } from '../auth/sign-in.service.js';
+import { SignOutResponse } from '../auth/sign-out.response.js';
 import { Refused } from '../kernel/errors.js';
 import {
   type AuthenticatedUser,
@@ -23,7 +25,6 @@ import {
 } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { Settings } from '../platform/settings.js';
-import type { Account } from '../users/domain/account.js';
 import {
   ConfirmationDto,
   ConsoleAccountResponse,
@@ -55,7 +56,7 @@ export class ConsoleSessionController {
     const session = cookie === null ? null : await this.sessions.admitBrowser(cookie);
     const administrators = { text: null, role: 'admin', isActive: true, source: null } as const;
     const { items } = await this.administration.list(administrators, { limit: 1, after: null });
-    return { account: session === null ? null : toAccount(session.account), has_administrator: items.length > 0 };
+    return { account: session === null ? null : this.accountOf(session), has_administrator: items.length > 0 };
   }
 
   @Public()
@@ -86,16 +87,20 @@ export class ConsoleSessionController {
   @Delete()
   @ApiBearerAuth('access-token')
   @NoContent()
+  @ApiOkResponse({ type: SignOutResponse, description: 'It began at the identity provider, where it goes on.' })
   async end(
     @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<void> {
-    await this.sessions.logout(user, client);
+  ): Promise<SignOutResponse | undefined> {
+    const url = await this.sessions.logout(user, client);
     void reply
       .header('Set-Cookie', expiredBrowserCookie(this.siteOf(request)))
       .header('Clear-Site-Data', '"cookies", "storage"');
+    if (url === null) return undefined;
+    void reply.status(200);
+    return { sign_out_url: url };
   }
 
   @ApiRoute('confirmConsoleSession', 'Give the password again, before what asks for it', ...REFUSALS)
@@ -113,11 +118,12 @@ export class ConsoleSessionController {
     if (proof.kind !== 'proved') throw new Refused('invalid_credentials', { detail: 'The password is another one.' });
   }
 
+  private accountOf({ account, provedAt }: BrowserSession): ConsoleAccountResponse {
+    const { id, username, role, hasPassword } = account;
+    return { id, username, role, has_password: hasPassword, is_confirmed: this.sessions.isRecent(provedAt) };
+  }
+
   private siteOf({ protocol, hostname }: FastifyRequest): CookieSite {
     return { production: this.settings.production, protocol, hostname };
   }
-}
-
-function toAccount({ id, username, role }: Account): ConsoleAccountResponse {
-  return { id, username, role };
 }

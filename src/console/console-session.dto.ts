@@ -24,6 +24,10 @@ export class ConsoleAccountResponse {
   @ApiProperty(INTEGER) id!: number;
   @ApiProperty() username!: string;
   @ApiProperty({ enum: ROLES }) role!: Role;
+  @ApiProperty({ description: 'False: the person signs in, and confirms, at the identity provider.' })
+  has_password!: boolean;
+  @ApiProperty({ description: 'Whether the last proof of who it is is recent enough for what asks for one.' })
+  is_confirmed!: boolean;
 }
 
 /** What the page must know first. */

@@ -14,6 +14,7 @@ export const AUDIT_EVENTS = [
   'refresh_reused',
   'logout',
   'logout_all',
+  'session_confirmed',
   'session_ended',
   'sessions_ended',
   'token_created',

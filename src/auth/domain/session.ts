@@ -54,12 +54,16 @@ export abstract class SessionStore {
    * @returns false: one of them changed meanwhile, and nothing was stored.
    */
   abstract begin(session: Session, token: NewRefreshToken, checkedHash: string | null): Promise<boolean>;
-  /** The same of a session without tokens, known by the SHA-256 of its cookie. */
-  abstract beginForBrowser(session: Session, cookieDigest: Buffer, checkedHash: string | null): Promise<boolean>;
+  /** The same of a session without tokens, known by the SHA-256 of its cookie. @param proof when its person proved who it is */
+  abstract beginForBrowser(
+    session: Session,
+    cookieDigest: Buffer,
+    proof: { checkedHash: string | null; provedAt: Date },
+  ): Promise<boolean>;
   /** Of a cookie that was used since `idleSince`; notes the use, to the minute. One query. */
   abstract admitBrowser(cookieDigest: Buffer, idleSince: Date, now: Date): Promise<BrowserSession | null>;
-  /** The person of a browser has proved once more who it is. */
-  abstract prove(sessionId: string, now: Date): Promise<void>;
+  /** The person of a browser has proved once more who it is. @returns false: the account has no such session that lives */
+  abstract prove(of: Pick<Session, 'id' | 'userId'>, at: Date, now: Date): Promise<boolean>;
   /** The account, if it is active and the session is its own and lives; one query by two primary keys. */
   abstract admit(sessionId: string, userId: number, now: Date): Promise<Account | null>;
   /** Null: no such token, or its session does not live, or its account is not active. */

@@ -50,7 +50,11 @@ export class PostgresSessionStore extends SessionStore {
     return stored.length === 1;
   }
 
-  override async beginForBrowser(session: Session, cookieDigest: Buffer, checkedHash: string | null): Promise<boolean> {
+  override async beginForBrowser(
+    session: Session,
+    cookieDigest: Buffer,
+    { checkedHash, provedAt }: { checkedHash: string | null; provedAt: Date },
+  ): Promise<boolean> {
     const { id, userId, createdAt, expiresAt, userAgent, address } = session;
     const stored = await this.session.prepared(
       'begin_browser',
@@ -58,9 +62,9 @@ export class PostgresSessionStore extends SessionStore {
          SELECT id FROM users WHERE id = $2 AND ($3::text IS NULL OR password_hash = $3) AND is_active FOR SHARE
        )
        INSERT INTO sessions (id, user_id, created_at, expires_at, user_agent, address, cookie_digest, last_used_at, proved_at)
-       SELECT $1, id, $4, $5, $6, $7, $8, $4, $4 FROM account
+       SELECT $1, id, $4, $5, $6, $7, $8, $4, $9 FROM account
        RETURNING id`,
-      [id, userId, checkedHash, createdAt, expiresAt, userAgent, address, cookieDigest],
+      [id, userId, checkedHash, createdAt, expiresAt, userAgent, address, cookieDigest, provedAt],
     );
     return stored.length === 1;
   }
@@ -84,11 +88,13 @@ export class PostgresSessionStore extends SessionStore {
     return { id: sessionId, account, provedAt };
   }
 
-  override async prove(sessionId: string, now: Date): Promise<void> {
-    await this.session.changed('UPDATE sessions SET proved_at = $2 WHERE id = $1 AND cookie_digest IS NOT NULL', [
-      sessionId,
-      now,
-    ]);
+  override async prove({ id, userId }: Pick<Session, 'id' | 'userId'>, at: Date, now: Date): Promise<boolean> {
+    const proved = await this.session.changed(
+      `UPDATE sessions SET proved_at = greatest(proved_at, $3)
+       WHERE id = $1 AND user_id = $2 AND cookie_digest IS NOT NULL AND ended_at IS NULL AND expires_at > $4`,
+      [id, userId, at, now],
+    );
+    return proved === 1;
   }
 
   override async admit(sessionId: string, userId: number, now: Date): Promise<Account | null> {

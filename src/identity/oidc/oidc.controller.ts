@@ -11,7 +11,8 @@ import { consoleReturn, returnProblem } from './domain/return-address.js';
 import { OidcCodesService } from './oidc-codes.service.js';
 import { OidcLogoutService } from './oidc-logout.service.js';
 import { OidcSettings } from './oidc-settings.js';
-import { type Onward, OidcSignInService } from './oidc-sign-in.service.js';
+import type { Onward } from './oidc-flows.service.js';
+import { OidcSignInService } from './oidc-sign-in.service.js';
 import { CodeDto, ConsoleStartQuery, LOGOUT_FORM, ProviderResponse, StartQuery } from './oidc.dto.js';
 
 const START_PATH = '/api/auth/oidc/start';
@@ -76,7 +77,8 @@ export class OidcController {
   @HttpCode(303)
   @ApiResponse({
     status: 303,
-    description: 'To return_to, with code= (the console: with its cookie), or with error= and request_id=.',
+    description:
+      'To return_to, with code= (the console: with its cookie; after a confirmation: as it was), or with error= and request_id=.',
   })
   async callback(
     @Req() { headers, url, protocol, hostname }: FastifyRequest,

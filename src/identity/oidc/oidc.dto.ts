@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { NULLABLE_TEXT } from '../../platform/api-fields.js';
 import { anyText, FieldRule, TextRule } from '../../platform/validation.js';
 import { challengeProblem, verifierProblem } from './domain/code-challenge.js';
-import { consolePathProblem } from './domain/return-address.js';
+import { consolePathProblem, PAGE_PATH, pagePathProblem } from './domain/return-address.js';
 
 export class StartQuery {
   @ApiProperty({
@@ -30,6 +30,17 @@ export class ConsoleStartQuery {
   })
   @FieldRule((to) => (to === undefined ? null : consolePathProblem(to)))
   to?: string;
+}
+
+export class ProviderConfirmationDto {
+  @ApiProperty({ maxLength: 1000, pattern: PAGE_PATH, description: 'The page to come back to, with its query.' })
+  @TextRule(pagePathProblem)
+  to!: string;
+}
+
+export class ConfirmUrlResponse {
+  @ApiProperty({ format: 'uri', description: 'Where the browser goes to sign in at the provider once more.' })
+  confirm_url!: string;
 }
 
 export class CodeDto {

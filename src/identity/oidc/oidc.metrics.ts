@@ -10,7 +10,8 @@ export class OidcMetrics {
   private readonly disregarded: Counter;
 
   constructor(registry: Registry) {
-    const help = 'Sign-ins at the identity provider, by what came of them: signed_in, or the code of the failure.';
+    const help =
+      'Sign-ins at the identity provider, by what came of them: signed_in, confirmed, or the code of the failure.';
     this.signIns = counter(registry, 'grantline_oidc_sign_ins_total', help, 'outcome');
     const groups = 'Sign-ins at which the provider said groups that could not be followed, or not which.';
     this.disregarded = counter(registry, 'grantline_oidc_groups_disregarded_total', groups);
@@ -18,6 +19,10 @@ export class OidcMetrics {
 
   signedIn(): void {
     this.signIns.inc({ outcome: 'signed_in' });
+  }
+
+  confirmed(): void {
+    this.signIns.inc({ outcome: 'confirmed' });
   }
 
   disregardedGroups(): void {

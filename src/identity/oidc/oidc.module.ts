@@ -11,6 +11,9 @@ import { OpenidProvider } from './infrastructure/openid-provider.js';
 import { PostgresOidcStore } from './infrastructure/postgres-oidc-store.js';
 import { ProviderWatchService } from './provider-watch.service.js';
 import { OidcCodesService } from './oidc-codes.service.js';
+import { OidcConfirmationController } from './oidc-confirmation.controller.js';
+import { OidcConfirmationsService } from './oidc-confirmations.service.js';
+import { OidcFlowsService } from './oidc-flows.service.js';
 import { OidcGroupsService } from './oidc-groups.service.js';
 import { OidcLogoutService } from './oidc-logout.service.js';
 import { OidcSettings } from './oidc-settings.js';
@@ -28,10 +31,12 @@ export class OidcModule {
     return {
       module: OidcModule,
       imports: [AuditModule, UsersModule, AuthModule, grants],
-      controllers: [OidcController],
+      controllers: [OidcController, OidcConfirmationController],
       providers: [
         OidcSettings,
+        OidcFlowsService,
         OidcSignInService,
+        OidcConfirmationsService,
         OidcCodesService,
         OidcLogoutService,
         OidcGroupsService,

@@ -97,7 +97,7 @@ export class FakeIdentityProvider {
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = (request.url ?? '').split('/').at(-1) ?? '';
+    const path = new URL(request.url ?? '', this.issuer).pathname.split('/').at(-1) ?? '';
     this.asked.push(path);
     const instead = this.instead.get(path);
     if (instead === 'hang') return;

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Claims, FakeIdentityProvider } from '../fakes/fake-identity-provider.js';
+import { type Answer, ApiClient } from './api-client.js';
 
 /** Where the web client takes people back. */
 export const RETURN_TO = 'https://app.example.org/signed-in?tab=2';
@@ -33,16 +34,28 @@ export class OidcBrowser {
     return this.finish(provider.signIn(await this.start(), claims));
   }
 
+  /** A request of one of our own pages, with the cookies. */
+  async ask(method: string, path: string, body?: unknown): Promise<Answer> {
+    const headers = { Cookie: this.cookieHeader(), 'Sec-Fetch-Site': 'same-origin' };
+    const answer = await new ApiClient(this.service).send(method, path, body, headers);
+    for (const cookie of answer.headers.getSetCookie()) this.keep(cookie);
+    return answer;
+  }
+
   /** Where a path leads. */
   async go(path: string): Promise<string> {
     const answer = await fetch(this.service.url + path, {
       redirect: 'manual',
-      headers: { Cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+      headers: { Cookie: this.cookieHeader() },
     });
     for (const cookie of answer.headers.getSetCookie()) this.keep(cookie);
     const location = answer.headers.get('location');
     if (location === null) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return location;
+  }
+
+  private cookieHeader(): string {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   }
 
   private keep(cookie: string): void {

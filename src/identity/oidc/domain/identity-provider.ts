@@ -18,8 +18,8 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 /** The company's identity provider. */
 export abstract class IdentityProvider {
-  /** Where people sign in; null: the provider does not say. */
-  abstract authorizationUrl(state: string, secrets: FlowSecrets): Promise<string | null>;
+  /** Where people sign in; null: the provider does not say. @param isAnew also those who are signed in there already */
+  abstract authorizationUrl(state: string, secrets: FlowSecrets, isAnew: boolean): Promise<string | null>;
   /** Exchanges what people bring back from there. @param answer the parameters of the address, as they came */
   abstract redeem(answer: URLSearchParams, state: string, secrets: FlowSecrets): Promise<Vouched>;
   /** Judges what the provider sent by the back channel; what it ends is for the caller to read. */

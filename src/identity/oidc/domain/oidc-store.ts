@@ -39,6 +39,7 @@ export abstract class OidcStore {
   abstract putCode(digest: Buffer, code: SignInCode, now: Date): Promise<void>;
   /** Takes a code away, whoever has it; null: there is none, or somebody took it before. */
   abstract takeCode(digest: Buffer): Promise<SignInCode | null>;
+  /** Also once more, of the same person: the provider's session may be another one by then. */
   abstract keepSession(sessionId: string, session: ProviderSession): Promise<void>;
   /** What was kept of a session; null: it did not begin at a provider. */
   abstract sessionOf(sessionId: string): Promise<ProviderSession | null>;

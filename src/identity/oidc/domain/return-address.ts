@@ -29,3 +29,17 @@ export function consolePathProblem(to: unknown): string | null {
     ? null
     : 'must be a path such as /me';
 }
+
+/** The address of a path that `pagePathProblem` takes. */
+export function pageAddress(publicUrl: string, path: string): string {
+  return new URL(path, publicUrl).href;
+}
+
+/** A path with its query as browsers have it, all in ASCII: parsers of addresses drop tabs, and `/<tab>/host` leads to another host. */
+export const PAGE_PATH = '^/([!-.0-\\[\\]-~][!-~]*)?$';
+
+const PAGE_PATH_FORM = new RegExp(PAGE_PATH);
+
+export function pagePathProblem(path: string): string | null {
+  return path.length <= LONGEST && PAGE_PATH_FORM.test(path) ? null : 'must be a path such as /people/12?tab=groups';
+}

@@ -1,4 +1,4 @@
-/** Why nobody was signed in: `error=` of the address that people come back to. Stable; docs/identity.md has a sentence for each. */
+/** Why nobody was signed in, or nothing confirmed: `error=` of the address that people come back to. Stable; docs/identity.md has a sentence for each. */
 export type SignInFailure =
   // on the way
   | 'sign_in_cancelled'
@@ -19,4 +19,8 @@ export type SignInFailure =
   | 'name_invalid'
   | 'name_taken'
   | 'account_missing'
-  | 'account_deactivated';
+  | 'account_deactivated'
+  // of a confirmation
+  | 'other_person'
+  | 'not_signed_in_anew'
+  | 'session_ended';

@@ -52,7 +52,11 @@ export class OpenidProvider extends IdentityProvider {
     this.redirectUri = settings.publicUrl + CALLBACK_PATH;
   }
 
-  override async authorizationUrl(state: string, { nonce, verifier }: FlowSecrets): Promise<string | null> {
+  override async authorizationUrl(
+    state: string,
+    { nonce, verifier }: FlowSecrets,
+    isAnew: boolean,
+  ): Promise<string | null> {
     const configuration = await this.known();
     if (configuration === null) return null;
     return buildAuthorizationUrl(configuration, {
@@ -62,6 +66,7 @@ export class OpenidProvider extends IdentityProvider {
       nonce,
       code_challenge: await calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
+      ...(isAnew && { max_age: '0' }),
     }).href;
   }
 

@@ -58,7 +58,8 @@ export class PostgresOidcStore extends OidcStore {
   }
 
   override async keepSession(sessionId: string, session: ProviderSession): Promise<void> {
-    const insert = `INSERT INTO oidc_sessions (session_id, issuer, subject, sid, id_token) VALUES ($1, $2, $3, $4, $5)`;
+    const insert = `INSERT INTO oidc_sessions (session_id, issuer, subject, sid, id_token) VALUES ($1, $2, $3, $4, $5)
+                    ON CONFLICT (session_id) DO UPDATE SET sid = $4, id_token = $5`;
     await this.session.manager.query(insert, [sessionId, ...valuesOf(session)]);
   }
 

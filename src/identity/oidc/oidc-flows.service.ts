@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../kernel/clock.js';
+import { Refused } from '../../kernel/errors.js';
+import { Ids } from '../../kernel/ids.js';
+import { secretDigest } from '../../kernel/secret-digest.js';
+import type { Account } from '../../users/domain/account.js';
+import { clearCookie, cookieName, setCookie, surplusCookies } from './domain/cookies.js';
+import { FLOW_MS, type FlowCookie, type FlowPurpose, type FlowState } from './domain/flow.js';
+import { type Claims, IdentityProvider } from './domain/identity-provider.js';
+import { OidcStore } from './domain/oidc-store.js';
+import type { SignInFailure } from './domain/sign-in-failure.js';
+import { SealService } from './seal.service.js';
+
+/** Where the browser goes next, and the cookies that it gets. */
+export interface Onward {
+  location: string;
+  cookies: string[];
+}
+
+export interface Failed {
+  kind: 'failed';
+  code: SignInFailure;
+  /** For the log and the audit event. */
+  reason: string;
+  account: Account | null;
+}
+
+/** Somebody whom the provider vouched for, and why they went there. */
+export interface Returned {
+  kind: 'returned';
+  purpose: FlowPurpose;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+  claims: Claims;
+  idToken: string;
+}
+
+/** The way to the provider and back, for whatever purpose. */
+@Injectable()
+export class OidcFlowsService {
+  constructor(
+    private readonly provider: IdentityProvider,
+    private readonly store: OidcStore,
+    private readonly seal: SealService,
+    private readonly clock: Clock,
+    private readonly ids: Ids,
+  ) {}
+
+  /** The way there. @param cookies those that the browser has @returns null: the provider does not say where */
+  async begin(returnTo: string, purpose: FlowPurpose, cookies: ReadonlyMap<string, string>): Promise<Onward | null> {
+    const state = this.seal.seal('state', { returnTo, startedAt: this.clock.now().getTime() });
+    const flow: FlowCookie = { purpose, nonce: this.ids.secret(), verifier: this.ids.secret() + this.ids.secret() };
+    const location = await this.provider.authorizationUrl(state, flow, purpose.kind === 'confirm');
+    if (location === null) return null;
+    const cookie = setCookie(cookieName(state), this.seal.seal('cookie', flow, state), FLOW_MS / 1000);
+    return { location, cookies: [...surplusCookies(cookies).map(clearCookie), cookie] };
+  }
+
+  /**
+   * The way back, once. @returns also the cookie that has served
+   * @throws Refused `bad_request` for a `state` that is not ours, which leads nowhere
+   */
+  async comeBack(
+    answer: URLSearchParams,
+    cookies: ReadonlyMap<string, string>,
+  ): Promise<{ returnTo: string; served: string; outcome: Returned | Failed }> {
+    const [state = '', ...others] = answer.getAll('state');
+    const opened = others.length > 0 ? null : this.seal.open('state', state);
+    if (opened === null) {
+      throw new Refused('bad_request', { detail: 'Sign in again from where you came.', reason: 'state' });
+    }
+    const name = cookieName(state);
+    const outcome = await this.outcomeOf(answer, { ...opened, state }, cookies.get(name) ?? '');
+    return { returnTo: opened.returnTo, served: clearCookie(name), outcome };
+  }
+
+  private async outcomeOf(
+    answer: URLSearchParams,
+    { state, startedAt }: FlowState & { state: string },
+    cookie: string,
+  ): Promise<Returned | Failed> {
+    const now = this.clock.now();
+    const until = new Date(startedAt + FLOW_MS);
+    if (until <= now) return failure('sign_in_expired', 'late');
+    const flow = this.seal.open('cookie', cookie, state);
+    if (flow === null) {
+      const wasUsed = await this.store.wasUsed(secretDigest(state));
+      return wasUsed ? failure('sign_in_replayed', 'no cookie') : failure('other_browser', 'no cookie');
+    }
+    if (!(await this.store.use(secretDigest(state), until, now))) return failure('sign_in_replayed', 'state');
+    const vouched = await this.provider.redeem(answer, state, flow);
+    if (vouched.kind === 'failed') return { ...vouched, account: null };
+    const { claims, idToken } = vouched;
+    return { kind: 'returned', purpose: flow.purpose, startedAt, claims, idToken };
+  }
+}
+
+export function failure(code: SignInFailure, reason: string, account: Account | null = null): Failed {
+  return { kind: 'failed', code, reason, account };
+}
