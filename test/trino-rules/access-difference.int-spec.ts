@@ -1,11 +1,15 @@
 import fc from 'fast-check';
 import { isOpenSystem } from '../../src/trino-rules/model/resource.js';
+import { nodes, users } from '../support/rules/asked.js';
 import { anyDraft } from '../support/snapshots/any-draft.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
+import { ENGINES } from '../support/snapshots/vocabulary.js';
+import { coversIn } from '../../src/trino-rules/model/acting.js';
 import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
-import { type Node, isKillQuery, nodeKey, nodeOf, parentOf } from '../../src/trino-rules/model/node.js';
-import { isOverData, PRIVILEGES, privilegesOn } from '../../src/trino-rules/model/privilege.js';
-import type { Principal } from '../../src/trino-rules/model/principal.js';
+import { type Node, isKillQuery, nodeKey, parentOf } from '../../src/trino-rules/model/node.js';
+import { isOverData, PRIVILEGES, PRIVILEGE_TERMS, privilegesOn } from '../../src/trino-rules/model/privilege.js';
+import { type Principal, principalText } from '../../src/trino-rules/model/principal.js';
+import { isServiceAccount, Principals } from '../../src/trino-rules/model/principals.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { accessDifferences } from '../../src/trino-rules/answers/access-difference.js';
 import { type Draft, touchedBy, withDraft } from '../../src/trino-rules/answers/draft.js';
@@ -15,8 +19,13 @@ const differences = (before: Snapshot, draft: Draft) =>
     (outcome) => outcome?.differences ?? [],
   );
 
+interface Facts {
+  gained: string[];
+  lost: string[];
+}
+
 /** Privileges and restrictions as facts, of which each is gained or lost by itself. */
-const facts = (access: Access) => ({
+const facts = (access: Omit<Access, 'conflicts'>) => ({
   given: access.privileges.flatMap((one) => (one === 'OWNERSHIP' ? ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'] : [one])),
   restrictions: [
     ...access.filters.map((expression) => `filter ${expression}`),
@@ -24,34 +33,28 @@ const facts = (access: Access) => ({
     ...access.masks.map(({ column, expression }) => `mask ${column} ${expression}`),
   ],
 });
-/** Owning schemas is nothing on a table. */
-const rightsAt = ({ table }: Node, given: readonly string[]) =>
-  given.filter((fact) => table === undefined || fact !== 'SCHEMA_OWNERSHIP').sort();
-const only = (one: readonly string[], other: readonly string[]) => one.filter((fact) => !other.includes(fact)).sort();
-const expected = (was: Access, is: Access) => {
+const only = (one: readonly string[], other: readonly string[]) => one.filter((fact) => !other.includes(fact));
+const expected = (was: Access, is: Access): Facts => {
   const [before, after] = [facts(was), facts(is)];
-  const both = was.privileges.length > 0 && is.privileges.length > 0;
+  // Rows and columns are no matter to who owns schemas and runs routines alone.
+  const both = [was, is].every(({ privileges }) => privileges.some((one) => PRIVILEGE_TERMS[one].onTables !== null));
   const hiddenSomewhere = [...was.hidden, ...is.hidden];
   const counted = (list: string[]) =>
-    list.filter((fact) => !hiddenSomewhere.some((column) => fact.startsWith(`mask ${column} `)));
+    both ? list.filter((fact) => !hiddenSomewhere.some((column) => fact.startsWith(`mask ${column} `))) : [];
   return {
-    gained: [
-      ...only(after.given, before.given),
-      ...(both ? counted(only(before.restrictions, after.restrictions)) : []),
-    ],
-    lost: [...only(before.given, after.given), ...(both ? counted(only(after.restrictions, before.restrictions)) : [])],
+    gained: [...only(after.given, before.given), ...counted(only(before.restrictions, after.restrictions))],
+    lost: [...only(before.given, after.given), ...counted(only(after.restrictions, before.restrictions))],
   };
 };
 
-/** Without what can only be held at the node above; a routine has no rows. */
-const heldAt = (node: Node, { gained, lost }: { gained: string[]; lost: string[] }) => {
+/** Without what can only be held at a node above; a routine has no rows. In one order. */
+const textAt = (node: Node, { gained, lost }: Facts): string => {
   const open = privilegesOn(node);
-  const all: readonly string[] = PRIVILEGES;
-  const mine: readonly string[] = open;
-  const held = (facts: string[]) =>
-    facts.filter((fact) => (all.includes(fact) ? mine.includes(fact) : open.some(isOverData)));
-  return { gained: held(gained), lost: held(lost) };
+  const [all, mine]: (readonly string[])[] = [PRIVILEGES, open];
+  const isHeld = (fact: string) => (all?.includes(fact) ? mine?.includes(fact) : open.some(isOverData));
+  return JSON.stringify([gained, lost].map((facts) => facts.filter(isHeld).sort()));
 };
+const NOTHING = JSON.stringify([[], []]);
 
 describe('what a draft changes', () => {
   it('is the difference of the two intents, at every node and for everybody', () => {
@@ -61,48 +64,49 @@ describe('what a draft changes', () => {
     fc.assert(
       fc.property(cases, ([before, draft]) => {
         const after = withDraft(before, draft);
-        const listed = new Map(
-          differences(before, draft).map(({ principal, resource, gained, lost }) => [
-            JSON.stringify([principal.name, nodeKey(resource)]),
-            [gained, lost].map((part) =>
-              part === null
-                ? []
-                : [...facts({ ...part, conflicts: [] }).given, ...facts({ ...part, conflicts: [] }).restrictions],
-            ),
-          ]),
+        const listed = differences(before, draft).map(({ principal, resource, gained, lost }) => {
+          const [given, taken] = [gained, lost].map((part) => (part === null ? [] : Object.values(facts(part)).flat()));
+          return { principal, resource, gained: given ?? [], lost: taken ?? [] };
+        });
+        const engines = ENGINES.map((name): Principal => ({ type: 'engine', name })).filter(
+          (engine) => !isServiceAccount(before, engine),
         );
-        const entries = [...before.grants, ...before.policies, ...after.grants, ...after.policies];
+        const everybody = [...users(before), ...engines];
+        const grants = [...before.grants, ...draft.grants];
+        const policies = [...before.policies, ...draft.policies];
         // What follows from other entries is said there: what all read in `system`, and the procedure that the right to kill brings.
-        const nodes = entries
-          .map(({ resource }) => nodeOf(resource))
-          .filter((node) => !isOpenSystem(node) && !isKillQuery(node));
-        const engines = entries.flatMap(({ principal }) => (principal.type === 'engine' ? [principal] : []));
-        const people = before.users.map(({ id, name }) => ({ type: 'user' as const, id, name }));
-        const at = (principal: Principal, node: Node) =>
-          expected(intentAt(before, principal, node), intentAt(after, principal, node));
-        const wrong = [...people, ...engines].flatMap((principal) =>
-          nodes.flatMap((node) => {
-            const { gained, lost } = at(principal, node);
-            const said = listed.get(JSON.stringify([principal.name, nodeKey(node)]));
-            const parent = parentOf(node);
-            if (said === undefined) {
-              // Nothing changes here, or what changes at the node above.
-              const above = parent === null ? [] : [at(principal, parent)].map((each) => heldAt(node, each));
-              const unsaid = [{ gained: [], lost: [] }, ...above];
-              const saidHere = (each: { gained: string[]; lost: string[] }) =>
-                JSON.stringify([each.gained, each.lost].map((given) => rightsAt(node, given)));
-              const isUnsaid = unsaid.some((each) => saidHere(each) === saidHere({ gained, lost }));
-              return isUnsaid ? [] : [{ principal, node, gained, lost }];
-            }
-            const same =
-              JSON.stringify(said.map((part) => [...part].sort())) ===
-              JSON.stringify([[...gained].sort(), [...lost].sort()]);
-            return same ? [] : [{ principal, node, gained, lost, said }];
-          }),
+        const asked = [...nodes({ ...before, grants, policies }), ...everybody.map((as): Node => ({ as }))].filter(
+          (node) => !isOpenSystem(node) && !isKillQuery(node),
         );
+        const [formerly, then] = [new Principals(before), new Principals(after)];
+        const at = (principal: Principal, node: Node) =>
+          expected(intentAt(before, principal, node, formerly), intentAt(after, principal, node, then));
+
+        const wrong = everybody.flatMap((principal) => {
+          const own = listed.filter((each) => principalText(each.principal) === principalText(principal));
+          const said = new Map(own.map((each) => [nodeKey(each.resource), each]));
+          return asked.flatMap((node) => {
+            const change = at(principal, node);
+            const here = said.get(nodeKey(node));
+            if (here !== undefined)
+              return textAt(node, here) === textAt(node, change) ? [] : [{ principal, node, change, here }];
+            // Acting as a group that has its first member or loses its last one is said of that member.
+            const isOfGroup = node.as?.type === 'group' || node.as?.type === 'everyone';
+            if (isOfGroup || textAt(node, change) === NOTHING) return [];
+            // What is not said here changes likewise above, where it is said, or at the node above that.
+            const parent = parentOf(node);
+            const isAbove = parent !== null && textAt(node, at(principal, parent)) === textAt(node, change);
+            const isInGroup = own.some(
+              (each) =>
+                each.resource.as !== undefined &&
+                [formerly, then].some((principals) => coversIn(principals, each.resource, node)) &&
+                textAt(node, each) === textAt(node, change),
+            );
+            return isAbove || isInGroup ? [] : [{ principal, node, change }];
+          });
+        });
         expect(wrong).toEqual([]);
       }),
-      // Fixed: a draft by which an engine principal joins a group that a deny spares is not told in full yet (one world in 250).
       { numRuns: 40, seed: 1 },
     );
   });

@@ -57,6 +57,28 @@ describe('what a draft changes', () => {
     ]);
   });
 
+  it('finds what a deny leaves to an engine principal that joins the spared group, which it also acts as', () => {
+    const before = aSnapshot()
+      .group('viewers', ['ana'])
+      .engine('dashboard')
+      .may('IMPERSONATE', { as: { type: 'group', id: 1 } })
+      .may('SELECT', 'sales')
+      .everyone()
+      .mayNot('sales.eu', 'SELECT', { type: 'group', id: 1 })
+      .snapshot();
+    const moved = [{ group: 1, member: { type: 'engine', name: 'dashboard' } as const }];
+    const joined = withDraft(before, { ...NOTHING, joined: moved });
+
+    const [gained, lost] = [
+      differences(before, { ...NOTHING, joined: moved }),
+      differences(joined, { ...NOTHING, left: moved }),
+    ];
+
+    const eu = { principal: { type: 'engine', name: 'dashboard' }, resource: { catalog: 'sales', schema: 'eu' } };
+    expect(gained).toMatchObject([{ ...eu, gained: { privileges: ['SELECT'] }, lost: null }]);
+    expect(lost).toMatchObject([{ ...eu, gained: null, lost: { privileges: ['SELECT'] } }]);
+  });
+
   it('counts a dropped filter as gained and a new mask as lost', () => {
     const before = aSnapshot()
       .user('ana')
@@ -97,6 +119,22 @@ describe('what a draft changes', () => {
 
     expect(changed.map(({ resource, gained, lost }) => [resource, gained, lost?.filters])).toEqual([
       [{ catalog: 'sales', schema: 'eu' }, null, ["region = 'EU'"]],
+    ]);
+  });
+
+  it('counts no dropped filter as gained where no rows are had any more', () => {
+    const before = aSnapshot()
+      .user('ana')
+      .may('SELECT', 'sales')
+      .may('EXECUTE_FUNCTION', 'sales')
+      .everyone()
+      .seesOnly('sales', "region = 'EU'")
+      .snapshot();
+
+    const changed = differences(before, { ...NOTHING, revoked: [1], deleted: [1] });
+
+    expect(changed).toMatchObject([
+      { gained: { privileges: ['EXECUTE_FUNCTION'], filters: [] }, lost: { privileges: ['SELECT'], filters: [] } },
     ]);
   });
 

@@ -5,7 +5,7 @@ import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathT
 import type { NamedPrincipal, Principal } from '../model/principal.js';
 import { type Member, Principals, type Through } from '../model/principals.js';
 import { combined, isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../model/privilege.js';
-import type { Snapshot, SnapshotPolicy } from '../model/snapshot.js';
+import type { Snapshot } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { type Given, heldAlready } from './already-held.js';
 import type { Touched } from './draft.js';
@@ -86,7 +86,7 @@ export function* accessDifferences(
     nodes: readonly Node[],
     gives: ReadonlySet<Given>,
   ): Generator<null, Omit<AccessOutcome, 'principal'>> {
-    const [had, has] = [new AccessIndex(former.of(principal)), new AccessIndex(next.of(principal))];
+    const [had, has] = [applyingTo(principal, former), applyingTo(principal, next)];
     const differences = yield* differencesOf(principal, nodes, { former, next, had, has });
     return {
       differences,
@@ -114,17 +114,22 @@ function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   });
 }
 
+/** Of the entries that name a principal, those that apply to it: the same entry can in one of the snapshots and not in the other. */
+function applyingTo(principal: Principal, index: AccessIndex): AccessIndex {
+  const { principals } = index;
+  const own = index.of(principal);
+  return new AccessIndex({
+    ...own,
+    grants: own.grants.filter((grant) => principals.through(grant.principal, principal) !== null),
+    policies: own.policies.filter((policy) => principals.throughPolicy(policy, principal) !== null),
+  });
+}
+
 function* differencesOf(
   principal: NamedPrincipal,
   touched: readonly Node[],
   { former, next, had, has }: Record<'former' | 'next' | 'had' | 'has', AccessIndex>,
 ): Generator<null, AccessDifference[]> {
-  // The same policy spares the members of a group, and the principal is one in one of the snapshots only.
-  const isExceptionMoved = ({ except }: SnapshotPolicy): boolean =>
-    except.some((spared) => spared.type === 'group' && !had.group(spared.id) !== !has.group(spared.id));
-  const [isKnown, willBeKnown] = [former, next].map(
-    ({ principals }) => principals.through({ type: 'everyone' }, principal) !== null,
-  );
   const known = new Map<string, Parts>();
   const at = (node: Node) =>
     getOrInsert(known, nodeKey(node), () => {
@@ -132,8 +137,9 @@ function* differencesOf(
       if (node.as !== undefined) return difference(actingAt(former, principal, node), actingAt(next, principal, node));
       // What all read in `system` follows from entries elsewhere.
       const [was, is] = isOpenSystem(node) ? [had.snapshot, has.snapshot] : [had.onPath(node), has.onPath(node)];
-      const isAlike = sameEntries(was, is) && isKnown === willBeKnown && !was.policies.some(isExceptionMoved);
-      return isAlike ? NO_DIFFERENCE : difference(intentAt(was, principal, node), intentAt(is, principal, node));
+      return sameEntries(was, is)
+        ? NO_DIFFERENCE
+        : difference(intentAt(was, principal, node), intentAt(is, principal, node));
     });
   const touchedKeys = new Set(touched.map(nodeKey));
   const isActing = touched.some(({ as }) => as !== undefined);
@@ -210,10 +216,14 @@ function parted(privileges: readonly Privilege[]): Privilege[] {
 function partOnlyIn(one: Access, other: Access): AccessPart | null {
   const had = parted(other.privileges);
   const privileges = combined(parted(one.privileges).filter((privilege) => !had.includes(privilege)));
-  // Where nothing at all is had on one side, all of it is gained or lost, and restrictions are no difference.
-  const both = one.privileges.length > 0 && other.privileges.length > 0;
+  // Where tables are not had on one side, all of that is gained or lost, and restrictions are no difference.
+  const both = [one, other].every((access) => access.privileges.some(isOnTables));
   const part = { privileges, ...(both ? restrictionsOnlyIn(other, one) : NO_RESTRICTIONS) };
   return Object.values(part).some((list) => list.length > 0) ? part : null;
+}
+
+function isOnTables(privilege: Privilege): boolean {
+  return PRIVILEGE_TERMS[privilege].onTables !== null;
 }
 
 /** A mask is no restriction of a column that is hidden on the other side. */
