@@ -7,6 +7,9 @@ import { sha256 } from './oci-layout.js';
 export const OCI_ARTIFACTS = { image: 'grantline', chart: 'charts/grantline' } as const;
 export type OciArtifact = keyof typeof OCI_ARTIFACTS;
 
+/** Folders of the libraries that are packages of their own, besides the service. */
+export const LIBRARIES = ['./src/rules-files', './src/query-engine/client'] as const;
+
 /** Until it is signed. */
 export const PROVENANCE = 'provenance.json';
 export const ENVELOPE = 'provenance.intoto.jsonl';

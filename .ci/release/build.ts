@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 
 import type { Processes } from '../../test/stack/running/processes.js';
 import { tarOf } from './archive.js';
-import { layoutOf, PROVENANCE } from './artifacts.js';
+import { layoutOf, LIBRARIES, PROVENANCE } from './artifacts.js';
 import { type Checkout, releasedCheckout } from './checkout.js';
 import { writeImage } from './image.js';
 import { type Descriptor, sha256, writeLayout } from './oci-layout.js';
@@ -38,7 +38,7 @@ export async function build(
   if (readdirSync(out).length > 0) throw new Error(`${out} is not empty`);
 
   report('the npm packages');
-  for (const folder of ['.', './src/rules-files'])
+  for (const folder of ['.', ...LIBRARIES])
     execFileSync('npm', ['pack', folder, '--silent', '--pack-destination', out], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });

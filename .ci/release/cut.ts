@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
+import { LIBRARIES } from './artifacts.js';
 import { cutChangelog, follows, sectionOf } from './changelog.js';
 import { assertClean, git } from './checkout.js';
 
@@ -15,7 +16,7 @@ export function cut(version: string): void {
 
   writeFileSync('CHANGELOG.md', changelog);
   execFileSync('npm', ['version', '--no-git-tag-version', '--ignore-scripts', version], { stdio: 'ignore' });
-  edit('src/rules-files/package.json', /^ {2}"version": .*$/m, `  "version": "${version}",`);
+  for (const folder of LIBRARIES) edit(`${folder}/package.json`, /^ {2}"version": .*$/m, `  "version": "${version}",`);
   edit('helm/grantline/Chart.yaml', /^((?:appV|v)ersion): .*$/gm, `$1: ${version}`);
   edit('docs/install.md', new RegExp(`(/grantline:)${former.replaceAll('.', '\\.')}\\b`, 'g'), `$1${version}`);
   git('commit', '--quiet', '--all', '--message', `release: ${version}`);

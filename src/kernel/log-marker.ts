@@ -34,6 +34,7 @@ export const LOG_MARKERS = [
   'the engine does not admit this service',
   'the engine did not accept a statement',
   'the engine did not continue a query',
+  'the engine sent a type that is not known here',
   'query execution tick failed',
   'adopted a query whose replica died',
   'a query will be resumed after a failure',

@@ -1,6 +1,8 @@
-import { databaseError, InterfaceError, InternalError, OperationalError } from './domain/db-api-errors.js';
+import { setImmediate } from 'node:timers/promises';
+import { databaseError, faultError, InterfaceError, InternalError } from './domain/db-api-errors.js';
 import { type EngineSession, type SessionChange, InvalidSession } from './domain/engine-session.js';
 import { nativeRows, type NativeValue } from './domain/engine-value.js';
+import { type ColumnDescription, describe } from './domain/column-description.js';
 import type { Column } from './domain/engine-type.js';
 import { Opaque } from '../kernel/secret.js';
 import type { Timers } from '../kernel/timers.js';
@@ -9,23 +11,22 @@ import { type Parameter, InvalidParameter, withParameters } from './domain/sql-l
 import { EngineFault, type StatementAnswer, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 
-/** One column of a result (PEP 249, "Cursor attributes"); the engine reports no sizes and no nullability. */
-export interface ColumnDescription {
-  name: string;
-  /** As the engine writes it: `decimal(3, 1)`. */
-  typeCode: string;
-  displaySize: null;
-  internalSize: null;
-  precision: number | null;
-  scale: number | null;
-  nullOk: null;
-}
-
 export interface ExecuteOptions {
   /** Ends the statement, on the engine too. */
   signal?: AbortSignal;
   /** Seconds for the whole statement, fetching included. */
   timeout?: number;
+  /** Called with each answer of the engine; what it throws ends the statement. */
+  onProgress?: (progress: Progress) => void;
+}
+
+/** How far a statement is; for display. */
+export interface Progress {
+  queryId: string;
+  /** QUEUED, PLANNING, RUNNING, FINISHED, … */
+  state: string;
+  /** From 0 to 100; null while the engine reports none. */
+  percent: number | null;
 }
 
 export type Row = readonly NativeValue[];
@@ -40,6 +41,8 @@ interface Owner {
 /** A running statement: its unread rows, and where the next page is. */
 interface Running {
   page: StatementPage;
+  /** Where that page was found; null: in the answer to the POST. */
+  path: string | null;
   session: EngineSession;
   columns: readonly Column[] | null;
   convert: ((row: unknown) => Row) | null;
@@ -48,10 +51,13 @@ interface Running {
   position: number;
   handedOut: boolean;
   deadline: number;
-  signal: AbortSignal | undefined;
+  signal: AbortSignal;
+  onProgress: ExecuteOptions['onProgress'];
 }
 
 const DEFAULT_TIMEOUT = 3_600;
+/** Milliseconds between two signs of life; the engine gives a statement up after five minutes without one. */
+const HEARTBEAT = 60_000;
 
 /**
  * A DB-API cursor: one statement at a time. A page is fetched when the one before it has been read, so that a slow
@@ -62,7 +68,9 @@ export class Cursor implements AsyncIterable<Row> {
   /** How many rows `fetchMany` returns by default. */
   arraySize = 1;
   private running: Running | null = null;
-  private closed = false;
+  private readonly closing = new AbortController();
+  private isBusy = false;
+  private heartbeat = new AbortController();
 
   constructor(
     private readonly client: StatementClient,
@@ -82,6 +90,12 @@ export class Cursor implements AsyncIterable<Row> {
     return count === null ? -1 : Number(count);
   }
 
+  /** Null before `execute`. */
+  get progress(): Progress | null {
+    const page = this.running?.page ?? null;
+    return page && { queryId: page.queryId, state: page.engineState, percent: page.progressPercent };
+  }
+
   /** The engine's id of the statement; null before `execute`. */
   get queryId(): string | null {
     return this.running?.page.queryId ?? null;
@@ -93,26 +107,20 @@ export class Cursor implements AsyncIterable<Row> {
    * @throws InterfaceError for a parameter or a session that cannot be sent, and on a closed cursor.
    */
   async execute(sql: string, parameters: readonly Parameter[] = [], options: ExecuteOptions = {}): Promise<void> {
-    if (this.closed) throw new InterfaceError('the cursor is closed');
-    await this.cancel();
-    const { session } = this.connection;
-    const deadline = this.timers.now() + (options.timeout ?? DEFAULT_TIMEOUT) * 1000;
-    const limits = { deadline, ...(options.signal === undefined ? {} : { signal: options.signal }) };
+    this.assertOpen();
+    const { signal: given, timeout = DEFAULT_TIMEOUT, onProgress } = options;
+    const signal = given === undefined ? this.closing.signal : AbortSignal.any([given, this.closing.signal]);
     await this.guarded(async () => {
-      const answer = await this.client.submit(withParameters(sql, parameters), session, limits);
-      const { page } = answer;
+      await this.cancel();
+      this.running = null;
+      const { session } = this.connection;
+      const deadline = this.timers.now() + timeout * 1000;
+      const answer = await this.client.submit(withParameters(sql, parameters), session, { deadline, signal });
       this.running = {
-        page,
-        session,
-        columns: null,
-        convert: null,
-        rows: [],
-        position: 0,
-        handedOut: false,
-        deadline,
-        signal: options.signal,
+        ...{ page: answer.page, path: null, session, columns: null, convert: null, rows: [], position: 0 },
+        ...{ handedOut: false, deadline, signal, onProgress },
       };
-      this.take(this.running, answer);
+      this.take(this.running, answer, null);
       while (this.running.rows.length === 0 && this.running.page.nextPath !== null) await this.advance(this.running);
     });
   }
@@ -162,20 +170,25 @@ export class Cursor implements AsyncIterable<Row> {
   /** Ends the statement on the engine, if it still runs there. */
   async cancel(): Promise<void> {
     const path = this.running?.page.nextPath ?? null;
+    this.heartbeat.abort();
     if (this.running === null || path === null) return;
     this.running.page = { ...this.running.page, nextPath: null };
     await this.client.cancel(path, this.running.session);
   }
 
-  /** Cancels, and accepts no further statement. */
+  /** Cancels, and accepts no further statement; a call that is under way throws InterfaceError. */
   async close(): Promise<void> {
-    this.closed = true;
+    this.closing.abort(new InterfaceError('the cursor is closed'));
     this.connection.forget(this);
     await this.cancel();
   }
 
+  private assertOpen(): void {
+    if (this.closing.signal.aborted) throw new InterfaceError('the cursor is closed');
+  }
+
   private required(): Running {
-    if (this.closed) throw new InterfaceError('the cursor is closed');
+    this.assertOpen();
     if (this.running === null) throw new InterfaceError('no statement has been executed');
     return this.running;
   }
@@ -184,14 +197,16 @@ export class Cursor implements AsyncIterable<Row> {
     const path = running.page.nextPath;
     if (path === null) return;
     const { deadline, signal, handedOut } = running;
-    const limits = { deadline, rowsHandedOut: handedOut, ...(signal === undefined ? {} : { signal }) };
-    this.take(running, await this.client.advance(path, running.session, limits));
+    const limits = { deadline, rowsHandedOut: handedOut, signal };
+    this.take(running, await this.client.advance(path, running.session, limits), path);
   }
 
-  private take(running: Running, { page, change }: StatementAnswer): void {
+  private take(running: Running, { page, change }: StatementAnswer, path: string | null): void {
     running.page = page;
+    running.path = path;
     this.connection.fold(change);
     if (page.error !== null) throw databaseError(page.error, page.queryId);
+    if (this.progress !== null) running.onProgress?.(this.progress);
     running.columns ??= page.columns;
     running.rows = [];
     running.position = 0;
@@ -201,28 +216,40 @@ export class Cursor implements AsyncIterable<Row> {
     running.rows = page.rows.read().map(running.convert);
   }
 
-  /** Any failure cancels the statement, and is thrown as one of the DB-API's errors. */
+  /** One call at a time. Any failure cancels the statement, and is thrown as one of the DB-API's errors. */
   private async guarded(work: () => Promise<void>): Promise<void> {
+    if (this.isBusy) throw new InterfaceError('another call of this cursor is under way');
+    this.isBusy = true;
+    this.heartbeat.abort();
     try {
       await work();
+      void this.keepAlive();
     } catch (error) {
       await this.cancel();
       throw this.translated(error);
+    } finally {
+      this.isBusy = false;
     }
+  }
+
+  /** Until the next call, tells the engine that its rows are still wanted, and ends the statement there when its time is over. */
+  private async keepAlive(): Promise<void> {
+    const { running, client, timers } = this;
+    const [path, next] = [running?.path ?? null, running?.page.nextPath ?? null];
+    if (running === null || path === null || next === null) return;
+    const heartbeat = (this.heartbeat = new AbortController());
+    await setImmediate(); // who reads on at once needs no timer
+    await timers.every(HEARTBEAT, heartbeat.signal, async () => {
+      if (timers.now() < running.deadline) return client.keepAlive(path, running.session);
+      heartbeat.abort();
+      // The next call still asks for the page, and throws: a result that was cut off is not taken for whole.
+      await client.cancel(next, running.session);
+    });
   }
 
   private translated(error: unknown): unknown {
     if (error instanceof InvalidParameter || error instanceof InvalidSession) return new InterfaceError(error.message);
-    if (error instanceof ProtocolBreach) return new InternalError(error.message, null, this.queryId);
-    if (!(error instanceof EngineFault)) return error;
-    const Thrown = error.kind === 'protocol' ? InternalError : OperationalError;
-    return new Thrown(error.message, null, this.queryId);
+    if (error instanceof ProtocolBreach) return new InternalError(error.message, { queryId: this.queryId });
+    return error instanceof EngineFault ? faultError(error, this.queryId) : error;
   }
-}
-
-function describe({ name, type }: Column): ColumnDescription {
-  const digits = /^(?:decimal|time|timestamp)\((\d+)(?:, ?(\d+))?\)/.exec(type);
-  const number = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
-  const [precision, scale] = [number(digits?.[1]), number(digits?.[2])];
-  return { name, typeCode: type, displaySize: null, internalSize: null, precision, scale, nullOk: null };
 }

@@ -1,55 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Timers } from '../kernel/timers.js';
 import { Settings } from '../platform/settings.js';
-import { Cursor, type ExecuteOptions, type Row } from './cursor.js';
-import { InterfaceError } from './domain/db-api-errors.js';
-import { type EngineSession, folded, type SessionChange, sessionFor } from './domain/engine-session.js';
+import { Connection } from './connection.js';
+import type { ExecuteOptions, Row } from './cursor.js';
+import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import type { Parameter } from './domain/sql-literal.js';
 import { StatementClient } from './domain/statement-client.js';
-
-/**
- * A DB-API connection (PEP 249 shape): one user, one catalog and schema, one set of session properties, roles and
- * prepared statements, which its statements change and no other connection sees. Nothing is open until a statement is.
- */
-export class Connection {
-  private readonly cursors = new Set<Cursor>();
-  private closed = false;
-
-  constructor(
-    private readonly client: StatementClient,
-    private readonly timers: Timers,
-    private current: EngineSession,
-  ) {}
-
-  /** The session of the next statement. */
-  get session(): EngineSession {
-    return this.current;
-  }
-
-  /** @throws InterfaceError once the connection is closed. */
-  cursor(): Cursor {
-    if (this.closed) throw new InterfaceError('the connection is closed');
-    const cursor = new Cursor(this.client, this.timers, this);
-    this.cursors.add(cursor);
-    return cursor;
-  }
-
-  /** Ends every statement that still runs. */
-  async close(): Promise<void> {
-    this.closed = true;
-    await Promise.all([...this.cursors].map((cursor) => cursor.close()));
-  }
-
-  /** For its cursors: what an answer changed. */
-  fold(change: SessionChange): void {
-    this.current = folded(this.current, change);
-  }
-
-  /** For its cursors: one is closed. */
-  forget(cursor: Cursor): void {
-    this.cursors.delete(cursor);
-  }
-}
 
 export type ConnectOptions = Partial<EngineSession>;
 
@@ -62,7 +18,9 @@ interface OneStatement extends ExecuteOptions {
 
 /** The DB-API's `connect`: connections to the configured engine, each with its own session. */
 @Injectable()
-export class EngineConnections {
+export class EngineConnections implements BeforeApplicationShutdown {
+  private readonly open = new Set<Connection>();
+
   constructor(
     private readonly client: StatementClient,
     private readonly timers: Timers,
@@ -71,7 +29,15 @@ export class EngineConnections {
 
   /** @param options the session; the user is the service itself by default. */
   connect({ user = this.settings.engine.user, ...session }: ConnectOptions = {}): Connection {
-    return new Connection(this.client, this.timers, sessionFor(user, session));
+    const forget = (connection: Connection): void => void this.open.delete(connection);
+    const connection = new Connection(this.client, this.timers, sessionFor(user, session), forget);
+    this.open.add(connection);
+    return connection;
+  }
+
+  /** No statement of the service's own outlives it on the engine. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all([...this.open].map((connection) => connection.close()));
   }
 
   /** The rows of one statement, on a connection of its own. @throws DbApiError */

@@ -25,6 +25,7 @@ import { QueryMetrics } from './query.metrics.js';
 import { QueryExecutions } from './query-executions.service.js';
 import { RetiredRouteController } from './retired-route.controller.js';
 import { RowStreams } from './row-streams.service.js';
+import { ServiceTokenMetrics } from './service-token.metrics.js';
 
 @Module({
   controllers: [QueriesController, RetiredRouteController],
@@ -43,7 +44,7 @@ import { RowStreams } from './row-streams.service.js';
     {
       provide: ServiceTokenSource,
       useFactory: serviceTokens,
-      inject: [Settings, Timers, Random, Clock, Log, Registry],
+      inject: [Settings, Registry, Timers, Random, Clock, Log],
     },
     {
       provide: StatementClient,
@@ -59,8 +60,13 @@ export class QueryEngineModule {}
 type Beside<C extends new (...given: never[]) => object> =
   ConstructorParameters<C> extends [unknown, ...infer Rest] ? Rest : never;
 
-function serviceTokens({ engine }: Settings, ...parts: Beside<typeof OAuthServiceTokenSource>): ServiceTokenSource {
-  return engine.jwt === null ? NO_SERVICE_TOKENS : new OAuthServiceTokenSource(engine.jwt, ...parts);
+function serviceTokens(
+  { engine }: Settings,
+  registry: Registry,
+  ...[timers, random, clock, log]: Beside<typeof OAuthServiceTokenSource>
+): ServiceTokenSource {
+  if (engine.jwt === null) return NO_SERVICE_TOKENS;
+  return new OAuthServiceTokenSource(engine.jwt, timers, random, clock, log, new ServiceTokenMetrics(registry));
 }
 
 function statementClient(

@@ -10,17 +10,17 @@ import {
   ProgrammingError,
 } from '../../src/query-engine/domain/db-api-errors.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
-import { Connection } from '../../src/query-engine/engine-connections.service.js';
+import { Connection } from '../../src/query-engine/connection.js';
 import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
 import { FakeServiceTokenSource } from '../support/fakes/fake-service-token-source.js';
-import { SkippingTimers } from '../support/fakes/fake-timers.js';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { column, FakeTrino, failed } from '../support/fakes/fake-trino.js';
 import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
 import { LogBook } from '../support/fakes/log-book.js';
 
 describe('the DB-API', () => {
   const engine = new FakeTrino();
-  const timers = new SkippingTimers();
+  const timers = new FakeTimers();
   let client: TrinoStatementClient;
   let connection: Connection;
 
@@ -50,7 +50,7 @@ describe('the DB-API', () => {
   beforeEach(() => {
     engine.instead = [];
     engine.requests.length = 0;
-    connection = new Connection(client, timers, sessionFor('ana'));
+    connection = connectionOf('ana');
     const n = [column('n', 'bigint'), column('d', 'decimal(3, 1)')];
     engine.answers(
       'SELECT n',
@@ -60,6 +60,7 @@ describe('the DB-API', () => {
     );
   });
 
+  const connectionOf = (user: string) => new Connection(client, timers, sessionFor(user), () => undefined);
   const asked = (method: string): number => engine.requests.filter((request) => request.method === method).length;
 
   it('describes and fetches, row by row and page by page', async () => {
@@ -178,7 +179,7 @@ describe('the DB-API', () => {
 
     expect(cursor.rowCount).toBe(3);
     expect(engine.statements.at(-1)?.session).toMatchObject({ catalog: 'lake', schema: 'raw' });
-    expect(new Connection(client, timers, sessionFor('bo')).session.catalog).toBeNull();
+    expect(connectionOf('bo').session.catalog).toBeNull();
   });
 
   it('fills question marks on the engine', async () => {
@@ -191,24 +192,43 @@ describe('the DB-API', () => {
   });
 
   it.each([
-    ['SYNTAX_ERROR', 'USER_ERROR', ProgrammingError],
-    ['PERMISSION_DENIED', 'USER_ERROR', PermissionDenied],
-    ['DIVISION_BY_ZERO', 'USER_ERROR', DataError],
-    ['EXCEEDED_GLOBAL_MEMORY_LIMIT', 'INSUFFICIENT_RESOURCES', OperationalError],
-    ['GENERIC_INTERNAL_ERROR', 'INTERNAL_ERROR', InternalError],
-  ])('throws %s of kind %s as what it is', async (name, kind, expected) => {
+    ['SYNTAX_ERROR', 'USER_ERROR', ProgrammingError, false],
+    ['PERMISSION_DENIED', 'USER_ERROR', PermissionDenied, false],
+    ['DIVISION_BY_ZERO', 'USER_ERROR', DataError, false],
+    ['TRANSACTION_CONFLICT', 'USER_ERROR', ProgrammingError, true],
+    ['EXCEEDED_GLOBAL_MEMORY_LIMIT', 'INSUFFICIENT_RESOURCES', OperationalError, false],
+    ['CLUSTER_OUT_OF_MEMORY', 'INSUFFICIENT_RESOURCES', OperationalError, true],
+    ['GENERIC_INTERNAL_ERROR', 'INTERNAL_ERROR', InternalError, false],
+    ['NO_NODES_AVAILABLE', 'INTERNAL_ERROR', InternalError, true],
+    ['JDBC_ERROR', 'EXTERNAL', OperationalError, true],
+    ['UNSUPPORTED_TABLE_TYPE', 'EXTERNAL', OperationalError, false],
+  ])('throws %s of kind %s as what it is', async (name, kind, expected, isRetriable) => {
     engine.answers('SELECT wrong', failed(name, 'the text', kind));
     const failing = connection.cursor().execute('SELECT wrong');
 
     await expect(failing).rejects.toBeInstanceOf(expected);
     await expect(failing).rejects.toBeInstanceOf(DatabaseError);
     await expect(failing).rejects.toMatchObject({ engine: { name, line: 1 }, queryId: engine.statements.at(-1)?.id });
+    await expect(failing).rejects.toMatchObject({ isRetriable });
+  });
+
+  it.each([
+    ['a bigint with a fraction', 'bigint', '[[1.5]]'],
+    ['a bigint of text', 'bigint', '[["x"]]'],
+    ['an integer with a fraction', 'integer', '[[1.5]]'],
+    ['a value too many', 'bigint', '[[1,2]]'],
+  ])('throws an InternalError for a page with %s, and ends the statement', async (_, type, data) => {
+    engine.answers('SELECT broken', { columns: [column('n', type)], data: '[]' }, { data }, {});
+    const failing = connection.cursor().execute('SELECT broken');
+
+    await expect(failing).rejects.toBeInstanceOf(InternalError);
+    expect(engine.statements.at(-1)?.cancelled).toBe(true);
   });
 
   it('throws nothing outside its tree', async () => {
     const closed = connection.cursor();
     await closed.close();
-    const other = new Connection(client, timers, sessionFor(''));
+    const other = connectionOf('');
     engine.instead = [{ status: 500 }, { body: 'no JSON' }];
 
     await expect(connection.cursor().execute('SELECT 1')).rejects.toBeInstanceOf(OperationalError);

@@ -1,4 +1,5 @@
 import { HealthRegistry } from '../../src/platform/health.js';
+import { EngineConnections } from '../../src/query-engine/engine-connections.service.js';
 import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
 import { ApiClient, signedUp } from '../support/service/api-client.js';
 import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
@@ -69,6 +70,20 @@ describe('the engine at the start', () => {
       engine: 'up',
       identity_provider: 'up',
     });
+  });
+
+  it('hears of it when the service stops: its own statements end there', async () => {
+    engine.mode = { kind: 'verified', refusalOf: () => null };
+    engine.answers('SELECT slow', { after: new Promise(() => undefined) });
+    const running = await started();
+    const executing = running.app.get(EngineConnections).connect().cursor().execute('SELECT slow');
+    const slow = () => engine.statements.find(({ sql }) => sql === 'SELECT slow');
+    while (slow()?.newest !== 0) await new Promise((resolve) => setImmediate(resolve));
+    service = null;
+    const [ended] = await Promise.allSettled([executing, running.stop()]);
+
+    expect(ended).toMatchObject({ reason: { message: 'the cursor is closed' } });
+    expect(slow()?.cancelled).toBe(true);
   });
 
   it.each([

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import { SystemClock } from '../../src/kernel/clock.js';
 import { Secret } from '../../src/kernel/secret.js';
 import { OAuthServiceTokenSource } from '../../src/query-engine/infrastructure/oauth-service-token-source.js';
+import { ServiceTokenMetrics } from '../../src/query-engine/service-token.metrics.js';
 import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
 import { SkippingTimers } from '../support/fakes/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
@@ -118,7 +119,14 @@ describe('TLS to the provider', () => {
       scope: null,
     };
     const [log, registry] = [new LogBook(), new Registry()];
-    const tokens = new OAuthServiceTokenSource(client, timers, FIXED_RANDOM, new SystemClock(), log, registry);
+    const tokens = new OAuthServiceTokenSource(
+      client,
+      timers,
+      FIXED_RANDOM,
+      new SystemClock(),
+      log,
+      new ServiceTokenMetrics(registry),
+    );
 
     await expect(tokens.current()).rejects.toThrow('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
     expect(keycloak.requests).toEqual([]);

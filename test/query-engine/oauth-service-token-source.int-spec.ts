@@ -3,6 +3,7 @@ import { Secret } from '../../src/kernel/secret.js';
 import { VERSION } from '../../src/platform/version.js';
 import { TokenUnavailable } from '../../src/query-engine/domain/service-token-source.js';
 import { OAuthServiceTokenSource } from '../../src/query-engine/infrastructure/oauth-service-token-source.js';
+import { ServiceTokenMetrics } from '../../src/query-engine/service-token.metrics.js';
 import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
@@ -32,7 +33,7 @@ describe('OAuthServiceTokenSource', () => {
       clientSecret: new Secret('grantline-secret'),
       scope: null,
     };
-    tokens = new OAuthServiceTokenSource(client, timers, FIXED_RANDOM, clock, log, registry);
+    tokens = new OAuthServiceTokenSource(client, timers, FIXED_RANDOM, clock, log, new ServiceTokenMetrics(registry));
   });
   afterEach(async () => {
     tokens.close();

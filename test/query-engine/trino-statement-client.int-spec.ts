@@ -149,6 +149,19 @@ describe('TrinoStatementClient', () => {
     }
   });
 
+  it('warns of a type that it does not know, once for each', async () => {
+    const client = tested.client();
+    const types = [column('a', 'Shape'), column('b', 'varchar'), column('c', 'Shape')];
+    engine.answers('SELECT shapes', { columns: types, data: [[1, '', {}]] }, { data: [[2, '', {}]] });
+    await tested.toTheEnd(client, 'SELECT shapes');
+    await tested.toTheEnd(client, 'SELECT shapes');
+
+    const warned = log.lines.filter(({ level }) => level === 'warn');
+    expect(warned).toEqual([
+      { level: 'warn', message: 'the engine sent a type that is not known here', fields: { type: 'Shape' } },
+    ]);
+  });
+
   it('ends a wait with the caller, and leaves the connection usable', async () => {
     const trino = tested.client();
     const never = new Promise<void>(() => undefined);

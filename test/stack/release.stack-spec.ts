@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
+import { LIBRARIES } from '../../.ci/release/artifacts.js';
 import { layerOf, tarOf } from '../../.ci/release/archive.js';
 import { readLayout, writeLayout } from '../../.ci/release/oci-layout.js';
 import { packagesBelow } from '../../.ci/release/sbom.js';
@@ -199,7 +200,7 @@ describe('a release', () => {
     for (const file of [
       'package.json',
       'package-lock.json',
-      'src/rules-files/package.json',
+      ...LIBRARIES.map((folder) => `${folder}/package.json`),
       'helm/grantline/Chart.yaml',
       'docs/install.md',
       'CHANGELOG.md',

@@ -1,32 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exampleOf, installPacked, manifestOf } from '../support/service/packed-library.js';
 import { sharedFolder } from '../support/service/shared-folder.js';
-
-interface Manifest {
-  version: string;
-  engines: object;
-  dependencies: Record<string, string>;
-}
-
-const manifestOf = (folder: string): Manifest =>
-  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 
 describe('grantline-rules, packed and installed in an empty project', () => {
   const project = sharedFolder('grantline-rules-');
   beforeAll(() => {
-    const source = join(project, 'source');
-    cpSync('src/rules-files', source, { recursive: true });
-    execFileSync(process.execPath, ['.ci/rules-package.mjs', 'fill', source]);
-    const pack = ['pack', source, '--ignore-scripts', '--json', '--pack-destination', project];
-    const [packed] = JSON.parse(execFileSync('npm', pack, { encoding: 'utf8' })) as [{ filename: string }];
-    execFileSync('tar', ['-xzf', packed.filename], { cwd: project });
-    rmSync(source, { recursive: true });
-    mkdirSync(join(project, 'node_modules'));
-    renameSync(join(project, 'package'), join(project, 'node_modules', 'grantline-rules'));
-    // Its only dependencies: neither the framework nor the database driver can be found from here.
-    for (const name of Object.keys(manifestOf('src/rules-files').dependencies))
-      symlinkSync(resolve('node_modules', name), join(project, 'node_modules', name));
+    installPacked('src/rules-files', project);
     cpSync('docs/examples', join(project, 'examples'), { recursive: true });
   });
 
@@ -56,8 +37,7 @@ describe('grantline-rules, packed and installed in an empty project', () => {
   });
 
   it('runs the example of its README', () => {
-    const readme = readFileSync('src/rules-files/README.md', 'utf8');
-    writeFileSync(join(project, 'example.mjs'), /```js\n(.*?)```/s.exec(readme)?.[1] ?? '');
+    writeFileSync(join(project, 'example.mjs'), exampleOf('src/rules-files', 'js'));
 
     const printed = execFileSync(process.execPath, ['example.mjs'], { cwd: project, encoding: 'utf8' });
 

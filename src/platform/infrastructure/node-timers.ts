@@ -7,6 +7,11 @@ export class NodeTimers extends Timers {
   }
 
   override async wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
-    await delay(milliseconds, undefined, { ref: false, ...(signal === undefined ? {} : { signal }) });
+    try {
+      await delay(milliseconds, undefined, { ref: false, ...(signal === undefined ? {} : { signal }) });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
   }
 }

@@ -1,22 +1,39 @@
 import { NamedError } from '../../kernel/named-error.js';
 import type { EngineError } from './engine-error.js';
+import type { EngineFault, EngineFaultKind } from './statement-client.js';
 
 /**
  * The errors of the DB-API (PEP 249, "Exceptions"). A statement that fails throws a DatabaseError, wrong use of the
  * interface an InterfaceError. Nothing else is thrown, except for the reason of an aborted signal.
  */
-export class DbApiError extends NamedError {}
+export class DbApiError extends NamedError {
+  /**
+   * Whether the same statement may succeed a little later. It says nothing about effects: a statement that writes, and has begun
+   * (`queryId` is not null), may have written.
+   */
+  readonly isRetriable: boolean = false;
+}
 
 export class InterfaceError extends DbApiError {}
 
+/** What is known of a failure beside its message. */
+export interface FailureDetails {
+  /** The engine's error; null when it could not be reached or its answer could not be read. */
+  engine?: EngineError | null;
+  queryId?: string | null;
+  isRetriable?: boolean;
+}
+
 export class DatabaseError extends DbApiError {
-  constructor(
-    message: string,
-    /** The engine's error; null when it could not be reached or its answer could not be read. */
-    readonly engine: EngineError | null = null,
-    readonly queryId: string | null = null,
-  ) {
+  readonly engine: EngineError | null;
+  readonly queryId: string | null;
+  override readonly isRetriable: boolean;
+
+  constructor(message: string, { engine = null, queryId = null, isRetriable = false }: FailureDetails = {}) {
     super(message);
+    this.engine = engine;
+    this.queryId = queryId;
+    this.isRetriable = isRetriable;
   }
 }
 
@@ -37,7 +54,7 @@ export class PermissionDenied extends ProgrammingError {}
 
 export class NotSupportedError extends DatabaseError {}
 
-type Kind = new (message: string, engine: EngineError | null, queryId: string | null) => DatabaseError;
+type Kind = new (message: string, details: FailureDetails) => DatabaseError;
 
 const BY_NAME: Readonly<Record<string, Kind>> = {
   PERMISSION_DENIED: PermissionDenied,
@@ -58,7 +75,31 @@ const BY_KIND: Record<EngineError['kind'], Kind> = {
   EXTERNAL: OperationalError,
 };
 
+/** Of Trino 483: failures that come from where and when a statement ran, not from what it is. */
+const RETRIABLE: ReadonlySet<string> = new Set([
+  ...['TOO_MANY_REQUESTS_FAILED', 'PAGE_TRANSPORT_ERROR', 'PAGE_TRANSPORT_TIMEOUT', 'REMOTE_BUFFER_CLOSE_FAILED'],
+  ...['NO_NODES_AVAILABLE', 'REMOTE_HOST_GONE', 'REMOTE_TASK_ERROR', 'REMOTE_TASK_FAILED', 'REMOTE_TASK_MISMATCH'],
+  ...['SERVER_STARTING_UP', 'SERVER_SHUTTING_DOWN', 'ABANDONED_TASK', 'OUT_OF_SPILL_SPACE', 'CATALOG_NOT_AVAILABLE'],
+  ...['GENERIC_INSUFFICIENT_RESOURCES', 'QUERY_QUEUE_FULL', 'CLUSTER_OUT_OF_MEMORY', 'ADMINISTRATIVELY_PREEMPTED'],
+  ...['CONFIGURATION_UNAVAILABLE', 'TRANSACTION_CONFLICT'],
+]);
+/** Of a system behind the engine, for good. */
+const EXTERNAL_FOR_GOOD: ReadonlySet<string> = new Set(['UNSUPPORTED_TABLE_TYPE']);
+
+function isRetriable({ name, kind }: EngineError): boolean {
+  return RETRIABLE.has(name) || (kind === 'EXTERNAL' && !EXTERNAL_FOR_GOOD.has(name));
+}
+
+const RETRIABLE_FAULTS: ReadonlySet<EngineFaultKind> = new Set(['unavailable', 'gone', 'share']);
+
+/** The engine gave no page. */
+export function faultError({ kind, message }: EngineFault, queryId: string | null): DatabaseError {
+  const Thrown = kind === 'protocol' ? InternalError : OperationalError;
+  return new Thrown(message, { queryId, isRetriable: RETRIABLE_FAULTS.has(kind) });
+}
+
+/** The engine failed the statement. */
 export function databaseError(error: EngineError, queryId: string): DatabaseError {
   const Thrown = BY_NAME[error.name] ?? BY_KIND[error.kind];
-  return new Thrown(`${error.name}: ${error.message}`, error, queryId);
+  return new Thrown(`${error.name}: ${error.message}`, { engine: error, queryId, isRetriable: isRetriable(error) });
 }

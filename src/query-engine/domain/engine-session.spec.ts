@@ -9,7 +9,7 @@ describe('sessionHeaders', () => {
       'X-Query-User': 'ana',
       'X-Query-Original-User': SERVICE,
       'X-Query-Source': 'grantline',
-      'X-Query-Client-Capabilities': 'PARAMETRIC_DATETIME',
+      'X-Query-Client-Capabilities': 'PARAMETRIC_DATETIME,NUMBER',
     });
   });
 

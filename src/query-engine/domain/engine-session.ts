@@ -4,6 +4,8 @@ import { NamedError } from '../../kernel/named-error.js';
 export interface EngineSession {
   /** The user whose rights apply (or the service itself). Never empty: an empty header runs as the service account. */
   user: string;
+  /** The application; the engine's resource groups may select by it. */
+  source: string;
   catalog: string | null;
   schema: string | null;
   traceToken: string | null;
@@ -17,6 +19,7 @@ export interface EngineSession {
 export function sessionFor(user: string, given: Partial<Omit<EngineSession, 'user'>> = {}): EngineSession {
   return {
     user,
+    source: 'grantline',
     catalog: null,
     schema: null,
     traceToken: null,
@@ -51,9 +54,9 @@ export function sessionHeaders(session: EngineSession, prefix: HeaderPrefix, ser
   const headers: Record<string, string> = {
     [`${prefix}-User`]: headerText(session.user, 'user'),
     [`${prefix}-Original-User`]: headerText(service, 'original user'),
-    [`${prefix}-Source`]: 'grantline',
-    // Without it times are cut to milliseconds, and types are named without their precision.
-    [`${prefix}-Client-Capabilities`]: 'PARAMETRIC_DATETIME',
+    [`${prefix}-Source`]: headerText(session.source, 'source'),
+    // Without them times are cut to milliseconds, types are named without their precision, and `number` is sent as another type.
+    [`${prefix}-Client-Capabilities`]: 'PARAMETRIC_DATETIME,NUMBER',
   };
   if (session.catalog !== null) headers[`${prefix}-Catalog`] = headerText(session.catalog, 'catalog');
   if (session.schema !== null) headers[`${prefix}-Schema`] = headerText(session.schema, 'schema');

@@ -2,10 +2,11 @@ import { type JsonObject, ProtocolBreach, isObject, readList, readObject, readTe
 
 /**
  * The type of a column, as far as its JSON needs it. `text` is everything that the engine already writes as its own SQL
- * text: character types, dates, times, intervals, UUIDs, JSON.
+ * text: character types, dates, times, intervals, UUIDs, JSON. `opaque` is anything else: its value is its JSON as text.
  */
 export type EngineType =
   | { kind: 'boolean' | 'integer' | 'bigint' | 'decimal' | 'float' | 'varbinary' | 'text' }
+  | { kind: 'opaque'; name: string }
   | { kind: 'array'; element: EngineType }
   | { kind: 'map'; key: EngineType; value: EngineType }
   | { kind: 'row'; fields: readonly { name: string | null; type: EngineType }[] };
@@ -19,18 +20,34 @@ export interface Column {
   shape: EngineType;
 }
 
-const SCALARS: Readonly<Record<string, EngineType>> = {
-  boolean: { kind: 'boolean' },
-  tinyint: { kind: 'integer' },
-  smallint: { kind: 'integer' },
-  integer: { kind: 'integer' },
-  bigint: { kind: 'bigint' },
-  decimal: { kind: 'decimal' },
-  number: { kind: 'decimal' },
-  double: { kind: 'float' },
-  real: { kind: 'float' },
-  varbinary: { kind: 'varbinary' },
-};
+/**
+ * The scalar types of Trino 483 by their raw names in lower case (`TypeRegistry`, its geospatial and ML plugins), as its `JsonEncodingUtils`
+ * writes them: sketches and digests are bytes in base64.
+ */
+const KINDS = {
+  boolean: ['boolean'],
+  integer: ['tinyint', 'smallint', 'integer'],
+  bigint: ['bigint'],
+  decimal: ['decimal', 'number'],
+  float: ['real', 'double'],
+  varbinary: ['varbinary', 'hyperloglog', 'p4hyperloglog', 'setdigest', 'qdigest', 'tdigest'],
+  text: [
+    ...['varchar', 'char', 'json', 'variant', 'uuid', 'ipaddress', 'color', 'geometry', 'sphericalgeography'],
+    ...['date', 'time', 'time with time zone', 'timestamp', 'timestamp with time zone'],
+    ...['interval year to month', 'interval day to second'],
+    // Of NULL alone.
+    'unknown',
+  ],
+} as const satisfies Partial<Record<EngineType['kind'], readonly string[]>>;
+
+const SCALARS: ReadonlyMap<string, EngineType> = new Map(
+  Object.entries(KINDS).flatMap(([kind, names]) =>
+    names.map((name) => [name, { kind: kind as keyof typeof KINDS }] as const),
+  ),
+);
+
+/** Written as JSON objects. */
+const OBJECTS: ReadonlySet<string> = new Set(['bingtile', 'kdbtree']);
 
 /** Reads `columns` of a statement's answer. @throws ProtocolBreach */
 export function readColumns(value: unknown): Column[] {
@@ -66,8 +83,32 @@ function readType(value: unknown): EngineType {
     case 'row':
       return { kind: 'row', fields: partsOf(signature).map(readField) };
     default:
-      return SCALARS[name] ?? { kind: 'text' };
+      return SCALARS.get(name.toLowerCase()) ?? { kind: 'opaque', name };
   }
+}
+
+/** The types in there, at any depth, that this client does not know: values of theirs are text. */
+export function unknownTypes(types: readonly EngineType[]): string[] {
+  return types.flatMap((type) => {
+    switch (type.kind) {
+      case 'opaque':
+        return OBJECTS.has(type.name.toLowerCase()) ? [] : [type.name];
+      case 'array':
+        return unknownTypes([type.element]);
+      case 'map':
+        return unknownTypes([type.key, type.value]);
+      case 'row':
+        return unknownTypes(type.fields.map((field) => field.type));
+      case 'boolean':
+      case 'integer':
+      case 'bigint':
+      case 'decimal':
+      case 'float':
+      case 'varbinary':
+      case 'text':
+        return [];
+    }
+  });
 }
 
 function partsOf(signature: JsonObject, count?: number): unknown[] {

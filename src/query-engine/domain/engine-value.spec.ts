@@ -1,5 +1,6 @@
-import { type Column, readColumns } from './engine-type.js';
+import { type Column, readColumns, unknownTypes } from './engine-type.js';
 import { type ApiValue, apiConverter, nativeRows } from './engine-value.js';
+import { NamedRow } from './named-row.js';
 import { ProtocolBreach } from './reading.js';
 
 const scalar = (rawType: string): unknown => ({ rawType, arguments: [] });
@@ -41,7 +42,10 @@ describe('values', () => {
     ['varbinary', 'AP8=', 'AP8=', Uint8Array.of(0, 255)],
     ['timestamp', '2026-11-20 12:00:00.123456', '2026-11-20 12:00:00.123456', '2026-11-20 12:00:00.123456'],
     ['json', '{"a":9007199254740993}', '{"a":9007199254740993}', '{"a":9007199254740993}'],
-    ['a plugin’s own', { x: 1 }, '{"x":1}', '{"x":1}'],
+    ['HyperLogLog', 'AP8=', 'AP8=', Uint8Array.of(0, 255)],
+    ['BingTile', { x: 1 }, '{"x":1}', '{"x":1}'],
+    ['a plugin’s own', 7, '7', '7'],
+    ['constructor', [true], '[true]', '[true]'],
     ['unknown', null, null, null],
   ])('%s %j', (type, value, api, native) => {
     expect(apiRows(columns(scalar(type)))([value])).toEqual([api]);
@@ -66,6 +70,36 @@ describe('values', () => {
     ]);
   });
 
+  it('reads the fields of a row by their names, at any depth', () => {
+    const [value] = nativeRows(columns(row(['a', row(['b', scalar('bigint')], [null, scalar('date')])])))([
+      [[7, '2026-01-02']],
+    ]) as [NamedRow<unknown>];
+    const inner = value.get('a') as NamedRow<unknown>;
+
+    expect([inner.names, inner.get('b'), inner.get('c'), inner.map(String)]).toEqual([
+      ['b', null],
+      7n,
+      undefined,
+      ['7', '2026-01-02'],
+    ]);
+    expect(inner.map(String)).not.toBeInstanceOf(NamedRow);
+  });
+
+  it.each([
+    ['boolean', { true: 1, false: 2 }, [true, false]],
+    ['double', { NaN: 1, '-Infinity': 2, '1.0E10': 3 }, [Number.NaN, -Infinity, 1e10]],
+    ['bigint', { '-9223372036854775808': 1 }, [-9223372036854775808n]],
+    ['varbinary', { 'AP8=': 1 }, [Uint8Array.of(0, 255)]],
+  ])('reads keys of type %s', (type, map, keys) => {
+    const read = nativeRows(columns(of('map', scalar(type), scalar('integer'))))([map]);
+    expect(read).toEqual([new Map(keys.map((key, at) => [key, at + 1]))]);
+  });
+
+  it('names the types that it does not know, wherever they are', () => {
+    const given = columns(of('array', row(['r', of('map', scalar('json'), scalar('Shape'))])), scalar('KdbTree'));
+    expect(unknownTypes(given.map(({ shape }) => shape))).toEqual(['Shape']);
+  });
+
   it('keeps a key that looks like a prototype a key', () => {
     const map = JSON.parse('{"__proto__":1}') as unknown;
     const [read] = apiRows(columns(of('map', scalar('varchar'), scalar('bigint'))))([map]) as ApiValue[];
@@ -87,6 +121,33 @@ describe('values', () => {
     [scalar('bigint'), 'no row'],
   ])('refuses what a type cannot hold: %j %j', (signature, given) => {
     expect(() => apiRows(columns(signature))(given)).toThrow(ProtocolBreach);
+  });
+
+  it.each([
+    ['bigint', 1.5],
+    ['bigint', '1.5'],
+    ['bigint', ''],
+    ['bigint', '0x1f'],
+    ['bigint', '9'.repeat(100)],
+    ['integer', 1.5],
+    ['integer', '1'],
+    ['boolean', 1],
+    ['double', 'abc'],
+    ['varchar', 1],
+    ['varbinary', true],
+  ])('hands no %s out that is none: %j', (type, value) => {
+    expect(() => nativeRows(columns(scalar(type)))([value])).toThrow(ProtocolBreach);
+    expect(() => nativeRows(columns(of('array', scalar(type))))([[value]])).toThrow(ProtocolBreach);
+  });
+
+  it.each([
+    ['bigint', '1.5'],
+    ['integer', 'x'],
+    ['boolean', 'yes'],
+    ['double', 'x'],
+  ])('hands out no key of type %s that is none: %j', (type, key) => {
+    const read = nativeRows(columns(of('map', scalar(type), scalar('integer'))));
+    expect(() => read([{ [key]: 1 }])).toThrow(ProtocolBreach);
   });
 
   it.each([[of('array')], [of('map', scalar('bigint'))], ['text'], [{ rawType: 7 }]])(

@@ -1,10 +1,11 @@
 import type { Column, EngineType } from './engine-type.js';
+import { NamedRow } from './named-row.js';
 import { ProtocolBreach, isObject } from './reading.js';
 
 /** A value as the API's JSON carries it: bigint and decimal are strings at every depth; a row is a list; see api.md. */
 export type ApiValue = string | number | boolean | null | readonly ApiValue[] | { readonly [key: string]: ApiValue };
 
-/** A value as TypeScript code wants it; decimals, dates and times stay the engine's text, which loses no digit. */
+/** A value as TypeScript code wants it; decimals, dates and times stay the engine's text, which loses no digit. A `row` is a NamedRow. */
 export type NativeValue =
   | string
   | number
@@ -51,6 +52,8 @@ function apiValue(type: EngineType): Converter<ApiValue> {
     case 'varbinary':
     case 'text':
       return scalar;
+    case 'opaque':
+      return jsonText;
     case 'array': {
       const element = nullable(apiValue(type.element));
       return (value) => list(value).map(element);
@@ -67,23 +70,30 @@ function apiValue(type: EngineType): Converter<ApiValue> {
 function nativeValue(type: EngineType): Converter<NativeValue> {
   switch (type.kind) {
     case 'bigint':
-      return (value) => BigInt(digits(value));
+      return long;
     case 'decimal':
       return digits;
     case 'float':
-      return (value) => Number(float(value));
+      return double;
     case 'varbinary':
       return (value) => Uint8Array.from(Buffer.from(text(value), 'base64'));
     case 'boolean':
+      return boolean;
     case 'integer':
+      return integer;
     case 'text':
-      return scalar;
+      return text;
+    case 'opaque':
+      return jsonText;
     case 'array': {
       const element = nullable(nativeValue(type.element));
       return (value) => list(value).map(element);
     }
-    case 'row':
-      return rowsBy(type.fields.map((field) => nullable(nativeValue(field.type))));
+    case 'row': {
+      const names = type.fields.map(({ name }) => name);
+      const values = rowsBy(type.fields.map((field) => nullable(nativeValue(field.type))));
+      return (value) => new NamedRow(names, values(value));
+    }
     case 'map': {
       const key = mapKey(type.key);
       const item = nullable(nativeValue(type.value));
@@ -96,18 +106,20 @@ function nativeValue(type: EngineType): Converter<NativeValue> {
 function mapKey(type: EngineType): (name: string) => NativeValue {
   switch (type.kind) {
     case 'boolean':
-      return (name) => name === 'true';
+      return (name) => boolean(name === 'true' || (name === 'false' ? false : name));
     case 'integer':
-      return Number;
+      return (name) => integer(Number(name));
+    case 'float':
+      return (name) => double(/^-?\d/.test(name) ? Number(name) : name);
     case 'array':
     case 'map':
     case 'row':
       return (name) => name;
     case 'bigint':
     case 'decimal':
-    case 'float':
     case 'varbinary':
     case 'text':
+    case 'opaque':
       return nativeValue(type);
   }
 }
@@ -118,6 +130,31 @@ function digits(value: unknown): string {
   throw new ProtocolBreach('a value that is not a number');
 }
 
+const LONG = /^-?\d{1,19}$/;
+
+function long(value: unknown): bigint {
+  const written = digits(value);
+  // BigInt takes `0x1f`, blanks and nothing as well, and seconds for a million digits.
+  if (LONG.test(written)) return BigInt(written);
+  throw new ProtocolBreach('a bigint that is not a whole number of 64 bits');
+}
+
+function boolean(value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new ProtocolBreach('a value that is not a boolean');
+}
+
+function integer(value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value)) return value;
+  throw new ProtocolBreach('an integer that is not a whole number');
+}
+
+function double(value: unknown): number {
+  const read = Number(float(value));
+  if (Number.isNaN(read) && value !== 'NaN') throw new ProtocolBreach('a value that is not a number');
+  return read;
+}
+
 /** `NaN` and the infinities are text in JSON; a long run of digits has become text by exact reading. */
 function float(value: unknown): number | string {
   if (typeof value === 'number') return value;
@@ -125,7 +162,11 @@ function float(value: unknown): number | string {
   return /^-?\d/.test(written) ? Number(written) : written;
 }
 
-/** A plugin's own type may be an object: its JSON text is the value. */
+function jsonText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** What the engine does not send in such a column passes as text. */
 function scalar(value: unknown): string | number | boolean {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   return JSON.stringify(value);

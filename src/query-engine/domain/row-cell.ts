@@ -3,7 +3,7 @@ import { apiConverter, type ApiValue } from './engine-value.js';
 
 /** How the values of one type are written. */
 export interface Cell {
-  kind: 'plain' | 'digits' | 'float' | 'array' | 'row' | 'map';
+  kind: 'plain' | 'digits' | 'float' | 'array' | 'row' | 'converted';
   /** Of a row its fields, of an array its element. */
   parts: readonly Cell[];
   /** From the parsed value to the one that is written. */
@@ -17,8 +17,10 @@ export function cellOf(type: EngineType): Cell {
     case 'decimal':
       return { kind: 'digits', parts: [], convert };
     case 'float':
-    case 'map':
       return { kind: type.kind, parts: [], convert };
+    case 'map':
+    case 'opaque':
+      return { kind: 'converted', parts: [], convert };
     case 'array':
       return { kind: type.kind, parts: [cellOf(type.element)], convert };
     case 'row':

@@ -52,6 +52,7 @@ const { type: anyType } = fc.letrec<{ type: EngineType }>((tie) => ({
   type: fc.oneof(
     { maxDepth: 3, depthSize: 'small' },
     fc.constantFrom(...SCALARS).map((kind): EngineType => ({ kind })),
+    fc.constant<EngineType>({ kind: 'opaque', name: 'a plugin’s own' }),
     tie('type').map((element): EngineType => ({ kind: 'array', element })),
     fc.tuple(tie('type'), tie('type')).map(([key, value]): EngineType => ({ kind: 'map', key, value })),
     fc
@@ -111,6 +112,7 @@ function valueOf(type: EngineType): fc.Arbitrary<string> {
       case 'decimal':
       case 'varbinary':
       case 'text':
+      case 'opaque':
         return fc.oneof({ weight: 4, arbitrary: anyText }, goodNumber);
       case 'array':
         return fc.array(valueOf(type.element), { maxLength: 3 }).map((all) => `[${all.join(',')}]`);

@@ -1,4 +1,5 @@
 import { NamedError } from '../../kernel/named-error.js';
+import type { TokenFailure } from './service-token.js';
 
 /** The Bearer token that every request to the engine carries (source document 4.6 and 5.2). */
 export abstract class ServiceTokenSource {
@@ -19,6 +20,15 @@ export abstract class ServiceTokenSource {
   /** Closes idle connections. */
   abstract close(): void;
 }
+
+/** Told what becomes of tokens. */
+export interface TokenObserver {
+  /** @param expiresAt milliseconds since 1970 */
+  renewed(expiresAt: number): void;
+  failed(reason: TokenFailure): void;
+}
+
+export const UNOBSERVED: TokenObserver = { renewed: () => undefined, failed: () => undefined };
 
 /** There is no valid token and none can be obtained. The message is private, and holds no secret. */
 export class TokenUnavailable extends NamedError {}

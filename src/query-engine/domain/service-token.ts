@@ -23,7 +23,7 @@ const UNSTATED_LIFE = 60_000;
 const ODD_LIFE = 1_000;
 const LONGEST_LIFE = 86_400_000;
 /** RFC 6750 section 2.1, b64token: an Authorization header can hold nothing else. */
-const BEARER = /^[\w\-.~+/]+=*$/;
+export const BEARER = /^[\w\-.~+/]+=*$/;
 
 /**
  * Reads the answer of the token endpoint (source document 4.5). The life counts from before the request was sent, so

@@ -1,14 +1,12 @@
-import type { Counter, Gauge, Registry } from 'prom-client';
 import type { Clock } from '../../kernel/clock.js';
 import { jsonOrNull } from '../../kernel/json-or-null.js';
 import type { Random } from '../../kernel/random.js';
-import { Opaque } from '../../kernel/secret.js';
+import { Opaque, type Secret } from '../../kernel/secret.js';
 import { singleFlight } from '../../kernel/single-flight.js';
 import type { Timers } from '../../kernel/timers.js';
+import { unlessAborted } from '../../kernel/unless-aborted.js';
 import { AxiosExchange } from '../../platform/infrastructure/axios-exchange.js';
 import type { Log } from '../../platform/log.js';
-import { counter, gauge } from '../../platform/metrics.js';
-import type { Settings } from '../../platform/settings.js';
 import { isObject } from '../domain/reading.js';
 import { readRetryAfter } from '../domain/retry.js';
 import {
@@ -17,16 +15,19 @@ import {
   pauseAfterFailure,
   readTokenAnswer,
   type ServiceToken,
-  TOKEN_FAILURES,
   type TokenFailure,
 } from '../domain/service-token.js';
-import { ServiceTokenSource, TokenUnavailable } from '../domain/service-token-source.js';
+import { ServiceTokenSource, type TokenObserver, TokenUnavailable } from '../domain/service-token-source.js';
 
-/** `scope` null: the request names none, and the provider gives its default. */
-type OAuthClient = Pick<
-  NonNullable<Settings['engine']['jwt']>,
-  'tokenUrl' | 'caFile' | 'clientId' | 'clientSecret' | 'scope'
->;
+export interface OAuthClient {
+  tokenUrl: string;
+  /** The provider's certificate authorities in PEM, read again when they change; null: the platform's own. */
+  caFile: string | null;
+  clientId: string;
+  clientSecret: Secret;
+  /** Null: the request names none, and the provider gives its default. */
+  scope: string | null;
+}
 
 interface Failure {
   kind: TokenFailure;
@@ -47,9 +48,6 @@ const SHORTEST_REST = 1_000;
 @Opaque
 export class OAuthServiceTokenSource extends ServiceTokenSource {
   private readonly exchange: AxiosExchange;
-  private readonly expiry: Gauge;
-  private readonly renewed: Counter;
-  private readonly failed: Counter<'reason'>;
   private token: ServiceToken | null = null;
   private readonly fetchOnce = singleFlight(() => this.fetch());
   private failures = 0;
@@ -62,17 +60,10 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     private readonly random: Random,
     private readonly clock: Clock,
     private readonly log: Log,
-    registry: Registry,
+    private readonly observer: TokenObserver,
   ) {
     super();
     this.exchange = new AxiosExchange(LARGEST_ANSWER, { caFile: client.caFile });
-    const expiry = 'When the service-account token expires; 0: there was none yet.';
-    this.expiry = gauge(registry, 'grantline_service_token_expiry_timestamp_seconds', expiry);
-    const renewed = 'Service-account tokens that the identity provider gave.';
-    this.renewed = counter(registry, 'grantline_service_token_renewals_total', renewed);
-    const failed = 'Requests for a service-account token that gave none, by reason.';
-    this.failed = counter(registry, 'grantline_service_token_failures_total', failed, 'reason');
-    for (const reason of TOKEN_FAILURES) this.failed.inc({ reason }, 0); // so that the first failure is an increase
   }
 
   override async current(signal?: AbortSignal): Promise<string> {
@@ -129,7 +120,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
       this.failures += 1;
       const pause = pauseAfterFailure(outcome.kind, this.failures, outcome.retryAfter, this.random.fraction());
       this.notBefore = this.timers.now() + pause;
-      this.failed.inc({ reason: outcome.kind });
+      this.observer.failed(outcome.kind);
       // Worded as in the source document (5.2.3).
       this.log.error('service-account token is empty', { reason: outcome.reason, client_id: this.client.clientId });
       throw new TokenUnavailable(outcome.reason);
@@ -137,8 +128,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     this.failures = 0;
     this.notBefore = 0;
     this.token = outcome;
-    this.renewed.inc();
-    this.expiry.set((this.clock.now().getTime() + outcome.expiresAt - this.timers.now()) / 1000);
+    this.observer.renewed(this.clock.now().getTime() + outcome.expiresAt - this.timers.now());
     if (outcome.oddity !== null && outcome.oddity !== this.oddity) {
       this.log.warn('service-account token has no usable expires_in', { oddity: outcome.oddity });
     }
@@ -180,20 +170,4 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
 function errorCode(answer: unknown): string {
   const code = isObject(answer) ? answer['error'] : undefined;
   return typeof code === 'string' && /^\w{1,64}$/.test(code) ? `, ${code}` : '';
-}
-
-/** Ends one caller's waiting; the promise continues for the others. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  signal.throwIfAborted();
-  let leave: () => void = () => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
-    signal.addEventListener('abort', leave, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', leave);
-  }
 }

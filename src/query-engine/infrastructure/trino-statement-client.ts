@@ -7,8 +7,8 @@ import {
   type Reply,
 } from '../../platform/infrastructure/axios-exchange.js';
 import type { Log } from '../../platform/log.js';
-import type { Settings } from '../../platform/settings.js';
-import { type EngineSession, readSessionChange, sessionHeaders } from '../domain/engine-session.js';
+import { type Column, unknownTypes } from '../domain/engine-type.js';
+import { type EngineSession, type HeaderPrefix, readSessionChange, sessionHeaders } from '../domain/engine-session.js';
 import type { Random } from '../../kernel/random.js';
 import type { Timers } from '../../kernel/timers.js';
 import { belongsTo } from '../domain/next-uri.js';
@@ -18,13 +18,17 @@ import { type ServiceTokenSource, TokenUnavailable } from '../domain/service-tok
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
 import { PageTooHeavy, readStatementPage } from '../domain/statement-page.js';
 
-/** `user`: sent beside every user as the original user. */
-export interface TrinoAddress extends Pick<
-  Settings['engine'],
-  'caFile' | 'user' | 'headerPrefix' | 'forwardedProto' | 'compression'
-> {
+/** An engine, and how it is spoken to. */
+export interface TrinoAddress {
   /** `http://host:port` or `https://host:port`; no request goes to another. */
   origin: string;
+  /** Its certificate authorities in PEM, read again when they change; null: the platform's own. */
+  caFile: string | null;
+  /** Sent beside every user as the original user. */
+  user: string;
+  headerPrefix: HeaderPrefix;
+  forwardedProto: 'https' | null;
+  compression: 'none' | 'gzip';
   /** Bytes of the largest page that is taken. */
   largestPage: number;
 }
@@ -40,9 +44,14 @@ const ATTEMPT = { POST: 10_000, GET: 30_000, HEAD: 5_000, DELETE: 5_000 } as con
 /** How much more memory than the bytes of the largest page a row may take once it is parsed. */
 const LARGEST_PARSED = 4;
 
+/** Names of types that are remembered, so that each is logged once. */
+const MOST_UNKNOWN_TYPES = 100;
+const LONGEST_TYPE = 200;
+
 /** The statement protocol over HTTP: which request, which headers, when to repeat. Answers are interpreted in domain/. */
 export class TrinoStatementClient extends StatementClient {
   private readonly exchange: AxiosExchange;
+  private readonly unknownTypes = new Set<string>();
 
   constructor(
     private readonly engine: TrinoAddress,
@@ -84,11 +93,20 @@ export class TrinoStatementClient extends StatementClient {
       // A proxy that mixes answers up must not show one user's rows to another.
       const strays = [path, page.nextPath].some((known) => known !== null && !belongsTo(known, page.queryId));
       if (strays) throw new ProtocolBreach('a page of another query');
+      this.warnOfUnknownTypes(page.columns ?? []);
       return { page, change: readSessionChange(header, this.engine.headerPrefix) };
     } catch (error) {
       if (error instanceof PageTooHeavy) throw new EngineFault('too-large', error.message);
       if (error instanceof ProtocolBreach) throw new EngineFault('protocol', error.message);
       throw error;
+    }
+  }
+
+  private warnOfUnknownTypes(columns: readonly Column[]): void {
+    for (const type of unknownTypes(columns.map(({ shape }) => shape))) {
+      if (this.unknownTypes.has(type) || this.unknownTypes.size === MOST_UNKNOWN_TYPES) continue;
+      this.unknownTypes.add(type);
+      this.log.warn('the engine sent a type that is not known here', { type: type.slice(0, LONGEST_TYPE) });
     }
   }
 
@@ -168,7 +186,7 @@ export class TrinoStatementClient extends StatementClient {
     } catch (error) {
       if (error instanceof LostConnection) return { kind: 'lost', reason: error.message };
       if (error instanceof OversizedHeaders) throw new EngineFault('protocol', error.message);
-      if (error instanceof OversizedReply) throw new EngineFault('too-large', 'larger than QUERY_MAX_PAGE_BYTES');
+      if (error instanceof OversizedReply) throw new EngineFault('too-large', 'a page of more bytes than are taken');
       throw error;
     }
   }

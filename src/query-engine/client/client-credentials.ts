@@ -1,0 +1,36 @@
+import { SystemClock } from '../../kernel/clock.js';
+import { SystemRandom } from '../../kernel/random.js';
+import { Secret } from '../../kernel/secret.js';
+import { NodeTimers } from '../../platform/infrastructure/node-timers.js';
+import { UNOBSERVED } from '../domain/service-token-source.js';
+import { OAuthServiceTokenSource } from '../infrastructure/oauth-service-token-source.js';
+import type { TokenProvider } from './provided-tokens.js';
+import { type OnWarning, WarningLog } from './warning-log.js';
+
+export interface ClientCredentials {
+  tokenUrl: string;
+  clientId: string;
+  clientSecret: string;
+  scope?: string;
+  /** As `caFile` of the engine. */
+  caFile?: string;
+  /** Called when no token can be had, and for a token without a usable life. */
+  onWarning?: OnWarning;
+}
+
+/**
+ * Tokens by OAuth's client-credentials grant (RFC 6749, 4.4), for any number of connections: one request however many wait, renewed
+ * a minute before they expire, while the valid one is handed out.
+ */
+export function clientCredentials(client: ClientCredentials): TokenProvider {
+  const { tokenUrl, clientId, clientSecret, scope = null, caFile = null } = client;
+  const source = new OAuthServiceTokenSource(
+    { tokenUrl, clientId, clientSecret: new Secret(clientSecret), scope, caFile },
+    new NodeTimers(),
+    new SystemRandom(),
+    new SystemClock(),
+    new WarningLog(client.onWarning),
+    UNOBSERVED,
+  );
+  return (refused) => (refused === null ? source.current() : source.replacing(refused));
+}

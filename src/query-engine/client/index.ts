@@ -1,0 +1,24 @@
+/** The exports of `grantline-trino-client`. */
+export type { Connection } from '../connection.js';
+export type { Cursor, ExecuteOptions, Progress, Row } from '../cursor.js';
+export type { ColumnDescription } from '../domain/column-description.js';
+export {
+  DatabaseError,
+  DataError,
+  DbApiError,
+  IntegrityError,
+  InterfaceError,
+  InternalError,
+  NotSupportedError,
+  OperationalError,
+  PermissionDenied,
+  ProgrammingError,
+} from '../domain/db-api-errors.js';
+export type { EngineError } from '../domain/engine-error.js';
+export type { EngineType } from '../domain/engine-type.js';
+export type { NativeValue } from '../domain/engine-value.js';
+export { NamedRow } from '../domain/named-row.js';
+export type { Parameter } from '../domain/sql-literal.js';
+export { clientCredentials, type ClientCredentials } from './client-credentials.js';
+export { connect, type ConnectOptions } from './connect.js';
+export type { TokenProvider } from './provided-tokens.js';

@@ -1,0 +1,117 @@
+import {
+  clientCredentials,
+  connect,
+  InterfaceError,
+  NamedRow,
+  OperationalError,
+} from '../../src/query-engine/client/index.js';
+import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
+import { column, FakeTrino } from '../support/fakes/fake-trino.js';
+
+describe('connections without the service', () => {
+  const engine = new FakeTrino();
+  let url: string;
+  beforeAll(async () => {
+    url = await engine.listen();
+  });
+  afterAll(() => engine.close());
+  beforeEach(() => {
+    engine.requests.length = 0;
+    engine.mode = { kind: 'insecure' };
+  });
+
+  async function run(sql: string, options: Partial<Parameters<typeof connect>[0]> = {}) {
+    const connection = connect({ url, user: 'ana', ...options });
+    try {
+      const cursor = connection.cursor();
+      await cursor.execute(sql);
+      return await cursor.fetchAll();
+    } finally {
+      await connection.close();
+    }
+  }
+
+  it('send what was said of their session', async () => {
+    await run('SELECT 1', {
+      ...{ catalog: 'lake', schema: 'raw', source: 'nightly', timeZone: 'UTC', traceToken: 't-1' },
+      ...{ properties: { query_priority: '2' }, roles: { system: 'ROLE{admin}' } },
+    });
+
+    expect(engine.requests[0]?.headers).toMatchObject({
+      ...{ 'x-trino-user': 'ana', 'x-trino-original-user': 'ana', 'x-trino-source': 'nightly' },
+      ...{ 'x-trino-catalog': 'lake', 'x-trino-schema': 'raw', 'x-trino-time-zone': 'UTC' },
+      ...{ 'x-trino-trace-token': 't-1', 'x-trino-session': 'query_priority=2' },
+      'x-trino-role': 'system=ROLE%7Badmin%7D',
+    });
+    expect(engine.requests[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('ask for another token when one is refused, once', async () => {
+    engine.mode = { kind: 'verified', refusalOf: (token) => (token === 'second' ? null : 'JWT expired') };
+    const refusals: (string | null)[] = [];
+    const token = (refused: string | null) => {
+      refusals.push(refused);
+      return refusals.some((one) => one === 'first') ? Promise.resolve('second') : 'first';
+    };
+    const over = { token, forwardedProto: 'https', headerPrefix: 'X-Query', originalUser: 'tool' } as const;
+    expect(await run('SELECT 1', over)).toEqual([[1]]);
+    expect(refusals.filter((one) => one !== null)).toEqual(['first']);
+    await expect(run('SELECT 1', { ...over, token: () => 'third' })).rejects.toMatchObject({ isRetriable: false });
+  });
+
+  it('throw an OperationalError, worth another try, where no token can be had', async () => {
+    const failing = run('SELECT 1', { token: () => Promise.reject(new Error('no keys')), forwardedProto: 'https' });
+
+    await expect(failing).rejects.toBeInstanceOf(OperationalError);
+    await expect(failing).rejects.toMatchObject({ isRetriable: true, message: 'no service-account token: no keys' });
+    expect(engine.requests).toEqual([]);
+  });
+
+  it('share the tokens of one client', async () => {
+    const keycloak = new FakeKeycloak();
+    const tokenUrl = `${await keycloak.listen()}/protocol/openid-connect/token`;
+    const token = clientCredentials({ tokenUrl, clientId: 'grantline', clientSecret: 'grantline-secret' });
+    engine.mode = { kind: 'verified', refusalOf: (given) => (given === FakeKeycloak.token(1) ? null : 'unknown') };
+    const runs = Array.from({ length: 3 }, () => run('SELECT 1', { token, forwardedProto: 'https' }));
+
+    expect(await Promise.all(runs)).toEqual([[[1]], [[1]], [[1]]]);
+    expect(keycloak.requests).toHaveLength(1);
+    await keycloak.close();
+  });
+
+  it.each([
+    ['a token over plain HTTP', { token: () => 'secret' }],
+    ['a path', { url: 'http://127.0.0.1/trino' }],
+    ['credentials', { url: 'http://ana:secret@127.0.0.1' }],
+    ['another protocol', { url: 'ftp://127.0.0.1' }],
+    ['no address', { url: '127.0.0.1' }],
+  ])('refuse %s', (_, options) => {
+    expect(() => connect({ url, user: 'ana', ...options })).toThrow(InterfaceError);
+  });
+
+  it('warn of a type that is not known, whose values are text', async () => {
+    engine.answers('SELECT shape', { columns: [column('s', 'Shape')], data: [[{ x: [1] }]] });
+    const warnings: unknown[] = [];
+    const onWarning = (...warning: unknown[]) => void warnings.push(warning);
+
+    expect(await run('SELECT shape', { onWarning })).toEqual([['{"x":[1]}']]);
+    expect(warnings).toEqual([['the engine sent a type that is not known here', { type: 'Shape' }]]);
+  });
+
+  it('describe rows with the names of their fields', async () => {
+    const typeSignature = {
+      rawType: 'row',
+      arguments: [{ kind: 'NAMED_TYPE', value: { fieldName: { name: 'a' }, typeSignature: { rawType: 'bigint' } } }],
+    };
+    engine.answers('SELECT r', { columns: [{ name: 'r', type: 'row(a bigint)', typeSignature }], data: [[[7]]] });
+    const connection = connect({ url, user: 'ana' });
+    const cursor = connection.cursor();
+    await cursor.execute('SELECT r');
+
+    const fields = [{ name: 'a', type: { kind: 'bigint' } }];
+    expect(cursor.description?.[0]).toMatchObject({ type: { kind: 'row', fields } });
+    const [value] = (await cursor.fetchOne()) ?? [];
+    expect(value instanceof NamedRow ? [value.get('a'), value.names] : value).toEqual([7n, ['a']]);
+    await connection.close();
+  });
+});
