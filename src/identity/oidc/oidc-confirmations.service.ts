@@ -62,16 +62,15 @@ export class OidcConfirmationsService {
     const judgement = judgeConfirmation(claims, { userId, atProvider, ownerId }, times);
     if (judgement.kind === 'refused') return failure(judgement.code, judgement.reason, account);
     if (account === null) return failure('session_ended', 'account');
+    const session = providerSessionOf(claims, this.settings.given.issuer, this.seal.seal('id-token', idToken));
+    if (session === null) return failure('answer_invalid', 'sid', account);
     return this.transaction.run(async () => {
       const proof = { at: judgement.at, by: 'oidc' } as const;
       if (!(await this.sessions.prove(sessionId, account, proof, client))) {
         return failure('session_ended', 'ended', account);
       }
       // The provider may have begun another session of its own, whose end is to end this one.
-      await this.store.keepSession(
-        sessionId,
-        providerSessionOf(claims, this.settings.given.issuer, this.seal.seal('id-token', idToken)),
-      );
+      await this.store.keepSession(sessionId, session);
       return null;
     });
   }

@@ -111,11 +111,12 @@ export class OidcSignInService {
     const { given } = this.settings;
     const person = personOf(claims, given);
     if (person === null) return failure('subject_invalid', 'claims');
+    const session = providerSessionOf(claims, given.issuer, this.seal.seal('id-token', idToken));
+    if (session === null) return failure('answer_invalid', 'sub or sid');
     const by = { actor: null, origin: client };
     const found = await this.people.accountOf(person, given, by);
     if (found.kind === 'refused') return failure(found.code, 'person', found.account);
     if (!(await this.groups.follow(found.account, claims, by))) return failure('busy', 'groups');
-    const session = providerSessionOf(claims, given.issuer, this.seal.seal('id-token', idToken));
     return { kind: 'signed-in', account: found.account, session };
   }
 

@@ -127,7 +127,8 @@ export class FakeIdentityProvider {
     }
   }
 
-  private metadata(): Record<string, unknown> {
+  /** Its discovery document. */
+  metadata(): Record<string, unknown> {
     const protocol = `${this.issuer}/protocol/openid-connect`;
     return {
       issuer: this.issuer,

@@ -21,7 +21,16 @@ export class OidcBrowser {
 
   /** Comes back from the provider. @returns the parameters that the web client gets */
   async finish(answer: URLSearchParams): Promise<Record<string, string>> {
-    const { origin, pathname, searchParams } = new URL(await this.go(`/api/auth/oidc/callback?${answer.toString()}`));
+    return this.back(await this.go(`/api/auth/oidc/callback?${answer.toString()}`));
+  }
+
+  /** Begins to sign in, and is sent back at once. @returns the parameters that the web client gets */
+  async turnedBack(): Promise<Record<string, string>> {
+    return this.back(await this.start());
+  }
+
+  private back(location: string): Record<string, string> {
+    const { origin, pathname, searchParams } = new URL(location);
     const { tab, ...rest } = Object.fromEntries(searchParams);
     if (origin + pathname !== 'https://app.example.org/signed-in' || tab !== '2') {
       throw new Error(`the web client is elsewhere than ${origin}${pathname}`);

@@ -1,9 +1,10 @@
+import { DataSource } from 'typeorm';
 import { FakeIdentityProvider } from '../fakes/fake-identity-provider.js';
 import { FakeTimers } from '../fakes/fake-timers.js';
 import { TestClock } from '../fakes/test-clock.js';
 import { sharedAdministrator } from './administrator.js';
 import { ApiClient, type Answer } from './api-client.js';
-import type { OidcBrowser } from './oidc-browser.js';
+import { OidcBrowser } from './oidc-browser.js';
 import { startService, type TestService } from './service.js';
 
 export interface OidcService {
@@ -44,5 +45,25 @@ export function sharedOidcService(more: Record<string, string> = {}): OidcServic
     boss: sharedAdministrator(service),
     redeem: (browser, code, verifier = browser.verifier) =>
       client.post('/api/auth/oidc/tokens', { code, code_verifier: verifier }),
+  };
+}
+
+/** Sees an attempt to sign in refused by a code, which its audit event has as well; nothing was made. */
+export function refusalsOf({ service, boss }: Pick<OidcService, 'service' | 'boss'>) {
+  const counts = async (): Promise<unknown> => {
+    const of = (table: string) => `(SELECT count(*)::int FROM ${table}) AS ${table}`;
+    const tables = ['users', 'principal_names', 'oidc_people', 'oidc_codes', 'oidc_sessions', 'sessions'];
+    return service.app.get(DataSource).query(`SELECT ${tables.map(of).join(', ')}`);
+  };
+  return async (code: string, attempt: (browser: OidcBrowser) => Promise<Record<string, string>>): Promise<void> => {
+    const before = await counts();
+    const back = await attempt(new OidcBrowser(service));
+    expect(back).toEqual({ error: code, request_id: expect.any(String) as string });
+    expect(await counts()).toEqual(before);
+    const { body } = await boss.get('/api/admin/audit?event=login_failed&limit=20');
+    const events = body?.['items'] as Record<string, unknown>[];
+    expect(events.find((event) => event['request_id'] === back['request_id'])).toMatchObject({
+      details: { by: 'oidc', reason: code },
+    });
   };
 }

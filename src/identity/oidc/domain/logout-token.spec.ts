@@ -25,6 +25,9 @@ describe('a logout token', () => {
     ['an id that is a number', { jti: 7 }],
     ['neither person nor session', { sub: undefined, sid: undefined }],
     ['both empty', { sub: '', sid: '' }],
+    ['a session that is a number', { sid: 7 }],
+    ['a session that no column holds', { sid: 'a\0session' }],
+    ['a person whom no column holds', { sid: undefined, sub: 'erin\0' }],
   ])('is none with %s', (_, change) => {
     expect(endedBy({ ...TOKEN, ...change })).toBeNull();
   });

@@ -1,4 +1,5 @@
 import type { Claims } from './identity-provider.js';
+import { isAbsent, isIdentifier } from './identifiers.js';
 
 /** What the provider ends: one session of its own, or all of a person. */
 export type EndedAtProvider = { sid: string } | { subject: string };
@@ -10,15 +11,11 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 export function endedBy({ jti, sid, sub, events, nonce }: Claims): { jti: string; ended: EndedAtProvider } | null {
   const isLogout = typeof events === 'object' && events !== null && isObject((events as Claims)[EVENT]);
   // A nonce marks an ID token, which must not end anything.
-  if (!isLogout || nonce !== undefined || !isText(jti)) return null;
-  if (isText(sid)) return { jti, ended: { sid } };
-  return isText(sub) ? { jti, ended: { subject: sub } } : null;
+  if (!isLogout || nonce !== undefined || typeof jti !== 'string' || jti === '') return null;
+  if (isAbsent(sid)) return isIdentifier(sub) ? { jti, ended: { subject: sub } } : null;
+  return isIdentifier(sid) ? { jti, ended: { sid } } : null;
 }
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }

@@ -1,6 +1,7 @@
 import { type Account, emailProblem } from '../../../users/domain/account.js';
 import { accountNameProblem } from '../../../users/domain/account-name.js';
 import type { Claims } from './identity-provider.js';
+import { isIdentifier } from './identifiers.js';
 import type { SignInFailure } from './sign-in-failure.js';
 
 /** Somebody whom the provider vouches for. */
@@ -26,19 +27,14 @@ export function personOf(
   }: { issuer: string; subjectClaim: string; usernameClaim: string; externalIdClaim: string | null },
 ): Person | null {
   const subject = claims[subjectClaim];
-  if (typeof subject !== 'string' || !isSubject(subject)) return null;
+  if (!isIdentifier(subject)) return null;
   const email = claims['email'];
   const isEmail = typeof email === 'string' && claims['email_verified'] !== false && emailProblem(email) === null;
   const externalId = externalIdClaim === null ? null : claims[externalIdClaim];
   return {
     ...{ issuer, subject, name: claims[usernameClaim], email: isEmail ? email : null },
-    externalId: typeof externalId === 'string' && externalId !== '' ? externalId : null,
+    externalId: typeof externalId === 'string' && externalId !== '' && !externalId.includes('\0') ? externalId : null,
   };
-}
-
-/** OpenID Connect Core 2: at most 255 ASCII characters. */
-function isSubject(text: string): boolean {
-  return /^[\x20-\x7e]{1,255}$/.test(text);
 }
 
 /** A name that an account could have; null: the claim is none. */

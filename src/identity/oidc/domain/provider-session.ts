@@ -1,11 +1,10 @@
+import { isAbsent, isIdentifier } from './identifiers.js';
 import type { Claims } from './identity-provider.js';
 import type { ProviderSession } from './oidc-store.js';
 
-/** What is kept of a session that began at the provider. @param idToken sealed */
-export function providerSessionOf(claims: Claims, issuer: string, idToken: string): ProviderSession {
-  return { issuer, subject: String(claims['sub']), sid: textOrNull(claims['sid']), idToken };
-}
-
-function textOrNull(claim: unknown): string | null {
-  return typeof claim === 'string' && claim !== '' ? claim : null;
+/** What is kept of a session that began at the provider. @param idToken sealed. @returns null: it could not be found when the provider ends it */
+export function providerSessionOf({ sub, sid }: Claims, issuer: string, idToken: string): ProviderSession | null {
+  if (!isIdentifier(sub)) return null;
+  if (isAbsent(sid)) return { issuer, subject: sub, sid: null, idToken };
+  return isIdentifier(sid) ? { issuer, subject: sub, sid, idToken } : null;
 }

@@ -1,3 +1,4 @@
+import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import {
   allowInsecureRequests,
   AuthorizationResponseError,
@@ -11,6 +12,7 @@ import {
   customFetch,
   ResponseBodyError,
   type ServerMetadata,
+  WWWAuthenticateChallengeError,
 } from 'openid-client';
 import type { Clock } from '../../../kernel/clock.js';
 import { Opaque } from '../../../kernel/secret.js';
@@ -19,7 +21,7 @@ import type { Settings } from '../../../platform/settings.js';
 import { type FlowSecrets, IdentityProvider, type Vouched, type VouchedLogout } from '../domain/identity-provider.js';
 import type { SignInFailure } from '../domain/sign-in-failure.js';
 import { LastGood } from './last-good.js';
-import { ProviderTokens } from './provider-tokens.js';
+import { type KeySet, ProviderTokens } from './provider-tokens.js';
 import { ProviderTransport, ProviderUnavailable } from './provider-transport.js';
 
 const HOUR = 3_600_000;
@@ -141,13 +143,13 @@ export class OpenidProvider extends IdentityProvider {
   private async discover(): Promise<Configuration> {
     const { discoveryUrl, issuer, clientId, clientSecret } = this.settings;
     const document = await this.transport.document(discoveryUrl);
-    if (document['issuer'] !== issuer) throw new ProviderUnavailable('another issuer in the discovery document');
+    if (document['issuer'] !== issuer) throw this.transport.unusable('another issuer in the discovery document');
     if (
       !['authorization_endpoint', 'token_endpoint', 'jwks_uri'].every((name) =>
         isEndpoint(document[name], this.isInsecure),
       )
     ) {
-      throw new ProviderUnavailable('an incomplete discovery document');
+      throw this.transport.unusable('an incomplete discovery document');
     }
     const configuration = new Configuration(document as unknown as ServerMetadata, clientId, {
       client_secret: clientSecret.reveal(),
@@ -159,14 +161,21 @@ export class OpenidProvider extends IdentityProvider {
     return configuration;
   }
 
-  private async keySet(): Promise<Readonly<Record<string, unknown>>> {
+  private async keySet(): Promise<KeySet> {
     const { jwks_uri } = (await this.discovery.get()).serverMetadata();
-    return this.transport.document(jwks_uri ?? '');
+    const document = await this.transport.document(jwks_uri ?? '');
+    try {
+      return createLocalJWKSet(document as unknown as JSONWebKeySet); // checks the form
+    } catch {
+      throw this.transport.unusable('no key set');
+    }
   }
 }
 
 function isEndpoint(url: unknown, isInsecure: boolean): boolean {
-  return typeof url === 'string' && URL.canParse(url) && (isInsecure || new URL(url).protocol === 'https:');
+  if (typeof url !== 'string' || !URL.canParse(url)) return false;
+  const { protocol } = new URL(url);
+  return protocol === 'https:' || (isInsecure && protocol === 'http:');
 }
 
 function failed(code: SignInFailure, reason: string): Vouched {
@@ -180,6 +189,7 @@ function failureOf(error: unknown): Vouched {
     return failed(isCancelled ? 'sign_in_cancelled' : 'provider_refused', plain(error.error));
   }
   if (error instanceof ResponseBodyError) return failed('provider_refused', plain(error.error));
+  if (error instanceof WWWAuthenticateChallengeError) return failed('provider_refused', 'challenge');
   const unavailable = causeOf(error);
   if (unavailable !== null) return failed('provider_unavailable', unavailable.message);
   if (error instanceof ClientError) return failed('answer_invalid', error.code ?? 'unknown');

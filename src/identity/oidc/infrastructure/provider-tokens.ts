@@ -1,8 +1,9 @@
-import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify, type JWTHeaderParameters } from 'jose';
+import { type createLocalJWKSet, errors, jwtVerify, type JWTHeaderParameters } from 'jose';
 import type { Clock } from '../../../kernel/clock.js';
 import type { Timers } from '../../../kernel/timers.js';
 import type { Claims } from '../domain/identity-provider.js';
 import { LastGood } from './last-good.js';
+import { ProviderUnavailable } from './provider-transport.js';
 
 /** Signatures by a key that the provider alone has. */
 const ALGORITHMS = [
@@ -23,6 +24,9 @@ const LIFETIME = { fresh: 10 * MINUTE, stale: 24 * 60 * MINUTE, pause: 10_000 };
 export type Verified =
   { kind: 'verified'; claims: Claims; header: JWTHeaderParameters } | { kind: 'refused' | 'untimely'; reason: string };
 
+/** The provider's keys (RFC 7517). */
+export type KeySet = ReturnType<typeof createLocalJWKSet>;
+
 interface Terms {
   typ?: string;
   isOfProvider: boolean;
@@ -30,18 +34,16 @@ interface Terms {
 
 /** Judges tokens by the keys that the provider publishes. */
 export class ProviderTokens {
-  private readonly keys: LastGood<ReturnType<typeof createLocalJWKSet>>;
+  private readonly keys: LastGood<KeySet>;
 
-  /** @param fetch the provider's key set (RFC 7517) */
+  /** @param fetch the provider's keys of now */
   constructor(
     private readonly issuer: string,
-    fetch: () => Promise<Readonly<Record<string, unknown>>>,
+    fetch: () => Promise<KeySet>,
     timers: Timers,
     private readonly clock: Clock,
   ) {
-    // createLocalJWKSet checks the form.
-    const read = async () => createLocalJWKSet((await fetch()) as unknown as JSONWebKeySet);
-    this.keys = new LastGood(read, LIFETIME, timers);
+    this.keys = new LastGood(fetch, LIFETIME, timers);
   }
 
   /**
@@ -50,7 +52,7 @@ export class ProviderTokens {
    * @throws ProviderUnavailable where no keys are known
    */
   async verify(token: string, audience: string, { typ, isOfProvider }: Terms): Promise<Verified> {
-    const verify = async (keys: Awaited<ReturnType<typeof this.keys.get>>): Promise<Verified> => {
+    const verify = async (keys: KeySet): Promise<Verified> => {
       const expected = { algorithms: ALGORITHMS, issuer: this.issuer, audience, currentDate: this.clock.now() };
       const form = typ === undefined ? {} : { typ };
       const { payload, protectedHeader } = await jwtVerify(token, keys, { ...expected, ...TIMES, ...form });
@@ -64,13 +66,15 @@ export class ProviderTokens {
         return verify(await (isOfProvider ? this.keys.newer() : this.keys.renewed()));
       });
     } catch (error) {
-      if (!(error instanceof errors.JOSEError)) throw error;
+      if (error instanceof ProviderUnavailable) throw error;
       return refusal(error);
     }
   }
 }
 
-function refusal(error: errors.JOSEError): Verified {
+function refusal(error: unknown): Verified {
+  // A key of the provider's that cannot be imported, or is too short.
+  if (!(error instanceof errors.JOSEError)) return { kind: 'refused', reason: 'unusable key' };
   if (error instanceof errors.JWTExpired) return { kind: 'untimely', reason: `${error.code} ${error.claim}` };
   if (!(error instanceof errors.JWTClaimValidationFailed)) return { kind: 'refused', reason: error.code };
   const isTime = error.reason === 'check_failed' && ['iat', 'nbf'].includes(error.claim);

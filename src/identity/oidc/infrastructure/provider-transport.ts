@@ -36,26 +36,32 @@ export class ProviderTransport {
       ...(text !== null && { body: text }),
     });
     // A Response takes no other statuses, and no body with some of them.
-    if (reply.status < 200 || [204, 205, 304].includes(reply.status)) throw this.failure(`status ${reply.status}`);
+    if (reply.status < 200 || [204, 205, 304].includes(reply.status)) throw this.unusable(`status ${reply.status}`);
     return new Response(new Uint8Array(reply.body), { status: reply.status, headers: { ...reply.headers } });
   };
 
   /** A document by GET. @throws ProviderUnavailable for anything but a JSON object with status 200 */
   async document(url: string): Promise<Readonly<Record<string, unknown>>> {
     const { status, body } = await this.ask({ method: 'GET', url, headers: { Accept: 'application/json' } });
-    if (status !== 200) throw this.failure(`status ${status}`);
+    if (status !== 200) throw this.unusable(`status ${status}`);
     try {
       const document: unknown = JSON.parse(body.toString());
       if (typeof document === 'object' && document !== null && !Array.isArray(document)) return { ...document };
     } catch {
       // No JSON.
     }
-    throw this.failure('no JSON');
+    throw this.unusable('no JSON');
   }
 
   /** Whether the last request was answered as it should; null: there was none. */
   isReachable(): boolean | null {
     return this.reachable;
+  }
+
+  /** What was answered is of no use: as if nothing had been. */
+  unusable(code: string): ProviderUnavailable {
+    this.reachable = false;
+    return new ProviderUnavailable(code);
   }
 
   close(): void {
@@ -74,12 +80,7 @@ export class ProviderTransport {
       this.reachable = true;
       return reply;
     } catch (error) {
-      throw this.failure(error instanceof Error ? error.message : 'unknown');
+      throw this.unusable(error instanceof Error ? error.message : 'unknown');
     }
-  }
-
-  private failure(code: string): ProviderUnavailable {
-    this.reachable = false;
-    return new ProviderUnavailable(code);
   }
 }
