@@ -1,6 +1,6 @@
 import { sqlPath } from '../domain/sql-path.js';
 import { api, bodyOf, type Schemas } from './client.js';
-import { usePages } from './pages.js';
+import { type PageQuery, usePages } from './pages.js';
 
 export type Child = Schemas['AnyChildResponse'];
 export type Children = Schemas['AnyChildrenResponse'];
@@ -8,23 +8,18 @@ export type Children = Schemas['AnyChildrenResponse'];
 /** Of the tree, where a schema can have tens of thousands of tables. */
 const PAGE = 1000;
 
-function queryOf(under: readonly string[], q: string, limit: number, after?: string) {
-  return {
-    limit,
-    ...(under.length > 0 && { under: sqlPath(under) }),
-    ...(q !== '' && { q }),
-    ...(after !== undefined && { after }),
-  };
+function queryOf(under: readonly string[], q: string, page: PageQuery) {
+  return { ...page, ...(under.length > 0 && { under: sqlPath(under) }), ...(q !== '' && { q }) };
 }
 
 /** A page of the children of a node. */
-export function readChildren(...page: Parameters<typeof queryOf>): Promise<Children> {
-  return bodyOf(api.GET('/api/admin/catalog', { params: { query: queryOf(...page) } }));
+export function readChildren(...asked: Parameters<typeof queryOf>): Promise<Children> {
+  return bodyOf(api.GET('/api/admin/catalog', { params: { query: queryOf(...asked) } }));
 }
 
 /** The same as the person who is signed in may see it. */
-export function readOwnChildren(...page: Parameters<typeof queryOf>): Promise<Schemas['ChildrenResponse']> {
-  return bodyOf(api.GET('/api/catalog', { params: { query: queryOf(...page) } }));
+export function readOwnChildren(...asked: Parameters<typeof queryOf>): Promise<Schemas['ChildrenResponse']> {
+  return bodyOf(api.GET('/api/catalog', { params: { query: queryOf(...asked) } }));
 }
 
 /**
@@ -32,7 +27,8 @@ export function readOwnChildren(...page: Parameters<typeof queryOf>): Promise<Sc
  * @param under null: of none
  */
 export function useChildren(under: readonly string[] | null, q: string) {
-  return usePages(['catalog', under, q], (after) => readChildren(under ?? [], q, PAGE, after), {
+  return usePages(['catalog', under, q], (page) => readChildren(under ?? [], q, page), {
+    limit: PAGE,
     isKept: true,
     isEnabled: under !== null,
   });

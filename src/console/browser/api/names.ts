@@ -11,7 +11,7 @@ export function useNames(under: readonly string[], part: string, isEnabled: bool
     queryKey: ['names', under, q],
     enabled: isEnabled,
     placeholderData: (former) => former,
-    queryFn: () => (isAdministrator ? readChildren : readOwnChildren)(under, q, 50),
+    queryFn: () => (isAdministrator ? readChildren : readOwnChildren)(under, q, { limit: 50 }),
   });
   return { names: data?.items.map(({ name }) => name) ?? [], total: data?.total ?? null };
 }

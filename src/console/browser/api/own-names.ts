@@ -1,9 +1,10 @@
+import { sqlPath } from '../domain/sql-path.js';
 import { api, bodyOf } from './client.js';
 import { queries } from './session.js';
 
 /** Names that the person may see below a node, that begin with or hold a text; none where they cannot be had. */
 export async function ownNames(under: readonly string[], part: string): Promise<string[]> {
-  const path = under.map(quoted).join('.');
+  const path = sqlPath(under);
   const query = { limit: 200, ...(path !== '' && { under: path }), ...(part !== '' && { q: part }) };
   try {
     const { items } = await queries.query({
@@ -15,9 +16,4 @@ export async function ownNames(under: readonly string[], part: string): Promise<
   } catch {
     return [];
   }
-}
-
-/** A name as SQL and the API write it in a path. */
-export function quoted(name: string): string {
-  return /^[a-z_]\w*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }

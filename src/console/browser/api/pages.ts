@@ -6,24 +6,32 @@ interface PageOf {
   next: string | number | null;
 }
 
+/** Which part of a list is asked for, as every route of a list takes it. */
+export interface PageQuery {
+  limit: number;
+  after?: string;
+}
+
 interface PagesOptions {
   /** The former answer stays until the next is there: for a list that is searched. */
   isKept?: boolean;
   /** Read to its end, because it is searched here. */
   isWhole?: boolean;
   isEnabled?: boolean;
+  /** Of one page: the most that most routes give. */
+  limit?: number;
 }
 
 /** A list that the API gives in pages, read as far as somebody has scrolled. */
 export function usePages<P extends PageOf>(
   key: QueryKey,
-  read: (after: string | undefined) => Promise<P>,
-  { isKept = false, isWhole = false, isEnabled = true }: PagesOptions = {},
+  read: (page: PageQuery) => Promise<P>,
+  { isKept = false, isWhole = false, isEnabled = true, limit = 200 }: PagesOptions = {},
 ) {
   const query = useInfiniteQuery({
     queryKey: key,
     enabled: isEnabled,
-    queryFn: ({ pageParam }) => read(pageParam),
+    queryFn: ({ pageParam }) => read({ limit, ...(pageParam !== undefined && { after: pageParam }) }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => (next === null ? undefined : String(next)),
     ...(isKept && { placeholderData: keepPreviousData }),
@@ -42,4 +50,9 @@ export function usePages<P extends PageOf>(
     more,
     hasMore: hasNextPage,
   };
+}
+
+/** How many have been read, and whether there are more: *12*, *200+*. */
+export function countOf({ items, hasMore }: { items: readonly unknown[] | null; hasMore: boolean }) {
+  return items === null ? undefined : `${items.length.toLocaleString('en-GB')}${hasMore ? '+' : ''}`;
 }

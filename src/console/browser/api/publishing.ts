@@ -25,12 +25,7 @@ export function usePublishingStatus(isEnabled = true) {
 export function useHistory(version: number | undefined) {
   return usePages(
     ['publishing', 'history', version],
-    (after) =>
-      bodyOf(
-        api.GET('/api/admin/acl/publications', {
-          params: { query: { runs: 'all', limit: 200, ...(after !== undefined && { after }) } },
-        }),
-      ),
+    (page) => bodyOf(api.GET('/api/admin/acl/publications', { params: { query: { runs: 'all', ...page } } })),
     { isKept: true },
   );
 }

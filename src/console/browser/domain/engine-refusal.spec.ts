@@ -1,4 +1,4 @@
-import { readRefusal, whyAddress } from './engine-refusal.js';
+import { readRefusal } from './engine-refusal.js';
 
 const invoices = { catalog: 'finance', schema: 'ledger', table: 'invoices' };
 
@@ -13,17 +13,11 @@ describe('a refusal of the engine', () => {
     ['Cannot drop table finance.ledger.invoices', 'OWNERSHIP'],
     ['Cannot create view finance.ledger.invoices: it exists', 'OWNERSHIP'],
   ])('%s', (text, privilege) => {
-    expect(readRefusal(`Access Denied: ${text}`)).toEqual({ ...invoices, privilege });
+    expect(readRefusal(`Access Denied: ${text}`)).toEqual({ node: invoices, privilege });
   });
 
   it.each(['Access Denied: Cannot access catalog finance', "line 1:1: mismatched input 'SELEKT'"])(
     'not of a table: %s',
     (text) => expect(readRefusal(text)).toBeNull(),
   );
-
-  it('has an address that explains it', () => {
-    expect(whyAddress(12, { ...invoices, privilege: 'SELECT' })).toBe(
-      '/why?principal=user%3A12&catalog=finance&schema=ledger&table=invoices&privilege=SELECT',
-    );
-  });
 });

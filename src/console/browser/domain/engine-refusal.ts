@@ -1,9 +1,7 @@
 /** What the engine refused, as far as its text says. */
 export interface RefusedAccess {
   privilege: string;
-  catalog: string;
-  schema: string;
-  table: string;
+  node: { catalog: string; schema: string; table: string };
 }
 
 const BY_VERB: Readonly<Record<string, string>> = {
@@ -24,10 +22,5 @@ export function readRefusal(message: string): RefusedAccess | null {
   );
   if (found === null) return null;
   const [, verb = '', catalog = '', schema = '', table = ''] = found;
-  return { privilege: BY_VERB[verb] ?? 'OWNERSHIP', catalog, schema, table };
-}
-
-/** The address that explains it. */
-export function whyAddress(userId: number, refused: RefusedAccess): string {
-  return `/why?${new URLSearchParams({ principal: `user:${userId}`, ...refused }).toString()}`;
+  return { privilege: BY_VERB[verb] ?? 'OWNERSHIP', node: { catalog, schema, table } };
 }

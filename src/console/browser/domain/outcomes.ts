@@ -33,8 +33,3 @@ export function outcomesOf(differences: readonly Difference[]): Outcome[] {
   }
   return [...outcomes.values()].sort((a, b) => b.people.length - a.people.length);
 }
-
-/** *1 person*, *8 people*. */
-export function peopleText(count: number): string {
-  return `${count.toLocaleString('en-GB')} ${count === 1 ? 'person' : 'people'}`;
-}

@@ -1,3 +1,5 @@
+import { countText } from './count-text.js';
+
 /** A version or a refused run as the timeline draws it. */
 export interface Stop {
   /** Milliseconds since 1970. */
@@ -85,10 +87,6 @@ export function timelineText(stops: readonly Stop[], isWaiting: boolean): string
   const most = (of: (stop: Stop) => number): number => Math.max(0, ...stops.map(of));
   const changes = `Largest gain ${most(({ gained }) => gained)}, largest loss ${most(({ lost }) => lost)}.`;
   return `Publications of the last 24 hours: ${counted}. ${changes}${isWaiting ? ' One change waits for approval.' : ''} The table below has every value.`;
-}
-
-function countText(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
 function round(value: number): number {

@@ -3,20 +3,22 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { queries } from '../api/session.js';
-import { Failure } from '../parts/failure.js';
 import { Icon } from '../parts/icon.js';
+import { PanelForm } from '../parts/panel-form.js';
 import { Secret } from '../parts/secret.js';
+import { Segments } from '../parts/segments.js';
+import { TextField } from '../parts/text-field.js';
 
 const WAYS = [
-  { value: true, text: 'One-time password' },
-  { value: false, text: 'At the identity provider' },
+  ['password', 'One-time password'],
+  ['provider', 'At the identity provider'],
 ] as const;
 
 /** Makes an account: its person signs in with a one-time password, or at the identity provider under the same name. */
 export function AddPerson({ close }: { close: () => void }) {
   const [username, setUsername] = useState('');
   const [email, setEmail] = useState('');
-  const [withPassword, setWithPassword] = useState(true);
+  const [way, setWay] = useState<(typeof WAYS)[number][0]>('password');
   const adding = useMutation({
     mutationFn: () =>
       bodyOf(
@@ -24,7 +26,7 @@ export function AddPerson({ close }: { close: () => void }) {
           body: {
             username: username.trim(),
             role: 'user',
-            one_time_password: withPassword,
+            one_time_password: way === 'password',
             ...(email !== '' && { email }),
           },
         }),
@@ -33,76 +35,23 @@ export function AddPerson({ close }: { close: () => void }) {
   });
   if (adding.isSuccess) return <Added person={adding.data} close={close} />;
   return (
-    <section className="panel" aria-label="Add person">
-      <form
-        className="stack stack--tight"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!adding.isPending) adding.mutate();
-        }}
-      >
-        <div className="pair">
-          <div className="field">
-            <label className="label" htmlFor="new-username">
-              Username
-            </label>
-            <input
-              className="input"
-              id="new-username"
-              value={username}
-              onChange={(event) => setUsername(event.target.value)}
-              autoComplete="off"
-              autoCapitalize="none"
-              spellCheck={false}
-              maxLength={128}
-              autoFocus
-              required
-            />
-            <p className="hint">As the engine sees it.</p>
-          </div>
-          <div className="field">
-            <label className="label" htmlFor="new-email">
-              E-mail
-            </label>
-            <input
-              className="input"
-              id="new-email"
-              type="email"
-              value={email}
-              onChange={(event) => setEmail(event.target.value)}
-              autoComplete="off"
-              maxLength={254}
-            />
-            <p className="hint">May stay empty.</p>
-          </div>
-        </div>
-        <fieldset>
-          <legend>Signs in with</legend>
-          <div className="segments">
-            {WAYS.map(({ value, text }) => (
-              <label key={text}>
-                <input
-                  type="radio"
-                  name="sign-in"
-                  checked={withPassword === value}
-                  onChange={() => setWithPassword(value)}
-                />
-                {text}
-              </label>
-            ))}
-          </div>
-        </fieldset>
-        {adding.isError && <Failure problem={adding.error} />}
-        <div className="actions">
-          <button className="button button--quiet" type="button" onClick={close}>
-            Cancel
-          </button>
-          <button className="button button--primary" type="submit" aria-disabled={adding.isPending}>
-            Save
-          </button>
-        </div>
-      </form>
-    </section>
+    <PanelForm label="Add person" saving={adding} close={close}>
+      <div className="pair">
+        <TextField
+          label="Username"
+          value={username}
+          set={setUsername}
+          hint="As the engine sees it."
+          autoCapitalize="none"
+          maxLength={128}
+          isMono
+          autoFocus
+          required
+        />
+        <TextField label="E-mail" type="email" value={email} set={setEmail} hint="May stay empty." maxLength={254} />
+      </div>
+      <Segments legend="Signs in with" choices={WAYS} value={way} set={setWay} />
+    </PanelForm>
   );
 }
 

@@ -7,8 +7,10 @@ import { ActDialog } from '../parts/act-dialog.js';
 import { Failure } from '../parts/failure.js';
 import { Icon } from '../parts/icon.js';
 import { Moment } from '../parts/moment.js';
+import { PanelForm } from '../parts/panel-form.js';
 import { Secret } from '../parts/secret.js';
 import { Cell, Table } from '../parts/table.js';
+import { TextField } from '../parts/text-field.js';
 
 type Token = Schemas['ApiTokenResponse'];
 type Scope = Token['scopes'][number];
@@ -143,43 +145,10 @@ function NewToken({ isAdministrator, close, done }: NewTokenProps) {
     },
   });
   return (
-    <form
-      className="panel stack stack--tight"
-      aria-label="New token"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!making.isPending) making.mutate();
-      }}
-    >
+    <PanelForm label="New token" saving={making} close={close}>
       <div className="pair">
-        <div className="field">
-          <label className="label" htmlFor="token-name">
-            Name
-          </label>
-          <input
-            className="input"
-            id="token-name"
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-            autoComplete="off"
-            maxLength={128}
-            autoFocus
-            required
-          />
-        </div>
-        <div className="field">
-          <label className="label" htmlFor="token-until">
-            Expires
-          </label>
-          <input
-            className="input"
-            id="token-until"
-            type="date"
-            value={until}
-            onChange={(event) => setUntil(event.target.value)}
-            required
-          />
-        </div>
+        <TextField label="Name" value={name} set={setName} maxLength={128} autoFocus required />
+        <TextField label="Expires" type="date" value={until} set={setUntil} required />
       </div>
       <fieldset>
         <legend>Scopes</legend>
@@ -199,15 +168,6 @@ function NewToken({ isAdministrator, close, done }: NewTokenProps) {
           ),
         )}
       </fieldset>
-      {making.isError && <Failure problem={making.error} />}
-      <div className="actions">
-        <button className="button button--quiet" type="button" onClick={close}>
-          Cancel
-        </button>
-        <button className="button button--primary" type="submit" aria-disabled={making.isPending}>
-          Save
-        </button>
-      </div>
-    </form>
+    </PanelForm>
   );
 }

@@ -39,12 +39,7 @@ export function Audit() {
     hasMore,
   } = usePages(
     ['audit', query],
-    (after) =>
-      bodyOf(
-        api.GET('/api/admin/audit', {
-          params: { query: { ...query, limit: 200, ...(after !== undefined && { after }) } },
-        }),
-      ),
+    (page) => bodyOf(api.GET('/api/admin/audit', { params: { query: { ...query, ...page } } })),
     { isKept: true },
   );
   const wanted = text.toLowerCase();

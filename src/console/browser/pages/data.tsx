@@ -1,10 +1,15 @@
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { useLocation, useSearchParams } from 'wouter';
 import { useChildren } from '../api/catalog.js';
+import { useGrants, usePolicies } from '../api/entries.js';
+import { countOf } from '../api/pages.js';
+import { addressOfNode, pathText } from '../domain/node-path.js';
+import { sqlPath } from '../domain/sql-path.js';
 import { DataTree, nodeAt } from '../parts/data-tree.js';
-import { countOf, GrantTable, PolicyTable, useGrantsOn, usePoliciesOn, useRoutineGrants } from '../parts/entries.js';
+import { GrantTable, NewGrant } from '../parts/grants.js';
 import { Icon } from '../parts/icon.js';
-import { PageHead } from '../parts/page.js';
-import { addressOf, Crumbs, NodeIcon, Path, pathText } from '../parts/path.js';
+import { Empty, PageHead } from '../parts/page.js';
+import { Crumbs, NodeIcon, Path } from '../parts/path.js';
+import { PolicyTable } from '../parts/policies.js';
 import { TabPanel, Tabs } from '../parts/tabs.js';
 import { sizeOf, useWho, Who } from '../parts/who.js';
 import { NotHere } from './absent.js';
@@ -67,10 +72,7 @@ function Actions({ names }: { names: readonly string[] }) {
         <Icon name="root" />
         Browse
       </button>
-      <Link className="button" href={`/grants/new${form === '' ? '' : `?${form}`}`}>
-        <Icon name="plus" />
-        New grant
-      </Link>
+      <NewGrant query={form === '' ? '' : `?${form}`} />
     </>
   );
 }
@@ -106,7 +108,7 @@ function NodeTabs({ names, title }: { names: readonly string[]; title: string })
   };
   const tabs = TABS.filter((name) => !isTable || name !== 'Routines').map((name) => ({
     name,
-    href: addressOf(node) + (name === 'Who' ? '' : `?${TAB}=${name.toLowerCase()}`),
+    href: addressOfNode(node) + (name === 'Who' ? '' : `?${TAB}=${name.toLowerCase()}`),
     count: counts[name],
   }));
   return <Tabs label={title} tabs={tabs} selected={useTab(isTable)} />;
@@ -125,21 +127,40 @@ function Panel({ names }: { names: readonly string[] }) {
 }
 
 function Grants({ names }: { names: readonly string[] }) {
-  const empty = {
-    title: `No grant covers ${pathText(nodeAt(names))}`,
-    text: 'Nothing is granted here or on what is above it.',
-  };
+  const empty = (
+    <Empty title={`No grant covers ${pathText(nodeAt(names))}`}>Nothing is granted here or on what is above it.</Empty>
+  );
   return <GrantTable name="Grants" list={useGrantsOn(names)} empty={empty} />;
 }
 
 function Policies({ names }: { names: readonly string[] }) {
-  return <PolicyTable list={usePoliciesOn(names)} empty={`No policy covers ${pathText(nodeAt(names))}`} />;
+  const empty = (
+    <Empty title={`No policy covers ${pathText(nodeAt(names))}`}>
+      Whoever may read here reads every row and column.
+    </Empty>
+  );
+  return <PolicyTable list={usePoliciesOn(names)} empty={empty} />;
 }
 
 function Routines({ names }: { names: readonly string[] }) {
-  const empty = {
-    title: 'No routine is granted here',
-    text: 'A grant on a function or a procedure says who may execute or call it.',
-  };
+  const empty = (
+    <Empty title="No routine is granted here">
+      A grant on a function or a procedure says who may execute or call it.
+    </Empty>
+  );
   return <GrantTable name="Routines" list={useRoutineGrants(names, true)} empty={empty} />;
+}
+
+/** The entries that hold on a node: those on it and above it. */
+function coveringOf(names: readonly string[]) {
+  return names.length === 0 ? { level: 'everything' as const } : { covering: sqlPath(names) };
+}
+
+const useGrantsOn = (names: readonly string[]) => useGrants(coveringOf(names));
+const usePoliciesOn = (names: readonly string[]) => usePolicies(coveringOf(names));
+
+/** Grants on the routines of a node. */
+function useRoutineGrants([catalog, schema]: readonly string[], isEnabled: boolean) {
+  const names = { ...(catalog !== undefined && { catalog }), ...(schema !== undefined && { schema }) };
+  return useGrants({ ...names, level: 'routine' }, isEnabled);
 }

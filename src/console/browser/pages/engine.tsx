@@ -1,25 +1,12 @@
 import { Link } from 'wouter';
-import { api, bodyOf } from '../api/client.js';
-import { usePages } from '../api/pages.js';
+import { type Grant, useGrants } from '../api/entries.js';
+import { countOf } from '../api/pages.js';
 import type { Privilege } from '../domain/privileges.js';
-import { Privileges } from '../parts/access.js';
-import { Path } from '../parts/path.js';
-import { Failure } from '../parts/failure.js';
-import { type Grant, NewGrant, Revoke, Until } from '../parts/grants.js';
+import { GrantTable, NewGrant } from '../parts/grants.js';
 import { Icon } from '../parts/icon.js';
-import { Moment } from '../parts/moment.js';
 import { PageHead } from '../parts/page.js';
+import { Path } from '../parts/path.js';
 import { addressOf, Principal } from '../parts/principal.js';
-import { Cell, Table } from '../parts/table.js';
-
-const COLUMNS = [
-  { name: 'Holder' },
-  { name: 'May' },
-  { name: 'What it reaches' },
-  { name: 'Given' },
-  { name: 'Until' },
-  { name: 'Action', isHidden: true },
-];
 
 interface Section {
   title: string;
@@ -74,77 +61,26 @@ export function Engine() {
 
 function Rights({ section: { title, query, add, nobody } }: { section: Section }) {
   const id = title.toLowerCase().replaceAll(' ', '-');
-  const list = usePages(['grants', query], (after) =>
-    bodyOf(
-      api.GET('/api/admin/grants', {
-        params: { query: { ...query, limit: 200, ...(after !== undefined && { after }) } },
-      }),
-    ),
-  );
-  const { items, hasMore } = list;
+  const list = useGrants(query);
   return (
     <section aria-labelledby={id}>
       <div className="head">
         <h2 id={id}>{title}</h2>
-        {items !== null && (
-          <span className="count">
-            {items.length}
-            {hasMore && ' and more'}
-          </span>
-        )}
+        <span className="count">{countOf(list)}</span>
         <Link className="button button--small button--quiet" href={`/grants/new${add.query}`}>
           <Icon name="plus" />
           {add.text}
         </Link>
       </div>
-      {list.query.isError ? (
-        <Failure problem={list.query.error} retry={() => void list.query.refetch()} />
-      ) : items?.length === 0 ? (
-        <p className="dim">{nobody}</p>
-      ) : (
-        <Table
-          name={title}
-          columns={COLUMNS}
-          items={items}
-          keyOf={(grant) => grant.id}
-          more={list.more}
-          cells={(grant) => <RightCells grant={grant} />}
-        />
-      )}
+      <GrantTable name={title} list={list} reach={reachOf} empty={<p className="dim">{nobody}</p>} />
     </section>
   );
 }
 
-function RightCells({ grant }: { grant: Grant }) {
-  const { principal, privileges, resource, granted_at: at, expires_at: until } = grant;
-  return (
-    <>
-      <Cell className="holder">
-        <Principal of={principal} href={addressOf(principal)} />
-      </Cell>
-      <Cell className="may">
-        <Privileges names={privileges} />
-      </Cell>
-      <Cell className="full">
-        {'as' in resource ? (
-          <Principal of={resource.as} href={addressOf(resource.as)} />
-        ) : 'engine' in resource ? (
-          <span className="row">{privileges.map((each) => REACHES[each] ?? each).join('; ')}</span>
-        ) : (
-          <Path node={resource} />
-        )}
-      </Cell>
-      <Cell className="date" data-label="Given">
-        <Moment at={at} />
-      </Cell>
-      <Cell className="date">
-        <Until at={until} />
-      </Cell>
-      <Cell className="num">
-        <Revoke grant={grant} />
-      </Cell>
-    </>
-  );
+function reachOf({ privileges, resource }: Grant) {
+  if ('as' in resource) return <Principal of={resource.as} href={addressOf(resource.as)} />;
+  if ('engine' in resource) return privileges.map((each) => REACHES[each] ?? each).join('; ');
+  return <Path node={resource} />;
 }
 
 const REACHES: Partial<Record<Privilege, string>> = {

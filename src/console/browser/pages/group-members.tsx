@@ -6,10 +6,11 @@ import { useMemberChanges } from '../api/member-changes.js';
 import { draftOf, keyOf, type MemberRow, rowsOf, sameAs } from '../domain/member-rows.js';
 import { Changes, Totals } from '../parts/changes.js';
 import { Failure } from '../parts/failure.js';
+import { Listing, type Pages } from '../parts/listing.js';
 import { Moment } from '../parts/moment.js';
 import { addressOf, type Named, Principal } from '../parts/principal.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
-import { Cell, Table } from '../parts/table.js';
+import { Cell } from '../parts/table.js';
 
 type Group = Schemas['GroupResponse'];
 
@@ -20,18 +21,15 @@ interface MembersProps {
 }
 
 function useMembers(id: number) {
-  return usePages(['groups', id, 'members'], (after) =>
-    bodyOf(
-      api.GET('/api/admin/groups/{id}/members', {
-        params: { path: { id }, query: { limit: 200, ...(after !== undefined && { after }) } },
-      }),
-    ),
+  return usePages(['groups', id, 'members'], (page) =>
+    bodyOf(api.GET('/api/admin/groups/{id}/members', { params: { path: { id }, query: page } })),
   );
 }
 
 /** Members that are managed here: a draft of changes, and beside it what they give and take. */
 export function GroupMembers({ group, head, holdings }: MembersProps) {
-  const { query, items, more } = useMembers(group.id);
+  const list = useMembers(group.id);
+  const { items } = list;
   const { joins, leaves, setJoins, setLeaves, saving, discard } = useMemberChanges(group.id);
   const isChanged = joins.length + leaves.length > 0;
   const draft = usePreview(isChanged ? draftOf(group.id, joins, leaves) : null);
@@ -55,11 +53,9 @@ export function GroupMembers({ group, head, holdings }: MembersProps) {
         <AddMember add={add} />
         <section>
           <MembersHead count={group.member_count} then={group.member_count + joins.length - leaves.length} />
-          {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
           <MembersTable
-            rows={rows}
+            list={{ ...list, items: rows }}
             count={group.member_count + joins.length}
-            more={more}
             act={(row) => (
               <RowButton
                 row={row}
@@ -105,15 +101,15 @@ export function GroupMembers({ group, head, holdings }: MembersProps) {
 
 /** Members that the identity provider manages. */
 export function ProvidedMembers({ group, head, holdings }: MembersProps) {
-  const { query, items, more } = useMembers(group.id);
+  const list = useMembers(group.id);
+  const { items } = list;
   return (
     <>
       <div className="stack">
         {head}
         <section>
           <MembersHead count={group.member_count} then={group.member_count} />
-          {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
-          <MembersTable rows={items && rowsOf(items, [], [])} count={group.member_count} more={more} />
+          <MembersTable list={{ ...list, items: items && rowsOf(items, [], []) }} count={group.member_count} />
         </section>
       </div>
       <div className="sunken stack">{holdings}</div>
@@ -168,24 +164,22 @@ function MembersHead({ count, then }: { count: number; then: number }) {
 }
 
 interface MembersTableProps {
-  rows: readonly MemberRow[] | null;
+  list: Pages<MemberRow>;
   count: number;
-  more: (() => void) | undefined;
   act?: (row: MemberRow) => ReactNode;
 }
 
 const COLUMNS = [{ name: 'Person' }, { name: 'Member' }, { name: 'Action', isHidden: true }];
 
-function MembersTable({ rows, count, more, act }: MembersTableProps) {
-  if (rows?.length === 0) return <p className="dim">Nobody is in this group.</p>;
+function MembersTable({ list, count, act }: MembersTableProps) {
   return (
-    <Table
+    <Listing
       name="Members"
+      list={list}
+      empty={<p className="dim">Nobody is in this group.</p>}
       columns={act === undefined ? COLUMNS.slice(0, 2) : COLUMNS}
-      items={rows}
       count={count}
       keyOf={({ member }) => keyOf(member)}
-      more={more}
       rowClass={({ change }) => (change === null ? undefined : change === 'joins' ? 'is-new' : 'is-gone')}
       cells={(row) => (
         <>

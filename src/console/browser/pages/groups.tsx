@@ -4,14 +4,16 @@ import { useLocation } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { queries } from '../api/session.js';
-import { Failure } from '../parts/failure.js';
+import { countText } from '../domain/count-text.js';
 import { FilterBar } from '../parts/filter-bar.js';
 import { useFilters } from '../parts/filters.js';
-import { Icon } from '../parts/icon.js';
+import { Listing } from '../parts/listing.js';
 import { Moment } from '../parts/moment.js';
 import { Empty, PageHead } from '../parts/page.js';
+import { AddButton, PanelForm } from '../parts/panel-form.js';
 import { Principal } from '../parts/principal.js';
-import { Cell, Table } from '../parts/table.js';
+import { Cell } from '../parts/table.js';
+import { TextField } from '../parts/text-field.js';
 
 const COLUMNS = [
   { name: 'Group' },
@@ -31,75 +33,62 @@ export const MANAGED: Record<Schemas['GroupResponse']['source'], string> = {
 export function Groups() {
   const [isAdding, setAdding] = useState(false);
   const { asked } = useFilters([]);
-  const { query, items, more, hasMore } = usePages(
+  const list = usePages(
     ['groups', asked],
-    (after) =>
-      bodyOf(
-        api.GET('/api/admin/groups', {
-          params: { query: { ...asked, limit: 200, ...(after !== undefined && { after }) } },
-        }),
-      ),
+    (page) => bodyOf(api.GET('/api/admin/groups', { params: { query: { ...asked, ...page } } })),
     { isKept: true },
   );
-  const isSearched = Object.keys(asked).length > 0;
+  const { items, hasMore } = list;
   return (
     <main id="main" tabIndex={-1}>
       <div className="stack stack--mid">
         <PageHead
           title="Groups"
-          actions={
-            <button
-              className="button button--primary"
-              type="button"
-              aria-expanded={isAdding}
-              onClick={() => setAdding(true)}
-            >
-              <Icon name="plus" />
-              New group
-            </button>
-          }
+          actions={<AddButton text="New group" isOpen={isAdding} open={() => setAdding(true)} />}
         />
         {isAdding && <NewGroup close={() => setAdding(false)} />}
         <FilterBar placeholder="Search groups">
-          {items === null
-            ? 'Reading groups'
-            : `${items.length.toLocaleString('en-GB')}${hasMore ? ' and more' : ''} ${items.length === 1 ? 'group' : 'groups'}`}
+          {items === null ? 'Reading groups' : countText(items.length, 'group', { hasMore })}
         </FilterBar>
-        {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
-        {items?.length === 0 ? (
-          <Empty title={isSearched ? 'No group matches' : 'There is no group yet'}>
-            {isSearched
-              ? 'Search for another part of a name.'
-              : 'Make one here, or have the identity provider push its groups by SCIM.'}
-          </Empty>
-        ) : (
-          <Table
-            name="Groups"
-            columns={COLUMNS}
-            items={items}
-            keyOf={({ id }) => id}
-            more={more}
-            cells={(group) => (
-              <>
-                <Cell className="holder">
-                  <Principal of={{ type: 'group', id: group.id, name: group.name }} href={`/groups/${group.id}`} />
-                </Cell>
-                <Cell className="full prose">{group.description}</Cell>
-                <Cell className="num" data-label="Members">
-                  {group.member_count.toLocaleString('en-GB')}
-                </Cell>
-                <Cell>
-                  <span className="dim">{MANAGED[group.source]}</span>
-                </Cell>
-                <Cell className="date">
-                  <Moment at={group.created_at} />
-                </Cell>
-              </>
-            )}
-          />
-        )}
+        <Listing
+          name="Groups"
+          list={list}
+          empty={<NoGroups isSearched={Object.keys(asked).length > 0} />}
+          columns={COLUMNS}
+          keyOf={({ id }) => id}
+          cells={(group) => <GroupCells group={group} />}
+        />
       </div>
     </main>
+  );
+}
+
+function NoGroups({ isSearched }: { isSearched: boolean }) {
+  return isSearched ? (
+    <Empty title="No group matches">Search for another part of a name.</Empty>
+  ) : (
+    <Empty title="There is no group yet">Make one here, or have the identity provider push its groups by SCIM.</Empty>
+  );
+}
+
+function GroupCells({ group }: { group: Schemas['GroupResponse'] }) {
+  const { id, name, description, member_count: count, source, created_at: at } = group;
+  return (
+    <>
+      <Cell className="holder">
+        <Principal of={{ type: 'group', id, name }} href={`/groups/${id}`} />
+      </Cell>
+      <Cell className="full prose">{description}</Cell>
+      <Cell className="num" data-label="Members">
+        {count.toLocaleString('en-GB')}
+      </Cell>
+      <Cell>
+        <span className="dim">{MANAGED[source]}</span>
+      </Cell>
+      <Cell className="date">
+        <Moment at={at} />
+      </Cell>
+    </>
   );
 }
 
@@ -120,54 +109,11 @@ function NewGroup({ close }: { close: () => void }) {
     },
   });
   return (
-    <form
-      className="panel stack stack--tight"
-      aria-label="New group"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!adding.isPending) adding.mutate();
-      }}
-    >
+    <PanelForm label="New group" saving={adding} close={close}>
       <div className="pair">
-        <div className="field">
-          <label className="label" htmlFor="new-group">
-            Name
-          </label>
-          <input
-            className="input"
-            id="new-group"
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-            autoComplete="off"
-            spellCheck={false}
-            maxLength={128}
-            autoFocus
-            required
-          />
-        </div>
-        <div className="field">
-          <label className="label" htmlFor="new-description">
-            Description
-          </label>
-          <input
-            className="input"
-            id="new-description"
-            value={description}
-            onChange={(event) => setDescription(event.target.value)}
-            autoComplete="off"
-            maxLength={1000}
-          />
-        </div>
+        <TextField label="Name" value={name} set={setName} maxLength={128} autoFocus required />
+        <TextField label="Description" value={description} set={setDescription} maxLength={1000} />
       </div>
-      {adding.isError && <Failure problem={adding.error} />}
-      <div className="actions">
-        <button className="button button--quiet" type="button" onClick={close}>
-          Cancel
-        </button>
-        <button className="button button--primary" type="submit" aria-disabled={adding.isPending}>
-          Save
-        </button>
-      </div>
-    </form>
+    </PanelForm>
   );
 }

@@ -14,13 +14,7 @@ export function MyAccess({ isAdministrator }: { isAdministrator: boolean }) {
           name="My access"
           of="own"
           why={null}
-          read={(after) =>
-            bodyOf(
-              api.GET('/api/access/effective', {
-                params: { query: { limit: 200, ...(after !== undefined && { after }) } },
-              }),
-            )
-          }
+          read={(page) => bodyOf(api.GET('/api/access/effective', { params: { query: page } }))}
           empty={
             <Empty title="You reach nothing yet">
               No grant names you or a group that you are in. Ask an administrator for what you need.
@@ -30,9 +24,7 @@ export function MyAccess({ isAdministrator }: { isAdministrator: boolean }) {
         <div className="pair">
           <Sessions
             of="own"
-            read={(after) =>
-              bodyOf(api.GET('/api/auth/sessions', { params: { query: after === undefined ? {} : { after } } }))
-            }
+            read={(page) => bodyOf(api.GET('/api/auth/sessions', { params: { query: page } }))}
             end={endOwn}
             endAll={(sessions) => Promise.all(sessions.filter(({ current }) => !current).map(({ id }) => endOwn(id)))}
           />

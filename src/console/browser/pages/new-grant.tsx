@@ -3,15 +3,15 @@ import { type SubmitEvent, useEffect, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { api, bodyOf, Problem } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
+import { accessChanged } from '../api/entries.js';
+import { countText, peopleText } from '../domain/count-text.js';
 import { daysUntil, type Expiry, parseExpiry } from '../domain/expiry.js';
 import { addressOfForm, formOfAddress, type GrantForm, grantOfForm } from '../domain/grant-form.js';
+import { pathText } from '../domain/node-path.js';
 import { offeredAt } from '../domain/place-form.js';
-import { peopleText } from '../domain/outcomes.js';
 import { now } from '../now.js';
-import { pathText } from '../parts/path.js';
 import { Changes, Totals } from '../parts/changes.js';
 import { Failure } from '../parts/failure.js';
-import { accessChanged } from '../parts/grants.js';
 import { PageHead } from '../parts/page.js';
 import { PlaceFields } from '../parts/place-fields.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
@@ -117,7 +117,7 @@ function expiryHint(expiry: Expiry): string {
   if (!('at' in expiry) || expiry.at === null)
     return 'Empty: until it is revoked. A day, such as 2027-03-31, is meant to its end in UTC.';
   const days = daysUntil(expiry.at, now());
-  return `${expiry.at.toISOString().endsWith('23:59:59.999Z') ? 'End of that day, UTC' : 'UTC'}: in ${days} ${days === 1 ? 'day' : 'days'}`;
+  return `${expiry.at.toISOString().endsWith('23:59:59.999Z') ? 'End of that day, UTC' : 'UTC'}: in ${countText(days, 'day')}`;
 }
 
 /** What the service said about each field, and, once it was tried to grant, what is missing. */

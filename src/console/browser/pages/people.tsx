@@ -1,16 +1,16 @@
 import { useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
-import { peopleText } from '../domain/outcomes.js';
+import { peopleText } from '../domain/count-text.js';
 import { AccountState, signInText } from '../parts/account.js';
-import { Failure } from '../parts/failure.js';
 import { FilterBar } from '../parts/filter-bar.js';
 import { type Filter, useFilters } from '../parts/filters.js';
-import { Icon } from '../parts/icon.js';
+import { Listing } from '../parts/listing.js';
 import { Moment } from '../parts/moment.js';
 import { Empty, PageHead } from '../parts/page.js';
+import { AddButton } from '../parts/panel-form.js';
 import { Principal } from '../parts/principal.js';
-import { Cell, Table } from '../parts/table.js';
+import { Cell } from '../parts/table.js';
 import { AddPerson } from './add-person.js';
 
 const COLUMNS = ['Person', 'State', 'Role', 'Signs in with', 'E-mail', 'Account since'].map((name) => ({ name }));
@@ -48,51 +48,32 @@ const FILTERS: readonly Filter[] = [
 export function People() {
   const [isAdding, setAdding] = useState(false);
   const { asked } = useFilters(FILTERS);
-  const { query, items, first, more } = usePages(
+  const list = usePages(
     ['people', asked],
-    (after) =>
-      bodyOf(
-        api.GET('/api/admin/users', {
-          params: { query: { ...asked, limit: 200, ...(after !== undefined && { after }) } },
-        }),
-      ),
+    (page) => bodyOf(api.GET('/api/admin/users', { params: { query: { ...asked, ...page } } })),
     { isKept: true },
   );
+  const { first } = list;
   return (
     <main id="main" tabIndex={-1}>
       <div className="stack stack--mid">
         <PageHead
           title="People"
-          actions={
-            <button
-              className="button button--primary"
-              type="button"
-              aria-expanded={isAdding}
-              onClick={() => setAdding(true)}
-            >
-              <Icon name="plus" />
-              Add person
-            </button>
-          }
+          actions={<AddButton text="Add person" isOpen={isAdding} open={() => setAdding(true)} />}
         />
         {isAdding && <AddPerson close={() => setAdding(false)} />}
         <FilterBar placeholder="Search people" filters={FILTERS}>
           {first === undefined ? 'Reading people' : peopleText(first.total)}
         </FilterBar>
-        {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
-        {items?.length === 0 ? (
-          <Empty title="Nobody matches">Remove a filter, or search for another part of a name.</Empty>
-        ) : (
-          <Table
-            name="People"
-            columns={COLUMNS}
-            items={items}
-            count={first?.total}
-            keyOf={({ id }) => id}
-            more={more}
-            cells={(account) => <PersonCells account={account} />}
-          />
-        )}
+        <Listing
+          name="People"
+          list={list}
+          empty={<Empty title="Nobody matches">Remove a filter, or search for another part of a name.</Empty>}
+          columns={COLUMNS}
+          count={first?.total}
+          keyOf={({ id }) => id}
+          cells={(account) => <PersonCells account={account} />}
+        />
       </div>
     </main>
   );

@@ -5,7 +5,7 @@ import { AccountBadge, signInText } from '../parts/account.js';
 import { EffectiveAccess } from '../parts/effective-access.js';
 import { whyAddress } from '../domain/why-address.js';
 import { Failure } from '../parts/failure.js';
-import { Icon } from '../parts/icon.js';
+import { NewGrant } from '../parts/grants.js';
 import { Moment } from '../parts/moment.js';
 import { Empty, PageHead } from '../parts/page.js';
 import { Principal, Shape } from '../parts/principal.js';
@@ -35,21 +35,13 @@ export function Person() {
           name="Effective access"
           of={id}
           why={({ resource, privileges: [first = 'SELECT'] }) => whyAddress({ type: 'user', id }, first, resource)}
-          read={(after) =>
-            bodyOf(
-              api.GET('/api/admin/access/effective', {
-                params: { query: { principal: `user:${id}`, limit: 200, ...(after !== undefined && { after }) } },
-              }),
-            )
+          read={(page) =>
+            bodyOf(api.GET('/api/admin/access/effective', { params: { query: { principal: `user:${id}`, ...page } } }))
           }
           empty={
             <Empty
               title={`${account?.username ?? 'This account'} reaches nothing`}
-              action={
-                <Link className="button" href={`/grants/new?principal=user:${id}`}>
-                  New grant
-                </Link>
-              }
+              action={<NewGrant query={`?principal=user:${id}`} />}
             >
               No grant names the account or a group that it is in.
             </Empty>
@@ -57,13 +49,7 @@ export function Person() {
         />
         <Sessions
           of={id}
-          read={(after) =>
-            bodyOf(
-              api.GET('/api/admin/users/{id}/sessions', {
-                params: { ...path, query: after === undefined ? {} : { after } },
-              }),
-            )
-          }
+          read={(page) => bodyOf(api.GET('/api/admin/users/{id}/sessions', { params: { ...path, query: page } }))}
           end={(session) =>
             bodyOf(api.DELETE('/api/admin/users/{id}/sessions/{session}', { params: { path: { id, session } } }))
           }
@@ -96,10 +82,7 @@ function Head({ account, id }: { account: Account | undefined; id: number }) {
       }
       actions={
         <>
-          <Link className="button" href={`/grants/new?principal=user:${id}`}>
-            <Icon name="plus" />
-            New grant
-          </Link>
+          <NewGrant query={`?principal=user:${id}`} />
           <Link className="button" href={`/why?principal=user:${id}`}>
             Ask why
           </Link>

@@ -3,22 +3,22 @@ import { type SubmitEvent, useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { api, isProblem, Problem, type Schemas, versionOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
-import { peopleText } from '../domain/outcomes.js';
+import { accessChanged } from '../api/entries.js';
+import { peopleText } from '../domain/count-text.js';
 import { formOfPolicy, KIND_NAMES, missingIn, NEW_POLICY, type Policy, policyOfForm } from '../domain/policy-form.js';
 import { Checks, WhoGains, WhoLoses } from '../parts/changes.js';
 import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
 import { DeletePolicy } from '../parts/delete-policy.js';
 import { Failure } from '../parts/failure.js';
-import { accessChanged } from '../parts/grants.js';
 import { Icon } from '../parts/icon.js';
 import { Moment } from '../parts/moment.js';
 import { PageHead } from '../parts/page.js';
 import { Path } from '../parts/path.js';
+import { KIND_ICONS } from '../parts/policies.js';
 import { PolicyFields } from '../parts/policy-fields.js';
 import { RowComparison } from '../parts/row-comparison.js';
 import { toast } from '../parts/toast.js';
 import { NotHere } from './absent.js';
-import { KIND_ICONS } from './policies.js';
 
 /** A policy and the version of it that was read. */
 export interface Read {

@@ -5,7 +5,8 @@ import type { Schemas } from '../api/client.js';
 import { ownNames } from '../api/own-names.js';
 import { queries } from '../api/session.js';
 import { type Fault, type Statement, useStatement } from '../api/statements.js';
-import { readRefusal, whyAddress } from '../domain/engine-refusal.js';
+import { readRefusal } from '../domain/engine-refusal.js';
+import { whyAddress } from '../domain/why-address.js';
 import { Combobox } from '../parts/combobox.js';
 import { Failure } from '../parts/failure.js';
 import { Icon } from '../parts/icon.js';
@@ -155,7 +156,7 @@ function Refusal({ fault, me }: { fault: Fault; me: Schemas['ConsoleAccountRespo
       </div>
       {refused !== null && (
         <div className="row">
-          <Link className="button" href={whyAddress(me.id, refused)}>
+          <Link className="button" href={whyAddress({ type: 'user', id: me.id }, refused.privilege, refused.node)}>
             Why?
           </Link>
         </div>

@@ -1,8 +1,8 @@
 import { Fragment } from 'react';
 import type { Schemas } from '../api/client.js';
+import { pathText } from '../domain/node-path.js';
 import { Icon } from './icon.js';
 import { momentText } from './moment.js';
-import { pathText } from './path.js';
 
 type Access = Pick<Schemas['HolderResponse'], 'row_filters' | 'masked_columns' | 'hidden_columns'>;
 

@@ -1,6 +1,7 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { Preview } from '../api/drafts.js';
-import { type Outcome, outcomesOf, peopleText } from '../domain/outcomes.js';
+import { peopleText } from '../domain/count-text.js';
+import { type Outcome, outcomesOf } from '../domain/outcomes.js';
 import { Privileges } from './access.js';
 import { Icon } from './icon.js';
 import { Path } from './path.js';

@@ -2,11 +2,12 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import { type Children, useChildren } from '../api/catalog.js';
+import { addressOfNode } from '../domain/node-path.js';
 import { type Branch, treeRows, type TreeRow } from '../domain/tree-rows.js';
 import { Search } from './filter-bar.js';
 import { SEARCH, useFilters } from './filters.js';
 import { Icon } from './icon.js';
-import { addressOf, NodeIcon } from './path.js';
+import { NodeIcon } from './path.js';
 
 const LEVELS = ['catalog', 'schema', 'table'] as const;
 const PLURALS = ['catalogs', 'schemas', 'tables'] as const;
@@ -157,7 +158,7 @@ function NodeLink({ names, child, isCurrent, q }: NodeLinkProps) {
   return (
     <Link
       className={isAbsent ? 'is-absent' : ''}
-      href={addressOf(node) + kept}
+      href={addressOfNode(node) + kept}
       aria-current={isCurrent ? 'page' : undefined}
       title={isAbsent ? 'Grants or policies name it, the engine does not list it' : undefined}
       onClick={() => document.getElementById('tree')?.hidePopover()}

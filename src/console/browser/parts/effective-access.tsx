@@ -1,16 +1,18 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
-import { usePages } from '../api/pages.js';
+import { type PageQuery, usePages } from '../api/pages.js';
 import { PRIVILEGES } from '../../../trino-rules/model/privilege.js';
+import { countText } from '../domain/count-text.js';
+import { pathText } from '../domain/node-path.js';
 import { Limits, Privileges, Ways } from './access.js';
-import { Failure } from './failure.js';
 import { FilterBar } from './filter-bar.js';
 import { type Filter, SEARCH, useFilters } from './filters.js';
 import { Icon } from './icon.js';
+import { Listing } from './listing.js';
 import { momentText } from './moment.js';
-import { Path, pathText } from './path.js';
-import { Cell, Table } from './table.js';
+import { Path } from './path.js';
+import { Cell } from './table.js';
 
 type Access = Schemas['EffectiveAccessResponse'];
 
@@ -25,7 +27,7 @@ interface EffectiveAccessProps {
   name: string;
   /** Whose it is, in the cache of answers. */
   of: 'own' | number;
-  read: (after: string | undefined) => Promise<Schemas['EffectivePageResponse']>;
+  read: (page: PageQuery) => Promise<Schemas['EffectivePageResponse']>;
   /** Where the reason of an entry is explained; null: nowhere. */
   why: ((access: Access) => string) | null;
   empty: ReactNode;
@@ -34,7 +36,8 @@ interface EffectiveAccessProps {
 /** All that somebody may do, where, and through what. */
 export function EffectiveAccess({ name, of, read, why, empty }: EffectiveAccessProps) {
   const { asked } = useFilters(FILTERS);
-  const { query, items, hasMore } = usePages(['effective-access', of], read, { isWhole: true });
+  const list = usePages(['effective-access', of], read, { isWhole: true });
+  const { items, hasMore } = list;
   const text = (asked[SEARCH] ?? '').toLowerCase();
   const may = asked['may'];
   const shown =
@@ -43,32 +46,28 @@ export function EffectiveAccess({ name, of, read, why, empty }: EffectiveAccessP
         pathText(resource).toLowerCase().includes(text) &&
         (may === undefined || privileges.some((each) => each === may)),
     ) ?? null;
-  if (query.isError) return <Failure problem={query.error} retry={() => void query.refetch()} />;
   if (items?.length === 0) return empty;
   return (
     <section className="stack stack--tight" aria-label="Access">
       <FilterBar placeholder="Filter by name of a node" filters={FILTERS}>
-        {shown === null ? 'Reading access' : countText(shown, hasMore)}
+        {shown === null ? 'Reading access' : nodesText(shown, hasMore)}
       </FilterBar>
-      {shown?.length === 0 ? (
-        <p className="dim">No node matches. Remove a filter.</p>
-      ) : (
-        <Table
-          name={name}
-          columns={COLUMNS}
-          items={shown}
-          keyOf={({ resource }) => JSON.stringify(resource)}
-          cells={(access) => <AccessCells access={access} why={why} />}
-        />
-      )}
+      <Listing
+        name={name}
+        list={{ ...list, items: shown }}
+        empty={<p className="dim">No node matches. Remove a filter.</p>}
+        columns={COLUMNS}
+        keyOf={({ resource }) => JSON.stringify(resource)}
+        cells={(access) => <AccessCells access={access} why={why} />}
+      />
     </section>
   );
 }
 
-function countText(shown: readonly Access[], hasMore: boolean): string {
+function nodesText(shown: readonly Access[], hasMore: boolean): string {
   const catalogs = new Set(shown.flatMap(({ resource }) => ('catalog' in resource ? [resource.catalog] : [])));
-  const nodes = `${shown.length.toLocaleString('en-GB')}${hasMore ? ' and more' : ''} ${shown.length === 1 ? 'node' : 'nodes'}`;
-  return catalogs.size === 0 ? nodes : `${nodes} in ${catalogs.size} ${catalogs.size === 1 ? 'catalog' : 'catalogs'}`;
+  const nodes = countText(shown.length, 'node', { hasMore });
+  return catalogs.size === 0 ? nodes : `${nodes} in ${countText(catalogs.size, 'catalog')}`;
 }
 
 function AccessCells({ access, why }: { access: Access; why: EffectiveAccessProps['why'] }) {

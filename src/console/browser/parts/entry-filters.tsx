@@ -23,11 +23,6 @@ export const ENTRY_FILTERS: readonly Filter[] = [
   { parameter: 'table', name: 'Table' },
 ];
 
-/** *50 grants*, *200 and more grants*. */
-export function countText(count: number, hasMore: boolean, word: string, plural = `${word}s`): string {
-  return `${count.toLocaleString('en-GB')}${hasMore ? ' and more' : ''} ${count === 1 ? word : plural}`;
-}
-
 /** The query of the API for what the address asks. */
 export function entryQueryOf({ [SEARCH]: q, principal, covering, catalog, schema, table }: Asked) {
   return {

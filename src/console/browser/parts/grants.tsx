@@ -1,40 +1,16 @@
-import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { api, bodyOf, type Schemas } from '../api/client.js';
-import { usePreview } from '../api/drafts.js';
-import { queries } from '../api/session.js';
+import type { Grant } from '../api/entries.js';
 import { daysUntil } from '../domain/expiry.js';
 import { now } from '../now.js';
-import { pathText } from './path.js';
-import { WhoLoses } from './changes.js';
-import { Dialog } from './dialog.js';
-import { Failure } from './failure.js';
+import { Privileges } from './access.js';
 import { Icon } from './icon.js';
+import { Listing, type Pages } from './listing.js';
 import { Moment } from './moment.js';
-import { toast } from './toast.js';
-
-export type Grant = Schemas['GrantResponse'];
-
-/** What stays as it was read, whatever is granted: who is signed in, and the policy that is being edited. */
-const KEPT: readonly unknown[] = ['start', 'policy', 'rows'];
-
-/** What changes with every grant and policy is read anew: lists, previews, answers. */
-export function accessChanged(): Promise<void> {
-  return queries.invalidateQueries({ predicate: ({ queryKey }) => !KEPT.includes(queryKey[0]) });
-}
-
-/** When a grant ends; amber in its last week. */
-export function Until({ at }: { at: string | null }) {
-  if (at === null) return <span className="hidden">no end</span>;
-  if (daysUntil(new Date(at), now()) >= 7) return <Moment at={at} />;
-  return (
-    <span className="badge badge--warn">
-      <Icon name="clock" />
-      <Moment at={at} />
-    </span>
-  );
-}
+import { Path } from './path.js';
+import { addressOf, Principal } from './principal.js';
+import { Revoke } from './revoke.js';
+import { Cell } from './table.js';
 
 /** Begins a grant. @param query what its form holds at first */
 export function NewGrant({ isPrimary = false, query = '' }: { isPrimary?: boolean; query?: string }) {
@@ -46,62 +22,72 @@ export function NewGrant({ isPrimary = false, query = '' }: { isPrimary?: boolea
   );
 }
 
-/** Takes a grant back, after it was shown who loses what. */
-export function Revoke({ grant }: { grant: Grant }) {
-  const [isOpen, setOpen] = useState(false);
+const COLUMNS = [
+  { name: 'Holder' },
+  { name: 'May' },
+  { name: 'Where' },
+  { name: 'Given' },
+  { name: 'Until' },
+  { name: 'Action', isHidden: true },
+];
+
+interface GrantTableProps {
+  name: string;
+  list: Pages<Grant>;
+  empty: ReactNode;
+  /** Of rights whose node says little: what they reach, under a head of its own. */
+  reach?: (grant: Grant) => ReactNode;
+  /** All are of one holder, whose page it is. */
+  isOfOne?: boolean;
+}
+
+/** Grants: to whom, what, on what, by whom and until when; and how to take one back. */
+export function GrantTable({ name, list, empty, reach, isOfOne = false }: GrantTableProps) {
+  const columns = COLUMNS.map((column) =>
+    reach !== undefined && column.name === 'Where' ? { name: 'What it reaches' } : column,
+  );
   return (
-    <>
-      <button
-        className="button button--small button--quiet"
-        type="button"
-        onClick={() => setOpen(true)}
-        aria-describedby={`grant-${grant.id}`}
-      >
-        Revoke
-      </button>
-      <span className="hidden" id={`grant-${grant.id}`}>
-        grant {grant.id}
-      </span>
-      {isOpen && <RevokeDialog grant={grant} close={() => setOpen(false)} />}
-    </>
+    <Listing
+      name={name}
+      list={list}
+      empty={empty}
+      columns={isOfOne ? columns.slice(1) : columns}
+      keyOf={({ id }) => id}
+      cells={(grant) => (
+        <>
+          {!isOfOne && (
+            <Cell className="holder">
+              <Principal of={grant.principal} href={addressOf(grant.principal)} />
+            </Cell>
+          )}
+          <Cell className="may">
+            <Privileges names={grant.privileges} />
+          </Cell>
+          <Cell className="full">{reach?.(grant) ?? <Path node={grant.resource} />}</Cell>
+          <Cell>
+            <Moment at={grant.granted_at} />{' '}
+            <span className="dim">by {grant.granted_by?.name ?? 'the command line'}</span>
+          </Cell>
+          <Cell className="nowrap">
+            <Until at={grant.expires_at} />
+          </Cell>
+          <Cell className="num">
+            {grant.state === 'live' ? <Revoke grant={grant} /> : <span className="badge">{grant.state}</span>}
+          </Cell>
+        </>
+      )}
+    />
   );
 }
 
-function RevokeDialog({ grant, close }: { grant: Grant; close: () => void }) {
-  const { id, privileges, resource } = grant;
-  const { preview, isComputing, error, retry } = usePreview({ revoke: [id] });
-  const revoking = useMutation({
-    mutationFn: () => bodyOf(api.DELETE('/api/admin/grants/{id}', { params: { path: { id } } })),
-    onSuccess: () => {
-      close();
-      toast({ text: `Grant ${id} is revoked. It ends with the next publication.` });
-      return accessChanged();
-    },
-  });
-  const failure = revoking.error ?? error;
+/** When a grant ends; amber in its last week. */
+function Until({ at }: { at: string | null }) {
+  if (at === null) return <span className="hidden">no end</span>;
+  if (daysUntil(new Date(at), now()) >= 7) return <Moment at={at} />;
   return (
-    <Dialog title={`Revoke grant ${id}?`} close={close}>
-      <p>
-        {privileges.join(', ')} on {pathText(resource)}. The grant stays in the history.
-      </p>
-      {isComputing && preview === null && <p role="status">Computing who loses</p>}
-      {preview !== null && <WhoLoses preview={preview} />}
-      {failure !== null && (
-        <Failure problem={failure} retry={revoking.error === null ? retry : () => revoking.mutate()} />
-      )}
-      <div className="actions">
-        <button className="button" type="button" autoFocus onClick={close}>
-          Cancel
-        </button>
-        <button
-          className="button button--primary button--danger"
-          type="button"
-          aria-disabled={revoking.isPending}
-          onClick={() => revoking.isPending || revoking.mutate()}
-        >
-          {revoking.isPending ? 'Revoking…' : 'Revoke'}
-        </button>
-      </div>
-    </Dialog>
+    <span className="badge badge--warn">
+      <Icon name="clock" />
+      <Moment at={at} />
+    </span>
   );
 }

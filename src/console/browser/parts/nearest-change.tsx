@@ -1,11 +1,12 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
+import { pathText } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal-parameter.js';
 import { whyAddress } from '../domain/why-address.js';
 import { Privileges } from './access.js';
 import { Icon } from './icon.js';
-import { Path, pathText } from './path.js';
+import { Path } from './path.js';
 import { addressOf, Principal } from './principal.js';
 
 type Step = Schemas['ChangeStepResponse'];

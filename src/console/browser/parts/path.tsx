@@ -1,22 +1,6 @@
 import { Link } from 'wouter';
+import { addressOfNode, namesOf } from '../domain/node-path.js';
 import { Icon } from './icon.js';
-
-/** The parts of a node's name, such as catalog, schema and table; none: everything. */
-export function namesOf(node: object): string[] {
-  const { catalog, schema, table, routine, engine, as } = node as Record<string, unknown>;
-  if (engine === true) return ['the engine'];
-  if (as !== undefined) return [`acting as ${nameOfPrincipal(as)}`];
-  return [catalog, schema, table, routine].filter((name) => typeof name === 'string');
-}
-
-export function nameOfPrincipal(principal: unknown): string {
-  const { name, id, type } = principal as { name?: string; id?: number; type: string };
-  return name ?? (type === 'everyone' ? 'Everyone' : `${type} ${id ?? ''}`);
-}
-
-export function pathText(node: object): string {
-  return namesOf(node).join('.') || 'everything';
-}
 
 /** A node as SQL writes it, the last name strong. */
 export function Path({ node }: { node: object }) {
@@ -28,14 +12,6 @@ export function Path({ node }: { node: object }) {
       <b>{last}</b>
     </span>
   );
-}
-
-/** The page of a node: of a routine its schema's, of the engine and of acting its own. */
-export function addressOf(node: object): string {
-  const { catalog, schema, table, engine, as } = node as Record<string, unknown>;
-  if (engine === true || as !== undefined) return '/engine';
-  const names = [catalog, schema, table].filter((name) => typeof name === 'string');
-  return ['/data', ...names.map(encodeURIComponent)].join('/');
 }
 
 const LEVELS = ['root', 'catalog', 'schema', 'table'] as const;
@@ -58,8 +34,8 @@ export function Crumbs({ of }: { of: { catalog?: string; schema?: string; table?
   return (
     <ol className="crumbs" aria-label="Path">
       {above.map(({ name, node }) => (
-        <li key={addressOf(node)}>
-          <Link href={addressOf(node)}>{name}</Link>
+        <li key={addressOfNode(node)}>
+          <Link href={addressOfNode(node)}>{name}</Link>
         </li>
       ))}
     </ol>

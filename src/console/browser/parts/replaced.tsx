@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../api/client.js';
 import type { GrantForm } from '../domain/grant-form.js';
+import { pathText } from '../domain/node-path.js';
 import { nodeOfForm } from '../domain/place-form.js';
 import { principalParameter } from '../domain/principal-parameter.js';
-import { pathText } from './path.js';
 
 /** Grants of the same holder on the node or below it, which the new one may take the place of. */
 export function Replaced({ form, set }: { form: GrantForm; set: (revoke: number[]) => void }) {

@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useId } from 'react';
 import { Link } from 'wouter';
 import { firstRows, type Rows } from '../api/rows.js';
-import { readRefusal, whyAddress } from '../domain/engine-refusal.js';
+import { readRefusal } from '../domain/engine-refusal.js';
+import { whyAddress } from '../domain/why-address.js';
 import type { PolicyForm } from '../domain/policy-form.js';
 import { rowSampleOf } from '../domain/row-sample.js';
 import { failureText } from './failure.js';
@@ -60,7 +61,10 @@ function NoRows({ error, userId }: { error: Error; userId: number }) {
   const refused = readRefusal(error.message);
   return (
     <>
-      {failureText(error)} {refused !== null && <Link href={whyAddress(userId, refused)}>Why?</Link>}
+      {failureText(error)}{' '}
+      {refused !== null && (
+        <Link href={whyAddress({ type: 'user', id: userId }, refused.privilege, refused.node)}>Why?</Link>
+      )}
     </>
   );
 }

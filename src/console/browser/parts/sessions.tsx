@@ -1,17 +1,18 @@
 import { useMutation } from '@tanstack/react-query';
 import type { Schemas } from '../api/client.js';
-import { usePages } from '../api/pages.js';
+import { type PageQuery, usePages } from '../api/pages.js';
 import { queries } from '../api/session.js';
 import { Failure } from './failure.js';
+import { Listing } from './listing.js';
 import { Moment } from './moment.js';
-import { Cell, Table } from './table.js';
+import { Cell } from './table.js';
 
 const COLUMNS = [{ name: 'Where' }, { name: 'Began' }, { name: 'Last used' }, { name: 'Action', isHidden: true }];
 
 interface SessionsProps {
   /** Whose they are, in the cache of answers. */
   of: 'own' | number;
-  read: (after: string | undefined) => Promise<Schemas['SessionPage']>;
+  read: (page: PageQuery) => Promise<Schemas['SessionPage']>;
   end: (id: string) => Promise<unknown>;
   /** All of them; of one's own all others. */
   endAll?: (sessions: readonly Schemas['SessionResponse'][]) => Promise<unknown>;
@@ -20,7 +21,8 @@ interface SessionsProps {
 /** The sessions of an account, to be ended one by one. */
 export function Sessions({ of, read, end, endAll }: SessionsProps) {
   const key = ['sessions', of];
-  const { query, items, more } = usePages(key, read);
+  const list = usePages(key, read);
+  const { items } = list;
   const ending = useMutation({
     mutationFn: (ids: readonly string[] | null): Promise<unknown> =>
       ids === null ? (endAll?.(items ?? []) ?? Promise.resolve()) : Promise.all(ids.map(end)),
@@ -38,20 +40,15 @@ export function Sessions({ of, read, end, endAll }: SessionsProps) {
           </button>
         )}
       </div>
-      {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
       {ending.isError && <Failure problem={ending.error} />}
-      {items?.length === 0 ? (
-        <p className="dim">No session is open.</p>
-      ) : (
-        <Table
-          name="Sessions"
-          columns={COLUMNS}
-          items={items}
-          keyOf={({ id }) => id}
-          more={more}
-          cells={(session) => <SessionCells session={session} end={() => ending.mutate([session.id])} />}
-        />
-      )}
+      <Listing
+        name="Sessions"
+        list={list}
+        empty={<p className="dim">No session is open.</p>}
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+        cells={(session) => <SessionCells session={session} end={() => ending.mutate([session.id])} />}
+      />
     </section>
   );
 }

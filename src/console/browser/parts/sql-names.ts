@@ -1,5 +1,6 @@
 import type { CompletionContext, CompletionResult } from '@codemirror/autocomplete';
-import { ownNames, quoted } from '../api/own-names.js';
+import { ownNames } from '../api/own-names.js';
+import { quoted } from '../domain/sql-path.js';
 
 /** A path as far as it is typed: names with dots between them, in quotes where they need them. */
 const PATH = /(?:(?:"(?:[^"]|"")*"|\w+)\.)*(?:"(?:[^"]|"")*|\w*)$/;

@@ -10,7 +10,7 @@ export interface Column {
   type?: string;
 }
 
-interface TableProps<T> {
+export interface TableProps<T> {
   name: string;
   /** Rows of the engine as they are: close, wide, and never as blocks. */
   isData?: boolean;

@@ -1,7 +1,12 @@
-import { type ReactNode, useId } from 'react';
+import { type InputHTMLAttributes, type ReactNode, useId } from 'react';
 import { Icon } from './icon.js';
 
-interface TextFieldProps {
+type OfInput = Pick<
+  InputHTMLAttributes<HTMLInputElement>,
+  'type' | 'placeholder' | 'maxLength' | 'required' | 'autoFocus' | 'autoCapitalize'
+>;
+
+interface TextFieldProps extends OfInput {
   label: string;
   value: string;
   set: (value: string) => void;
@@ -11,20 +16,20 @@ interface TextFieldProps {
   rows?: number;
   isMono?: boolean;
   isDisabled?: boolean;
-  placeholder?: string;
 }
 
 /** A field for text, with what is wrong with it below. */
-export function TextField({ label, value, set, hint, error = null, rows = 1, isMono, ...rest }: TextFieldProps) {
+export function TextField(props: TextFieldProps) {
+  const { label, value, set, hint, error = null, rows = 1, isMono, isDisabled, type = 'text', ...ofInput } = props;
   const id = useId();
   const field = {
+    ...ofInput,
     className: isMono === true ? 'input input--mono' : 'input',
     id,
     value,
     autoComplete: 'off',
     spellCheck: isMono !== true,
-    disabled: rest.isDisabled,
-    placeholder: rest.placeholder,
+    disabled: isDisabled,
     'aria-invalid': error !== null || undefined,
     'aria-describedby': error !== null || hint !== undefined ? `${id}-hint` : undefined,
     onChange: (event: { target: { value: string } }) => set(event.target.value),
@@ -34,7 +39,7 @@ export function TextField({ label, value, set, hint, error = null, rows = 1, isM
       <label className="label" htmlFor={id}>
         {label}
       </label>
-      {rows > 1 ? <textarea {...field} rows={rows} /> : <input {...field} type="text" />}
+      {rows > 1 ? <textarea {...field} rows={rows} /> : <input {...field} type={type} />}
       <FieldHint id={`${id}-hint`} hint={hint} error={error} />
     </div>
   );

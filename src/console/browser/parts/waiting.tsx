@@ -99,7 +99,7 @@ function UndoLink({
     queryFn: () => bodyOf(api.GET('/api/admin/users', { params: { query: { q: name ?? '', limit: 50 } } })),
   });
   const person = data?.items.find(({ username }) => username === name);
-  const principal = person === undefined ? `engine:${name ?? ''}` : `user:${person.id}`;
+  const principal = person === undefined ? { type: 'engine', name: name ?? '' } : { type: 'user', id: person.id };
   const why = lost === undefined || data === undefined ? null : whyLost(lost.what, principal);
   return (
     <Link href={why ?? (version === undefined ? '/publications' : `/publications/${version}`)}>How to undo it</Link>

@@ -1,15 +1,17 @@
 import { Link, useSearchParams } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
+import { countText, peopleText } from '../domain/count-text.js';
 import { type Way, WAY, wayKey, waysThrough } from '../domain/holder-ways.js';
+import { pathText } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal-parameter.js';
 import { whyAddress } from '../domain/why-address.js';
 import { Limits, Privileges, Ways } from './access.js';
-import { Failure } from './failure.js';
+import { NewGrant } from './grants.js';
+import { Listing } from './listing.js';
 import { Empty } from './page.js';
-import { pathText } from './path.js';
 import { addressOf, Principal } from './principal.js';
-import { Cell, Table } from './table.js';
+import { Cell } from './table.js';
 
 type Holder = Schemas['HolderResponse'];
 interface Node {
@@ -24,13 +26,8 @@ const COLUMNS = ['Person', 'May', 'Limits', 'Why'].map((name) => ({ name }));
 export function useWho(node: Node, isWhole: boolean) {
   return usePages(
     ['who', node],
-    (after) =>
-      bodyOf(
-        api.GET('/api/admin/access/who', {
-          params: { query: { ...node, limit: 1000, ...(after !== undefined && { after }) } },
-        }),
-      ),
-    { isWhole },
+    (page) => bodyOf(api.GET('/api/admin/access/who', { params: { query: { ...node, ...page } } })),
+    { isWhole, limit: 1000 },
   );
 }
 
@@ -38,17 +35,13 @@ export function useWho(node: Node, isWhole: boolean) {
 export function Who({ node }: { node: Node }) {
   const [search, setSearch] = useSearchParams();
   const asked = search.get(WAY);
-  const { query, items, first, more } = useWho(node, asked !== null);
-  if (query.isError) return <Failure problem={query.error} retry={() => void query.refetch()} />;
+  const list = useWho(node, asked !== null);
+  const { items, first } = list;
   if (items?.length === 0) {
     return (
       <Empty
         title={`Nobody reaches ${pathText(node)}`}
-        action={
-          <Link className="button" href={`/grants/new?${new URLSearchParams({ ...node }).toString()}`}>
-            New grant
-          </Link>
-        }
+        action={<NewGrant query={`?${new URLSearchParams({ ...node }).toString()}`} />}
       >
         {node.catalog === undefined
           ? 'Nothing is granted on all data at once.'
@@ -77,16 +70,16 @@ export function Who({ node }: { node: Node }) {
           pick={pick}
         />
         <p className="hint" role="status">
-          {first === undefined ? 'Reading who may' : countText(way ?? first.totals)}
+          {first === undefined ? 'Reading who may' : holdersText(way ?? first.totals)}
         </p>
       </div>
-      <Table
+      <Listing
         name="People with access"
+        list={{ ...list, items: shown }}
+        empty={null}
         columns={COLUMNS}
-        items={shown}
         count={first === undefined ? undefined : sizeOf(way ?? first.totals)}
         keyOf={({ principal }) => principalParameter(principal)}
-        more={more}
         cells={(holder) => <HolderCells holder={holder} node={node} />}
       />
     </>
@@ -102,12 +95,8 @@ export function sizeOf({ people, engine_principals: engine }: Counted): number {
   return people + engine;
 }
 
-function countText({ people, engine_principals: engine }: Counted): string {
-  const counts = [
-    `${people.toLocaleString('en-GB')} ${people === 1 ? 'person' : 'people'}`,
-    ...(engine === 0 ? [] : [`${engine.toLocaleString('en-GB')} engine ${engine === 1 ? 'principal' : 'principals'}`]),
-  ];
-  return counts.join(', ');
+function holdersText({ people, engine_principals: engine }: Counted): string {
+  return [peopleText(people), ...(engine === 0 ? [] : [countText(engine, 'engine principal')])].join(', ');
 }
 
 function isThrough({ via }: Holder, { group }: Way): boolean {

@@ -1,10 +1,11 @@
 import { useQueries } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
+import { addressOfNode, pathText } from '../domain/node-path.js';
 import { Privileges } from './access.js';
 import { Chain, type Station } from './chain.js';
 import { Moment } from './moment.js';
-import { addressOf as addressOfNode, Path, pathText } from './path.js';
+import { Path } from './path.js';
 import { addressOf, type Named } from './principal.js';
 
 export type Explanation = Schemas['ExplanationResponse'];

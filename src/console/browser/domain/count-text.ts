@@ -1,0 +1,19 @@
+interface CountTextOptions {
+  plural?: string;
+  /** Not all of them have been read. */
+  hasMore?: boolean;
+}
+
+/** *1 grant*, *1,204 grants*, *200 and more policies*. */
+export function countText(
+  count: number,
+  word: string,
+  { plural = `${word}s`, hasMore = false }: CountTextOptions = {},
+) {
+  return `${count.toLocaleString('en-GB')}${hasMore ? ' and more' : ''} ${count === 1 && !hasMore ? word : plural}`;
+}
+
+/** *1 person*, *8 people*. */
+export function peopleText(count: number): string {
+  return countText(count, 'person', { plural: 'people' });
+}

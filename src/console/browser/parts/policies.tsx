@@ -1,0 +1,76 @@
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { Policy } from '../api/entries.js';
+import { KIND_NAMES } from '../domain/policy-form.js';
+import { Privileges } from './access.js';
+import { Icon } from './icon.js';
+import { Listing, type Pages } from './listing.js';
+import { Moment } from './moment.js';
+import { Path } from './path.js';
+import { addressOf, Principal } from './principal.js';
+import { Cell } from './table.js';
+
+export const KIND_ICONS = { row_filter: 'filter', column_mask: 'mask', hidden_column: 'column', deny: 'stop' } as const;
+
+const COLUMNS = ['Policy', 'Where', 'Holder', 'Takes', 'Changed'].map((name) => ({ name }));
+
+/** Policies: their kind, on what and for whom they are, and what they take. */
+export function PolicyTable({ list, empty }: { list: Pages<Policy>; empty: ReactNode }) {
+  return (
+    <Listing
+      name="Policies"
+      list={list}
+      empty={empty}
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+      cells={(policy) => <PolicyCells policy={policy} />}
+    />
+  );
+}
+
+/** As much of an expression as a row has room for. */
+const LONGEST = 60;
+
+function PolicyCells({ policy }: { policy: Policy }) {
+  const { id, kind, principal, except, resource, expression, privileges, changed_at: at } = policy;
+  const { column } = resource as { column?: string };
+  return (
+    <>
+      <Cell>
+        <span className="row">
+          <Icon name={KIND_ICONS[kind]} />
+          <Link href={`/policies/${id}`}>
+            {KIND_NAMES[kind]} {id}
+          </Link>
+        </span>
+      </Cell>
+      <Cell className="full">
+        {column !== undefined && (
+          <>
+            <span className="path">
+              <b>{column}</b>
+            </span>{' '}
+            <span className="dim">in</span>{' '}
+          </>
+        )}
+        <Path node={resource} />
+      </Cell>
+      <Cell>
+        <Principal of={principal} href={addressOf(principal)} />
+        {except.length > 0 && <span className="dim"> but {except.length}</span>}
+      </Cell>
+      <Cell className="full">
+        {privileges !== undefined ? (
+          <Privileges names={privileges} />
+        ) : (
+          expression !== undefined && (
+            <code>{expression.length > LONGEST ? `${expression.slice(0, LONGEST)}…` : expression}</code>
+          )
+        )}
+      </Cell>
+      <Cell className="date" data-label="Changed">
+        <Moment at={at} />
+      </Cell>
+    </>
+  );
+}
