@@ -1,12 +1,21 @@
-import { Controller, Get, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Readable } from 'node:stream';
+import { Controller, Get, Query, StreamableFile } from '@nestjs/common';
+import { ApiBearerAuth, ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { CSV_TYPE, csvLine } from '../kernel/csv.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, OpenToTokens } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
-import { AuditPage, AuditQuery, toAuditEventResponse, toFilter } from './audit.dto.js';
+import { AUDIT_COLUMNS, AuditPage, AuditQuery, toAuditEventResponse, toAuditRow, toFilter } from './audit.dto.js';
 import { AuditService } from './audit.service.js';
+import type { AuditFilter } from './domain/audit-event.js';
+
+const EVENTS = {
+  'application/json': { schema: { $ref: getSchemaPath(AuditPage) } },
+  'text/csv': { schema: { type: 'string', description: 'RFC 4180, with a header; details as JSON.' } },
+};
 
 @ApiTags('audit')
+@ApiExtraModels(AuditPage)
 @ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/audit')
@@ -17,8 +26,18 @@ export class AuditController {
   @OpenToTokens('admin.read')
   @ApiRoute('listAuditEvents', 'The audit trail, newest first')
   @Get()
-  @ApiOkResponse({ type: AuditPage })
-  async list(@Query() query: AuditQuery): Promise<AuditPage> {
-    return mapPage(await this.audit.page(toFilter(query), query), toAuditEventResponse);
+  @ApiOkResponse({ content: EVENTS })
+  async list(@Query() query: AuditQuery): Promise<AuditPage | StreamableFile> {
+    const filter = toFilter(query);
+    if (query.format === undefined) return mapPage(await this.audit.page(filter, query), toAuditEventResponse);
+    const file = { type: CSV_TYPE, disposition: 'attachment; filename="audit.csv"' };
+    return new StreamableFile(Readable.from(this.lines(filter)), file);
+  }
+
+  private async *lines(filter: AuditFilter): AsyncGenerator<string, void, undefined> {
+    yield csvLine(AUDIT_COLUMNS);
+    for await (const events of this.audit.all(filter)) {
+      yield events.map((event) => csvLine(toAuditRow(event))).join('');
+    }
   }
 }

@@ -2,8 +2,8 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import { principalNameProblem } from '../kernel/name.js';
 import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
-import { BigPageQuery } from '../platform/page.dto.js';
-import { absentOr, FieldRule, momentProblem } from '../platform/validation.js';
+import { BigPageQuery, SearchText } from '../platform/page.dto.js';
+import { absentOr, FieldRule, momentProblem, WITHOUT_NUL } from '../platform/validation.js';
 import {
   AUDIT_EVENTS,
   AUDIT_SUBJECTS,
@@ -39,6 +39,28 @@ export class AuditQuery extends BigPageQuery {
   @IsOptional()
   @Matches(SUBJECT, { message: `must be ${AUDIT_SUBJECTS.join(', ')}, with an id: group:3` })
   subject?: string;
+
+  @SearchText('Part of the words of an event, its actor, its subject or its details, in any case.')
+  q?: string;
+
+  @ApiPropertyOptional({
+    type: String,
+    minLength: 1,
+    maxLength: 128,
+    pattern: WITHOUT_NUL,
+    description: 'The events of one request, by its id.',
+  })
+  @FieldRule(absentOr(requestIdProblem))
+  request_id?: string;
+
+  @ApiPropertyOptional({
+    enum: ['csv'],
+    description:
+      'All events at once, whatever `limit` says: a download, for links, which have no Accept header of their own.',
+  })
+  @IsOptional()
+  @IsIn(['csv'], { message: 'must be csv' })
+  format?: 'csv';
 
   @ApiPropertyOptional({ format: 'date-time', description: 'Inclusive.' })
   @FieldRule(absentOr(momentProblem))
@@ -91,13 +113,20 @@ export class AuditEventResponse {
 
 export class AuditPage extends PageResponse(AuditEventResponse) {}
 
+function requestIdProblem(value: unknown): string | null {
+  const isOne = typeof value === 'string' && value.length > 0 && value.length <= 128 && !value.includes('\0');
+  return isOne ? null : 'must be the id of a request';
+}
+
 /** A user of digits only is an id: usernames of digits only are found by their id too. */
-export function toFilter({ event, user, subject, from, to }: AuditQuery): AuditFilter {
+export function toFilter({ event, user, subject, q, request_id: requestId, from, to }: AuditQuery): AuditFilter {
   const [, type = '', id = ''] = SUBJECT.exec(subject ?? '') ?? [];
   return {
     event: event ?? null,
     user: user === undefined ? null : /^[1-9][0-9]{0,8}$/.test(user) ? Number(user) : user,
     subject: subject === undefined ? null : { type, id },
+    text: q ?? null,
+    requestId: requestId ?? null,
     from: from === undefined ? null : new Date(from),
     to: to === undefined ? null : new Date(to),
   };
@@ -122,4 +151,19 @@ export function toAuditEventResponse({
     request_id: origin?.requestId ?? null,
     details,
   };
+}
+
+/** The columns of the trail as CSV. */
+export const AUDIT_COLUMNS = [
+  ...['id', 'at', 'event', 'actor_id', 'actor_name', 'token_id', 'token_name'],
+  ...['subject_type', 'subject_id', 'subject_name', 'address', 'request_id', 'details'],
+];
+
+/** The same fields as a row of it. */
+export function toAuditRow(of: AuditEvent): unknown[] {
+  const { id, at, event, actor, subject, address, request_id: request, details } = toAuditEventResponse(of);
+  return [
+    ...[id, at, event, actor?.id ?? null, actor?.name ?? null, actor?.token?.id ?? null, actor?.token?.name ?? null],
+    ...[subject?.type ?? null, subject?.id ?? null, subject?.name ?? null, address, request, details],
+  ];
 }

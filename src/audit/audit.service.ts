@@ -14,6 +14,9 @@ import {
   type TrailPosition,
 } from './domain/audit-event.js';
 
+/** Events in memory of one reader of the whole trail. */
+const AT_ONCE = 1000;
+
 @Injectable()
 export class AuditService {
   constructor(
@@ -60,5 +63,15 @@ export class AuditService {
   /** Newest first. */
   async page(filter: Partial<AuditFilter>, { limit, after }: PageRequest): Promise<Page<AuditEvent>> {
     return pageOf(await this.store.page({ ...ANY_EVENT, ...filter }, after, limit + 1), limit, (event) => event.id);
+  }
+
+  /** All of them, newest first, read as the reader takes them. */
+  async *all(filter: Partial<AuditFilter>): AsyncGenerator<AuditEvent[], void, undefined> {
+    for (let after: number | null = null; ;) {
+      const events: AuditEvent[] = await this.store.page({ ...ANY_EVENT, ...filter }, after, AT_ONCE);
+      if (events.length > 0) yield events;
+      after = events.at(-1)?.id ?? null;
+      if (events.length < AT_ONCE) return;
+    }
   }
 }

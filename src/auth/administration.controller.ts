@@ -29,8 +29,10 @@ import {
   toNewUser,
   toNewUserResponse,
   UserChangeDto,
+  toUsedAccountResponse,
   UserPage,
   UserQuery,
+  UsedAccountResponse,
 } from './administration.dto.js';
 import { AdministrationService } from './administration.service.js';
 import { OneTimePasswordResponse } from './auth.dto.js';
@@ -56,7 +58,7 @@ export class AdministrationController {
   @ApiOkResponse({ type: UserPage })
   async list(@Query() query: UserQuery): Promise<UserPage> {
     const filter = toFilter(query);
-    const page = mapPage(await this.administration.list(filter, query), toAccountResponse);
+    const page = mapPage(await this.administration.list(filter, query), toUsedAccountResponse);
     return { ...page, total: await this.administration.count(filter) };
   }
 
@@ -87,9 +89,9 @@ export class AdministrationController {
   @OpenToTokens('admin.read')
   @ApiRoute('getUser', 'One account')
   @Get(':id')
-  @ApiOkResponse({ type: AccountResponse })
-  async find(@Param('id', RowIdPipe) id: number): Promise<AccountResponse> {
-    return toAccountResponse(found(await this.administration.find(id)));
+  @ApiOkResponse({ type: UsedAccountResponse })
+  async find(@Param('id', RowIdPipe) id: number): Promise<UsedAccountResponse> {
+    return toUsedAccountResponse(found(await this.administration.find(id)));
   }
 
   @ApiRoute(

@@ -15,7 +15,7 @@ import {
   SOURCES,
   type UserFilter,
 } from '../users/domain/account.js';
-import type { MadeAccount, NewUser } from './administration.service.js';
+import type { MadeAccount, NewUser, UsedAccount } from './administration.service.js';
 
 const ONE_ROLE = { message: `must be one of ${ROLES.join(', ')}` };
 
@@ -104,7 +104,19 @@ export class AccountResponse {
   has_password!: boolean;
 }
 
-export class UserPage extends PageResponse(AccountResponse) {
+/** An account, and how it is used. */
+export class UsedAccountResponse extends AccountResponse {
+  @ApiProperty({ ...TEXTS, description: 'The first three groups that it is in, by name.' }) groups!: string[];
+  @ApiProperty({ ...INTEGER, description: 'Of all of them.' }) group_count!: number;
+
+  @ApiProperty({
+    ...NULLABLE_MOMENT,
+    description: 'By the audit trail; null: never, or longer ago than the trail is kept.',
+  })
+  last_sign_in_at!: string | null;
+}
+
+export class UserPage extends PageResponse(UsedAccountResponse) {
   @ApiProperty({ ...INTEGER, description: 'Accounts of all pages.' }) total!: number;
 }
 
@@ -124,6 +136,12 @@ export class NewUserResponse extends AccountResponse {
 
 export function toAccountResponse(account: Account): AccountResponse {
   return fieldsOf(account);
+}
+
+export function toUsedAccountResponse(account: UsedAccount): UsedAccountResponse {
+  const { groups, groupCount, lastSignInAt } = account;
+  const use = { groups: [...groups], group_count: groupCount, last_sign_in_at: lastSignInAt?.toISOString() ?? null };
+  return { ...fieldsOf(account), ...use };
 }
 
 function fieldsOf(account: Account) {

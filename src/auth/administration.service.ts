@@ -6,7 +6,15 @@ import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import type { Client } from '../platform/access.js';
-import type { Account, AccountChange, AccountEdit, Creation, Role, UserFilter } from '../users/domain/account.js';
+import type {
+  Account,
+  AccountChange,
+  AccountEdit,
+  AccountUse,
+  Creation,
+  Role,
+  UserFilter,
+} from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
 import { DeactivationsService } from './deactivations.service.js';
 import { SessionStore } from './domain/session.js';
@@ -27,6 +35,10 @@ export interface MadeAccount {
   oneTimePassword: string | null;
 }
 
+export type UsedAccount = Account & AccountUse;
+
+const NO_USE: AccountUse = { groups: [], groupCount: 0, lastSignInAt: null };
+
 /** Administration of accounts: with the audit trail the one exception from per-user isolation. */
 @Injectable()
 export class AdministrationService {
@@ -41,16 +53,24 @@ export class AdministrationService {
     private readonly clock: Clock,
   ) {}
 
-  async list(filter: UserFilter, { limit, after }: PageRequest): Promise<Page<Account>> {
-    return pageOf(await this.users.page(filter, after, limit + 1), limit, (account) => account.id);
+  async list(filter: UserFilter, { limit, after }: PageRequest): Promise<Page<UsedAccount>> {
+    const page = pageOf(await this.users.page(filter, after, limit + 1), limit, (account) => account.id);
+    return { ...page, items: await this.withUse(page.items) };
   }
 
   count(filter: UserFilter): Promise<number> {
     return this.users.count(filter);
   }
 
-  find(id: number): Promise<Account | null> {
-    return this.users.find(id);
+  async find(id: number): Promise<UsedAccount | null> {
+    const account = await this.users.find(id);
+    const [used = null] = await this.withUse(account === null ? [] : [account]);
+    return used;
+  }
+
+  private async withUse(accounts: readonly Account[]): Promise<UsedAccount[]> {
+    const uses = await this.users.useOf(accounts.map(({ id }) => id));
+    return accounts.map((account) => ({ ...account, ...(uses.get(account.id) ?? NO_USE) }));
   }
 
   /** Makes an account without a password, or with a one-time password, also while registration is closed. */

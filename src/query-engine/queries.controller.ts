@@ -9,6 +9,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import { CSV_TYPE } from '../kernel/csv.js';
 import { found, Refused } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import {
@@ -50,7 +51,7 @@ const WHOLE_PAGE = 34;
 const MEDIA_TYPES: Readonly<Record<RowsFormat, string>> = {
   json: 'application/json; charset=utf-8',
   ndjson: 'application/x-ndjson',
-  csv: 'text/csv; charset=utf-8; header=present',
+  csv: CSV_TYPE,
 };
 
 @ApiTags('queries')

@@ -1,10 +1,11 @@
+import { csvLine } from '../kernel/csv.js';
 import { Refused } from '../kernel/errors.js';
 import { NamedError } from '../kernel/named-error.js';
 import type { Claim } from './domain/page-budget.js';
 import { errorBy } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { writeRowCursor } from './domain/row-window.js';
-import { csvLine, publicColumns, type RowsFormat } from './domain/rows-format.js';
+import { publicColumns, type RowsFormat } from './domain/rows-format.js';
 import { queryProblem, type QueryErrorResponse, toQueryErrorResponse } from './query.response.js';
 import type { RowsPage, RowsResult } from './rows-page.js';
 

@@ -7,6 +7,7 @@ import {
   type AccountChange,
   type AccountEdit,
   type AccountToProve,
+  type AccountUse,
   type Creation,
   type EmailChange,
   type NameHolder,
@@ -119,6 +120,10 @@ export class UsersService {
 
   page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]> {
     return this.store.page(filter, after, limit);
+  }
+
+  useOf(ids: readonly number[]): Promise<Map<number, AccountUse>> {
+    return this.store.useOf(ids);
   }
 
   count(filter: UserFilter): Promise<number> {

@@ -1,4 +1,5 @@
 import { people, sharedAdministrator } from '../support/service/administrator.js';
+import { ApiClient, signIn } from '../support/service/api-client.js';
 import { sharedService } from '../support/service/service.js';
 
 const GRANTS = '/api/admin/grants';
@@ -136,5 +137,44 @@ describe('lists', () => {
     expect(await events('user=DEE@example.org')).toEqual([id]);
     expect(await events(`subject=group:${id}&event=account_created`)).toEqual([]);
     expect(await problemOf('/api/admin/audit?subject=dee')).toEqual(['subject']);
+  });
+
+  it('of events are by their request and by any of their words, and come as a file', async () => {
+    const group = await idOf(GROUPS, { name: 'Trail, "readers"' });
+    const headers = { 'X-Request-Id': 'trail-1' };
+    await admin.send('PUT', `${GROUPS}/${group}/members/${ids.bob}`, undefined, headers);
+    const events = async (query: string) =>
+      ((await admin.get(`/api/admin/audit?${query}`)).body?.['items'] as { event: string }[]).map(({ event }) => event);
+
+    expect(await events('request_id=trail-1')).toEqual(['member_added']);
+    expect(await events('request_id=trail')).toEqual([]);
+    expect(await events(`q=${encodeURIComponent('trail, ')}`)).toEqual(['member_added', 'group_created']);
+    expect(await events(`q=GROUP+${group}+trail`)).toEqual(['member_added', 'group_created']);
+    expect(await events('q=member+added&request_id=trail-1')).toEqual(['member_added']);
+    expect(await problemOf('/api/admin/audit?request_id=')).toEqual(['request_id']);
+
+    const response = await fetch(`${service.url}/api/admin/audit?format=csv&subject=group:${group}`, {
+      headers: { Authorization: `Bearer ${admin.token}` },
+    });
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="audit.csv"');
+    const [head, added, created, end] = (await response.text()).split('\r\n');
+    expect(head).toMatch(/^id,at,event,actor_id,actor_name,/);
+    expect(added).toContain(',member_added,');
+    expect(added).toContain(',"Trail, ""readers""",127.0.0.1,trail-1,');
+    expect([created?.includes(',group_created,'), end]).toEqual([true, '']);
+  });
+
+  it('of accounts say of each how it is used', async () => {
+    for (const name of ['Use c', 'use b', 'use d', 'use a']) {
+      await admin.send('PUT', `${GROUPS}/${await idOf(GROUPS, { name })}/members/${ids.alice}`);
+    }
+    const before = await admin.get(`/api/admin/users/${ids.alice}`);
+    await signIn(new ApiClient(service), 'alice');
+    const after = await admin.get('/api/admin/users?q=alice');
+
+    expect(before.body).toMatchObject({ groups: ['use a', 'use b', 'Use c'], group_count: 4, last_sign_in_at: null });
+    expect(after.body?.['items']).toMatchObject([
+      { groups: ['use a', 'use b', 'Use c'], group_count: 4, last_sign_in_at: expect.stringMatching(/^2/) as unknown },
+    ]);
   });
 });

@@ -108,13 +108,25 @@ export interface AuditFilter {
   /** The actor or the subject: an account's id, or its name in any case. */
   user: number | string | null;
   subject: { type: string; id: string } | null;
+  /** Part of the words of the event, its actor, its subject or its details, in any case. */
+  text: string | null;
+  /** Of the request that caused it. */
+  requestId: string | null;
   /** Inclusive. */
   from: Date | null;
   /** Exclusive. */
   to: Date | null;
 }
 
-export const ANY_EVENT: AuditFilter = { event: null, user: null, subject: null, from: null, to: null };
+export const ANY_EVENT: AuditFilter = {
+  event: null,
+  user: null,
+  subject: null,
+  text: null,
+  requestId: null,
+  from: null,
+  to: null,
+};
 
 /**
  * A point in the trail, ordered by the database, because the clocks of replicas differ. Opaque outside of the store.

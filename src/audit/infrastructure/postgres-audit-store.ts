@@ -21,6 +21,9 @@ const SELECT_EVENTS = `
            THEN json_build_object('address', e.address, 'requestId', coalesce(e.request_id, '')) END AS origin
     FROM audit_events e`;
 
+/** What the search of the trail looks into; the words of an event as people read them. */
+const SEARCHED = `concat_ws(' ', replace(e.event, '_', ' '), e.actor_name, e.token_name, e.subject_type, e.subject_id, e.subject_name, e.details)`;
+
 const COLUMNS =
   'event, actor_id, actor_name, token_id, token_name, subject_type, subject_id, subject_name, address, request_id, details';
 
@@ -43,7 +46,7 @@ export class PostgresAuditStore extends AuditStore {
   }
 
   override page(filter: AuditFilter, after: number | null, limit: number): Promise<AuditEvent[]> {
-    const { event, user, subject, from, to } = filter;
+    const { event, user, subject, text, requestId, from, to } = filter;
     return this.session.manager.query<AuditEvent[]>(
       `${SELECT_EVENTS}
        WHERE ($1::bigint IS NULL OR e.id < $1) AND ($2::text IS NULL OR e.event = $2)
@@ -52,10 +55,12 @@ export class PostgresAuditStore extends AuditStore {
          AND ($6::text IS NULL
            OR lower($6) IN (lower(e.actor_name), CASE e.subject_type WHEN 'user' THEN lower(e.subject_name) END))
          AND ($7::text IS NULL OR (e.subject_type = $7 AND e.subject_id = $8))
-       ORDER BY e.id DESC LIMIT $9`,
+         AND ($9::text IS NULL OR e.request_id = $9)
+         AND ($10::text IS NULL OR strpos(lower(${SEARCHED}), lower($10)) > 0)
+       ORDER BY e.id DESC LIMIT $11`,
       [
         ...[after, event, from, to, typeof user === 'number' ? user : null, typeof user === 'string' ? user : null],
-        ...[subject?.type ?? null, subject?.id ?? null, limit],
+        ...[subject?.type ?? null, subject?.id ?? null, requestId, text, limit],
       ],
     );
   }

@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
+import { csvField } from '../../kernel/csv.js';
 import type { Column } from './engine-type.js';
 import { readExactly } from './exact-json.js';
 import { EXACT_DIGITS, endOfFloat, endOfInteger, isWholeFloat } from './json-number.js';
 import { JsonScanner } from './json-scanner.js';
 import { ProtocolBreach } from './reading.js';
 import { type Cell, cellOf } from './row-cell.js';
-import { csvField, type RowsFormat } from './rows-format.js';
+import type { RowsFormat } from './rows-format.js';
 
 const [QUOTE, BACKSLASH, COMMA, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x2d, 0x30, 0x39];
 const [OPEN_LIST, CLOSE_LIST, LINE_FEED, CARRIAGE_RETURN] = [0x5b, 0x5d, 0x0a, 0x0d];

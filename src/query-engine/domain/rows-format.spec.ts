@@ -1,4 +1,4 @@
-import { chooseFormat, csvLine } from './rows-format.js';
+import { chooseFormat } from './rows-format.js';
 
 describe('chooseFormat', () => {
   it.each([
@@ -13,13 +13,5 @@ describe('chooseFormat', () => {
     ['image/png', 'json'],
   ])('%s', (accept, format) => {
     expect(chooseFormat(accept)).toBe(format);
-  });
-});
-
-describe('csvLine', () => {
-  it('quotes where needed, distinguishes NULL from an empty text, and writes containers as JSON', () => {
-    expect(csvLine(['a', 'b,c', 'say "no"', 'two\nlines', '', null, 1.5, true, ['1', null], { k: 'v' }])).toBe(
-      'a,"b,c","say ""no""","two\nlines","",,1.5,true,"[""1"",null]","{""k"":""v""}"\r\n',
-    );
   });
 });

@@ -1,3 +1,4 @@
+import { csvLine } from '../../kernel/csv.js';
 import type { Column } from './engine-type.js';
 import type { ApiValue } from './engine-value.js';
 
@@ -34,15 +35,3 @@ export const ROW_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[]) =>
   ndjson: (row) => `${JSON.stringify(row)}\n`,
   csv: csvLine,
 };
-
-/** RFC 4180: commas, CRLF, quotes where they are needed. NULL is nothing, an empty text is `""`, a container is JSON. */
-export function csvLine(values: readonly ApiValue[]): string {
-  return `${values.map(csvField).join(',')}\r\n`;
-}
-
-/** One field of it. */
-export function csvField(value: ApiValue): string {
-  if (value === null) return '';
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}

@@ -23,6 +23,16 @@ export interface Account {
   oneTimeUntil: Date | null;
 }
 
+/** What the list of accounts says besides of each. */
+export interface AccountUse {
+  /** The first of the groups that it is in, by name. */
+  groups: readonly string[];
+  /** Of all of them. */
+  groupCount: number;
+  /** As the audit trail has it; null: never, or longer ago than the trail is kept. */
+  lastSignInAt: Date | null;
+}
+
 /** An account that has proved its password. The hash stays between the store and the hasher. */
 export interface AccountWithHash {
   account: Account;
@@ -175,6 +185,8 @@ export abstract class UserStore {
   abstract changeEmail(id: number, email: string, checkedHash: string): Promise<EmailChange>;
   /** By rising id, beginning above `after` (null: at the first), at most `limit`. */
   abstract page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]>;
+  /** How accounts are used, by their ids. */
+  abstract useOf(ids: readonly number[]): Promise<Map<number, AccountUse>>;
   abstract count(filter: UserFilter): Promise<number>;
   /** The account of a name, in any case, becomes one of the source `to`. @returns null: it is of another source than `from`, or has a password. */
   abstract takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null>;

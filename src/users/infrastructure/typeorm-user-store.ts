@@ -8,6 +8,7 @@ import {
   type AccountChange,
   type AccountEdit,
   type AccountToProve,
+  type AccountUse,
   type EmailChange,
   type NewAccount,
   type NewHash,
@@ -26,6 +27,16 @@ import { PrincipalNameRow, UserRow } from './user.entity.js';
 
 /** The indexes of migration 0002 fold ASCII letters only; a search must fold likewise to use them. */
 const SAME_USERNAME = 'lower(u.username COLLATE "C") = lower(:username COLLATE "C")';
+
+/** Three names are what a row of a list has room for. */
+const USES = `
+  SELECT u.id, coalesce(g.names[1:3], '{}') AS groups, coalesce(cardinality(g.names), 0) AS "groupCount",
+         (SELECT e.at FROM audit_events e WHERE e.actor_id = u.id AND e.event = 'login_succeeded'
+           ORDER BY e.id DESC LIMIT 1) AS "lastSignInAt"
+    FROM users u LEFT JOIN LATERAL
+         (SELECT array_agg(name ORDER BY lower(name), name) AS names
+            FROM groups JOIN group_members m ON m.group_id = groups.id WHERE m.user_id = u.id) g ON true
+   WHERE u.id = ANY ($1)`;
 
 @Injectable()
 export class TypeormUserStore extends UserStore {
@@ -128,6 +139,11 @@ export class TypeormUserStore extends UserStore {
     const query = this.session.manager.createQueryBuilder(UserRow, 'u').orderBy('u.id').limit(limit);
     if (after !== null) query.andWhere('u.id > :after', { after });
     return (await filtered(query, filter).getMany()).map(toAccount);
+  }
+
+  override async useOf(ids: readonly number[]): Promise<Map<number, AccountUse>> {
+    const rows = await this.session.manager.query<(AccountUse & { id: number })[]>(USES, [ids]);
+    return new Map(rows.map(({ id, ...use }) => [id, use]));
   }
 
   override count(filter: UserFilter): Promise<number> {
