@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Page } from '@playwright/test';
 import { expectAccessible } from './running/accessibility.js';
 import { expect, test } from './running/console-test.js';
@@ -138,11 +139,16 @@ test('a draft outlives a service that does not answer', async ({ page, records, 
   const button = page.getByRole('button', { name: 'Grant to 1 person' });
   await expect(button).toBeEnabled();
 
-  watch.provokes(503);
-  const problem = { code: 'database_unavailable', status: 503, detail: 'Database unavailable', request_id: 'r-1' };
-  await page.route('**/api/admin/grants/batch', (route) => route.fulfill({ status: 503, json: problem }));
+  watch.provokes(503, 'net::ERR_CONNECTION_REFUSED');
+  await page.route('**/api/admin/grants/batch', (route) => route.abort('connectionrefused'));
   await button.click();
   const alert = page.getByRole('alert');
+  await expect(alert).toContainText('The service does not answer. What you typed is kept.');
+  await expect(page.getByRole('combobox', { name: 'Person or group' })).toHaveValue('olaf');
+  await page.unroute('**/api/admin/grants/batch');
+  const problem = { code: 'database_unavailable', status: 503, detail: 'Database unavailable', request_id: 'r-1' };
+  await page.route('**/api/admin/grants/batch', (route) => route.fulfill({ status: 503, json: problem }));
+  await alert.getByRole('button', { name: 'Retry' }).click();
   await expect(alert).toContainText('The service cannot reach its database. What you typed is kept.');
   await expect(alert).toContainText('r-1');
   await expect(page.getByRole('combobox', { name: 'Person or group' })).toHaveValue('olaf');
@@ -151,4 +157,36 @@ test('a draft outlives a service that does not answer', async ({ page, records, 
   await page.unroute('**/api/admin/grants/batch');
   await alert.getByRole('button', { name: 'Retry' }).click();
   await expect(page).toHaveURL(/\/grants$/);
+});
+
+test('the audit trail is searched whole, followed by request, saved, and leads to a grant', async ({
+  page,
+  records,
+  signIn,
+}) => {
+  const audited = await records.person('audited');
+  const grant = await records.grant({ type: 'user', id: audited }, 'trail_sales.eu');
+  await signIn('admin');
+  await page.goto('/audit');
+  await page.getByRole('textbox', { name: 'Search' }).fill('trail_sales');
+  const rows = page.getByRole('table', { name: 'Audit' }).getByRole('row');
+  await expect(rows).toHaveCount(2);
+  await rows.nth(1).getByRole('cell').last().getByRole('link').click();
+  await expect(page).toHaveURL(/\/audit\?request_id=[\w-]+$/);
+  await expect(rows).toHaveCount(2);
+
+  const saved = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'CSV' }).click();
+  const file = await readFile(await (await saved).path(), 'utf8');
+  expect(file.split('\r\n')).toEqual([
+    expect.stringMatching(/^id,at,/),
+    expect.stringContaining(',grant_created,'),
+    '',
+  ]);
+
+  await rows
+    .nth(1)
+    .getByRole('link', { name: `grant ${grant}` })
+    .click();
+  await expect(page.getByRole('table', { name: 'Grants' }).getByRole('row', { name: /audited/ })).toBeVisible();
 });

@@ -68,7 +68,7 @@ test('somebody is added with a one-time password, made administrator with the ow
 });
 
 test('a change of members shows what it gives before it is saved', async ({ page, records, signIn }) => {
-  const [inside, outside] = [await records.person('inside'), await records.person('outside')];
+  const [inside] = [await records.person('inside'), await records.person('outside')];
   const group = await records.group('readers-of-orders', inside);
   await records.grant({ type: 'group', id: group }, 'sales.eu.orders');
   await signIn('admin');
@@ -85,8 +85,19 @@ test('a change of members shows what it gives before it is saved', async ({ page
   await expect(page.getByRole('button', { name: 'Remove outside' })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Remove inside' })).toBeHidden();
 
-  await page.goto(`/people/${outside}`);
-  await expect(page.getByRole('table', { name: 'Effective access' })).toContainText('through group readers-of-orders');
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('order-readers');
+  await page.getByRole('textbox', { name: 'Description' }).fill('<script>alert(1)</script>');
+  await page.getByRole('form', { name: 'Rename the group' }).getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'order-readers' })).toBeVisible();
+  await expect(page.getByText('<script>alert(1)</script> Managed here.')).toBeVisible();
+
+  await page.goto('/people?q=outside');
+  await expect(page.getByRole('table', { name: 'People' }).getByRole('row', { name: /outside/ })).toContainText(
+    'order-readers',
+  );
+  await page.getByRole('link', { name: 'outside (person)' }).click();
+  await expect(page.getByRole('table', { name: 'Effective access' })).toContainText('through group order-readers');
 });
 
 test('an API token is shown once and revoked', async ({ page, records, signIn }) => {

@@ -1,4 +1,5 @@
-// Pictures of pages of the sample company: npm run console:pictures -- [--as USER] [--folder FOLDER] PATH…
+// Pictures of pages of the sample company: npm run console:pictures -- [--as USER] [--folder FOLDER] [--crop 1080x560] PATH…
+// Cropped ones, such as those of the documents, are wide and light alone.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,15 +14,21 @@ const SCHEMES = ['light', 'dark'] as const;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { as: { type: 'string', default: 'admin' }, folder: { type: 'string', default: '.data/pictures' } },
+  options: {
+    as: { type: 'string', default: 'admin' },
+    folder: { type: 'string', default: '.data/pictures' },
+    crop: { type: 'string' },
+  },
 });
+
+const cropped = croppedOf(values.crop);
 
 mkdirSync(values.folder, { recursive: true });
 const grantline = await Grantline.start();
 const browser = await chromium.launch(await installBrowser(process.env));
 try {
   await fillSampleCompany(await grantline.createAdministrator());
-  for (const [size, viewport] of Object.entries(SIZES)) {
+  for (const [size, viewport] of Object.entries(cropped === null ? SIZES : { cropped })) {
     const context = await browser.newContext({ baseURL: grantline.url, viewport, reducedMotion: 'reduce' });
     await openSession(context, grantline.url, values.as);
     for (const path of positionals) await takePictures(context, path, size);
@@ -38,11 +45,16 @@ async function takePictures(context: BrowserContext, path: string, size: string)
   page.on('pageerror', (error) => console.log(`${path}: ${error.message}`));
   await page.goto(path, { waitUntil: 'networkidle' });
   const name = path.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'root';
-  for (const colorScheme of SCHEMES) {
+  for (const colorScheme of cropped === null ? SCHEMES : ['light' as const]) {
     await page.emulateMedia({ colorScheme });
-    const file = join(values.folder, `${name}-${size}-${colorScheme}.png`);
+    const file = join(values.folder, cropped === null ? `${name}-${size}-${colorScheme}.png` : `${name}.png`);
     await page.screenshot({ path: file });
     console.log(file);
   }
   await page.close();
+}
+
+function croppedOf(text: string | undefined): { width: number; height: number } | null {
+  const [, width, height] = /^(\d+)x(\d+)$/.exec(text ?? '') ?? [];
+  return width === undefined ? null : { width: Number(width), height: Number(height) };
 }

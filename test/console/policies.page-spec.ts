@@ -102,7 +102,7 @@ test('of two administrators the second is told, and overwrites nothing unseen', 
   watch.provokes(412);
   await page.getByRole('button', { name: 'Save' }).click();
   const alert = page.getByRole('alert');
-  await expect(alert).toContainText('Changed meanwhile');
+  await expect(alert).toContainText('rosa changed this policy at ');
   await expect(expression(page)).toHaveValue("region = 'mine'");
   expect(await stored()).toBe("region = 'theirs'");
   await alert.getByRole('button', { name: 'Compare' }).click();

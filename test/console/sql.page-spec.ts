@@ -11,7 +11,7 @@ test('a statement runs, shows its rows and is saved as CSV', async ({ page, gran
   grantline.engine.answers('SELECT orders', {
     columns: COLUMNS,
     data: [
-      ['DE', 412],
+      ['<script>alert(1)</script>', 412],
       [null, 7],
     ],
   });
@@ -21,7 +21,11 @@ test('a statement runs, shows its rows and is saved as CSV', async ({ page, gran
   await editor.fill('SELECT orders');
   await editor.press('Control+Enter');
   const results = page.getByRole('table', { name: 'Results' });
-  await expect(results.getByRole('row')).toHaveText(['country varcharorders bigint', 'DE412', 'NULL7']);
+  await expect(results.getByRole('row')).toHaveText([
+    'country varcharorders bigint',
+    '<script>alert(1)</script>412',
+    'NULL7',
+  ]);
   await expect(page.getByRole('status')).toHaveText(/^2 rows, /);
   expect(grantline.engine.statements.at(-1)?.session).toMatchObject({ user: 'sven' });
   await expectAccessible(page);
@@ -30,7 +34,9 @@ test('a statement runs, shows its rows and is saved as CSV', async ({ page, gran
     page.waitForEvent('download'),
     page.getByRole('link', { name: 'CSV' }).click(),
   ]);
-  expect(await readFile(await download.path(), 'utf8')).toBe('country,orders\r\nDE,412\r\n,7\r\n');
+  expect(await readFile(await download.path(), 'utf8')).toBe(
+    'country,orders\r\n<script>alert(1)</script>,412\r\n,7\r\n',
+  );
   await page.getByRole('link', { name: 'My access' }).click();
   await page.getByRole('link', { name: 'SQL', exact: true }).click();
   await expect(editor).toHaveText('SELECT orders');

@@ -2,9 +2,7 @@ import { lazy, type ReactNode } from 'react';
 import { Route, Switch } from 'wouter';
 import type { Schemas } from './api/client.js';
 import { Data } from './pages/data.js';
-import { Grants } from './pages/grants.js';
 import { MyAccess } from './pages/my-access.js';
-import { People } from './pages/people.js';
 
 export interface Page {
   /** Its link in the navigation. */
@@ -25,6 +23,8 @@ const Engine = lazy(() => import('./pages/engine.js').then(({ Engine: page }) =>
 const GrantDraft = lazy(() => import('./pages/new-grant.js').then(({ GrantDraft: page }) => ({ default: page })));
 const GroupPage = lazy(() => import('./pages/group.js').then(({ GroupPage: page }) => ({ default: page })));
 const Groups = lazy(() => import('./pages/groups.js').then(({ Groups: page }) => ({ default: page })));
+const Grants = lazy(() => import('./pages/grants.js').then(({ Grants: page }) => ({ default: page })));
+const People = lazy(() => import('./pages/people.js').then(({ People: page }) => ({ default: page })));
 const Person = lazy(() => import('./pages/person.js').then(({ Person: page }) => ({ default: page })));
 const Policies = lazy(() => import('./pages/policies.js').then(({ Policies: page }) => ({ default: page })));
 const PolicyPage = lazy(() => import('./pages/policy.js').then(({ PolicyPage: page }) => ({ default: page })));

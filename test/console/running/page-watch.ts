@@ -20,10 +20,11 @@ export class PageWatch {
     });
   }
 
-  /** The test provokes a refusal of that status, and a browser prints each. */
-  provokes(...statuses: number[]): void {
-    for (const status of statuses) {
-      this.provoked.push(new RegExp(`^error: Failed to load resource: .* status of ${status} `));
+  /** The test provokes a refusal of that status, or that failure of the network, and a browser prints each. */
+  provokes(...failures: (number | `net::ERR_${string}`)[]): void {
+    for (const failure of failures) {
+      const text = typeof failure === 'number' ? `.* status of ${failure} ` : failure;
+      this.provoked.push(new RegExp(`^error: Failed to load resource: ${text}`));
     }
   }
 

@@ -1,5 +1,5 @@
 import type { paths } from './schema.js';
-import { api, bodyOf, type Schemas } from './client.js';
+import { api, bodyOf, isProblem, type Schemas } from './client.js';
 import { usePages } from './pages.js';
 import { queries } from './session.js';
 
@@ -17,6 +17,20 @@ export function useGrants(query: QueryOf<'/api/admin/grants'>, isEnabled = true)
     (page) => bodyOf(api.GET('/api/admin/grants', { params: { query: { ...query, ...page } } })),
     { isEnabled },
   );
+}
+
+/** One grant, as a list; empty: there is none of the id. */
+export function useOneGrant(id: string | undefined) {
+  return usePages(['grants', 'one', id], () => oneGrant(Number(id)), { isEnabled: id !== undefined });
+}
+
+async function oneGrant(id: number): Promise<Schemas['GrantPageResponse']> {
+  try {
+    return { items: [await bodyOf(api.GET('/api/admin/grants/{id}', { params: { path: { id } } }))], next: null };
+  } catch (problem) {
+    if (isProblem(problem, 'not_found')) return { items: [], next: null };
+    throw problem;
+  }
 }
 
 /** Policies, by filters. */

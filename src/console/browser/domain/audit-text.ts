@@ -1,5 +1,6 @@
 import { AUDIT_EVENTS } from '../../../audit/domain/audit-event.js';
 import type { Schemas } from '../api/client.js';
+import { grantAddress } from './grant-address.js';
 import { pathText } from './node-path.js';
 
 type Event = Schemas['AuditEventResponse'];
@@ -25,6 +26,7 @@ export function subjectAddress(subject: Event['subject']): string | null {
     case 'publication':
       return `/publications/${id}`;
     case 'grant':
+      return grantAddress(id);
     case 'session':
     case 'token':
     case 'principal':

@@ -1,28 +1,37 @@
 import { Link } from 'wouter';
-import { api, bodyOf, type Schemas } from '../api/client.js';
+import { auditFile, auditPage } from '../api/audit.js';
+import type { Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { detailsText, eventText, EVENTS, subjectAddress } from '../domain/audit-text.js';
-import { Failure } from '../parts/failure.js';
+import { countText } from '../domain/count-text.js';
+import { momentText } from '../domain/moment-text.js';
+import { now } from '../now.js';
 import { FilterBar } from '../parts/filter-bar.js';
-import { type Filter, SEARCH, useFilters } from '../parts/filters.js';
-import { Moment, momentText } from '../parts/moment.js';
+import { type Filter, useFilters } from '../parts/filters.js';
+import { Icon } from '../parts/icon.js';
+import { Listing } from '../parts/listing.js';
+import { Moment } from '../parts/moment.js';
 import { Empty, PageHead } from '../parts/page.js';
 import { Principal } from '../parts/principal.js';
-import { Cell, Table } from '../parts/table.js';
+import { Cell } from '../parts/table.js';
 
 type Event = Schemas['AuditEventResponse'];
 
 const COLUMNS = ['When', 'Event', 'Actor', 'Subject', 'Request'].map((name) => ({ name }));
 
+/** The parameter of the events of one request. */
+const REQUEST = 'request_id';
+
 const showMoment = (value: string): string => {
   const at = new Date(value);
-  return Number.isNaN(at.getTime()) ? value : momentText(at);
+  return Number.isNaN(at.getTime()) ? value : momentText(at, now());
 };
 
 const FILTERS: readonly Filter[] = [
   { parameter: 'event', name: 'Event', choices: EVENTS.map((value) => ({ value, text: eventText(value) })) },
   { parameter: 'user', name: 'Person' },
   { parameter: 'subject', name: 'Subject' },
+  { parameter: REQUEST, name: 'Request' },
   { parameter: 'from', name: 'From', type: 'datetime-local', show: showMoment },
   { parameter: 'to', name: 'To', type: 'datetime-local', show: showMoment },
 ];
@@ -30,42 +39,33 @@ const FILTERS: readonly Filter[] = [
 /** What happened, newest first: who did it, to what, by which request. */
 export function Audit() {
   const { asked } = useFilters(FILTERS);
-  const { [SEARCH]: text = '', from, to, ...rest } = asked;
+  const { from, to, ...rest } = asked;
   const query = { ...rest, ...momentOf('from', from), ...momentOf('to', to) };
-  const {
-    query: reading,
-    items,
-    more,
-    hasMore,
-  } = usePages(
-    ['audit', query],
-    (page) => bodyOf(api.GET('/api/admin/audit', { params: { query: { ...query, ...page } } })),
-    { isKept: true },
-  );
-  const wanted = text.toLowerCase();
-  const shown = items?.filter((event) => searchedText(event).includes(wanted)) ?? null;
+  const list = usePages(['audit', query], (page) => auditPage({ ...query, ...page }), { isKept: true });
+  const { items, hasMore } = list;
   return (
     <main id="main" tabIndex={-1}>
       <div className="stack stack--mid">
-        <PageHead title="Audit" />
-        <FilterBar placeholder="Search the events shown" filters={FILTERS}>
-          {shown === null
-            ? 'Reading events'
-            : `${shown.length.toLocaleString('en-GB')}${hasMore ? ' and more' : ''} ${shown.length === 1 ? 'event' : 'events'}`}
+        <PageHead
+          title="Audit"
+          actions={
+            <a className="button" href={auditFile(query)} download="audit.csv">
+              <Icon name="download" />
+              CSV
+            </a>
+          }
+        />
+        <FilterBar placeholder="Search events" filters={FILTERS}>
+          {items === null ? 'Reading events' : countText(items.length, 'event', { hasMore })}
         </FilterBar>
-        {reading.isError && <Failure problem={reading.error} retry={() => void reading.refetch()} />}
-        {shown?.length === 0 ? (
-          <Empty title="No event matches">Remove a filter, or ask for an earlier time.</Empty>
-        ) : (
-          <Table
-            name="Audit"
-            columns={COLUMNS}
-            items={shown}
-            keyOf={({ id }) => id}
-            more={more}
-            cells={(event) => <EventCells event={event} />}
-          />
-        )}
+        <Listing
+          name="Audit"
+          list={list}
+          empty={<Empty title="No event matches">Remove a filter, or ask for an earlier time.</Empty>}
+          columns={COLUMNS}
+          keyOf={({ id }) => id}
+          cells={(event) => <EventCells event={event} />}
+        />
       </div>
     </main>
   );
@@ -74,10 +74,6 @@ export function Audit() {
 function momentOf(name: 'from' | 'to', value: string | undefined) {
   const at = new Date(value ?? '');
   return Number.isNaN(at.getTime()) ? {} : { [name]: at.toISOString() };
-}
-
-function searchedText({ event, actor, subject, details }: Event): string {
-  return `${eventText(event)} ${actor?.name ?? ''} ${subject?.name ?? ''} ${detailsText(details)}`.toLowerCase();
 }
 
 function EventCells({ event }: { event: Event }) {
@@ -102,9 +98,13 @@ function EventCells({ event }: { event: Event }) {
       </Cell>
       <Cell>
         {request !== null && (
-          <span className="mono" title={request}>
+          <Link
+            className="mono"
+            href={`/audit?${new URLSearchParams({ [REQUEST]: request }).toString()}`}
+            title={request}
+          >
             {request.slice(0, 8)}
-          </span>
+          </Link>
         )}
       </Cell>
     </>

@@ -1,10 +1,13 @@
-import { useGrants } from '../api/entries.js';
+import { useGrants, useOneGrant } from '../api/entries.js';
 import { countText } from '../domain/count-text.js';
 import { type Asked, ENTRY_FILTERS, entryQueryOf } from '../parts/entry-filters.js';
 import { FilterBar } from '../parts/filter-bar.js';
 import { type Filter, useFilters } from '../parts/filters.js';
 import { GrantTable, NewGrant } from '../parts/grants.js';
 import { Empty, PageHead } from '../parts/page.js';
+
+/** The parameter of one grant, whatever else is asked. */
+const GRANT = 'grant';
 
 const FILTERS: readonly Filter[] = [
   {
@@ -14,12 +17,16 @@ const FILTERS: readonly Filter[] = [
   },
   ...ENTRY_FILTERS,
   { parameter: 'expires_before', name: 'Ends before', type: 'datetime-local' },
+  { parameter: GRANT, name: 'Grant' },
 ];
 
 /** All grants, by filters, and how to take one back. */
 export function Grants() {
   const { asked } = useFilters(FILTERS);
-  const list = useGrants(queryOf(asked));
+  const { [GRANT]: id } = asked;
+  const all = useGrants(queryOf(asked), id === undefined);
+  const one = useOneGrant(id);
+  const list = id === undefined ? all : one;
   const { items, hasMore } = list;
   return (
     <main id="main" tabIndex={-1}>

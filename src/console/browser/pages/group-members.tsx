@@ -41,54 +41,56 @@ export function GroupMembers({ group, head, holdings }: MembersProps) {
   const rows = items && rowsOf(items, joins, leaves);
   return (
     <>
-      <form
-        className="stack"
-        aria-label={`Members of ${group.name}`}
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isChanged && !saving.isPending) saving.mutate();
-        }}
-      >
+      <div className="stack">
         {head}
-        <AddMember add={add} />
-        <section>
-          <MembersHead count={group.member_count} then={group.member_count + joins.length - leaves.length} />
-          <MembersTable
-            list={{ ...list, items: rows }}
-            count={group.member_count + joins.length}
-            act={(row) => (
-              <RowButton
-                row={row}
-                undo={() => {
-                  setJoins(joins.filter((each) => !sameAs(row.member)(each)));
-                  setLeaves(leaves.filter((each) => !sameAs(row.member)(each)));
-                }}
-                remove={() => setLeaves([...leaves, row.member])}
-              />
+        <form
+          className="stack"
+          aria-label={`Members of ${group.name}`}
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (isChanged && !saving.isPending) saving.mutate();
+          }}
+        >
+          <AddMember add={add} />
+          <section>
+            <MembersHead count={group.member_count} then={group.member_count + joins.length - leaves.length} />
+            <MembersTable
+              list={{ ...list, items: rows }}
+              count={group.member_count + joins.length}
+              act={(row) => (
+                <RowButton
+                  row={row}
+                  undo={() => {
+                    setJoins(joins.filter((each) => !sameAs(row.member)(each)));
+                    setLeaves(leaves.filter((each) => !sameAs(row.member)(each)));
+                  }}
+                  remove={() => setLeaves([...leaves, row.member])}
+                />
+              )}
+            />
+          </section>
+          {saving.isError && <Failure problem={saving.error} />}
+          <div className="actions actions--sticky">
+            <button
+              className="button button--primary"
+              type="submit"
+              aria-disabled={!isChanged || saving.isPending}
+              aria-busy={saving.isPending}
+            >
+              {saving.isPending ? 'Saving…' : 'Save'}
+            </button>
+            <button className="button button--quiet" type="button" aria-disabled={!isChanged} onClick={discard}>
+              Discard
+            </button>
+            {draft.preview !== null && (
+              <p className="hint">
+                <span className="change">+{draft.preview.people_gaining} gain</span>{' '}
+                <span className="change change--loss">−{draft.preview.people_losing} lose</span>
+              </p>
             )}
-          />
-        </section>
-        {saving.isError && <Failure problem={saving.error} />}
-        <div className="actions actions--sticky">
-          <button
-            className="button button--primary"
-            type="submit"
-            aria-disabled={!isChanged || saving.isPending}
-            aria-busy={saving.isPending}
-          >
-            {saving.isPending ? 'Saving…' : 'Save'}
-          </button>
-          <button className="button button--quiet" type="button" aria-disabled={!isChanged} onClick={discard}>
-            Discard
-          </button>
-          {draft.preview !== null && (
-            <p className="hint">
-              <span className="change">+{draft.preview.people_gaining} gain</span>{' '}
-              <span className="change change--loss">−{draft.preview.people_losing} lose</span>
-            </p>
-          )}
-        </div>
-      </form>
+          </div>
+        </form>
+      </div>
       <div className="sunken stack">
         {isChanged && <Totals preview={draft.preview} isComputing={draft.isComputing} />}
         {draft.error !== null && <Failure problem={draft.error} retry={draft.retry} />}
@@ -120,25 +122,23 @@ export function ProvidedMembers({ group, head, holdings }: MembersProps) {
 function AddMember({ add }: { add: (member: Named) => void }) {
   const [count, setCount] = useState(0);
   const [chosen, setChosen] = useState<Named | null>(null);
-  const isGroup = chosen?.type === 'group';
-  const isReady = chosen !== null && !isGroup;
   return (
     <div className="stack stack--tight">
       <PrincipalCombobox
         // Empty again for the next one.
         key={count}
         value={chosen}
-        withEveryone={false}
-        error={isGroup ? 'Members are people and engine principals, not groups.' : null}
+        without={['everyone', 'group']}
+        placeholder="Add somebody"
         set={setChosen}
       />
       <div className="row">
         <button
           className="button button--small"
           type="button"
-          aria-disabled={!isReady}
+          aria-disabled={chosen === null}
           onClick={() => {
-            if (!isReady) return;
+            if (chosen === null) return;
             add(chosen);
             setChosen(null);
             setCount(count + 1);

@@ -1,13 +1,16 @@
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
+import { accessChanged } from '../api/entries.js';
 import { queries } from '../api/session.js';
 import { ActDialog } from '../parts/act-dialog.js';
 import { Failure } from '../parts/failure.js';
 import { Icon } from '../parts/icon.js';
 import { PageHead } from '../parts/page.js';
+import { PanelForm } from '../parts/panel-form.js';
 import { Shape } from '../parts/principal.js';
+import { TextField } from '../parts/text-field.js';
 import { NotHere } from './absent.js';
 import { GroupHoldings } from './group-holdings.js';
 import { GroupMembers, ProvidedMembers } from './group-members.js';
@@ -47,6 +50,7 @@ export function GroupPage() {
 
 function Head({ group }: { group: Group }) {
   const [isDeleting, setDeleting] = useState(false);
+  const [isEditing, setEditing] = useState(false);
   const [, navigate] = useLocation();
   const { id, name, description, source } = group;
   return (
@@ -64,6 +68,9 @@ function Head({ group }: { group: Group }) {
             <Link className="button" href={`/audit?subject=group:${id}`}>
               History
             </Link>
+            <button className="button" type="button" aria-expanded={isEditing} onClick={() => setEditing(!isEditing)}>
+              {source === 'local' ? 'Rename' : 'Describe'}
+            </button>
             <button className="button button--danger" type="button" onClick={() => setDeleting(true)}>
               Delete…
             </button>
@@ -78,6 +85,7 @@ function Head({ group }: { group: Group }) {
           <span>The identity provider says how this group is called and who is in it. Change it there.</span>
         </p>
       )}
+      {isEditing && <EditGroup group={group} close={() => setEditing(false)} />}
       {isDeleting && (
         <ActDialog
           title={`Delete ${name}?`}
@@ -94,5 +102,28 @@ function Head({ group }: { group: Group }) {
         </ActDialog>
       )}
     </>
+  );
+}
+
+/** Its name and description; of a group from the identity provider the description alone. */
+function EditGroup({ group: { id, source, ...before }, close }: { group: Group; close: () => void }) {
+  const [name, setName] = useState(before.name);
+  const [description, setDescription] = useState(before.description ?? '');
+  const isLocal = source === 'local';
+  const saving = useMutation({
+    mutationFn: () => {
+      const body = { ...(isLocal && { name: name.trim() }), description: description.trim() || null };
+      return bodyOf(api.PATCH('/api/admin/groups/{id}', { params: { path: { id } }, body }));
+    },
+    onSuccess: () => {
+      close();
+      return accessChanged();
+    },
+  });
+  return (
+    <PanelForm label={isLocal ? 'Rename the group' : 'Describe the group'} saving={saving} close={close}>
+      {isLocal && <TextField label="Name" value={name} set={setName} maxLength={128} autoFocus required />}
+      <TextField label="Description" value={description} set={setDescription} maxLength={1000} autoFocus={!isLocal} />
+    </PanelForm>
   );
 }

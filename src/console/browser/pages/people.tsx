@@ -13,7 +13,7 @@ import { Principal } from '../parts/principal.js';
 import { Cell } from '../parts/table.js';
 import { AddPerson } from './add-person.js';
 
-const COLUMNS = ['Person', 'State', 'Role', 'Signs in with', 'E-mail', 'Account since'].map((name) => ({ name }));
+const COLUMNS = ['Person', 'State', 'Role', 'Signs in with', 'Groups', 'Last sign-in'].map((name) => ({ name }));
 
 const FILTERS: readonly Filter[] = [
   {
@@ -79,8 +79,9 @@ export function People() {
   );
 }
 
-function PersonCells({ account }: { account: Schemas['AccountResponse'] }) {
-  const { id, username, role, email, created_at: createdAt } = account;
+function PersonCells({ account }: { account: Schemas['UsedAccountResponse'] }) {
+  const { id, username, role, groups, group_count: count, last_sign_in_at: at } = account;
+  const others = count - groups.length;
   return (
     <>
       <Cell className="holder">
@@ -93,12 +94,10 @@ function PersonCells({ account }: { account: Schemas['AccountResponse'] }) {
       <Cell>
         <span className="dim">{signInText(account)}</span>
       </Cell>
-      <Cell>
-        <span className="dim">{email}</span>
+      <Cell className="full">
+        <span className="dim">{[...groups, ...(others > 0 ? [`${others} more`] : [])].join(', ')}</span>
       </Cell>
-      <Cell className="date">
-        <Moment at={createdAt} />
-      </Cell>
+      <Cell className="date">{at !== null && <Moment at={at} />}</Cell>
     </>
   );
 }

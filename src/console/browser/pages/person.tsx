@@ -13,7 +13,7 @@ import { Sessions } from '../parts/sessions.js';
 import { NotHere } from './absent.js';
 import { AccountActs } from './account-acts.js';
 
-type Account = Schemas['AccountResponse'];
+type Account = Schemas['UsedAccountResponse'];
 
 /** One account: what it reaches and through what, its groups, its sessions, and what can be done with it. */
 export function Person() {
@@ -102,6 +102,16 @@ function Facts({ account }: { account: Account }) {
       <div>
         <dt>Signs in with</dt>
         <dd>{signInText(account)}</dd>
+      </div>
+      <div>
+        <dt>Last sign-in</dt>
+        <dd>
+          {account.last_sign_in_at === null ? (
+            <span className="dim">none known</span>
+          ) : (
+            <Moment at={account.last_sign_in_at} />
+          )}
+        </dd>
       </div>
       <div>
         <dt>Account since</dt>

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { useLocation, useParams } from 'wouter';
+import { useLastActor } from '../api/audit.js';
 import { api, isProblem, Problem, type Schemas, versionOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
 import { accessChanged } from '../api/entries.js';
@@ -108,13 +109,7 @@ function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['Consol
             </>
           }
         >
-          {base === null ? (
-            'Nothing is written until you save it.'
-          ) : (
-            <>
-              {KIND_NAMES[base.body.kind]}, policy {base.body.id}, changed <Moment at={base.body.changed_at} />
-            </>
-          )}
+          {base === null ? 'Nothing is written until you save it.' : <Changed policy={base.body} />}
         </PageHead>
         {theirs !== null && isOverwriting && (
           <ChangedMeanwhile
@@ -151,6 +146,16 @@ function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['Consol
         {preview !== null && preview.checks.length > 0 && <Checks preview={preview} />}
       </form>
     </main>
+  );
+}
+
+function Changed({ policy: { id, kind, changed_at: at } }: { policy: Policy }) {
+  const by = useLastActor('policy', id, at);
+  return (
+    <>
+      {KIND_NAMES[kind]}, policy {id}, changed <Moment at={at} />
+      {by !== undefined && ` by ${by}`}
+    </>
   );
 }
 

@@ -1,8 +1,8 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { api, bodyOf, Problem } from '../api/client.js';
 import { signIn } from '../api/session.js';
+import { CopyButton } from '../parts/copy-button.js';
 import { Failure } from '../parts/failure.js';
 import { Brand, Icon } from '../parts/icon.js';
 import { useTitle } from '../parts/page.js';
@@ -128,21 +128,13 @@ function textOf(value: FormDataEntryValue | null): string {
 const COMMAND = 'npx --no -- grantline users create-admin --username NAME --email ADDRESS';
 
 function FirstStart() {
-  const [isCopied, setCopied] = useState(false);
   return (
     <>
       <Head title="No administrator yet">Run this line where the service runs, then sign in with that name.</Head>
       <pre className="code" tabIndex={0} role="group" aria-label="Command">
         {COMMAND}
       </pre>
-      <button
-        className="button"
-        type="button"
-        onClick={() => void navigator.clipboard.writeText(COMMAND).then(() => setCopied(true))}
-      >
-        <Icon name="copy" />
-        {isCopied ? 'Copied' : 'Copy the line'}
-      </button>
+      <CopyButton value={COMMAND} text="Copy the line" />
       <p className="note" role="status">
         <Icon name="info" />
         <span>It reads the password from its standard input. This page goes on by itself.</span>

@@ -1,7 +1,7 @@
 import type { Schemas } from '../api/client.js';
 import { type Results, submit } from '../api/statements.js';
 import { Icon } from '../parts/icon.js';
-import { clockTime } from '../parts/moment.js';
+import { clockTime } from '../domain/moment-text.js';
 import { Cell, Table } from '../parts/table.js';
 
 interface SqlResultsProps {

@@ -4,13 +4,17 @@ import { useSearchParams } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { type Named, principalParameter } from '../domain/principal-parameter.js';
 import { NO_NAMES } from '../domain/node-names.js';
+import { momentText } from '../domain/moment-text.js';
 import { pathText } from '../domain/node-path.js';
 import { type Node, privilegesOn } from '../domain/privileges.js';
 import { prepositionOf, questionOfAddress, type WhyQuestion } from '../domain/why-question.js';
+import { now } from '../now.js';
 import { Combobox } from '../parts/combobox.js';
+import { CopyButton } from '../parts/copy-button.js';
 import { Failure } from '../parts/failure.js';
 import { Icon } from '../parts/icon.js';
-import { momentText } from '../parts/moment.js';
+import { LimitsThatApply } from '../parts/limits-that-apply.js';
+import { Nearby } from '../parts/nearby.js';
 import { NearestChange } from '../parts/nearest-change.js';
 import { NodeComboboxes } from '../parts/node-comboboxes.js';
 import { useTitle } from '../parts/page.js';
@@ -96,7 +100,7 @@ function QuestionForm({ isAdministrator }: { isAdministrator: boolean }) {
       {isAdministrator && (
         <PrincipalCombobox
           value={principal && { ...principal, name }}
-          withEveryone={false}
+          without={['everyone']}
           set={(value) => set({ principal: value === null ? '' : principalParameter(value) })}
         />
       )}
@@ -185,16 +189,21 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
       )}
       <div className="pair">
         {rule?.text !== undefined && rule.text !== null && (
-          <section>
-            <div className="head">
-              <h2>The rule that decides</h2>
-            </div>
-            <pre className="code" tabIndex={0} role="group" aria-label={`${rule.section}[${rule.index}]`}>
-              {rule.text}
-            </pre>
-          </section>
+          <div className="stack">
+            <section>
+              <div className="head">
+                <h2>The rule that decides</h2>
+                <CopyButton value={rule.text} isQuiet />
+              </div>
+              <pre className="code" tabIndex={0} role="group" aria-label={`${rule.section}[${rule.index}]`}>
+                {rule.text}
+              </pre>
+            </section>
+            {allowed && <LimitsThatApply policies={explanation.policies} />}
+          </div>
         )}
         <NearestChange change={change} isOwn={isOwn} />
+        {isOwn && !allowed && <Nearby node={question.node} />}
       </div>
     </>
   );
@@ -216,7 +225,7 @@ function reasonAgainst(ways: readonly WayOfAnswer[], isOwn: boolean): string {
     const { policies = [], expired_at: at } = way.ends_at;
     if (kind === 'inactive') return 'the account is deactivated';
     if (kind === 'denied') return `${policiesText(policies)} ${policies.length === 1 ? 'denies' : 'deny'} it`;
-    if (at !== undefined) return `grant ${way.grant_id} ended on ${momentText(new Date(at))}`;
+    if (at !== undefined) return `grant ${way.grant_id} ended ${momentText(new Date(at), now())}`;
   }
   return isOwn ? 'no grant of yours reaches it' : 'no grant reaches it';
 }

@@ -1,8 +1,9 @@
 import { Fragment } from 'react';
 import type { Schemas } from '../api/client.js';
+import { momentText } from '../domain/moment-text.js';
 import { pathText } from '../domain/node-path.js';
+import { now } from '../now.js';
 import { Icon } from './icon.js';
-import { momentText } from './moment.js';
 
 type Access = Pick<Schemas['HolderResponse'], 'row_filters' | 'masked_columns' | 'hidden_columns'>;
 
@@ -66,7 +67,7 @@ export function Ways({ ways }: { ways: readonly { through: Through; from: object
         <b>{through === 'directly' ? 'directly' : 'as everyone'}</b>
       )}
       {from !== null && `, inherited from ${pathText(from)}`}
-      {until !== null && until !== undefined && `, until ${momentText(new Date(until))}`}
+      {until !== null && until !== undefined && `, until ${momentText(new Date(until), now())}`}
       {ways.length > 1 && `, and ${ways.length - 1} more ${ways.length === 2 ? 'way' : 'ways'}`}
     </>
   );

@@ -1,7 +1,8 @@
 import { useState } from 'react';
+import { useLastActor } from '../api/audit.js';
+import { clockTime } from '../domain/moment-text.js';
 import { differencesOf, formOfPolicy, type Policy, type PolicyForm } from '../domain/policy-form.js';
 import { Icon } from './icon.js';
-import { clockTime } from './moment.js';
 
 interface ChangedMeanwhileProps {
   theirs: Policy;
@@ -21,8 +22,8 @@ export function ChangedMeanwhile({ theirs, mine, takeTheirs, keepMine }: Changed
       <div>
         <b>Changed meanwhile</b>
         <p>
-          Somebody changed this policy at {clockTime(new Date(theirs.changed_at))}, while you were editing. Nothing is
-          saved or lost.
+          {useLastActor('policy', theirs.id, theirs.changed_at) ?? 'Somebody'} changed this policy at{' '}
+          {clockTime(new Date(theirs.changed_at))}, while you were editing. Nothing is saved or lost.
         </p>
         {isComparing && (
           <dl className="facts facts--rows">

@@ -20,6 +20,8 @@ interface ComboboxProps<C extends Choice> {
   setText: (text: string) => void;
   choices: readonly C[];
   choose: (choice: C) => void;
+  /** The focus is elsewhere: nobody types any more. */
+  leave?: () => void;
   /** Who is chosen, to be shown in the field. */
   of?: Named | null;
   /** What is typed must be one of the choices: the first is at hand. */
@@ -41,6 +43,7 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
     setText,
     choices,
     choose,
+    leave,
     of,
     isClosed,
     isMono,
@@ -104,7 +107,10 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
           }}
           onClick={() => setOpen(true)}
           onKeyDown={press}
-          onBlur={close}
+          onBlur={() => {
+            close();
+            leave?.();
+          }}
         />
         {isShown && (
           <ul className="combo__list" id={`${id}-list`} role="listbox" aria-label={label}>

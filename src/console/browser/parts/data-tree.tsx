@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import { type Children, useChildren } from '../api/catalog.js';
 import { addressOfNode } from '../domain/node-path.js';
 import { type Branch, treeRows, type TreeRow } from '../domain/tree-rows.js';
+import { treeSearch } from '../domain/tree-search.js';
 import { Search } from './filter-bar.js';
 import { SEARCH, useFilters } from './filters.js';
 import { Icon } from './icon.js';
@@ -24,10 +25,11 @@ export function nodeAt([catalog, schema, table]: readonly string[]) {
 /** The way down to a node, with what stands beside it on each level. The search is among what the deepest open node holds. */
 export function DataTree({ open }: { open: readonly string[] }) {
   const { asked, ask } = useFilters([]);
-  const searched = Math.min(open.length, 2);
   const q = asked[SEARCH] ?? '';
-  const part = (depth: number): string => (depth === searched ? q : '');
-  const [catalog, schema] = open;
+  const search = treeSearch(open, q);
+  const searched = search.under.length;
+  const part = (depth: number): string => (depth === searched ? search.part : '');
+  const [catalog, schema] = search.under;
   const catalogs = useChildren([], part(0));
   const schemas = useChildren(catalog === undefined ? null : [catalog], part(1));
   const tables = useChildren(catalog === undefined || schema === undefined ? null : [catalog, schema], part(2));
@@ -42,8 +44,13 @@ export function DataTree({ open }: { open: readonly string[] }) {
         asked={q}
         ask={(text) => ask(SEARCH, text)}
       />
-      <EngineNote engine={deepest.first?.engine} of={open.slice(0, searched)} />
-      <Rows rows={treeRows(open, branches.map(branchOf))} open={open} q={q} branches={branches} />
+      <EngineNote engine={deepest.first?.engine} of={search.under} />
+      <Rows
+        rows={treeRows(isBelow(open, search.under) ? open : search.under, branches.map(branchOf))}
+        open={open}
+        q={q}
+        branches={branches}
+      />
     </nav>
   );
 }
@@ -109,6 +116,10 @@ function Rows({
       </ul>
     </div>
   );
+}
+
+function isBelow(names: readonly string[], node: readonly string[]): boolean {
+  return node.every((name, at) => names[at] === name);
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

@@ -10,7 +10,7 @@ import { FilterBar } from './filter-bar.js';
 import { type Filter, SEARCH, useFilters } from './filters.js';
 import { Icon } from './icon.js';
 import { Listing } from './listing.js';
-import { momentText } from './moment.js';
+import { Moment } from './moment.js';
 import { Path } from './path.js';
 import { Cell } from './table.js';
 
@@ -107,9 +107,7 @@ function Until({ access: { origins } }: { access: Access }) {
   return (
     <span className="badge badge--warn">
       <Icon name="clock" />
-      <time dateTime={last} title={last}>
-        {momentText(new Date(last))}
-      </time>
+      <Moment at={last} />
     </span>
   );
 }

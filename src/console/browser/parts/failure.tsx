@@ -1,7 +1,7 @@
 import { Problem } from '../api/client.js';
+import { clockTime } from '../domain/moment-text.js';
 import { now } from '../now.js';
 import { Icon } from './icon.js';
-import { clockTime } from './moment.js';
 
 /** What happened, and what to do. Codes without an entry say what the service said. */
 const TEXTS: Record<string, string> = {

@@ -1,11 +1,11 @@
-import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
+import { grantAddress } from '../domain/grant-address.js';
 import { pathText } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal-parameter.js';
 import { whyAddress } from '../domain/why-address.js';
 import { Privileges } from './access.js';
-import { Icon } from './icon.js';
+import { CopyButton } from './copy-button.js';
 import { Path } from './path.js';
 import { addressOf, Principal } from './principal.js';
 
@@ -36,7 +36,11 @@ export function NearestChange({ change, isOwn }: NearestChangeProps) {
             </div>
           ))
         )}
-        {change !== null && isOwn && <CopyRequest steps={change.steps} />}
+        {change !== null && isOwn && (
+          <div className="row">
+            <CopyButton value={requestText(change.steps)} text="Copy a request" />
+          </div>
+        )}
       </div>
     </section>
   );
@@ -79,7 +83,11 @@ function StepText({ step, isOwn }: { step: Step; isOwn: boolean }) {
 }
 
 /** Where the step can be looked at and made. */
-function StepLink({ step: { kind, principal, resource = {}, privileges = [], policy_id: policy } }: { step: Step }) {
+function StepLink({
+  step: { kind, principal, resource = {}, privileges = [], policy_id: policy, grant_id: grant },
+}: {
+  step: Step;
+}) {
   if (kind === 'grant' && principal !== undefined)
     return (
       <StepButton
@@ -90,7 +98,8 @@ function StepLink({ step: { kind, principal, resource = {}, privileges = [], pol
   if (kind === 'activate' && principal !== undefined)
     return <StepButton href={addressOf(principal) ?? '/people'} text="Open the account" />;
   if (kind === 'except') return <StepButton href={`/policies/${policy}`} text={`Open policy ${policy}`} />;
-  if (kind === 'revoke') return <StepButton href={`/grants?state=live`} text="Open grants" />;
+  if (kind === 'revoke' && grant !== undefined)
+    return <StepButton href={grantAddress(grant)} text={`Open grant ${grant}`} />;
   return principal === undefined ? null : (
     <StepButton href={`/policies?principal=${principalParameter(principal)}`} text="Open policies" />
   );
@@ -107,21 +116,9 @@ function StepButton({ href, text }: { href: string; text: string }) {
 }
 
 /** What somebody without the right to change anything can send to an administrator. */
-function CopyRequest({ steps }: { steps: readonly Step[] }) {
-  const [isCopied, setCopied] = useState(false);
-  const text = steps
-    .map(({ kind, privileges = [], resource = {} }) => `${kind} ${privileges.join(', ')} on ${pathText(resource)}`)
-    .join('; ');
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(`Please: ${text}`);
-    setCopied(true);
-  };
-  return (
-    <div className="row">
-      <button className="button" type="button" onClick={() => void copy()}>
-        <Icon name="copy" />
-        {isCopied ? 'Copied' : 'Copy a request'}
-      </button>
-    </div>
+function requestText(steps: readonly Step[]): string {
+  const texts = steps.map(
+    ({ kind, privileges = [], resource = {} }) => `${kind} ${privileges.join(', ')} on ${pathText(resource)}`,
   );
+  return `Please: ${texts.join('; ')}`;
 }

@@ -28,11 +28,8 @@ export function PolicyTable({ list, empty }: { list: Pages<Policy>; empty: React
   );
 }
 
-/** As much of an expression as a row has room for. */
-const LONGEST = 60;
-
 function PolicyCells({ policy }: { policy: Policy }) {
-  const { id, kind, principal, except, resource, expression, privileges, changed_at: at } = policy;
+  const { id, kind, principal, except, resource, changed_at: at } = policy;
   const { column } = resource as { column?: string };
   return (
     <>
@@ -60,17 +57,22 @@ function PolicyCells({ policy }: { policy: Policy }) {
         {except.length > 0 && <span className="dim"> but {except.length}</span>}
       </Cell>
       <Cell className="full">
-        {privileges !== undefined ? (
-          <Privileges names={privileges} />
-        ) : (
-          expression !== undefined && (
-            <code>{expression.length > LONGEST ? `${expression.slice(0, LONGEST)}…` : expression}</code>
-          )
-        )}
+        <PolicyEffect policy={policy} />
       </Cell>
       <Cell className="date" data-label="Changed">
         <Moment at={at} />
       </Cell>
     </>
   );
+}
+
+/** As much of an expression as a row has room for. */
+const LONGEST = 60;
+
+/** What a policy takes: what it denies, or what rows and columns become. */
+export function PolicyEffect({ policy: { expression, privileges, resource } }: { policy: Policy }) {
+  const { column } = resource as { column?: string };
+  if (privileges !== undefined) return <Privileges names={privileges} />;
+  if (expression === undefined) return column === undefined ? null : <code>{column}</code>;
+  return <code>{expression.length > LONGEST ? `${expression.slice(0, LONGEST)}…` : expression}</code>;
 }

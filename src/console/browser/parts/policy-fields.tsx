@@ -127,7 +127,7 @@ function Exceptions({ value, set, error }: ExceptionsProps) {
         <PrincipalCombobox
           label="Exception"
           value={null}
-          withEveryone={false}
+          without={['everyone']}
           set={(added) => {
             if (added === null) return;
             setAdding(false);

@@ -15,24 +15,28 @@ interface PrincipalComboboxProps {
   value: Named | null;
   /** Null: what stands there names nobody. */
   set: (value: Named | null) => void;
-  /** Whether everyone can be chosen; as a rule. */
-  withEveryone?: boolean;
+  placeholder?: string;
+  /** Kinds that cannot be chosen. */
+  without?: readonly ('everyone' | 'group')[];
   error?: string | null;
 }
+
+const NOBODY: readonly 'everyone'[] = [];
 
 const EVERYONE: PrincipalChoice = { key: 'everyone', text: 'Everyone', of: { type: 'everyone' } };
 
 /** Who: a person, a group, an engine principal by its name, or everyone. */
-export function PrincipalCombobox({ label, value, set, withEveryone = true, error }: PrincipalComboboxProps) {
+export function PrincipalCombobox({ label, value, set, placeholder, without = NOBODY, error }: PrincipalComboboxProps) {
   const name = usePrincipalName(value);
   /** Null: the name of who is chosen stands there. */
   const [typed, setTyped] = useState<string | null>(null);
+  const [isLeft, setLeft] = useState(false);
   const text = typed ?? name;
   const wanted = typed?.trim() ?? '';
   const asked = useSettled(wanted, 100);
   const { data: known = [], isPlaceholderData: isOld, isSuccess } = useChoices(asked);
   const choices = [EVERYONE, ...known].filter(
-    ({ of, text }) => isPart(wanted, text) && (withEveryone || of.type !== 'everyone'),
+    ({ of, text }) => isPart(wanted, text) && !without.some((kind) => kind === of.type),
   );
   const exact = choices.filter((choice) => choice.text === wanted);
   // Only once it is known that no account and no group has the name.
@@ -45,9 +49,9 @@ export function PrincipalCombobox({ label, value, set, withEveryone = true, erro
     set(choice.of);
   };
   const [only] = exact;
-  const isMeant = typed !== null && exact.length === 1 && isKnown;
+  const isMeant = isLeft && typed !== null && exact.length === 1 && isKnown;
   useEffect(() => {
-    // A whole name needs no choosing.
+    // A whole name needs no choosing, once nobody types on.
     if (isMeant && only !== undefined && value === null) set(only.of);
   });
   return (
@@ -56,12 +60,15 @@ export function PrincipalCombobox({ label, value, set, withEveryone = true, erro
       text={text}
       of={value}
       isClosed
+      {...(placeholder !== undefined && { placeholder })}
       choices={choices}
       setText={(next) => {
         setTyped(next);
+        setLeft(false);
         if (value !== null) set(null);
       }}
       choose={choose}
+      leave={() => setLeft(true)}
       hint={value === null ? 'By name; engine principals, too' : KINDS[value.type]}
       error={error ?? null}
     />

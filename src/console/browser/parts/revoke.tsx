@@ -1,9 +1,13 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
 import { accessChanged, type Grant } from '../api/entries.js';
 import { pathText } from '../domain/node-path.js';
-import { PreviewDialog } from './preview-dialog.js';
 import { toast } from './toast.js';
+
+// Every table of grants has the button, and few press it.
+const PreviewDialog = lazy(() =>
+  import('./preview-dialog.js').then(({ PreviewDialog: dialog }) => ({ default: dialog })),
+);
 
 /** Takes a grant back, after it was shown who loses what. */
 export function Revoke({ grant: { id, privileges, resource } }: { grant: Grant }) {
@@ -23,23 +27,25 @@ export function Revoke({ grant: { id, privileges, resource } }: { grant: Grant }
         grant {id}
       </span>
       {isOpen && (
-        <PreviewDialog
-          title={`Revoke grant ${id}?`}
-          act={['Revoke', 'Revoking…']}
-          draft={{ revoke: [id] }}
-          side="loses"
-          run={() => bodyOf(api.DELETE('/api/admin/grants/{id}', { params: { path: { id } } }))}
-          done={() => {
-            close();
-            toast({ text: `Grant ${id} is revoked. It ends with the next publication.` });
-            return accessChanged();
-          }}
-          close={close}
-        >
-          <p>
-            {privileges.join(', ')} on {pathText(resource)}. The grant stays in the history.
-          </p>
-        </PreviewDialog>
+        <Suspense>
+          <PreviewDialog
+            title={`Revoke grant ${id}?`}
+            act={['Revoke', 'Revoking…']}
+            draft={{ revoke: [id] }}
+            side="loses"
+            run={() => bodyOf(api.DELETE('/api/admin/grants/{id}', { params: { path: { id } } }))}
+            done={() => {
+              close();
+              toast({ text: `Grant ${id} is revoked. It ends with the next publication.` });
+              return accessChanged();
+            }}
+            close={close}
+          >
+            <p>
+              {privileges.join(', ')} on {pathText(resource)}. The grant stays in the history.
+            </p>
+          </PreviewDialog>
+        </Suspense>
       )}
     </>
   );

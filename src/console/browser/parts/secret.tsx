@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { CopyButton } from './copy-button.js';
 import { Icon } from './icon.js';
 import { Moment } from './moment.js';
 
@@ -14,7 +14,6 @@ interface SecretProps {
 
 /** A one-time password or a token: shown once, to be copied. */
 export function Secret({ title, secret, expiresAt, children, close }: SecretProps) {
-  const [isCopied, setCopied] = useState(false);
   return (
     <div className="notice notice--gain" role="status">
       <Icon name="check" />
@@ -36,14 +35,7 @@ export function Secret({ title, secret, expiresAt, children, close }: SecretProp
         </code>
       </div>
       <div className="row">
-        <button
-          className="button button--small"
-          type="button"
-          onClick={() => void navigator.clipboard.writeText(secret).then(() => setCopied(true))}
-        >
-          <Icon name="copy" />
-          {isCopied ? 'Copied' : 'Copy'}
-        </button>
+        <CopyButton value={secret} />
         <button className="button button--small button--quiet" type="button" onClick={close}>
           Done
         </button>

@@ -1,6 +1,7 @@
 import { useQueries } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
+import { grantAddress } from '../domain/grant-address.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { Privileges } from './access.js';
 import { Chain, type Station } from './chain.js';
@@ -87,7 +88,7 @@ function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay)
     {
       kind: 'Grant',
       of: { icon: 'grant' },
-      name: id === null ? 'None' : `Grant ${id}`,
+      name: id === null ? 'None' : isOwn ? `Grant ${id}` : <Link href={grantAddress(id)}>Grant {id}</Link>,
       facts: id === null ? ['Nothing here or on what is above'] : grantFacts(grant, end),
     },
     {
@@ -105,7 +106,16 @@ function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay)
     {
       kind: 'Rule',
       of: { icon: 'rule' },
-      name: rule === null ? 'No rule matches' : <span className="mono">{`${rule.section}[${rule.index}]`}</span>,
+      name:
+        rule === null ? (
+          'No rule matches'
+        ) : isOwn || published === null ? (
+          <RuleName rule={rule} />
+        ) : (
+          <Link href={`/publications/${published.version}`}>
+            <RuleName rule={rule} />
+          </Link>
+        ),
       facts: [
         ...(end?.kind === 'denied' ? [`denied by ${policiesText(end.policies ?? [])}`] : []),
         ...(rule === null ? ['closed by default'] : []),
@@ -115,13 +125,24 @@ function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay)
   ];
 }
 
+function RuleName({ rule: { section, index } }: { rule: NonNullable<Explanation['rule']> }) {
+  return <span className="mono">{`${section}[${index}]`}</span>;
+}
+
 function iconOf(node: object): string {
   return 'table' in node ? 'table' : 'schema' in node ? 'schema' : 'catalog' in node ? 'catalog' : 'root';
 }
 
 function grantFacts(grant: Grant | undefined, end: WayOfAnswer['ends_at']): Station['facts'] {
   return [
-    ...(grant === undefined ? [] : [<Privileges key="may" names={grant.privileges} />]),
+    ...(grant === undefined
+      ? []
+      : [
+          <Privileges key="may" names={grant.privileges} />,
+          <>
+            by {grant.granted_by?.name ?? 'the command line'}, <Moment at={grant.granted_at} />
+          </>,
+        ]),
     ...(end?.kind === 'expired' && end.expired_at !== undefined
       ? [
           <>

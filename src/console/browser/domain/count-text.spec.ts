@@ -1,0 +1,13 @@
+import { countText, peopleText } from './count-text.js';
+
+describe('a count', () => {
+  it.each([
+    [countText(0, 'grant'), '0 grants'],
+    [countText(1, 'grant'), '1 grant'],
+    [countText(1204, 'policy', { plural: 'policies' }), '1,204 policies'],
+    [countText(200, 'event', { hasMore: true }), '200 and more events'],
+    [countText(1, 'event', { hasMore: true }), '1 and more events'],
+    [peopleText(1), '1 person'],
+    [peopleText(8), '8 people'],
+  ])('%s', (text, expected) => expect(text).toBe(expected));
+});

@@ -1,0 +1,37 @@
+import { addressOfForm, formOfAddress, type GrantForm, grantOfForm } from './grant-form.js';
+
+const form = (address: string): GrantForm => formOfAddress(new URLSearchParams(address));
+const EVERY_FIELD =
+  'principal=user:4&catalog=sales&schema=eu&table=orders&expires=2027-01-31&description=for+the+audit&privilege=SELECT&privilege=INSERT&revoke=12&revoke=13';
+
+describe('the form of a grant', () => {
+  it.each([EVERY_FIELD, 'on=engine&privilege=KILL_QUERIES', 'on=acting&as=group:3', ''])(
+    'comes back from the address that it makes: %s',
+    (address) => {
+      const first = form(address);
+      expect(formOfAddress(addressOfForm(first))).toEqual(first);
+      expect(addressOfForm(first).size).toBe(new URLSearchParams(address).size);
+    },
+  );
+
+  it('leaves out what no form can hold', () => {
+    expect(form('principal=nobody:1&on=moon&privilege=DANCE&revoke=x')).toEqual(form(''));
+  });
+
+  it('means a grant, by ids alone', () => {
+    expect(grantOfForm(form(EVERY_FIELD), new Date('2027-01-31T23:59:59.999Z'))).toEqual({
+      principal: { type: 'user', id: 4 },
+      resource: { catalog: 'sales', schema: 'eu', table: 'orders' },
+      privileges: ['SELECT', 'INSERT'],
+      expires_at: '2027-01-31T23:59:59.999Z',
+      description: 'for the audit',
+    });
+  });
+
+  it('means none without a holder, a privilege that its node has, or whom to act as', () => {
+    const noHolder = form('catalog=sales&privilege=SELECT');
+    const notOfTheEngine = form('principal=user:4&on=engine&privilege=SELECT');
+    const actingAsNobody = form('principal=user:4&on=acting&privilege=IMPERSONATE');
+    for (const each of [noHolder, notOfTheEngine, actingAsNobody]) expect(grantOfForm(each, null)).toBeNull();
+  });
+});

@@ -1,0 +1,40 @@
+import { barOf, FRAME, labelledStops, sizeLineOf, SPAN, type Stop, timelineText, xOf } from './timeline.js';
+
+const NOW = Date.UTC(2026, 10, 24, 12);
+const stop = (hoursAgo: number, part: Partial<Stop> = {}): Stop => ({
+  at: NOW - hoursAgo * 3_600_000,
+  kind: 'version',
+  version: 1,
+  gained: 0,
+  lost: 0,
+  bytes: 1000,
+  ...part,
+});
+
+describe('the timeline', () => {
+  it('spans the last day', () => {
+    expect([xOf(NOW - SPAN, NOW), xOf(NOW, NOW)]).toEqual([FRAME.left, FRAME.now]);
+  });
+
+  it('draws bars by the root, and none for nothing', () => {
+    expect([barOf(0, 100), barOf(25, 100), barOf(100, 100), barOf(1, 100_000)]).toEqual([0, 19, 38, 6]);
+  });
+
+  it('steps up and down with the size of each version, and not with refused runs', () => {
+    const stops = [stop(12, { bytes: 3000 }), stop(6, { kind: 'refused', bytes: 0 }), stop(0, { bytes: 2000 })];
+    expect(sizeLineOf(stops, 1000, NOW)).toBe('M6 33H469.5V14H933V23.5H933');
+    expect(sizeLineOf([], null, NOW)).toBeNull();
+  });
+
+  it('writes numbers where there is room, the newest first', () => {
+    const [old, near, last] = [stop(12), stop(0.5), stop(0)];
+    expect([...labelledStops([old, near, last], NOW)]).toEqual([last, old]);
+  });
+
+  it('is a sentence, too', () => {
+    expect(timelineText([stop(3, { gained: 40 }), stop(2, { kind: 'refused' })], true)).toBe(
+      'Publications of the last 24 hours: 1 version and 1 refused or failed run. Largest gain 40, largest loss 0. ' +
+        'One change waits for approval. The table below has every value.',
+    );
+  });
+});
