@@ -1,14 +1,16 @@
 import { indexPrincipals } from '../../../src/trino-rules/compile/principal-index.js';
+import { actingPairs } from '../../../src/trino-rules/model/acting.js';
 import { intentAt } from '../../../src/trino-rules/model/intent.js';
 import type { Subject } from '../../../src/trino-rules/model/principal.js';
-import type { Node } from '../../../src/trino-rules/model/node.js';
+import { KILL_QUERY, type Level, type Node } from '../../../src/trino-rules/model/node.js';
+import { Principals } from '../../../src/trino-rules/model/principals.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import type { Words, PreferredQuestion } from '../rules/engine-question.js';
 
 /** Names of the snapshot, unused names, and names that differ by a character or by case. */
 export function wordsOf(snapshot: Snapshot): Words {
   const resources = [...snapshot.grants, ...snapshot.policies].map(({ resource }) => resource);
-  const named = (level: 'catalog' | 'schema' | 'table') => resources.flatMap((resource) => resource[level] ?? []);
+  const named = (level: Level | 'routine') => resources.flatMap((resource) => resource[level] ?? []);
   const { subjects } = indexPrincipals(snapshot);
   const names = subjects.map(({ name }) => name);
   const { writableCatalogs, readableCatalogs, sessionProperties } = snapshot.settings;
@@ -29,7 +31,7 @@ export function wordsOf(snapshot: Snapshot): Words {
       'unknown',
     ]),
     schemas: distinct([...named('schema'), 'jdbc', 'metadata', 'runtime', 'information_schema', 'unknown']),
-    tables: distinct([...named('table'), 'unknown', 'kill_query']),
+    tables: distinct([...named('table'), ...named('routine'), 'unknown', KILL_QUERY.routine]),
     columns: distinct([
       ...snapshot.policies.flatMap((p) => ('column' in p.resource ? [p.resource.column] : [])),
       'unknown',
@@ -38,21 +40,26 @@ export function wordsOf(snapshot: Snapshot): Words {
   };
 }
 
-/** Principals with access, weighted towards filters and masks, and users that the service account may impersonate. */
+/** Principals with access, weighted towards filters and masks, and whom may be acted as. A routine is asked about as a table is. */
 function preferredQuestions(
   snapshot: Snapshot,
   resources: readonly Node[],
   list: readonly Subject[],
 ): PreferredQuestion[] {
+  const principals = new Principals(snapshot);
   const nodes = [...resources, { catalog: 'lake' }, { catalog: 'tpch' }].map(
-    ({ catalog = 'unknown', schema = 'unknown', table = 'unknown' }: Node) => ({ catalog, schema, table }),
+    ({ catalog = 'unknown', schema = 'unknown', table, routine = 'unknown', engine }: Node) =>
+      engine === true ? KILLING : { catalog, schema, table: table ?? routine },
   );
   const people = list.filter(({ kind }) => kind === 'person').map(({ name }) => name);
-  const impersonations = people.map((otherUser) => ({
-    user: snapshot.settings.ownAccount,
+  const acting = [...actingPairs(snapshot, principals)].flatMap(([user, names]) =>
+    [...names].map((otherUser) => ({ user, otherUser })),
+  );
+  const byOwnAccount = people.map((otherUser) => ({ user: snapshot.settings.ownAccount, otherUser }));
+  const impersonations = [...byOwnAccount, ...acting].map((pair) => ({
+    ...pair,
     node: { catalog: 'lake', schema: 'unknown', table: 'unknown' },
     column: 'unknown',
-    otherUser,
   }));
   return [
     ...impersonations,
@@ -62,15 +69,21 @@ function preferredQuestions(
           subject.kind === 'person'
             ? ({ type: 'user', id: subject.userId } as const)
             : ({ type: 'engine', name: subject.name } as const);
-        const { privileges, masks, filters } = intentAt(snapshot, principal, node);
+        const { catalog, schema, table: routine } = node;
+        const { privileges, masks, filters } = intentAt(snapshot, principal, node, principals);
+        const beside = [{ catalog, schema, routine }, ...(node === KILLING ? [{ engine: true as const }] : [])];
+        const rights = beside.flatMap((each) => intentAt(snapshot, principal, each, principals).privileges);
         const column = masks[0]?.column ?? 'unknown';
         const preferred = { user: subject.name, node, column, otherUser: 'stranger' };
-        const times = privileges.length === 0 ? 0 : filters.length === 0 && masks.length === 0 ? 1 : 10;
+        const times = privileges.length + rights.length === 0 ? 0 : filters.length === 0 && masks.length === 0 ? 1 : 10;
         return Array.from({ length: times }, () => preferred);
       }),
     ),
   ];
 }
+
+/** Where those are asked who have rights over the engine. */
+const KILLING = { catalog: KILL_QUERY.catalog, schema: KILL_QUERY.schema, table: KILL_QUERY.routine };
 
 function distinct(names: readonly string[]): string[] {
   return [...new Set(names)];
