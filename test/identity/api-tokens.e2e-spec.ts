@@ -155,6 +155,30 @@ describe('an API token', () => {
     expect(codeOf(await me(token))).toEqual([401, 'token_invalid']);
   });
 
+  it('of an administrator is counted for an alert: unused for 90 days, or of a longer life than new ones may have', async () => {
+    const stale = async () =>
+      Number(/^grantline_stale_administrator_tokens (\S+)$/m.exec(await service.metrics())?.[1]);
+    const before = (days: number) => `timestamptz '${now().toISOString()}' - interval '${days} days'`;
+    const { id, token } = await apiToken(boss, now(), 'admin.read');
+    const { id: ofUser } = await apiToken(ana, now(), 'queries');
+    const change = (what: string) => rows(`UPDATE api_tokens SET ${what} WHERE id IN ('${id}', '${ofUser}')`);
+    for (const [what, count] of [
+      [`created_at = ${before(89)}`, 0],
+      [`created_at = ${before(90)}`, 1],
+      [`last_used_at = ${before(89)}`, 0],
+      [`last_used_at = ${before(90)}`, 1],
+      [`expires_at = ${before(0)}`, 0],
+      [`last_used_at = ${before(1)}, expires_at = ${before(-365)}`, 0],
+      [`expires_at = ${before(-366)}`, 1],
+    ] as const) {
+      await change(what);
+      expect([what, await stale()]).toEqual([what, count]);
+    }
+    await change(`last_used_at = ${before(90)}, expires_at = ${before(-1)}`);
+    expect((await me(token)).status).toBe(200);
+    expect(await stale()).toBe(0);
+  });
+
   it('is named by the audit trail: made, revoked, and behind every change', async () => {
     const { id, token } = await apiToken(boss, now(), 'admin.write', 'admin.read');
     const client = anonymous.as(token);

@@ -4,6 +4,7 @@ import { AuthModule } from '../../auth/auth.module.js';
 import { UsersModule } from '../../users/users.module.js';
 import { ApiTokensAdministrationController } from './api-tokens-administration.controller.js';
 import { ApiTokensController } from './api-tokens.controller.js';
+import { ApiTokensMetrics } from './api-tokens.metrics.js';
 import { ApiTokensService } from './api-tokens.service.js';
 import { ApiTokenStore } from './domain/api-token.js';
 import { ApiTokenStrategy } from './infrastructure/api-token.strategy.js';
@@ -13,6 +14,11 @@ import { PostgresApiTokenStore } from './infrastructure/postgres-api-token-store
 @Module({
   imports: [AuditModule, UsersModule, AuthModule],
   controllers: [ApiTokensController, ApiTokensAdministrationController],
-  providers: [ApiTokensService, ApiTokenStrategy, { provide: ApiTokenStore, useClass: PostgresApiTokenStore }],
+  providers: [
+    ApiTokensService,
+    ApiTokensMetrics,
+    ApiTokenStrategy,
+    { provide: ApiTokenStore, useClass: PostgresApiTokenStore },
+  ],
 })
 export class ApiTokensModule {}

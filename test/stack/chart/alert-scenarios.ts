@@ -213,6 +213,11 @@ export const CONDITIONS: Scenario[] = [
     fires: { GrantlineScimRefused: 330 },
   },
   {
+    fault: "an administrator's API token lies about",
+    series: { 'grantline_stale_administrator_tokens{pod="b"}': turns(0, 2) },
+    fires: { GrantlineStaleToken: 30 },
+  },
+  {
     fault: 'a clock is wrong',
     series: { 'grantline_clock_offset_seconds{pod="b"}': turns(-4, -9) },
     fires: { GrantlineClockOffset: 630 },

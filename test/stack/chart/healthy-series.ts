@@ -74,6 +74,7 @@ const ofEach = (pod: string): Series => ({
   [`grantline_acl_live_overdue{pod="${pod}"}`]: always(0),
   [`grantline_acl_live{pod="${pod}"}`]: always(1),
   [`grantline_clock_offset_seconds{pod="${pod}"}`]: always(-4),
+  [`grantline_stale_administrator_tokens{pod="${pod}"}`]: always(0),
 });
 
 const buckets = (name: string, rising: Record<string, Samples>): Series =>

@@ -19,7 +19,7 @@ export type WantedToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'>;
 /** An account's tokens at one time. */
 export const MOST_TOKENS = 50;
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 
 /** Why nobody can have that token; null: the role and the limit of the settings allow it. */
 export function wishProblem(
@@ -39,7 +39,7 @@ export interface AdmittedToken extends Pick<ApiToken, 'id' | 'name' | 'scopes'> 
   hasExpired: boolean;
 }
 
-/** Where tokens are kept; of their texts, the digests. Every method but `admit` names the owner. */
+/** Where tokens are kept; of their texts, the digests. All methods but `admit` and the count name the owner. */
 export abstract class ApiTokenStore {
   /** Null: no active account has it. One query by the primary key; a second one notes the use, once a minute. */
   abstract admit(id: string, digest: Buffer, now: Date): Promise<AdmittedToken | null>;
@@ -50,4 +50,6 @@ export abstract class ApiTokenStore {
   /** Null: the account has no such token. */
   abstract remove(userId: number, id: string): Promise<ApiToken | null>;
   abstract removeAllOf(userId: number): Promise<void>;
+  /** How many unexpired ones of administrators were not used since then, or expire later than that. */
+  abstract staleOfAdministrators(now: Date, unusedSince: Date, latestExpiry: Date): Promise<number>;
 }

@@ -63,4 +63,15 @@ export class PostgresApiTokenStore extends ApiTokenStore {
   override async removeAllOf(userId: number): Promise<void> {
     await this.session.manager.query('DELETE FROM api_tokens WHERE user_id = $1', [userId]);
   }
+
+  override async staleOfAdministrators(now: Date, unusedSince: Date, latestExpiry: Date): Promise<number> {
+    const [counted] = await this.session.prepared<{ stale: number }>(
+      'stale_tokens',
+      `SELECT count(*)::integer AS stale FROM api_tokens t JOIN users u ON u.id = t.user_id
+       WHERE u.role = 'admin' AND t.expires_at > $1
+         AND (coalesce(t.last_used_at, t.created_at) <= $2 OR t.expires_at > $3)`,
+      [now, unusedSince, latestExpiry],
+    );
+    return counted?.stale ?? 0;
+  }
 }

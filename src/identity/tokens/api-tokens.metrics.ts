@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import { Registry } from 'prom-client';
+import { Clock } from '../../kernel/clock.js';
+import { Timers } from '../../kernel/timers.js';
+import { gaugeOf } from '../../platform/metrics.js';
+import { Settings } from '../../platform/settings.js';
+import { ApiTokenStore, DAY_MS } from './domain/api-token.js';
+
+const UNUSED_DAYS = 90;
+/** In milliseconds: a database that does not answer keeps no scrape waiting for longer than its health does. */
+const DEADLINE = 2_000;
+
+/** What alerts see of API tokens. */
+@Injectable()
+export class ApiTokensMetrics {
+  constructor(
+    registry: Registry,
+    private readonly store: ApiTokenStore,
+    private readonly settings: Settings,
+    private readonly clock: Clock,
+    private readonly timers: Timers,
+  ) {
+    const help =
+      'API tokens of administrators that were not used for 90 days, or expire later than AUTH_TOKEN_MAX_DAYS from now.';
+    gaugeOf(registry, 'grantline_stale_administrator_tokens', help, () => this.stale());
+  }
+
+  /** NaN while the database does not say: that no token is stale is not known then. */
+  private async stale(): Promise<number> {
+    const now = this.clock.now();
+    const unusedSince = new Date(now.getTime() - UNUSED_DAYS * DAY_MS);
+    const latestExpiry = new Date(now.getTime() + this.settings.auth.tokenMaxDays * DAY_MS);
+    let stale = Number.NaN;
+    const counting = this.store.staleOfAdministrators(now, unusedSince, latestExpiry);
+    const counted = counting.then((count) => (stale = count));
+    await this.timers.atMost(DEADLINE, counted).catch(() => undefined);
+    return stale;
+  }
+}
