@@ -55,6 +55,7 @@ export class GroupWritesService {
 
   /** @returns whether anybody was added. @throws Refused `not_found` for the group, or one of the members */
   async addMembers(id: number, members: readonly GroupMember[], by: AuditContext): Promise<boolean> {
+    if (members.length === 0) return false;
     const asked = members.map((member) => ({ groupId: id, member }));
     const outcomes = await this.store.addMembers(asked, this.clock.now());
     return this.record('member_added', 'added', id, members, outcomes, by);
@@ -62,6 +63,7 @@ export class GroupWritesService {
 
   /** @returns whether anybody was removed. @throws Refused `not_found` for the group, or one of the members */
   async removeMembers(id: number, members: readonly GroupMember[], by: AuditContext): Promise<boolean> {
+    if (members.length === 0) return false;
     const asked = members.map((member) => ({ groupId: id, member }));
     const outcomes = await this.store.removeMembers(asked, this.clock.now());
     return this.record('member_removed', 'removed', id, members, outcomes, by);
@@ -78,7 +80,7 @@ export class GroupWritesService {
     if (outcomes.includes('missing')) throw new Refused('not_found');
     const changed = members.filter((_, i) => outcomes[i] === done);
     if (changed.length === 0) return false;
-    const group = found(await this.store.find(id));
+    const group = { id, name: found(await this.store.nameOf(id)) };
     await this.audit.recordAll(changed.map((member) => groupEvent(event, group, by, memberDetails(member))));
     return true;
   }

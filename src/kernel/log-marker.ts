@@ -19,6 +19,8 @@ export const LOG_MARKERS = [
   'request failed',
   'removed expired sessions and throttle counters',
   'removed past audit events',
+  // people and groups that are pushed
+  'SCIM changes',
   // service-account token
   'service-account token is empty',
   'service-account token has no usable expires_in',

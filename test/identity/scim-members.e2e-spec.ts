@@ -1,11 +1,27 @@
-import { DataSource } from 'typeorm';
+import { AbstractLogger, DataSource } from 'typeorm';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { sharedAdministrator } from '../support/service/administrator.js';
 import { SCIM_TOKEN, ScimClient, scimGroup, statusOf, URN } from '../support/service/scim-client.js';
-import { sharedMembers } from '../support/service/scim-members.js';
+import { MANY_PEOPLE, sharedMembers } from '../support/service/scim-members.js';
 import { sharedService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
+
+/** Every statement of the service that goes through the ORM. */
+class StatementLog extends AbstractLogger {
+  readonly statements: string[] = [];
+
+  override logQuery(statement: string): void {
+    this.statements.push(statement);
+  }
+
+  protected override writeLog(): void {
+    // Statements alone.
+  }
+}
 
 describe('members of groups by SCIM', () => {
-  const service = sharedService({ SCIM_TOKEN });
+  const timers = new FakeTimers();
+  const service = sharedService({ SCIM_TOKEN }, { timers });
   const boss = sharedAdministrator(service);
   const scim = new ScimClient(service);
   const { id, some, patched } = sharedMembers(scim);
@@ -68,40 +84,111 @@ describe('members of groups by SCIM', () => {
     expect(await statusOf(scim.post('/Groups', { schemas: [URN.group] }))).toEqual([400, 'invalidValue']);
   });
 
-  it('of ten thousand are all there after many changes at once, each of the rows that it names', async () => {
-    const source = service.app.get(DataSource);
-    const many = await source.query<{ id: number }[]>(
-      `WITH names AS (INSERT INTO principal_names (name, holder, claimed_at, account_key)
-         SELECT 'many ' || n, 'account', now(), 'many ' || n FROM generate_series(1, 10000) n RETURNING name),
-       made AS (INSERT INTO users (username, role, source, is_active, created_at)
-         SELECT name, 'user', 'scim', true, now() FROM names RETURNING id)
-       INSERT INTO scim_users (user_id, emails, changed_at) SELECT id, '[]', now() FROM made RETURNING user_id AS id`,
-    );
-    const all = many.map((each) => ({ value: String(each.id) }));
-    const [, ...most] = all;
-    const path = await scim.made('/Groups', scimGroup('Many', { members: most }));
-    const rows = async () => {
-      const [counted] = await source.query<{ rows: string }[]>('SELECT max(id) AS rows FROM audit_events');
-      return Number(counted?.rows);
-    };
-    const before = await rows();
-    expect((await scim.patch(path, { op: 'add', path: 'members', value: all.slice(0, 2) })).status).toBe(204);
-    expect((await rows()) - before).toBe(1);
+  describe('of ten thousand', () => {
+    let all: { value: string }[];
+    let path: string;
+    beforeAll(async () => {
+      const people = await source().query<{ id: number }[]>(MANY_PEOPLE, [10_000]);
+      all = people.map((each) => ({ value: String(each.id) }));
+      path = await scim.made('/Groups', scimGroup('Many', { members: all.slice(1) }));
+    });
+    const source = () => service.app.get(DataSource);
+    const memberOf = async (group: string) =>
+      ((await scim.get(group)).body?.['members'] as { value: string }[]).map(({ value }) => value);
+    const add = (...value: { value: string }[]) => ({ op: 'add', path: 'members', value });
+    const remove = (...value: { value: string }[]) => ({ op: 'Remove', path: 'members', value });
 
-    const clients = Array.from({ length: 32 }, (_, client) =>
-      [0, 1, 2].map((step) => all[client * 3 + step + 100]?.value ?? ''),
-    );
-    await Promise.all(
-      clients.map(async ([a = '', b = '', c = '']) => {
-        await scim.patch(path, { op: 'remove', path: `members[value eq "${a}"]` });
-        await scim.patch(path, { op: 'Remove', path: 'members', value: [{ value: b }, { value: c }] });
-        await scim.patch(path, { op: 'add', path: 'members', value: [{ value: b }] });
-      }),
-    );
-    const gone = new Set(clients.flatMap(([a, , c]) => [a, c]));
-    const { body } = await scim.get(path);
-    const left = (body?.['members'] as { value: string }[]).map(({ value }) => value);
-    expect(left).toEqual(all.map(({ value }) => value).filter((value) => !gone.has(value)));
-    expect((await scim.put(path, scimGroup('Many', { members: all }))).body?.['members']).toHaveLength(10_000);
+    it('cost what those of ten cost: the same statements, and the rows that change', async () => {
+      const small = await scim.made('/Groups', scimGroup('Ten', { members: all.slice(1, 11) }));
+      const log = new StatementLog();
+      source().setOptions({ logging: ['query'], logger: log });
+      const costs = async (group: string, operation: object) => {
+        log.statements.length = 0;
+        const rows = await rowsWritten(() => scim.patch(group, operation));
+        return { statements: log.statements.filter((text) => !text.includes('xmin')), rows };
+      };
+      for (const [operation, joined] of [
+        [add(...all.slice(0, 2)), 1],
+        [remove(...all.slice(0, 1)), 0],
+      ] as const) {
+        const ofMany = await costs(path, operation);
+        expect(ofMany.rows).toEqual({ group_members: joined, groups: 1, audit_events: 1, users: 0, scim_users: 0 });
+        expect(ofMany.statements.length).toBeGreaterThan(5);
+        expect(await costs(small, operation)).toEqual(ofMany);
+      }
+    });
+
+    /** By table; a row that is gone is none. */
+    async function rowsWritten(work: () => Promise<unknown>): Promise<Record<string, number>> {
+      const [before] = await source().query<{ xid: string }[]>('SELECT pg_current_xact_id() AS xid');
+      await work();
+      const tables = ['group_members', 'groups', 'audit_events', 'users', 'scim_users'];
+      const written = (table: string) =>
+        `(SELECT count(*)::integer FROM ${table} WHERE xmin::text::bigint > ${before?.xid}) AS ${table}`;
+      const [rows] = await source().query<Record<string, number>[]>(`SELECT ${tables.map(written).join(', ')}`);
+      return rows ?? {};
+    }
+
+    it('are all there after many changes at once', async () => {
+      await scim.patch(path, add(...all));
+      const clients = Array.from({ length: 32 }, (_, client) => all.slice(client * 3 + 100, client * 3 + 103));
+      await Promise.all(
+        clients.map(async ([a, b, c]) => {
+          if (a === undefined || b === undefined || c === undefined) throw new Error('too few people');
+          await scim.patch(path, { op: 'remove', path: `members[value eq "${a.value}"]` });
+          await scim.patch(path, remove(b, c));
+          await scim.patch(path, add(b));
+        }),
+      );
+      const gone = new Set(clients.flatMap(([a, , c]) => [a?.value, c?.value]));
+      const left = all.map(({ value }) => value).filter((value) => !gone.has(value));
+      expect(await memberOf(path)).toEqual(left);
+      expect((await scim.put(path, scimGroup('Many', { members: all }))).body?.['members']).toHaveLength(10_000);
+    });
+
+    it('are what the last change of each says, where many change the same ones', async () => {
+      const contested = all.slice(200, 203);
+      const [before] = await source().query<{ id: string }[]>('SELECT max(id) AS id FROM audit_events');
+      const clients = Array.from({ length: 32 }, async (_, client) => {
+        for (const [step, member] of contested.entries()) {
+          expect((await scim.patch(path, (client + step) % 2 === 0 ? add(member) : remove(member))).status).toBe(204);
+        }
+      });
+      await Promise.all(clients);
+      const events = await source().query<{ event: string; member: string }[]>(
+        `SELECT event, details->>'user_id' AS member FROM audit_events WHERE id > $1 ORDER BY id`,
+        [before?.id],
+      );
+      const members = await memberOf(path);
+      for (const { value } of contested) {
+        // All were in: each change that is recorded is one, and follows from the one before.
+        const changes = events.filter(({ member }) => member === value).map(({ event }) => event);
+        expect(changes).toEqual(changes.map((_, at) => (at % 2 === 0 ? 'member_removed' : 'member_added')));
+        expect(changes.length).toBeGreaterThan(0);
+        expect(members.includes(value)).toBe(changes.at(-1) === 'member_added');
+      }
+    });
+
+    it('are told in the log while they come, with how many there are by then', async () => {
+      const lines = () =>
+        service.logLines.flatMap((line) => {
+          const { msg, changes, users, groups } = JSON.parse(line) as Record<string, unknown>;
+          return msg === 'SCIM changes' ? [{ changes, users, groups }] : [];
+        });
+      const told = async (count: number) => {
+        timers.advance(15_000);
+        await until(() => Promise.resolve(lines().length === count));
+        return lines().at(-1);
+      };
+      const before = lines().length;
+      const { body } = await scim.get('/Groups?count=0');
+      expect(await told(before + 1)).toEqual({
+        changes: expect.any(Number) as number,
+        users: 10_004,
+        groups: body?.['totalResults'],
+      });
+      await scim.patch(path, add(...all.slice(0, 1)));
+      expect(await told(before + 2)).toMatchObject({ changes: 1 });
+    });
   });
 });

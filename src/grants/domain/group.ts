@@ -64,6 +64,8 @@ export abstract class GroupStore {
   /** `uses`: live grants and policies that refer to it, the first of them. `gone`: it was deleted before. */
   abstract delete(id: number, at: Date): Promise<'deleted' | 'gone' | 'missing' | { uses: GroupUse[] }>;
   abstract find(id: number): Promise<Group | null>;
+  /** Of one that is not deleted; its members are not counted for it. */
+  abstract nameOf(id: number): Promise<string | null>;
   /** Of these names, in any case. */
   abstract named(names: readonly string[]): Promise<Group[]>;
   /** By id. */

@@ -87,6 +87,12 @@ export class PostgresGroupStore extends GroupStore {
     return row ?? null;
   }
 
+  override async nameOf(id: number): Promise<string | null> {
+    const select = 'SELECT name FROM groups WHERE id = $1 AND deleted_at IS NULL';
+    const [row] = await this.session.manager.query<{ name: string }[]>(select, [id]);
+    return row?.name ?? null;
+  }
+
   override async named(names: readonly string[]): Promise<Group[]> {
     return this.session.manager.query<Group[]>(
       `${SELECT_GROUPS} AND lower(g.name COLLATE "C") = ANY (SELECT lower(asked COLLATE "C") FROM unnest($1::text[]) AS asked)

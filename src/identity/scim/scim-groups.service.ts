@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
-import { AccessWritesService } from '../../grants/access-writes.service.js';
 import { GroupWritesService } from '../../grants/group-writes.service.js';
 import { found } from '../../kernel/errors.js';
 import type { GroupMember } from '../../trino-rules/model/principal.js';
@@ -19,6 +18,7 @@ import { type ScimGroup, ScimGroupStore } from './domain/scim-group.js';
 import { invalid, shown } from './domain/scim-refusal.js';
 import { wants } from './domain/selection.js';
 import type { VersionCheck } from './scim-request.js';
+import { ScimWritesService } from './scim-writes.service.js';
 
 /** Groups by SCIM: made, changed row by row, deleted. */
 @Injectable()
@@ -26,7 +26,7 @@ export class ScimGroupsService {
   constructor(
     private readonly store: ScimGroupStore,
     private readonly groups: GroupWritesService,
-    private readonly writes: AccessWritesService,
+    private readonly writes: ScimWritesService,
   ) {}
 
   /** @throws Refused `not_found` */

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
 import { AdministrationService } from '../../auth/administration.service.js';
-import { AccessWritesService } from '../../grants/access-writes.service.js';
 import { PrincipalRemovalService } from '../../grants/principal-removal.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { found, Refused } from '../../kernel/errors.js';
@@ -14,6 +13,7 @@ import type { ListRequest, ListResult } from './domain/list-request.js';
 import { operationsOf } from './domain/patch.js';
 import { type ScimUser, ScimUserStore } from './domain/scim-user.js';
 import type { VersionCheck } from './scim-request.js';
+import { ScimWritesService } from './scim-writes.service.js';
 import { accountEmail, changedUser, type UserAttributes, wholeUser } from './domain/user-attributes.js';
 
 /** Accounts by SCIM: made, adopted, changed, deleted. */
@@ -25,7 +25,7 @@ export class ScimUsersService {
     private readonly administration: AdministrationService,
     private readonly removal: PrincipalRemovalService,
     private readonly audit: AuditService,
-    private readonly writes: AccessWritesService,
+    private readonly writes: ScimWritesService,
     private readonly transaction: Transaction,
     private readonly clock: Clock,
   ) {}

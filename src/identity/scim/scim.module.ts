@@ -11,6 +11,7 @@ import { ScimGroupsController } from './scim-groups.controller.js';
 import { ScimGroupsService } from './scim-groups.service.js';
 import { ScimUsersController } from './scim-users.controller.js';
 import { ScimUsersService } from './scim-users.service.js';
+import { ScimWritesService } from './scim-writes.service.js';
 
 /** People and groups of the company's identity provider, which pushes them (RFC 7643, 7644). */
 @Module({})
@@ -22,6 +23,7 @@ export class ScimModule {
       imports: [AuditModule, UsersModule, AuthModule, grants],
       controllers: [ScimDiscoveryController, ScimUsersController, ScimGroupsController],
       providers: [
+        ScimWritesService,
         ScimUsersService,
         { provide: ScimUserStore, useClass: PostgresScimUserStore },
         ScimGroupsService,

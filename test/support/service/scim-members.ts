@@ -1,5 +1,13 @@
 import { idOf, type ScimClient, scimUser } from './scim-client.js';
 
+/** Makes so many people of SCIM's (`$1`) without their requests. @returns rows with their ids */
+export const MANY_PEOPLE = `
+  WITH names AS (INSERT INTO principal_names (name, holder, claimed_at, account_key)
+    SELECT 'many ' || n, 'account', now(), 'many ' || n FROM generate_series(1, $1::integer) n RETURNING name),
+  made AS (INSERT INTO users (username, role, source, is_active, created_at)
+    SELECT name, 'user', 'scim', true, now() FROM names RETURNING id)
+  INSERT INTO scim_users (user_id, emails, changed_at) SELECT id, '[]', now() FROM made RETURNING user_id AS id`;
+
 /** Four people whom SCIM made, by their numbers from 0 on. */
 export interface ScimMembers {
   id: (at: number) => string;
