@@ -51,7 +51,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       privilege,
       {
         ...OF_FAMILY[PRIVILEGE_TERMS[privilege].family],
-        asks: ({ as: _, ...node }, { column }) => [PRIVILEGE_TERMS[privilege].asks(node, column)],
+        asks: ({ as: _as, queries: _queries, ...node }, { column }) => [PRIVILEGE_TERMS[privilege].asks(node, column)],
       },
     ]),
   ),

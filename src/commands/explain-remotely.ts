@@ -7,7 +7,7 @@ import type { RemoteService } from './remote-service.js';
 /** The answer of `GET /api/admin/access/explain`, which explains the privileges of grants. */
 export async function explainRemotely(
   service: RemoteService,
-  { user, privilege: text, catalog, schema, table, column, routine, as }: QuestionOptions,
+  { user, privilege: text, catalog, schema, table, column, routine, as, of }: QuestionOptions,
 ): Promise<ReturnType<typeof explanationForm>> {
   const privilege = PRIVILEGES.find((one) => one === text.toUpperCase());
   const isOfEngine = privilege !== undefined && PRIVILEGE_TERMS[privilege].family === 'engine';
@@ -16,7 +16,7 @@ export async function explainRemotely(
     privilege: text.toUpperCase(),
     ...{ catalog, schema, table, column, routine },
     ...(as !== undefined && { as: await principalNamed(service, as) }),
-    ...(isOfEngine && { engine: 'true' }),
+    ...(isOfEngine && (of === undefined ? { engine: 'true' } : { queries: await principalNamed(service, of) })),
   };
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return service.get('/api/admin/access/explain', Object.fromEntries(given));

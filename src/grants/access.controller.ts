@@ -1,5 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Refused } from '../kernel/errors.js';
 import { type AuthenticatedUser, CurrentUser, OpenToTokens } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { EffectiveQuery, ExplainQuery, nodeOfCursor, toQuestion } from './access.dto.js';
@@ -36,8 +37,13 @@ export class AccessController {
   @Get('explain')
   @ApiOkResponse({ type: ExplanationResponse })
   async explain(@Query() query: ExplainQuery, @CurrentUser() { id }: AuthenticatedUser): Promise<ExplanationResponse> {
+    const { as: _, queries, ...node } = nodeOfQuery(query);
+    // The answer names whom the question names by an id.
+    if (queries !== undefined) {
+      const message = 'is asked about by administrators alone';
+      throw new Refused('validation_failed', { errors: [{ field: 'queries', message }] });
+    }
     // An account acts as nobody, and learns nothing of whom others act as.
-    const { as: _, ...node } = nodeOfQuery(query);
     return explanationForm(await this.access.explain({ type: 'user', id }, toQuestion(query, node)), true);
   }
 }

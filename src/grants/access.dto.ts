@@ -4,7 +4,7 @@ import { IsIn, IsOptional } from 'class-validator';
 import { AfterNames, Limit, NamePageQuery } from '../platform/page.dto.js';
 import { FieldRule } from '../platform/validation.js';
 import type { HolderQuestion } from '../trino-rules/answers/holders.js';
-import { misplacedField, nodeKey, nodeOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
+import { misplacedField, namedBy, nodeKey, nodeOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
@@ -77,8 +77,9 @@ export function nodeOfCursor(names: readonly string[] | null): Node | null {
   const [catalog = '', schema, table, routine] = names;
   if (catalog !== '') return nodeOf(routine === undefined ? { catalog, schema, table } : { catalog, schema, routine });
   if (schema === 'engine') return { engine: true };
-  const as = schema === 'as' ? parseSubject(table ?? '') : null;
-  return as === null ? {} : { as };
+  const named = parseSubject(table ?? '');
+  if (named === null) return {};
+  return schema === 'queries' ? { queries: named } : schema === 'as' ? { as: named } : {};
 }
 
 /** A privilege that can be given on the node that is asked about. */
@@ -86,7 +87,10 @@ function placed(privilege: unknown, query: NodeQuery): string | null {
   const asked = PRIVILEGES.find((one) => one === privilege);
   if (asked === undefined || misplacedField(query) !== null) return null;
   const node = nodeOfQuery(query);
-  if (node.as?.type === 'group' || node.as?.type === 'everyone')
-    return 'is asked about acting as one user or one engine principal';
+  const named = namedBy(node);
+  if (named?.type === 'group' || named?.type === 'everyone')
+    return node.as === undefined
+      ? 'is asked about the queries of one user or one engine principal'
+      : 'is asked about acting as one user or one engine principal';
   return privilegesProblem([asked], node);
 }

@@ -10,9 +10,9 @@ import { smallestChange } from '../trino-rules/answers/smallest-change.js';
 import { grantedNode, waysTo } from '../trino-rules/answers/ways.js';
 import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
-import type { Principal } from '../trino-rules/model/principal.js';
+import type { NamedPolicyPrincipal, PolicyPrincipal, Principal } from '../trino-rules/model/principal.js';
 import type { Question } from '../trino-rules/model/question.js';
-import type { NamedNode, Node } from '../trino-rules/model/node.js';
+import { isKillQuery, namedBy, type NamedNode, type Node, withNamed } from '../trino-rules/model/node.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
 import type { Explained } from './domain/explanation-form.js';
@@ -39,12 +39,15 @@ export class AccessService {
    * A node that is asked about, with the names of those whom it names.
    * @throws Refused `validation_failed`: no such account
    */
-  async named({ as, ...node }: Node): Promise<NamedNode> {
-    if (as === undefined) return node;
-    if (as.type === 'engine' || as.type === 'everyone') return { as };
-    const found = as.type === 'user' ? (await this.users.find(as.id))?.username : '';
-    if (found !== undefined) return { as: { ...as, name: found } };
-    throw new Refused('validation_failed', { errors: [{ field: 'as', message: 'there is no such user' }] });
+  async named(node: Node): Promise<NamedNode> {
+    const named = namedBy(node);
+    const found = named?.type === 'user' ? (await this.users.find(named.id))?.username : '';
+    if (found !== undefined)
+      return withNamed(node, (each: PolicyPrincipal): NamedPolicyPrincipal =>
+        each.type === 'user' || each.type === 'group' ? { ...each, name: found } : each,
+      );
+    const field = node.as === undefined ? 'queries' : 'as';
+    throw new Refused('validation_failed', { errors: [{ field, message: 'there is no such user' }] });
   }
 
   /** @throws Refused `not_found`: no such account or group, or an account where an engine principal is asked for */
@@ -67,10 +70,11 @@ export class AccessService {
 
   /** Grants and policies above and below a node. */
   private async around(question: HolderQuestion): Promise<Snapshot> {
-    const node = areaAsked(question);
-    // Whom somebody acts as depends on who else does.
-    if (node?.as !== undefined || node === null) return this.snapshots.read();
-    const touched = await this.snapshots.readTouched({ nodes: [node], groups: [] }, Infinity);
+    const asked = nodeAsked(question);
+    // Whom somebody acts as depends on who else does; whose queries, on groups; and killing brings its procedure.
+    const isWhole = asked === null || namedBy(asked) !== undefined || isKillQuery(asked);
+    if (isWhole) return this.snapshots.read();
+    const touched = await this.snapshots.readTouched({ nodes: [areaOf(asked)], groups: [] }, Infinity);
     return touched ?? this.snapshots.read();
   }
 
@@ -80,7 +84,7 @@ export class AccessService {
     const node = nodeAsked(question);
     const closed = await this.closedName(principal);
     const [index, rules] = await Promise.all([
-      this.indexFor(principal, node, closed, question.about === 'impersonation'),
+      this.indexFor(principal, node, closed, isAboutOthers(question)),
       this.published.current(),
     ]);
     const explanation = explain(index, principal, question);
@@ -103,8 +107,8 @@ export class AccessService {
     isWhole = false,
   ): Promise<AccessIndex> {
     const part = await this.snapshots.readFor(principal, node);
-    const isActing = part.grants.some(({ resource }) => resource.as !== undefined);
-    const index = new AccessIndex(isWhole || isActing ? await this.snapshots.read() : part);
+    const isOfOthers = [...part.grants, ...part.policies].some(({ resource }) => namedBy(resource) !== undefined);
+    const index = new AccessIndex(isWhole || isOfOthers ? await this.snapshots.read() : part);
     const exists =
       principal.type === 'engine'
         ? closed !== principal.name
@@ -121,15 +125,19 @@ export class AccessService {
   }
 }
 
+/** Whether it names somebody, who may be an account. */
+function isAboutOthers(question: Question): boolean {
+  return question.about === 'impersonation' || (question.about === 'queries' && question.owner !== undefined);
+}
+
 /** Null: the answer follows from what is granted anywhere, as rights do, and what all read in `system`. */
 function nodeAsked(question: HolderQuestion): Node | null {
   return isAtNode(question) && !isOpenSystem(question.resource) ? question.resource : null;
 }
 
 /** The node above all that the answer follows from: a restriction anywhere in a catalog outweighs a right to its routines. */
-function areaAsked(question: HolderQuestion): Node | null {
-  const node = nodeAsked(question);
-  const { catalog, table } = node ?? {};
+function areaOf(node: Node): Node {
+  const { catalog, table } = node;
   return catalog !== undefined && table === undefined ? { catalog } : node;
 }
 

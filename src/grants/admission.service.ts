@@ -4,7 +4,7 @@ import { Settings } from '../platform/settings.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
 import { holderProblem } from '../trino-rules/model/holder.js';
-import type { Node } from '../trino-rules/model/node.js';
+import { namedBy, type Node } from '../trino-rules/model/node.js';
 import { Principals } from '../trino-rules/model/principals.js';
 import { closedProblem, privilegesProblem } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
@@ -205,9 +205,10 @@ export class AdmissionService {
   }
 }
 
-/** Those whom a grant or a policy on acting as others names, with the path of their field. */
-export function actedAs(fieldPrefix: string, { as }: Node): NamedIn<PolicyPrincipal>[] {
-  return as === undefined ? [] : [{ field: `${fieldPrefix}resource.as`, named: as }];
+/** Those whom a node of acting as others or of queries names, with the path of their field. */
+export function namedIn(fieldPrefix: string, node: Node): NamedIn<PolicyPrincipal>[] {
+  const named = namedBy(node);
+  return named === undefined ? [] : [{ field: `${fieldPrefix}resource.${node.as ? 'as' : 'queries'}`, named }];
 }
 
 function engineNames(subjects: readonly PolicyPrincipal[]): string[] {

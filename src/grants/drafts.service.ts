@@ -7,12 +7,12 @@ import {
   type AccessOutcome,
 } from '../trino-rules/answers/access-difference.js';
 import { givenBy } from '../trino-rules/answers/already-held.js';
-import { compareNames, compareNodes, kindOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
+import { compareNames, compareNodes, kindOf, namedBy, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { NamedPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { Principals, type Through } from '../trino-rules/model/principals.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { actedAs, AdmissionService, type GrantRequest } from './admission.service.js';
+import { namedIn, AdmissionService, type GrantRequest } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
 import { rowErrors } from './domain/draft-errors.js';
 import {
@@ -113,7 +113,7 @@ export class DraftsService {
     const subjects = [
       ...[...draft.grants, ...draft.policies].flatMap(({ principal, resource, ...rest }) => [
         principal,
-        ...(resource.as === undefined ? [] : [resource.as]),
+        ...[namedBy(resource) ?? []].flat(),
         ...('except' in rest ? rest.except : []),
       ]),
       ...draft.joined.map(({ member }) => member),
@@ -140,11 +140,11 @@ export class DraftsService {
     const principals = [
       ...grants.flatMap(({ principal, resource }, i) => [
         { field: `grant.${i}.principal`, named: principal },
-        ...actedAs(`grant.${i}.`, resource),
+        ...namedIn(`grant.${i}.`, resource),
       ]),
       ...policies.flatMap(({ policy: { principal, except, rule } }, i) => [
         { field: `policies.put.${i}.principal`, named: principal },
-        ...actedAs(`policies.put.${i}.`, rule.resource),
+        ...namedIn(`policies.put.${i}.`, rule.resource),
         ...except.map((named, j) => ({ field: `policies.put.${i}.except.${j}`, named })),
       ]),
     ];

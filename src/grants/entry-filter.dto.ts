@@ -42,6 +42,10 @@ export class EntryQuery extends PageQuery {
   @FieldRule<EntryQuery>((text, query) => absentOr(subjectParameterProblem)(text) ?? besideProblem('as', query))
   as?: string;
 
+  @ApiPropertyOptional({ ...SUBJECT_PARAMETER, description: 'On the queries of these.' })
+  @FieldRule<EntryQuery>((text, query) => absentOr(subjectParameterProblem)(text) ?? besideProblem('queries', query))
+  queries?: string;
+
   @ApiPropertyOptional({ enum: NODE_KINDS, description: 'The kind of node that it names.' })
   @IsOptional()
   @IsIn(NODE_KINDS, { message: `must be ${NODE_KINDS.join(', ')}` })
@@ -59,22 +63,33 @@ export class EntryQuery extends PageQuery {
   covering?: string;
 }
 
-export function toEntryFilter({ q, principal, as, engine, level, covering, ...names }: EntryQuery): EntryFilter {
+export function toEntryFilter({
+  q,
+  principal,
+  as,
+  queries,
+  engine,
+  level,
+  covering,
+  ...names
+}: EntryQuery): EntryFilter {
   const { catalog = null, schema = null, table = null, routine = null } = names;
   return {
     principal: principal === undefined ? null : parseSubject(principal),
     ...{ catalog, schema, table, routine },
-    kind: level ?? (engine === true ? 'engine' : null),
-    as: as === undefined ? null : parseSubject(as),
+    kind:
+      level ?? (engine === true ? 'engine' : as !== undefined ? 'acting' : queries !== undefined ? 'queries' : null),
+    named: parseSubject(as ?? queries ?? ''),
     covering: covering === undefined ? null : pathNode(covering),
     text: q ?? null,
   };
 }
 
-/** A filter by the engine, or by acting as others, that no entry could pass with the other filters. */
-function besideProblem(field: 'engine' | 'as', { engine, as, catalog, schema, table, routine }: EntryQuery) {
-  if (field === 'engine' ? engine === undefined : as === undefined) return null;
-  const other = { engine, as, catalog, schema, table, routine };
+/** A filter by the engine, by acting as others, or by queries, that no entry could pass with the other filters. */
+function besideProblem(field: 'engine' | 'as' | 'queries', query: EntryQuery) {
+  if (query[field] === undefined) return null;
+  const { engine, as, queries, catalog, schema, table, routine } = query;
+  const other = { engine, as, queries, catalog, schema, table, routine };
   const problem = misplacedField(other);
   if (problem === null) return null;
   return problem.field === field ? problem.message : `cannot be given beside ${problem.field}`;

@@ -5,7 +5,7 @@ import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { AccessWritesService } from './access-writes.service.js';
-import { actedAs, AdmissionService, type GrantRequest } from './admission.service.js';
+import { namedIn, AdmissionService, type GrantRequest } from './admission.service.js';
 import { grantedEvents, revokedEvents } from './domain/audit-details.js';
 import { type Grant, type GrantFilter, type GrantOutcome, GrantStore, type NewGrant } from './domain/grant.js';
 
@@ -48,7 +48,7 @@ export class GrantsService {
       await this.admission.admitPrincipals(
         asked.flatMap(({ fieldPrefix, grant }) => [
           { field: `${fieldPrefix}principal`, named: grant.principal },
-          ...actedAs(fieldPrefix, grant.resource),
+          ...namedIn(fieldPrefix, grant.resource),
         ]),
       );
       // First, so that one that is given again is a new grant and not the revoked one.

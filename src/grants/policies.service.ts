@@ -6,7 +6,7 @@ import { matchesEntityTag } from '../kernel/entity-tag.js';
 import { found, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { AccessWritesService } from './access-writes.service.js';
-import { actedAs, AdmissionService } from './admission.service.js';
+import { namedIn, AdmissionService } from './admission.service.js';
 import { policyEvent } from './domain/audit-details.js';
 import type { EntryFilter } from './domain/entry-filter.js';
 import { type NewPolicy, type Policy, PolicyStore } from './domain/policy.js';
@@ -83,7 +83,7 @@ export class PoliciesService {
     const { policy, room } = await this.writes.run(async () => {
       await this.admission.admitPrincipals([
         { field: 'principal', named: draft.principal },
-        ...actedAs('', draft.rule.resource),
+        ...namedIn('', draft.rule.resource),
         ...draft.except.map((named, i) => ({ field: `except.${i}`, named })),
       ]);
       const { former, policy } = await write();

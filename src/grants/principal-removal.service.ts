@@ -18,11 +18,11 @@ export class PrincipalRemovalService {
     private readonly clock: Clock,
   ) {}
 
-  /** Revokes its grants, and those on acting as it; takes it out of all groups. In the running transaction. */
+  /** Revokes its grants, those on acting as it and on its queries; takes it out of all groups. In the running transaction. */
   async remove(user: Principal & { type: 'user' }, by: AuditContext): Promise<void> {
     const now = this.clock.now();
     const everyRow = { limit: EVERY_ROW, after: null };
-    for (const naming of [{ principal: user }, { as: user }]) {
+    for (const naming of [{ principal: user }, { named: user }]) {
       const named = await this.grants.list({ ...ANY_GRANT, ...naming, state: 'all' }, everyRow, now);
       const ids = named.items.flatMap(({ id, revokedAt }) => (revokedAt === null ? [id] : []));
       await this.audit.recordAll(revokedEvents(await this.grants.revoke(ids, by.actor?.id ?? null, now), by));

@@ -41,6 +41,7 @@ function misplaced(field: keyof NodeFields, fields: NodeFields): string | null {
 abstract class NodeNames {
   abstract engine?: true;
   abstract as?: unknown;
+  abstract queries?: unknown;
 
   @ApiPropertyOptional(NAME)
   @FieldRule<NodeNames>(name('catalog'))
@@ -67,6 +68,10 @@ export class ResourceDto extends NodeNames {
   @ValidateIf(({ as }: ResourceDto) => as !== undefined)
   @NestedObject(() => SubjectDto)
   as?: SubjectDto;
+
+  @ValidateIf(({ queries }: ResourceDto) => queries !== undefined)
+  @NestedObject(() => SubjectDto)
+  queries?: SubjectDto;
 }
 
 /** A node, or the columns of one name in all tables of a node. */
@@ -86,19 +91,29 @@ export class NodeQuery extends NodeNames {
   @FieldRule((text) => (text === undefined ? null : subjectParameterProblem(text)))
   as?: string;
 
+  @ApiPropertyOptional({ ...SUBJECT_PARAMETER, description: `The queries of these: ${SUBJECT_PARAMETER.description}` })
+  @FieldRule<NodeNames>((text, fields) =>
+    text === undefined ? null : (subjectParameterProblem(text) ?? misplaced('queries', fields)),
+  )
+  queries?: string;
+
   @ApiPropertyOptional({ ...NAME, description: 'In the tables of the node.' })
   @FieldRule(nameProblem)
   column?: string;
 }
 
-export function toNode({ as, ...fields }: ResourceDto): Node {
-  return nodeOf({ ...fields, ...(as !== undefined && { as: toSubject(as) }) });
+export function toNode({ as, queries, ...fields }: ResourceDto): Node {
+  return nodeOf({
+    ...fields,
+    ...(as !== undefined && { as: toSubject(as) }),
+    ...(queries !== undefined && { queries: toSubject(queries) }),
+  });
 }
 
 /** The node of a query that was validated. */
-export function nodeOfQuery({ as, ...fields }: NodeQuery): Node {
-  const subject = as === undefined ? null : parseSubject(as);
-  return nodeOf({ ...fields, ...(subject !== null && { as: subject }) });
+export function nodeOfQuery({ as = '', queries = '', ...fields }: NodeQuery): Node {
+  const [actedAs, owner] = [parseSubject(as), parseSubject(queries)];
+  return nodeOf({ ...fields, ...(actedAs !== null && { as: actedAs }), ...(owner !== null && { queries: owner }) });
 }
 
 /**
@@ -120,6 +135,7 @@ function nodes(subject: object, more: Record<string, object> = {}) {
       },
       { ...only({ engine: { type: 'boolean', enum: [true] } }), description: 'The engine itself.' },
       { ...only({ as: subject }), description: 'Acting as these.' },
+      { ...only({ queries: subject }), description: 'The queries of these, a part of the engine.' },
       { ...inTree(), description: 'Everything: all data catalogs, later ones too.' },
     ],
     examples: [{ catalog: 'sales', schema: 'eu', table: 'orders' }, {}, { as: { type: 'group', id: 3 } }],

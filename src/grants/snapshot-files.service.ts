@@ -6,7 +6,7 @@ import { Refused } from '../kernel/errors.js';
 import { getOrInsert } from '../kernel/get-or-insert.js';
 import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/transaction.js';
-import type { NamedNode } from '../trino-rules/model/node.js';
+import { type NamedNode, withNamed } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { Principals } from '../trino-rules/model/principals.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
@@ -14,7 +14,7 @@ import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { type ExportedSnapshot, exportSnapshot, RowExport } from '../trino-rules/model/snapshot-export.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
-import { AdmissionService } from './admission.service.js';
+import { AdmissionService, namedIn } from './admission.service.js';
 import { AccessFileStore } from './domain/access-file-store.js';
 import { readAccessFile, type RowPlaces } from './domain/access-file.js';
 import { ANY_GRANT, GrantStore } from './domain/grant.js';
@@ -172,7 +172,7 @@ export class SnapshotFilesService {
         ...policies.flatMap(({ after }) => (after ? { at: places.policies.get(after.id), ...after } : [])),
       ].flatMap(({ at = '', principal, resource, except }) => [
         ...engines(`${at}.principal`, principal),
-        ...engines(`${at}.resource.as`, resource.as),
+        ...namedIn(`${at}.`, resource).flatMap(({ field, named }) => engines(field, named)),
         ...except.flatMap((subject, i) => engines(`${at}.except[${i}]`, subject)),
       ]),
     ];
@@ -213,8 +213,8 @@ function byName(principal: NamedPolicyPrincipal): object {
   return principal.type === 'everyone' ? principal : { type: principal.type, name: principal.name };
 }
 
-function nodeByName({ as, ...node }: NamedNode): object {
-  return { ...node, ...(as !== undefined && { as: byName(as) }) };
+function nodeByName(node: NamedNode): object {
+  return withNamed(node, byName);
 }
 
 function managedRemarks({ managed }: SnapshotChanges, places: RowPlaces): SnapshotProblem[] {

@@ -174,7 +174,7 @@ export class SnapshotWriter {
   /** Expired grants name the group until they are revoked. */
   private async deleteGroup({ id, name }: { id: number; name: string }, by: AuditContext): Promise<void> {
     const group = { type: 'group', id } as const;
-    for (const naming of [{ principal: group }, { as: group }]) {
+    for (const naming of [{ principal: group }, { named: group }]) {
       const expired: GrantFilter = { ...ANY_GRANT, ...naming, state: 'expired' };
       const { items } = await this.grants.list(expired, { limit: EVERY_ROW, after: null }, this.clock.now());
       await this.revoke(

@@ -164,7 +164,7 @@ describe('the import of rules', () => {
     expect(lost.filter((each) => !/ (?:grantline|system)[.]/.test(each))).toEqual([]);
   });
 
-  it("gives rights over the engine, of all others' queries or none; system information is written by name", () => {
+  it("gives rights over all others' queries, or over those of whom the list has; system information is written by name", () => {
     const rules = {
       catalogs: [{ catalog: 'lake', allow: 'all' }],
       schemas: [],
@@ -186,7 +186,28 @@ describe('the import of rules', () => {
       },
       { principal: { type: 'user', id: 1 }, resource: { engine: true }, privileges: ['WRITE_SYSTEM_INFORMATION'] },
       { principal: { type: 'user', id: 2 }, resource: { engine: true }, privileges: ['WRITE_SYSTEM_INFORMATION'] },
+      { principal: { type: 'group' }, resource: { queries: { type: 'group' } }, privileges: ['KILL_QUERIES'] },
     ]);
+  });
+
+  it('takes the queries of some whom the file spells out from a right over all', () => {
+    const rules = {
+      ...{ catalogs: [], schemas: [], tables: [] },
+      queries: [
+        { user: 'ops', queryOwner: 'ana|bo', allow: ['view'] },
+        { user: 'ops', queryOwner: 'cy', allow: [] },
+        { user: 'ops', queryOwner: '.*', allow: ['view', 'kill'] },
+        { allow: ['execute'] },
+      ],
+    };
+    const { snapshot } = imported(JSON.stringify(rules), ['ana', 'bo', 'cy', 'ops']);
+    const ops = { type: 'user', id: 4 };
+    expect(snapshot.grants).toMatchObject([{ principal: ops, resource: { engine: true } }]);
+    expect(snapshot.policies.filter(({ resource }) => resource.queries)).toMatchObject([
+      { principal: ops, resource: { queries: { type: 'user', id: 3 } }, privileges: ['VIEW_QUERIES'] },
+      { principal: ops, resource: { queries: { type: 'group', id: 1 } }, privileges: ['KILL_QUERIES'] },
+    ]);
+    expect(snapshot.groups).toMatchObject([{ members: [1, 2, 3] }]);
   });
 
   it('gives everything to whom every catalog is open, and takes the catalogs that have less', () => {

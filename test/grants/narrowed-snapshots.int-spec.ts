@@ -10,7 +10,7 @@ import {
 } from '../../src/grants/infrastructure/principal-columns.js';
 import { PostgresSnapshotStore } from '../../src/grants/infrastructure/postgres-snapshot-store.js';
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
-import { covers, nodeOf, type Node } from '../../src/trino-rules/model/node.js';
+import { covers, namedBy, nodeOf, type Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
 import { holderProblem } from '../../src/trino-rules/model/holder.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
@@ -138,7 +138,7 @@ function partOf(everything: WrittenSnapshot, principal: Principal, node: Node | 
   );
   const policies = everything.policies.filter((policy) => isNamed(policy.principal));
   // Their names are in answers.
-  const targets = [...grants, ...policies].flatMap(({ resource }) => resource.as ?? []);
+  const targets = [...grants, ...policies].flatMap(({ resource }) => namedBy(resource) ?? []);
   const isTarget = (type: 'user' | 'group') => (id: number) =>
     targets.some((target) => target.type === type && target.id === id);
   return {
@@ -174,9 +174,11 @@ function anyRows(): fc.Arbitrary<Snapshot> {
       ...row,
       resource: draw(() => fc.constantFrom(row.resource, other(row.resource))),
     });
-    // A group that somebody acts as is never deleted.
-    const isThere = ({ resource: { as } }: { resource: Node }): boolean =>
-      as?.type !== 'group' || snapshot.groups.some(({ id }) => id === as.id);
+    // A group that a node names is never deleted.
+    const isThere = ({ resource }: { resource: Node }): boolean => {
+      const named = namedBy(resource);
+      return named?.type !== 'group' || snapshot.groups.some(({ id }) => id === named.id);
+    };
     return {
       ...snapshot,
       // The store knows no settings: of a principal's grants it takes the first, also one in a catalog that is closed since.
@@ -193,7 +195,7 @@ function anyRows(): fc.Arbitrary<Snapshot> {
 }
 
 function subjectsOf({ principal, resource, ...rest }: SnapshotGrant | SnapshotPolicy): PolicyPrincipal[] {
-  return [principal, ...(resource.as ? [resource.as] : []), ...('except' in rest ? rest.except : [])];
+  return [principal, namedBy(resource) ?? [], 'except' in rest ? rest.except : []].flat();
 }
 
 function hasCatalog({ catalog }: Node): boolean {

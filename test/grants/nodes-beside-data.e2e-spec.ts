@@ -48,6 +48,51 @@ describe('nodes beside the data', () => {
     expect(items(await admin.get(`${ACCESS}/who?${question}`))).toEqual([]);
   });
 
+  it('the queries of some: granted once, listed, explained, found by who, previewed and denied', async () => {
+    const [alice, bob] = [ids.alice, ids.bob].map((id) => ({ type: 'user', id }));
+    const asked = { principal: bob, resource: { queries: alice }, privileges: ['KILL_QUERIES'] };
+    const given = await admin.post(GRANTS, asked);
+    expect(given).toMatchObject({ status: 201, body: { resource: { queries: { ...alice, name: 'alice' } } } });
+    expect(await admin.post(GRANTS, asked)).toMatchObject({ status: 200, body: { id: given.body?.['id'] } });
+    expect(items(await admin.get(`${GRANTS}?queries=user:${ids.alice}`))).toMatchObject([{ id: given.body?.['id'] }]);
+    expect(items(await admin.get(`${GRANTS}?as=user:${ids.alice}`))).toEqual([]);
+
+    const question = `queries=user:${ids.alice}&privilege=KILL_QUERIES`;
+    const why = async (id: number, of: string) =>
+      (await admin.get(`${ACCESS}/explain?principal=user:${id}&queries=${of}&privilege=KILL_QUERIES`)).body;
+    expect(await why(ids.bob, `user:${ids.alice}`)).toMatchObject({ allowed: true, grants: [given.body?.['id']] });
+    expect(await why(ids.bob, 'engine:nobody')).toMatchObject({
+      allowed: false,
+      smallest_change: { steps: [{ kind: 'grant', resource: { queries: { type: 'engine', name: 'nobody' } } }] },
+    });
+    const named = expect.arrayContaining([expect.objectContaining({ principal: { ...bob, name: 'bob' } })]) as object;
+    expect(items(await admin.get(`${ACCESS}/who?${question}`))).toEqual(named);
+    expect(items(await admin.get(`${ACCESS}/who?queries=user:${ids.alice}`))).toEqual(named);
+    const call = 'catalog=system&schema=runtime&routine=kill_query&privilege=CALL_PROCEDURE';
+    expect(items(await admin.get(`${ACCESS}/who?${call}`))).toEqual(named);
+    expect(items(await admin.get(`${ACCESS}/effective?principal=user:${ids.bob}`))).toMatchObject([
+      { resource: { queries: { name: 'alice' } }, privileges: ['KILL_QUERIES'] },
+    ]);
+
+    const deny = { kind: 'deny', principal: bob, resource: { queries: { type: 'everyone' } } };
+    const preview = await admin.post('/api/admin/access/preview', { policies: { put: [deny] } });
+    expect(preview.body).toMatchObject({
+      gains: [],
+      loses: [{ principal: bob, resource: { queries: { name: 'alice' } }, privileges: ['KILL_QUERIES'] }],
+    });
+    const denied = await admin.post('/api/admin/policies', deny);
+    expect(denied).toMatchObject({ status: 201, body: { privileges: ['VIEW_QUERIES', 'KILL_QUERIES'] } });
+    expect(await why(ids.bob, `user:${ids.alice}`)).toMatchObject({ allowed: false, policies: [denied.body?.['id']] });
+    expect((await admin.delete(`/api/admin/policies/${String(denied.body?.['id'])}`)).status).toBe(204);
+    expect((await admin.delete(`${GRANTS}/${String(given.body?.['id'])}`)).status).toBe(204);
+    const groups = await admin.get(`${ACCESS}/who?queries=everyone&privilege=KILL_QUERIES`);
+    expect(fields(groups)).toEqual(['privilege']);
+    expect(await admin.post(GRANTS, { ...asked, resource: { queries: { type: 'user', id: 999_999 } } })).toMatchObject({
+      ...{ status: 400, body: { errors: [{ field: 'resource.queries.id' }] } },
+    });
+    expect(fields(await admin.get(`/api/access/explain?${question}`))).toEqual(['queries']);
+  });
+
   it('system: granted once, explained with what would change it, found by who, previewed and denied', async () => {
     const [system, runtime] = [{ catalog: 'system' }, { catalog: 'system', schema: 'runtime' }];
     const reading = (node: string) => `catalog=system&schema=${node}&privilege=SELECT`;

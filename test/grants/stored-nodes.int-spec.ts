@@ -45,6 +45,8 @@ describe('grants on nodes of every kind, in the tables,', () => {
     { as: { type: 'everyone' } },
     { as: { type: 'group', id: team } },
     { as: { type: 'engine', name: 'bi' } },
+    { queries: { type: 'group', id: team } },
+    { queries: { type: 'engine', name: 'bi' } },
   ];
 
   it('are one each, however often they are given, and read as they were written', async () => {
@@ -64,7 +66,7 @@ describe('grants on nodes of every kind, in the tables,', () => {
     expect(again.at(5)?.grant.resource).toEqual({ as: { type: 'group', id: team, name: 'team' } });
   });
 
-  it('are listed by the kind of node, and by whom one acts as', async () => {
+  it('are listed by the kind of node, and by whom it names', async () => {
     const listed = async (filter: Partial<typeof ANY_GRANT>) => {
       const asked = { ...ANY_GRANT, ...filter, state: 'live' } as const;
       return (await grants.list(asked, { limit: 50, after: null }, NOW)).items.map(({ resource }) => resource);
@@ -74,8 +76,13 @@ describe('grants on nodes of every kind, in the tables,', () => {
     expect(await listed({ principal, kind: 'everything' })).toEqual([{}]);
     expect(await listed({ principal, kind: 'engine' })).toEqual([{ engine: true }]);
     expect(await listed({ principal, kind: 'acting' })).toHaveLength(3);
-    expect(await listed({ principal, as: { type: 'everyone' } })).toEqual([{ as: { type: 'everyone' } }]);
-    expect(await listed({ principal, as: { type: 'engine', name: 'bi' } })).toHaveLength(1);
+    expect(await listed({ principal, kind: 'acting', named: { type: 'everyone' } })).toEqual([
+      { as: { type: 'everyone' } },
+    ]);
+    expect(await listed({ principal, kind: 'acting', named: { type: 'engine', name: 'bi' } })).toHaveLength(1);
+    expect(await listed({ principal, kind: 'queries', named: { type: 'engine', name: 'bi' } })).toEqual([
+      { queries: { type: 'engine', name: 'bi' } },
+    ]);
     expect(await listed({ principal, routine: 'c' })).toHaveLength(1);
     expect(await listed({ principal, table: 'c' })).toEqual([]);
   });

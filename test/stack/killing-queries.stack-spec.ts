@@ -9,6 +9,8 @@ const stack = openStack(process.env);
 const engine = stack.engines.insecure;
 const ENDLESS = 'SELECT count(*) FROM tpch.sf100.lineitem a CROSS JOIN tpch.sf100.lineitem b';
 
+const OF_BO = { queries: { type: 'user', id: 2 } } as const;
+
 /** Ends the queries that a test has begun: a failed one leaves them running. */
 const running: (() => Promise<unknown>)[] = [];
 
@@ -22,7 +24,8 @@ interface Page {
 describe('killing the queries of others, on the engine', () => {
   beforeAll(async () => {
     const granted = aSnapshot().user('ana').may('KILL_QUERIES', { engine: true }).user('bo').may('SELECT', 'tpch');
-    const snapshot = granted.user('cy').may('SELECT', 'tpch').snapshot();
+    const lead = granted.user('cy').may('SELECT', 'tpch').user('lea').may('VIEW_QUERIES, KILL_QUERIES', OF_BO);
+    const snapshot = lead.user('mia').may('KILL_QUERIES', { engine: true }).mayNot(OF_BO).snapshot();
     const { text } = compile(snapshot);
     await editRules(kubectlOf(stack), text);
     await untilRulesInForce(text, (sql) => asked(snapshot.settings.ownAccount, sql));
@@ -45,6 +48,19 @@ describe('killing the queries of others, on the engine', () => {
     expect(await killed('cy')).toBe(403);
     expect(await killed('ana')).toBe(204);
     expect(await error).toBe('USER_CANCELED');
+  });
+
+  it('is for those who hold it over the queries of some of these alone, and of a right over all a deny takes them', async () => {
+    const [ofBo, ofCy] = [await begun('bo'), await begun('cy')];
+    const call = (id: string) => `CALL system.runtime.kill_query(query_id => '${id}', message => 'enough')`;
+    const seen = async (user: string, id: string) =>
+      (await fetch(`${engine}/v1/query/${id}`, { headers: { 'X-Trino-User': user } })).status;
+    expect([await seen('lea', ofBo.id), await seen('lea', ofCy.id)]).toEqual([200, 403]);
+    expect(await asked('lea', call(ofCy.id))).toMatchObject({ kind: 'failed', errorName: 'PERMISSION_DENIED' });
+    expect(await asked('mia', call(ofBo.id))).toMatchObject({ kind: 'failed', errorName: 'PERMISSION_DENIED' });
+    expect(await asked('lea', call(ofBo.id))).toMatchObject({ kind: 'rows' });
+    expect(await asked('mia', call(ofCy.id))).toMatchObject({ kind: 'rows' });
+    expect(await Promise.all([ofBo.error, ofCy.error])).toEqual(['ADMINISTRATIVELY_KILLED', 'ADMINISTRATIVELY_KILLED']);
   });
 });
 

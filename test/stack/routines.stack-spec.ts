@@ -89,4 +89,24 @@ describe('a function of a catalog, on the engine', () => {
     await answered('ana', CALLED, isDenied);
     expect(await ask('ana', 'SELECT id FROM memory.default.orders')).toEqual({ kind: 'rows', rows: [[1]] });
   });
+
+  it('is called for the readers of a view whose owner has GRANT_EXECUTE_FUNCTION, and not where it is denied', async () => {
+    const view = 'memory.default.doubled';
+    const writers = () =>
+      readers().user('wim').may('SELECT, GRANT_SELECT, OWNERSHIP, GRANT_EXECUTE_FUNCTION', 'memory').user('bo');
+    await publish(writers().snapshot());
+    await answered(
+      'wim',
+      `CREATE OR REPLACE VIEW ${view} AS SELECT ${FUNCTION}(id) AS n FROM memory.default.orders`,
+      isRows,
+    );
+    expect(await answered('bo', `SELECT n FROM ${view}`, isRows)).toEqual({ kind: 'rows', rows: [[2]] });
+    await answered('bo', CALLED, isDenied);
+
+    await publish(writers().user('wim').mayNot('memory', 'GRANT_EXECUTE_FUNCTION').snapshot());
+    await answered('bo', `SELECT n FROM ${view}`, isDenied);
+    expect(await ask('wim', CALLED)).toEqual({ kind: 'rows', rows: [[42]] });
+    await publish(writers().user('wim').mayNot('memory', 'EXECUTE_FUNCTION').snapshot());
+    await answered('wim', CALLED, isDenied);
+  });
 });

@@ -38,6 +38,7 @@ async function publish(snapshot: Snapshot): Promise<void> {
 }
 
 const DENIED = 'PERMISSION_DENIED';
+const KILL_QUERY = 'system.runtime.kill_query()';
 
 describe('the catalog system, on the engine', () => {
   beforeAll(async () => {
@@ -46,6 +47,9 @@ describe('the catalog system, on the engine', () => {
     builder.user('cy').may('SELECT', 'tpch').mayNot('system').user('dee').may('SELECT, OWNERSHIP', '');
     builder.user('eve').may('SELECT', 'system').mayNot('system.runtime').user('fay').may('SELECT', 'tpch');
     builder.user('fay').mayNot('system.jdbc').user('gus').may('KILL_QUERIES', { engine: true }).mayNot('system');
+    builder.user('hal').may('SELECT', 'system.runtime.nodes').user('ida').may('CALL_PROCEDURE', KILL_QUERY);
+    builder.user('jon').may('KILL_QUERIES', { engine: true }).mayNot(KILL_QUERY);
+    builder.user('kim').may('KILL_QUERIES', { queries: { type: 'user', id: 1 } });
     await publish(builder.snapshot());
   });
   afterAll(() => emptyRules(kubectl));
@@ -76,6 +80,17 @@ describe('the catalog system, on the engine', () => {
     const kill = `CALL system.runtime.kill_query(query_id => '20200101_000000_00000_aaaaa')`;
     expect(await outcomes('gus', kill, CATALOGS)).toEqual(['NOT_FOUND', DENIED]);
     expect(await outcomes('ana', kill)).toEqual([DENIED]);
+    expect(await outcomes('kim', kill)).toEqual(['NOT_FOUND']);
+  });
+
+  it('has its procedure without the right to kill, and the right to kill without its procedure', async () => {
+    const kill = `CALL system.runtime.kill_query(query_id => '20200101_000000_00000_aaaaa')`;
+    expect(await outcomes('ida', kill, CATALOGS)).toEqual(['NOT_FOUND', 'rows']);
+    expect(await outcomes('jon', kill, CATALOGS)).toEqual([DENIED, 'rows']);
+  });
+
+  it('is read table by table', async () => {
+    expect(await outcomes('hal', NODES, OWNERS, SCHEMAS)).toEqual(['rows', DENIED, 'rows']);
   });
 });
 

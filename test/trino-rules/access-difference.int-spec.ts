@@ -4,9 +4,9 @@ import { nodes, users } from '../support/rules/asked.js';
 import { anyDraft } from '../support/snapshots/any-draft.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { ENGINES } from '../support/snapshots/vocabulary.js';
-import { coversIn } from '../../src/trino-rules/model/acting.js';
+import { coversIn } from '../../src/trino-rules/model/named-others.js';
 import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
-import { type Node, isKillQuery, nodeKey, parentOf } from '../../src/trino-rules/model/node.js';
+import { type Node, isKillQuery, namedBy, nodeKey, parentOf } from '../../src/trino-rules/model/node.js';
 import { isOverData, PRIVILEGES, PRIVILEGE_TERMS, privilegesOn } from '../../src/trino-rules/model/privilege.js';
 import { type Principal, principalText } from '../../src/trino-rules/model/principal.js';
 import { isServiceAccount, Principals } from '../../src/trino-rules/model/principals.js';
@@ -75,7 +75,8 @@ describe('what a draft changes', () => {
         const grants = [...before.grants, ...draft.grants];
         const policies = [...before.policies, ...draft.policies];
         // What follows from other entries is said there: what all read in `system`, and the procedure that the right to kill brings.
-        const asked = [...nodes({ ...before, grants, policies }), ...everybody.map((as): Node => ({ as }))].filter(
+        const ofOne = everybody.flatMap((one): Node[] => [{ as: one }, { queries: one }]);
+        const asked = [...nodes({ ...before, grants, policies }), ...ofOne].filter(
           (node) => !isOpenSystem(node) && !isKillQuery(node),
         );
         const [formerly, then] = [new Principals(before), new Principals(after)];
@@ -90,15 +91,15 @@ describe('what a draft changes', () => {
             const here = said.get(nodeKey(node));
             if (here !== undefined)
               return textAt(node, here) === textAt(node, change) ? [] : [{ principal, node, change, here }];
-            // Acting as a group that has its first member or loses its last one is said of that member.
-            const isOfGroup = node.as?.type === 'group' || node.as?.type === 'everyone';
+            // Of a group that has its first member or loses its last one it is said of that member.
+            const isOfGroup = ['group', 'everyone'].includes(namedBy(node)?.type ?? '');
             if (isOfGroup || textAt(node, change) === NOTHING) return [];
             // What is not said here changes likewise above, where it is said, or at the node above that.
             const parent = parentOf(node);
             const isAbove = parent !== null && textAt(node, at(principal, parent)) === textAt(node, change);
             const isInGroup = own.some(
               (each) =>
-                each.resource.as !== undefined &&
+                namedBy(each.resource) !== undefined &&
                 [formerly, then].some((principals) => coversIn(principals, each.resource, node)) &&
                 textAt(node, each) === textAt(node, change),
             );

@@ -19,12 +19,15 @@ import { effectiveAccess, isSameAccess } from '../../src/trino-rules/answers/eff
 import { explain } from '../../src/trino-rules/answers/explanation.js';
 import { holders } from '../../src/trino-rules/answers/holders.js';
 import { smallestChange } from '../../src/trino-rules/answers/smallest-change.js';
-import { canBeActedAs, coversIn } from '../../src/trino-rules/model/acting.js';
+import { canBeActedAs } from '../../src/trino-rules/model/acting.js';
+import { coversIn } from '../../src/trino-rules/model/named-others.js';
 import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
-import { compareNodes, covers, type Node } from '../../src/trino-rules/model/node.js';
+import { compareNodes, covers, namedBy, type Node } from '../../src/trino-rules/model/node.js';
 import { principalText } from '../../src/trino-rules/model/principal.js';
+import { isServiceAccount } from '../../src/trino-rules/model/principals.js';
 import { holderProblem } from '../../src/trino-rules/model/holder.js';
 
+const OVER_QUERIES = ['VIEW_QUERIES', 'KILL_QUERIES'] as const;
 const NOTHING = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };
 
 /** On a table, TABLE_OWNERSHIP and OWNERSHIP are the same. */
@@ -42,8 +45,8 @@ describe('effective access', () => {
         const index = new AccessIndex(snapshot);
         const wrong = principals(snapshot).flatMap((principal) => {
           const entries = effectiveAccess(index, principal);
-          // Of acting as others, whose nodes overlap: see below.
-          const inTree = nodes(snapshot).filter(({ as }) => as === undefined);
+          // Of acting as others and of queries, whose nodes overlap: see below.
+          const inTree = nodes(snapshot).filter((node) => namedBy(node) === undefined);
           return inTree.flatMap((node) => {
             const nearest = entries.filter(({ resource }) => covers(resource, node)).at(-1)?.access ?? NOTHING;
             const intended = intentAt(snapshot, principal, node);
@@ -73,6 +76,27 @@ describe('effective access', () => {
           });
           const intended = targets.filter((as) => intentAt(snapshot, principal, { as }).privileges.length > 0);
           expect(found).toEqual(intended);
+        }
+      }),
+    );
+  });
+
+  it('of queries is where the nearest entries give it', () => {
+    const rank = ({ queries }: Node): number =>
+      queries === undefined ? 0 : queries.type === 'everyone' ? 1 : queries.type === 'group' ? 2 : 3;
+    fc.assert(
+      fc.property(anySnapshot(), (snapshot) => {
+        const index = new AccessIndex(snapshot);
+        const owners = [...users(snapshot), ...engines(snapshot)].filter((one) => !isServiceAccount(snapshot, one));
+        for (const principal of [...users(snapshot), ...engines(snapshot)]) {
+          const entries = effectiveAccess(index, principal);
+          const found = owners.map((queries) => {
+            const covering = entries.filter(({ resource }) => coversIn(index.principals, resource, { queries }));
+            const nearest = Math.max(...covering.map(({ resource }) => rank(resource)));
+            const there = covering.filter(({ resource }) => rank(resource) === nearest);
+            return OVER_QUERIES.filter((one) => there.some(({ access }) => access.privileges.includes(one)));
+          });
+          expect(found).toEqual(owners.map((queries) => intentAt(snapshot, principal, { queries }).privileges));
         }
       }),
     );

@@ -29,6 +29,7 @@ const published = (): RulesDocument => {
 const losing = (nodes: RevokedAccess['nodes'], withoutAccess: string[] = []): RevokedAccess => ({
   nodes,
   routines: [],
+  queries: [],
   acting: [],
   withoutAccess,
 });

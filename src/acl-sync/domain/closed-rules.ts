@@ -41,6 +41,9 @@ export function isClosed(rules: RulesDocument, losses: RevokedAccess): boolean {
     losses.routines.every((loss) => loss.names.every((name) => runsNothingAt(evaluator, name, loss.resource))) &&
     losses.nodes.every((loss) => loss.names.every((name) => hasNothingAt(evaluator, name, loss))) &&
     losses.acting.every(({ actor, names }) => names.every((name) => !evaluator.mayImpersonate(actor, name))) &&
+    losses.queries.every(({ user, owners }) =>
+      owners.every((owner) => owner === user || OTHERS.every((right) => !evaluator.mayWithQueries(user, right, owner))),
+    ) &&
     losses.withoutAccess.every(
       (name) =>
         !evaluator.mayWithQueries(name, 'execute') &&
@@ -56,7 +59,7 @@ function withoutMarker({ system_session_properties: properties, ...document }: R
 /** Every section is named, so that a new one does not compile before it is closed here, too. */
 function withDenials(
   published: RulesDocument,
-  { nodes, routines, acting, withoutAccess }: RevokedAccess,
+  { nodes, routines, acting, queries, withoutAccess }: RevokedAccess,
 ): RulesDocument {
   const ofData = nodes.filter(({ resource }) => resource.engine === undefined);
   const denied = ofData.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
@@ -86,6 +89,7 @@ function withDenials(
     tables: [...inFront(below, { privileges: [] }), ...published.tables],
     queries: [
       ...inFront([...whole, ...others], { allow: [] }),
+      ...queries.map(({ user, owners }) => ({ user: anyOf([user]), queryOwner: anyOf(owners), allow: [] })),
       ...inFront(executing, { allow: ['execute' as const] }),
       ...published.queries,
     ],
@@ -100,7 +104,11 @@ function withDenials(
     ]),
     procedures: closedAlike(published.procedures, [
       ...run.map(({ where, name }) => ({ ...where, procedure: name, privileges: [] })),
-      ...usersOf(onEngine).map((rule) => ({ ...rule, ...KILL_QUERY, privileges: [] })),
+      ...usersOf([...onEngine, ...queries.map(({ user }) => user)]).map((rule) => ({
+        ...rule,
+        ...KILL_QUERY,
+        privileges: [],
+      })),
       ...inFront([...schemas, ...outweighed], { privileges: [] }),
     ]),
     system_information: closedAlike(
@@ -112,6 +120,9 @@ function withDenials(
     catalog_session_properties: published.catalog_session_properties,
   };
 }
+
+/** With other people's queries. */
+const OTHERS = QUERY_RIGHTS.filter((right) => right !== 'execute');
 
 const KILL_QUERY = { catalog: 'system', schema: 'runtime', procedure: 'kill_query' };
 
@@ -158,7 +169,7 @@ function runsNothingAt(evaluator: Evaluator, user: string, resource: Node): bool
 
 function hasNothingOnEngine(evaluator: Evaluator, user: string): boolean {
   return (
-    QUERY_RIGHTS.every((right) => right === 'execute' || !evaluator.mayWithQueries(user, right)) &&
+    OTHERS.every((right) => !evaluator.mayWithQueries(user, right)) &&
     SYSTEM_INFORMATION_RIGHTS.every((right) => !evaluator.mayWithSystemInformation(user, right)) &&
     !evaluator.mayExecuteProcedure(user, KILL_QUERY)
   );

@@ -19,6 +19,7 @@ describe('revoked access', () => {
       nodes: [{ resource: { catalog: 'sales' }, names: ['bo'] }],
       routines: [],
       acting: [],
+      queries: [],
       withoutAccess: ['bo'],
     });
   });
@@ -32,6 +33,7 @@ describe('revoked access', () => {
       nodes: [{ resource: { catalog: 'sales', schema: 'eu' }, names: ['ana'] }],
       routines: [],
       acting: [],
+      queries: [],
       withoutAccess: [],
     });
     expect(onEverything?.resource).toEqual({});
@@ -39,6 +41,7 @@ describe('revoked access', () => {
       nodes: [{ resource: {}, names: ['ana'] }],
       routines: [],
       acting: [],
+      queries: [],
       withoutAccess: ['ana'],
     });
   });

@@ -3,17 +3,21 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { actingPairs } from '../../trino-rules/model/acting.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { accessOf, withoutSchemaOwnership } from '../../trino-rules/model/intent.js';
-import { covers, kindOf, nodeKey, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
+import { covers, kindOf, namedBy, nodeKey, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { type Members, Principals } from '../../trino-rules/model/principals.js';
 import { isOverRoutines, PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
 import { isAroundCatalogOf, restrictsData, restrictsTableOf } from '../../trino-rules/model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import { joinById } from './join-by-id.js';
+import { lostQueries, QueryRights, stillKills } from './query-rights.js';
 
 /** Where what is left is listed: a catalog, everything, or the engine. */
 function placeOf({ catalog, engine }: Node): string {
   return nodeKey(nodeOf({ catalog, ...(engine && { engine }) }));
 }
+
+/** Where the right to kill the queries of some is. */
+const QUERIES = nodeKey({ queries: { type: 'everyone' } });
 
 /** A node, and the engine names of the users and engine principals that lose access on it. */
 export interface RevokedNode {
@@ -27,6 +31,8 @@ export interface RevokedAccess {
   routines: RevokedNode[];
   /** Those who act as others, and as whom they no longer do. */
   acting: { actor: string; names: readonly string[] }[];
+  /** Those who view and kill the queries of others, and of whom they no longer do. */
+  queries: { user: string; owners: readonly string[] }[];
   /** Those of them that have no access left at all, and all deactivated users: a found text may give them more. */
   withoutAccess: string[];
 }
@@ -45,7 +51,7 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
   });
   const keptById = new Map(kept.map((each) => [each.grant.id, each.names]));
   const granted = given.flatMap(([was]): RevokedNode[] => {
-    if (was === undefined || was.resource.as !== undefined) return [];
+    if (was === undefined || namedBy(was.resource) !== undefined) return [];
     const names = keptById.get(was.id) ?? NO_NAMES;
     const lost = [...namesOf(before.members(was.principal))].filter((name) => !names.has(name));
     if (lost.length === 0) return [];
@@ -54,7 +60,7 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
   });
   const restricted = joinById(previous.policies, explained.policies).flatMap(
     ([was, is]): (RevokedNode & { policy: SnapshotPolicy })[] => {
-      if (is === undefined || is.resource.as !== undefined) return [];
+      if (is === undefined || namedBy(is.resource) !== undefined) return [];
       const known =
         was !== undefined && sameDetails(policyDetails(was), policyDetails(is))
           ? namesOf(before.membersOf(was))
@@ -87,10 +93,14 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
     return [{ resource: nodeOf(was.resource), names }];
   });
   const nodes = merged([...granted, ...restricted, ...unmasked]);
-  const held = remainingPlaces(nodes, kept, [
+  const [hadOver, hasOver] = [new QueryRights(previous, before), new QueryRights(explained, after)];
+  const queries = lostQueries(hadOver, hasOver);
+  const losing = [...nodes.flatMap(({ names }) => names), ...queries.map(({ user }) => user)];
+  const held = remainingPlaces(losing, nodes, kept, [
     ...previous.policies.map(under(before)),
     ...explained.policies.map(under(after)),
   ]);
+  for (const [name, places] of held) if (stillKills(hadOver, hasOver, name)) places.add(QUERIES);
   const catalogs = nodes
     // Access to anything else keeps `system` open.
     .filter(({ resource }) => resource.engine === undefined && resource.catalog !== SYSTEM)
@@ -102,6 +112,7 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
   return {
     nodes: merged([...nodes, ...catalogs]),
     routines: merged(outweighed),
+    queries,
     acting: lostActing(actingPairs(previous, before), actingPairs(explained, after)),
     withoutAccess: [...new Set([...bereft, ...deactivated(previous, explained)])].sort(),
   };
@@ -128,16 +139,18 @@ function deactivated(previous: Snapshot, explained: Snapshot): string[] {
  * granted on everything is left catalog by catalog.
  */
 function remainingPlaces(
+  losing: readonly string[],
   nodes: readonly RevokedNode[],
   kept: readonly KeptGrant[],
   policies: readonly AppliedPolicy[],
 ): RemainingPlaces {
-  const held: RemainingPlaces = new Map(nodes.flatMap(({ names }) => names.map((name) => [name, new Set()])));
+  const held: RemainingPlaces = new Map(losing.map((name) => [name, new Set()]));
   const catalogs = new Set(nodes.flatMap(({ resource }) => resource.catalog ?? []));
   catalogs.delete(SYSTEM);
   const places = (resource: Node): Node[] =>
     kindOf(resource) === 'everything' ? [resource, ...[...catalogs].map((catalog) => ({ catalog }))] : [resource];
-  for (const { grant, names } of kept) for (const place of places(grant.resource)) addLeft(grant, names, place);
+  for (const { grant, names } of kept)
+    if (namedBy(grant.resource) === undefined) for (const place of places(grant.resource)) addLeft(grant, names, place);
   return held;
 
   function addLeft({ privileges }: SnapshotGrant, names: ReadonlySet<string>, place: Node): void {

@@ -9,8 +9,8 @@ import type {
   SnapshotPolicy,
   SnapshotSettings,
 } from '../../trino-rules/model/snapshot.js';
-import { ActingOfBoth } from './acting-of-both.js';
 import { joinById } from './join-by-id.js';
+import { OthersOfBoth } from './others-of-both.js';
 
 /**
  * The previous snapshot less what changes take away: grants, memberships, active users and settings of both snapshots, and the
@@ -21,17 +21,18 @@ export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
   // A renamed user is in neither: the new name had nothing before, and the former one has nothing now.
   const active = new Map(previous.users.flatMap(({ id, name, isActive }) => (isActive ? [[id, name] as const] : [])));
   const groups = new ChangedGroups(previous, explained);
-  const acting = new ActingOfBoth(previous, explained, groups.nextId);
+  const others = new OthersOfBoth(previous, explained, groups.nextId);
   const grants = joinById(previous.grants, explained.grants).flatMap(([before, after]) =>
     before && after && sameDetails(grantDetails(before), grantDetails(after))
-      ? [acting.grantOf(groups.grantOf(after))]
+      ? [others.grantOf(groups.grantOf(after))]
       : [],
   );
+  const denied = policies(previous, explained, groups).flatMap((policy) => others.policiesOf(policy));
   return {
     users: explained.users.map((user) => ({ ...user, isActive: user.isActive && active.get(user.id) === user.name })),
-    groups: [...groups.all(), ...acting.groups()],
+    groups: [...groups.all(), ...others.groups()],
     grants,
-    policies: policies(previous, explained, groups).map((policy, i) => ({ ...policy, id: i + 1 })),
+    policies: denied.map((policy, i) => ({ ...policy, id: i + 1 })),
     settings: settingsOfBoth(previous.settings, explained.settings),
     at: explained.at,
   };

@@ -1,4 +1,5 @@
 import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
+import { withNamed } from '../../trino-rules/model/node.js';
 import { type GroupMember, type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
@@ -26,8 +27,8 @@ export function grantDetails({ principal, resource, privileges, expiresAt }: Gra
 }
 
 /** Without the names that those have whom the node names. */
-function resourceDetails({ as, ...node }: SnapshotPolicy['resource']): AuditDetails {
-  return { ...node, ...(as !== undefined && { as: principalText(as) }) };
+function resourceDetails(resource: SnapshotPolicy['resource']): AuditDetails {
+  return withNamed(resource, principalText);
 }
 
 interface PolicyTerms extends Omit<PolicyDraft, 'resource'> {

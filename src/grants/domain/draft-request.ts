@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type Draft, type Membership } from '../../trino-rules/answers/draft.js';
 import { type MaskConflict, MaskConflicts } from '../../trino-rules/model/mask-conflicts.js';
-import { compareNames, kindOf, namesOf } from '../../trino-rules/model/node.js';
+import { compareNames, kindOf, namedBy, namesOf } from '../../trino-rules/model/node.js';
 import { type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
 import { Principals } from '../../trino-rules/model/principals.js';
 import type { Snapshot, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
@@ -54,7 +54,7 @@ export function growthOf(snapshot: Snapshot, { grants, policies, joined }: Draft
   const known = new Map<string, number>();
   const bytes = grants.map(
     ({ principal, resource }) =>
-      400 + 4 * Buffer.byteLength(namesOf(resource).join('')) + 8 * (bytesOf(principal) + bytesOf(resource.as)),
+      400 + 4 * Buffer.byteLength(namesOf(resource).join('')) + 8 * (bytesOf(principal) + bytesOf(namedBy(resource))),
   );
   return {
     bytes: bytes.reduce((sum, each) => sum + each, 0),

@@ -10,7 +10,8 @@ export interface EntryFilter {
   routine: string | null;
   /** Of the node. */
   kind: NodeKind | null;
-  as: PolicyPrincipal | null;
+  /** Whom the node names: as whom somebody acts, or whose queries they are. */
+  named: PolicyPrincipal | null;
   /** A node of the tree: those on it and above it. */
   covering: Node | null;
   /** Part of the name of whom it is for, or of its node; in any case. */
@@ -25,7 +26,7 @@ export const ANY_ENTRY: EntryFilter = {
   table: null,
   routine: null,
   kind: null,
-  as: null,
+  named: null,
   covering: null,
   text: null,
 };

@@ -1,6 +1,6 @@
 import type { GroupMember, PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import { orderedPrivileges } from '../../trino-rules/model/privilege.js';
-import type { Node } from '../../trino-rules/model/node.js';
+import { type Node, withNamed } from '../../trino-rules/model/node.js';
 import type { SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { NewPolicy, PolicyRule } from './policy.js';
 import type { DescribedSnapshot, FileMember } from './snapshot-changes.js';
@@ -44,8 +44,8 @@ export class RecordedIds {
   }
 
   /** With the database's ids of those whom it names. */
-  node({ as, ...node }: Node): Node {
-    return { ...node, ...(as !== undefined && { as: this.subject(as) }) };
+  node(node: Node): Node {
+    return withNamed(node, (named) => this.subject(named));
   }
 
   private principal(named: Principal): Principal {

@@ -106,6 +106,7 @@ function subjectText(subject: unknown): string {
 function resourceText(resource: unknown): string {
   if (typeof resource !== 'object' || resource === null) return '';
   if ('as' in resource) return `acting as ${subjectText(resource.as)}`;
+  if ('queries' in resource) return `the queries of ${subjectText(resource.queries)}`;
   if ('engine' in resource) return 'the engine';
   return Object.values(resource).join('.') || 'everything';
 }

@@ -1,10 +1,10 @@
-import { kindOf, type Node } from '../../trino-rules/model/node.js';
-import { Principals } from '../../trino-rules/model/principals.js';
+import { kindOf, namedBy, type Node } from '../../trino-rules/model/node.js';
+import { isAboutEveryone, Principals } from '../../trino-rules/model/principals.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
 /** What shares rules with a node: those beside the data together, else its schema, its catalog, or with nulls all catalogs. */
 export interface Area {
-  /** The engine, and acting as others. */
+  /** The engine with its queries, and acting as others. */
   isBeside: boolean;
   catalog: string | null;
   schema: string | null;
@@ -14,7 +14,11 @@ export interface Area {
 export function areaOf(node: Node): Area {
   const { catalog = null, schema = null } = node;
   const kind = kindOf(node);
-  return { isBeside: kind === 'engine' || kind === 'acting', catalog, schema: kind === 'routine' ? null : schema };
+  return {
+    isBeside: kind === 'engine' || namedBy(node) !== undefined,
+    catalog,
+    schema: kind === 'routine' ? null : schema,
+  };
 }
 
 /**
@@ -33,19 +37,18 @@ export function touchedPart(snapshot: Snapshot, nodes: readonly Node[]): Snapsho
     if (area.schema === null) return catalogs.has(area.catalog);
     return keys.has(keyOf(area)) || keys.has(keyOf({ ...area, schema: null }));
   };
-  const part = new Set(new Principals(snapshot).part(snapshot.grants.filter(isTouched)));
-  const grants = snapshot.grants.filter((grant) => part.has(grant));
   const policies = snapshot.policies.filter(isTouched);
+  const part = new Set(new Principals(snapshot).part(snapshot.grants.filter(isTouched), policies));
+  const grants = snapshot.grants.filter((grant) => part.has(grant));
   const named = [...grants, ...policies].flatMap(({ principal, resource, ...rest }) => [
     principal,
-    ...(resource.as === undefined ? [] : [resource.as]),
+    ...[namedBy(resource) ?? []].flat(),
     ...('except' in rest ? rest.except : []),
   ]);
   const ids = (type: 'user' | 'group') =>
     new Set(named.flatMap((subject) => (subject.type === type ? [subject.id] : [])));
   const groupIds = ids('group');
-  // Whoever can be acted as is one of everyone, whatever names it.
-  const isForAll = grants.some(({ principal, resource }) => principal.type === 'everyone' || resource.as !== undefined);
+  const isForAll = isAboutEveryone(grants, policies);
   // Engine principals in any group are among everyone.
   const groups = snapshot.groups.filter(({ id, engines }) => groupIds.has(id) || (isForAll && engines.length > 0));
   const userIds = new Set([...ids('user'), ...groups.flatMap(({ members }) => members)]);

@@ -34,11 +34,11 @@ export const filterCondition = (row: string) => `
     OR EXISTS (SELECT FROM groups WHERE id = ${row}.group_id AND strpos(lower(name), lower($18)) > 0))`;
 
 export function filterValues(filter: EntryFilter): unknown[] {
-  const { principal, catalog, schema, table, routine, kind, as, covering, text } = filter;
+  const { principal, catalog, schema, table, routine, kind, named, covering, text } = filter;
   return [
     ...wanted(principal),
     ...[catalog, schema, table, routine, kind],
-    ...wanted(as),
+    ...wanted(named),
     ...[covering === null ? null : true, covering?.catalog ?? null, covering?.schema ?? null, covering?.table ?? null],
     text,
   ];

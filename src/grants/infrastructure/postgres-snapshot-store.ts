@@ -43,12 +43,15 @@ const EVERYTHING = snapshotOf({
   policies: 'policies',
 });
 
+/** Kinds of nodes beside the data. */
+const BESIDE = `('engine', 'queries', 'acting')`;
+
 /** As `areaOf` of the domain. */
-const AREA = `node_kind IN ('engine', 'acting') AS is_beside, catalog_name, CASE WHEN node_kind <> 'routine' THEN schema_name END AS schema_name`;
+const AREA = `node_kind IN ${BESIDE} AS is_beside, catalog_name, CASE WHEN node_kind <> 'routine' THEN schema_name END AS schema_name`;
 
 /** As `touchedPart` of the domain; a spec compares them over random snapshots. Three lookups in hashed lists instead of one join with an OR, which compares every row with every node. */
 const onTouchedNode = (row: string) => `CASE
-  WHEN ${row}.node_kind IN ('engine', 'acting') THEN (SELECT bool_or(is_beside) FROM touched)
+  WHEN ${row}.node_kind IN ${BESIDE} THEN (SELECT bool_or(is_beside) FROM touched)
   WHEN ${row}.catalog_name IS NULL THEN (SELECT bool_or(NOT is_beside) FROM touched)
   WHEN (SELECT bool_or(NOT is_beside AND catalog_name IS NULL) FROM touched) THEN true
   ELSE (${row}.catalog_name, ${row}.schema_name) IN (SELECT catalog_name, schema_name FROM touched WHERE schema_name IS NOT NULL)
@@ -69,7 +72,9 @@ const TOUCHED = `WITH
   policies_there AS (SELECT * FROM policies p WHERE p.removed_at IS NULL AND ${onTouchedNode('p')})`;
 const TOUCHED_ROWS = `${TOUCHED} SELECT count(*)::int AS count FROM grants_there`;
 const TOUCHED_SNAPSHOT = `${TOUCHED},
-  is_for_all AS (SELECT EXISTS (SELECT FROM grants_there WHERE is_for_everyone OR node_kind = 'acting') AS is_for_all),
+  is_for_all AS (SELECT EXISTS (
+      SELECT FROM grants_there WHERE is_for_everyone OR node_kind = 'acting' OR (node_kind = 'queries' AND is_as_everyone)
+      UNION ALL SELECT FROM policies_there WHERE node_kind = 'queries' AND is_as_everyone) AS is_for_all),
   touched_grants AS (
     SELECT * FROM grants_there
     UNION (SELECT DISTINCT ON (engine_name) * FROM grants
@@ -123,8 +128,8 @@ const ON_PATH_TO = `SELECT g.id, ${principalForm('g.', 'named')} AS principal, $
   FROM grants g
  WHERE g.revoked_at IS NULL AND (g.is_for_everyone OR g.group_id IS NOT NULL OR g.user_id = $1 OR g.engine_name = $3)
    AND ($2::integer IS NULL OR g.is_for_everyone OR g.group_id = $2)
-   AND CASE WHEN $4 IN ('everything', 'engine', 'acting') THEN node_kind = $4
-       ELSE node_kind NOT IN ('engine', 'acting') AND ${ON_PATH} END`;
+   AND CASE WHEN $4 = 'everything' OR $4 IN ${BESIDE} THEN node_kind = $4 OR ($4 = 'queries' AND node_kind = 'engine')
+       ELSE node_kind NOT IN ${BESIDE} AND ${ON_PATH} END`;
 
 /**
  * An upper estimate: a rule has some 400 bytes besides its names. Names are counted several times, because they can be in several

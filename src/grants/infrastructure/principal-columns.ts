@@ -1,4 +1,4 @@
-import { kindOf, type Node } from '../../trino-rules/model/node.js';
+import { kindOf, namedBy, type Node } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 
 /** The columns of whom an entry names and of its node, in the tables `grants` and `policies`, with their types. */
@@ -24,6 +24,7 @@ export const ENTRY_TYPES = Object.values(COLUMNS);
 export function entryValues(principal: PolicyPrincipal, node: Node): unknown[] {
   const { catalog = null, schema = null, table, routine = null } = node;
   const kind = kindOf(node);
+  const named = namedBy(node);
   return [
     ...principalValues(principal),
     principal.type === 'everyone',
@@ -31,8 +32,8 @@ export function entryValues(principal: PolicyPrincipal, node: Node): unknown[] {
     catalog,
     schema,
     table ?? routine,
-    ...(node.as === undefined ? [null, null, null] : principalValues(node.as)),
-    node.as?.type === 'everyone',
+    ...(named === undefined ? [null, null, null] : principalValues(named)),
+    named?.type === 'everyone',
   ];
 }
 
@@ -71,5 +72,6 @@ export function resourceForm(alias: string, naming: Naming, column = 'NULL::text
     'table', CASE WHEN NOT ${isRoutine} THEN ${alias}.table_name END, 'routine', CASE WHEN ${isRoutine} THEN ${alias}.table_name END,
     'engine', CASE WHEN ${alias}.node_kind = 'engine' THEN true END,
     'as', CASE WHEN ${alias}.node_kind = 'acting' THEN ${principalForm(`${alias}.as_`, naming)} END,
+    'queries', CASE WHEN ${alias}.node_kind = 'queries' THEN ${principalForm(`${alias}.as_`, naming)} END,
     'column', ${column}))`;
 }

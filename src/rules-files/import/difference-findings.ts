@@ -114,7 +114,7 @@ export class DifferenceFindings {
     if (fact.about === 'queries')
       return fact.right === 'execute'
         ? 'queries are executed by those with access to something'
-        : 'a grant is about the queries of all others, or of none';
+        : 'a grant names whose queries they are, as the list has them';
     if (fact.about === 'session-property') return 'session properties are a setting, for everybody alike';
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;

@@ -14,6 +14,7 @@ import { catalogsOf, isOpen, type NamedNode, namedNodes } from './named-nodes.js
 import { NO_OUTCOME, OutcomeReader } from './node-outcome.js';
 import { killingBeside, systemBeside, systemTables } from './system-tables.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
+import { ofOthers, userQueries, type UserQueries } from './user-queries.js';
 import { RightsReader } from './user-rights.js';
 
 const NOTHING: UserAccess = { grants: [], denies: [], filters: [], hidden: [], masks: [] };
@@ -41,21 +42,28 @@ export function importRules(
   listing: readonly ListedName[] = [],
 ): Snapshot {
   const names = listed.map(({ name }) => name);
+  const listedNames = [...new Set(names)];
   const engine = new EngineSets(document, patterns, new UserUniverse(names, [document], patterns));
   patterns.take(catalogsOf(settings));
   const nodes = namedNodes(engine, settings, new KnownNames(listing, document, patterns));
   const alike = new Map<string, { access: ImportedAccess; names: string[] }>();
   const accessByRules = new Map<string, ImportedAccess>();
+  const queriesByRules = new Map<string, UserQueries>();
   for (const name of new Set(names)) {
     const own = without(name);
     const applying = rulesFor(name, document, patterns);
     const executing = applying.rules.queries.find(({ queryOwner }) => queryOwner === undefined);
     if (own.includes(null) || !executing?.allow.includes('execute')) continue;
     const unnamed = leftOut(name, true);
-    const access = getOrInsert(accessByRules, JSON.stringify([applying.key, own, unnamed]), () =>
-      accessBy(applying.rules, name, own, unnamed),
+    const inRules = getOrInsert(queriesByRules, applying.key, () =>
+      userQueries(applying.rules, name, listedNames, patterns),
     );
-    if ([...access.parts, access.inSystem].every(({ grants }) => grants.length === 0)) continue;
+    const queries = ofOthers(inRules, name);
+    const access = getOrInsert(accessByRules, JSON.stringify([applying.key, own, unnamed, queries]), () =>
+      accessBy(applying.rules, name, queries, own, unnamed),
+    );
+    const isEmpty = [...access.parts, access.inSystem].every(({ grants }) => grants.length === 0);
+    if (isEmpty && queries.ofSome.length === 0) continue;
     getOrInsert(alike, JSON.stringify(access), () => ({ access, names: [] })).names.push(name);
   }
   const rows = new ImportedRows(listed);
@@ -70,6 +78,11 @@ export function importRules(
     for (const part of access.parts) rows.give(names, part);
     const denies = access.inSystem.denies.filter((deny) => !isIn(ofEveryone)(deny));
     rows.give(names, { ...NOTHING, ...access.inSystem, denies });
+    for (const { owners, privileges, isDenied } of access.queries) {
+      const [principal, resource] = [rows.principal(names), { queries: rows.principal(owners) }];
+      if (isDenied) rows.deny(principal, resource, privileges);
+      else rows.grant(principal, resource, privileges);
+    }
   }
   for (const { resource, privileges } of ofEveryone) rows.deny({ type: 'everyone' }, resource, privileges);
   for (const { name, as } of actingUsers(document, listed, patterns)) {
@@ -92,6 +105,7 @@ export function importRules(
   function accessBy(
     rules: RulesDocument,
     user: string,
+    { ofAll, ofSome }: UserQueries,
     without: readonly (string | null)[],
     unnamed: readonly (string | null)[],
   ): ImportedAccess {
@@ -105,14 +119,18 @@ export function importRules(
     const rights = new RightsReader(rules, patterns, settings.metadataCatalog, catalogs);
     const onRoutines = rights.onRoutines(user, data).filter(isIncluded);
     const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
-    const onEngine = rights.onEngine(user);
-    const killing = killingBeside(rights.mayCallKilling(user), onEngine);
+    const onEngine = rights.onEngine(user, ofAll);
+    const given = ofSome.filter(({ isDenied }) => !isDenied).flatMap(({ privileges }) => privileges);
+    const kills = [...ofAll, ...given].includes('KILL_QUERIES');
+    const killing = killingBeside(rights.mayCallKilling(user), kills);
     const others = [...onRoutines, ...onEngine, ...killing.grants];
     const inSystem = systemTables(reader, user, ofSystem).filter(isIncluded);
-    const beside = systemBeside(inSystem, [...data.flatMap(({ grants }) => grants), ...others]);
+    const overQueries = { resource: { engine: true } as const, privileges: given };
+    const beside = systemBeside(inSystem, [...data.flatMap(({ grants }) => grants), ...others, overQueries]);
     return {
       parts: [...data, { ...NOTHING, grants: others }],
       inSystem: { ...beside, denies: [...beside.denies, ...killing.denies] },
+      queries: ofSome,
     };
   }
 }
@@ -120,6 +138,7 @@ export function importRules(
 interface ImportedAccess {
   parts: UserAccess[];
   inSystem: Pick<UserAccess, 'grants' | 'denies'>;
+  queries: UserQueries['ofSome'];
 }
 
 type OwnRules = Pick<

@@ -36,8 +36,7 @@ export function systemTables(
 }
 
 /** What of `CALL system.runtime.kill_query` is to be granted and denied beside the right to kill, which brings it. */
-export function killingBeside(calls: boolean, others: Grants): Pick<UserAccess, 'grants' | 'denies'> {
-  const kills = others.some(({ privileges }) => privileges.includes('KILL_QUERIES'));
+export function killingBeside(calls: boolean, kills: boolean): Pick<UserAccess, 'grants' | 'denies'> {
   const call: Grants = [{ resource: KILL_QUERY, privileges: ['CALL_PROCEDURE'] }];
   return { grants: calls && !kills ? call : [], denies: kills && !calls ? call : [] };
 }

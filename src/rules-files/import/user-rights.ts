@@ -5,6 +5,7 @@ import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { isInTree, KILL_QUERY, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { orderedPrivileges, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
+import { isAny, type QueryPrivilege } from './user-queries.js';
 import type { UserAccess } from './user-access.js';
 
 type RightsOnNode = UserAccess['grants'][number];
@@ -37,18 +38,13 @@ export class RightsReader {
     this.evaluator = new Evaluator(rules, patterns);
   }
 
-  /** Over the engine itself: over all queries of others, never over those of some, which no grant can say. */
-  onEngine(user: string): RightsOnNode[] {
-    const { queries } = this.rules;
-    const deciding = queries.findIndex(({ queryOwner }) => isAny(queryOwner));
-    const about = queries.slice(0, deciding + 1);
-    const overAll = (right: 'view' | 'kill') => about.length > 0 && about.every(({ allow }) => allow.includes(right));
+  /** Over the engine itself. @param queries what the user may do with the queries of all */
+  onEngine(user: string, queries: readonly QueryPrivilege[]): RightsOnNode[] {
     const [reads, writes] = SYSTEM_INFORMATION_RIGHTS.map((right) =>
       this.evaluator.mayWithSystemInformation(user, right),
     );
     const had: Privilege[] = [
-      ...(overAll('view') ? (['VIEW_QUERIES'] as const) : []),
-      ...(overAll('kill') ? (['KILL_QUERIES'] as const) : []),
+      ...queries,
       ...(reads ? (['READ_SYSTEM_INFORMATION'] as const) : []),
       ...(writes ? (['WRITE_SYSTEM_INFORMATION'] as const) : []),
     ];
@@ -146,10 +142,6 @@ export class RightsReader {
   private isOpen(node: Node): boolean {
     return node.catalog !== SYSTEM && closedProblem(node, this.metadataCatalog) === null;
   }
-}
-
-function isAny(pattern: string | undefined): boolean {
-  return pattern === undefined || pattern === '.*';
 }
 
 function routineRule(

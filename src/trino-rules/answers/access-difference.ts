@@ -5,7 +5,7 @@ import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathT
 import type { NamedPrincipal, Principal } from '../model/principal.js';
 import { type Member, Principals, type Through } from '../model/principals.js';
 import { combined, isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../model/privilege.js';
-import type { Snapshot } from '../model/snapshot.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { type Given, heldAlready } from './already-held.js';
 import type { Touched } from './draft.js';
@@ -100,29 +100,38 @@ function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   if (nodes.some(({ catalog }) => catalog === SYSTEM)) return (snapshot) => snapshot;
   const exact = new Map(nodes.map((node) => [nodeKey(node), nodeOf(node)]));
   const above = new Set([...exact.values()].flatMap((node) => pathTo(node).map(nodeKey)));
+  const isNamed = besideAny(nodes);
   const isRelated = ({ resource }: { resource: Node }): boolean =>
-    (isActing && resource.as !== undefined) ||
-    above.has(nodeKey(resource)) ||
-    pathTo(resource).some((node) => exact.has(nodeKey(node)));
+    isNamed(resource) || above.has(nodeKey(resource)) || pathTo(resource).some((node) => exact.has(nodeKey(node)));
   const catalogs = new Set(nodes.map(({ catalog }) => catalog));
-  const isActing = nodes.some(({ as }) => as !== undefined);
-  return (snapshot) => ({
-    ...snapshot,
-    grants: new Principals(snapshot).part(snapshot.grants.filter(isRelated)),
+  return (snapshot) => {
     // A right to run something can yield to a policy anywhere in the catalog.
-    policies: snapshot.policies.filter((policy) => catalogs.has(policy.resource.catalog) || isRelated(policy)),
-  });
+    const policies = snapshot.policies.filter((policy) => catalogs.has(policy.resource.catalog) || isRelated(policy));
+    const grants = new Principals(snapshot).part(snapshot.grants.filter(isRelated), policies);
+    return { ...snapshot, grants, policies };
+  };
+}
+
+/** Whether a node is about acting as others, or about queries of some, where one of these is: who is in a group matters at all of them. */
+function besideAny(nodes: readonly Node[]): (node: Node) => boolean {
+  const isActing = nodes.some(({ as }) => as !== undefined);
+  const isOfQueries = nodes.some(({ queries }) => queries !== undefined);
+  return ({ as, queries }) => (isActing && as !== undefined) || (isOfQueries && queries !== undefined);
 }
 
 /** Of the entries that name a principal, those that apply to it: the same entry can in one of the snapshots and not in the other. */
 function applyingTo(principal: Principal, index: AccessIndex): AccessIndex {
   const { principals } = index;
   const own = index.of(principal);
-  return new AccessIndex({
-    ...own,
-    grants: own.grants.filter((grant) => principals.through(grant.principal, principal) !== null),
-    policies: own.policies.filter((policy) => principals.throughPolicy(policy, principal) !== null),
-  });
+  const applying = own.grants.filter((grant) => principals.through(grant.principal, principal) !== null);
+  const policies = own.policies.filter((policy) => principals.throughPolicy(policy, principal) !== null);
+  // Grants to others say whose the queries of everyone are.
+  const grants = [...applying, ...policies].some(isOfQueries) ? principals.part(applying, policies) : applying;
+  return new AccessIndex({ ...own, grants, policies });
+}
+
+function isOfQueries({ resource }: SnapshotGrant | SnapshotPolicy): boolean {
+  return resource.queries !== undefined;
 }
 
 function* differencesOf(
@@ -137,14 +146,14 @@ function* differencesOf(
       if (node.as !== undefined) return difference(actingAt(former, principal, node), actingAt(next, principal, node));
       // What all read in `system` follows from entries elsewhere.
       const [was, is] = isOpenSystem(node) ? [had.snapshot, has.snapshot] : [had.onPath(node), has.onPath(node)];
-      return sameEntries(was, is)
+      // Whose queries are meant depends on others, too.
+      return sameEntries(was, is) && ![...was.grants, ...was.policies].some(isOfQueries)
         ? NO_DIFFERENCE
         : difference(intentAt(was, principal, node), intentAt(is, principal, node));
     });
   const touchedKeys = new Set(touched.map(nodeKey));
-  const isActing = touched.some(({ as }) => as !== undefined);
-  const isBelow = (node: Node): boolean =>
-    (isActing && node.as !== undefined) || pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
+  const isNamed = besideAny(touched);
+  const isBelow = (node: Node): boolean => isNamed(node) || pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
   const nodes = new Map(
     withOpenSystem(
       withCatalogs([

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { type Principal, principalText } from '../model/principal.js';
-import { type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
+import { type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
+import { isKillQuery, type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
 import { Principals } from '../model/principals.js';
 import { isOverRoutines, type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
 import { whereRestricted } from '../model/restrictions.js';
@@ -18,6 +18,8 @@ interface Entries {
 export class AccessIndex {
   private readonly bySubject = new Map<string, Entries>();
   private readonly byNode = new Map<string, Entries>();
+  /** About the queries of some: which of them reach a node depends on who is in the groups that they name. */
+  private readonly ofQueries = noEntries();
   /** By catalog. */
   private readonly policiesIn = new Map<string, SnapshotPolicy[]>();
   /** By the texts of their members. */
@@ -29,10 +31,12 @@ export class AccessIndex {
     for (const grant of snapshot.grants) {
       at(this.bySubject, principalText(grant.principal)).grants.push(grant);
       at(this.byNode, nodeKey(grant.resource)).grants.push(grant);
+      if (grant.resource.queries !== undefined) this.ofQueries.grants.push(grant);
     }
     for (const policy of snapshot.policies) {
       at(this.bySubject, principalText(policy.principal)).policies.push(policy);
       at(this.byNode, nodeKey(policy.resource)).policies.push(policy);
+      if (policy.resource.queries !== undefined) this.ofQueries.policies.push(policy);
       const { catalog } = policy.resource;
       if (catalog !== undefined) getOrInsert(this.policiesIn, catalog, () => []).push(policy);
     }
@@ -66,7 +70,10 @@ export class AccessIndex {
 
   /** With the entries that name this node or one above it, and the policies elsewhere that a right given there yields to. */
   onPath(node: Node): Snapshot {
-    const path = pathTo(node).map((each) => this.byNode.get(nodeKey(each)) ?? noEntries());
+    const isOfQueries = node.queries !== undefined || isKillQuery(node);
+    const above = pathTo(node).filter(({ queries }) => queries === undefined);
+    const path = above.map((each) => this.byNode.get(nodeKey(each)) ?? noEntries());
+    if (isOfQueries) path.push(this.ofQueries);
     const yields = path.some(({ grants }) => grants.some(({ privileges }) => privileges.some(yieldsElsewhere)));
     return this.narrowed(yields ? [...path, this.below(node, path)] : path, this.snapshot);
   }
@@ -98,13 +105,34 @@ export class AccessIndex {
 
   private narrowed(entries: readonly Entries[], { users, groups }: Pick<Snapshot, 'users' | 'groups'>): Snapshot {
     const { settings, at } = this.snapshot;
-    const grants = this.principals.part(entries.flatMap((each) => each.grants)).sort(byId);
     const policies = entries.flatMap((each) => each.policies).sort(byId);
+    const named = entries.flatMap((each) => each.grants);
+    const grants = this.principals.part(named, policies).sort(byId);
     // A grant of acting as somebody makes its holder known where there is such a row.
-    const named = grants.flatMap(({ resource: { as } }) => as ?? []);
-    const actedAs = named.flatMap((as) => (as.type === 'user' ? (this.user(as.id) ?? []) : []));
-    const groupsOfThem = named.flatMap((as) => (as.type === 'group' ? (this.group(as.id) ?? []) : []));
-    return { users: joined(users, actedAs), groups: joined(groups, groupsOfThem), grants, policies, settings, at };
+    const acting = this.rowsOf(grants.flatMap(({ resource: { as } }) => as ?? []));
+    const owners = this.ownersIn([...grants, ...policies].flatMap(({ resource: { queries } }) => queries ?? []));
+    return {
+      users: joined(users, [...acting.users, ...owners.users]),
+      groups: joined(owners.groups, joined(groups, acting.groups)),
+      ...{ grants, policies, settings, at },
+    };
+  }
+
+  private rowsOf(named: readonly PolicyPrincipal[]): Pick<Snapshot, 'users' | 'groups'> {
+    return {
+      users: named.flatMap((each) => (each.type === 'user' ? (this.user(each.id) ?? []) : [])),
+      groups: named.flatMap((each) => (each.type === 'group' ? (this.group(each.id) ?? []) : [])),
+    };
+  }
+
+  /** Groups whole, because all their members' queries are meant. */
+  private ownersIn(named: readonly PolicyPrincipal[]): Pick<Snapshot, 'users' | 'groups'> {
+    if (named.some(({ type }) => type === 'everyone')) return this.snapshot;
+    const { users, groups } = this.rowsOf(named);
+    return {
+      users: [...users, ...groups.flatMap(({ members }) => members.flatMap((id) => this.user(id) ?? []))],
+      groups,
+    };
   }
 }
 

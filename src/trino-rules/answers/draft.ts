@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type GroupMember, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
-import type { Node } from '../model/node.js';
+import { namedBy, type Node } from '../model/node.js';
 import { isOverRoutines } from '../model/privilege.js';
 import { whereRestricted } from '../model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
@@ -87,7 +87,7 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   }
   for (const entry of [...before.grants, ...before.policies, ...draft.policies]) {
     const { principal, resource } = entry;
-    const named = [principal, ...(resource.as ? [resource.as] : []), ...('except' in entry ? entry.except : [])];
+    const named = [principal, namedBy(resource) ?? [], 'except' in entry ? entry.except : []].flat();
     for (const subject of named) members.get(principalText(subject))?.nodes.push(...nodesOf(entry));
   }
   const written = new Map<string, Touched>();
@@ -102,23 +102,29 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   const toEveryone = [...before.grants, ...draft.grants].filter(({ principal }) => principal.type === 'everyone');
   for (const { subjects, nodes } of touched)
     if (subjects.some(({ type }) => type === 'engine')) nodes.push(...toEveryone.map(({ resource }) => resource));
-  return [...touched, ...touchedByActing(before, draft)];
+  return [...touched, ...touchedByOthers(before, draft)];
 }
 
-/** Those who act as others do so as whom the draft makes one that can be acted as, or no longer: by a group, a first grant, or acting itself. */
-function touchedByActing(before: Snapshot, draft: Draft): Touched[] {
+/**
+ * Those who act as others do so as whom the draft makes one that can be acted as, or no longer: by a group, a first grant, or acting
+ * itself. Whose queries are meant changes alike.
+ */
+function touchedByOthers(before: Snapshot, draft: Draft): Touched[] {
   const revoked = new Set(draft.revoked);
-  const acting = [...before.grants, ...draft.grants].filter(({ resource }) => resource.as !== undefined);
-  if (acting.length === 0) return [];
+  const entries = [...before.grants, ...draft.grants, ...before.policies, ...draft.policies];
+  const acting = entries.filter(({ resource }) => resource.as !== undefined);
+  const overQueries = entries.filter(({ resource }) => resource.queries !== undefined);
   const named = [...before.grants.filter(({ id }) => revoked.has(id)), ...draft.grants].map(
     ({ principal }) => principal,
   );
   const moved: PolicyPrincipal[] = [...draft.joined, ...draft.left].map(({ member }) => member);
   const targets = new Map([...named, ...moved].map((each) => [principalText(each), each]));
-  const nodes = [...targets.values()].flatMap((as): Node[] =>
-    as.type === 'engine' || moved.includes(as) ? [{ as }] : [],
-  );
-  return nodes.length === 0 ? [] : [{ subjects: acting.map(({ principal }) => principal), nodes }];
+  const changed = [...targets.values()].filter((each) => each.type === 'engine' || moved.includes(each));
+  if (changed.length === 0) return [];
+  return [
+    { subjects: acting.map(({ principal }) => principal), nodes: changed.map((as): Node => ({ as })) },
+    { subjects: overQueries.map(({ principal }) => principal), nodes: changed.map((queries): Node => ({ queries })) },
+  ].filter(({ subjects }) => subjects.length > 0);
 }
 
 function catalogsWithRoutines(grants: readonly SnapshotGrant[]): ReadonlySet<string | undefined> {

@@ -8,8 +8,8 @@ import {
   restrictionsAround,
 } from '../model/intent.js';
 import { OPEN_SYSTEM_SCHEMAS, isOpenSystem } from '../model/resource.js';
-import { deniedMembers } from '../model/acting.js';
-import { compareNames, compareNodes, kindOf, type Node, nodeKey, SYSTEM } from '../model/node.js';
+import { deniedMembers } from '../model/named-others.js';
+import { compareNames, compareNodes, kindOf, namedBy, type Node, nodeKey, SYSTEM } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { isServiceAccount, type Principals } from '../model/principals.js';
 import { isOverRoutines, type Privilege, withContained } from '../model/privilege.js';
@@ -44,8 +44,11 @@ export function effectiveAccess(
       resource.as === undefined
         ? intentAt(isOpenSystem(resource) ? own.snapshot : own.onPath(resource), principal, resource)
         : intentAt(index.snapshot, principal, resource, index.principals);
-    if (resource.as === undefined ? hasEntry(own.snapshot, principal, resource, intent) : hasActingEntry(intent))
-      found.push({ resource, access: intent, origins: givingGrants(intent) });
+    const isEntry =
+      namedBy(resource) === undefined
+        ? hasEntry(own.snapshot, principal, resource, intent)
+        : hasEntryOfOthers(resource, intent);
+    if (isEntry) found.push({ resource, access: intent, origins: givingGrants(intent) });
   }
   return found;
 }
@@ -55,7 +58,10 @@ export function givingGrants({ privileges, grants }: DataIntent): Origin<Snapsho
   const held = withContained(privileges);
   const gives = (privileges: readonly Privilege[]): boolean =>
     [...withContained(privileges)].some((one) => held.has(one));
-  return grants.filter(({ source, inheritedFrom }) => gives(source.privileges) || inheritedFrom?.engine === true);
+  const calls = held.has('CALL_PROCEDURE');
+  return grants.filter(
+    ({ source }) => gives(source.privileges) || (calls && source.privileges.includes('KILL_QUERIES')),
+  );
 }
 
 function namedNodes(own: AccessIndex, principal: Principal, principals: Principals): Node[] {
@@ -67,9 +73,9 @@ function namedNodes(own: AccessIndex, principal: Principal, principals: Principa
   return [...catalogs].sort(compareNames).map((catalog) => ({ catalog }));
 }
 
-/** Nodes that entries name, and of acting as others those at which a deny takes a part of what is granted. */
+/** Nodes that entries name, and of acting as others and of queries those at which a deny takes a part of what is granted. */
 export function withDeniedMembers(own: AccessIndex, principals: Principals): Node[] {
-  const nodesOf = (rows: readonly { resource: Node }[]) => rows.map(({ resource }) => resource).filter(({ as }) => as);
+  const nodesOf = (rows: readonly { resource: Node }[]) => rows.map(({ resource }) => resource).filter(namedBy);
   const members = deniedMembers(principals, nodesOf(own.snapshot.grants), nodesOf(own.snapshot.policies));
   return members.length === 0 ? own.nodes() : distinct([...own.nodes(), ...members]);
 }
@@ -110,9 +116,10 @@ function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataI
   return !isSameAccess(without, intent);
 }
 
-/** Whether a grant lets somebody act here as named, or a deny takes it. */
-function hasActingEntry({ privileges, grants, policies }: DataIntent): boolean {
-  return privileges.length > 0 ? grants.some(namesThisNode) : grants.length > 0 && policies.length > 0;
+/** Whether a grant gives something here as named, or a deny takes it. */
+function hasEntryOfOthers(node: Node, intent: DataIntent): boolean {
+  if (givingGrants(intent).some(namesThisNode)) return true;
+  return intent.policies.length > 0 && !isSameAccess(accessOf(givenAt(node, intent.grants), []), intent);
 }
 
 function namesThisNode({ inheritedFrom }: Origin<SnapshotGrant | SnapshotPolicy>): boolean {

@@ -20,7 +20,7 @@ export interface Explanation {
 /** Only what matters to the answer: no mask that a nearer one replaces, no deny of another privilege. */
 export function explain(index: AccessIndex, principal: Principal, question: Question): Explanation {
   // A right that is not granted can be about other accounts, and follow from what they reach.
-  const isGranted = isAtNode(question) || grantedOnEngine(question) !== null;
+  const isGranted = isAtNode(question) || grantedOnEngine(question, index.principals) !== null;
   const snapshot = isGranted ? index.of(principal) : index.snapshot;
   const { allowed, grants, denies, intent } = decide(snapshot, principal, question);
   const policies = !isAboutData(question)

@@ -41,7 +41,7 @@ export function holders(index: AccessIndex, question: HolderQuestion): Holder[] 
 
 /** The same, one after the other. Empty lists between them are steps of the work. */
 export function* eachHolder(index: AccessIndex, question: HolderQuestion): Generator<Holder[]> {
-  const granted = question.about === 'anything' ? null : grantedOnEngine(question);
+  const granted = question.about === 'anything' ? null : grantedOnEngine(question, index.principals);
   const node = granted?.resource ?? (isAtNode(question) ? question.resource : null);
   // What all read in `system` follows from access anywhere else, as rights do that are not granted; acting as somebody, from others.
   const isLocal = node !== null && !isOpenSystem(node) && node.as === undefined;

@@ -1,5 +1,6 @@
 import { decide, type Decision, privilegesFor, readsColumns, yieldsToRestrictions } from '../model/decision.js';
-import { actingNode, canBeActedAs } from '../model/acting.js';
+import { canBeActedAs } from '../model/acting.js';
+import { principalNamed } from '../model/named-others.js';
 import { type Origin } from '../model/intent.js';
 import { type Principal, principalText } from '../model/principal.js';
 import { isServiceAccount, Principals } from '../model/principals.js';
@@ -36,6 +37,7 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
   if (isServiceAccount(snapshot, principal) || asked === null) return null;
   const { resource, privileges } = asked;
   if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
+  if (resource.queries !== undefined && isServiceAccount(snapshot, resource.queries)) return null;
   if (privileges.length === 0) return null;
   const decision = decide(snapshot, principal, question);
   if (decision.allowed) return withdrawing(principal, question, asked, decision);
@@ -81,8 +83,8 @@ interface GrantFor {
 export function grantFor(about: Question, principals: Principals): GrantFor | null {
   const question = askedOfTable(about);
   if (question.about === 'impersonation')
-    return { resource: actingNode(principals, question.newUser), privileges: ['IMPERSONATE'] };
-  const granted = grantedOnEngine(question);
+    return { resource: { as: principalNamed(principals, question.newUser) }, privileges: ['IMPERSONATE'] };
+  const granted = grantedOnEngine(question, principals);
   if (granted !== null) return { resource: granted.resource, privileges: [granted.privilege] };
   if (!isAtNode(question)) return null;
   const { resource } = question;

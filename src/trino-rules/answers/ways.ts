@@ -1,9 +1,9 @@
-import { coversIn } from '../model/acting.js';
+import { coversIn } from '../model/named-others.js';
 import { decide, gives } from '../model/decision.js';
 import { grantedOnEngine } from '../model/granted-right.js';
 import { depth, kindOf, type Node, nodeKey } from '../model/node.js';
 import { type NamedPolicyPrincipal, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
-import { isServiceAccount } from '../model/principals.js';
+import { isServiceAccount, type Principals } from '../model/principals.js';
 import { withContained } from '../model/privilege.js';
 import { isAtNode, type Question } from '../model/question.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
@@ -51,7 +51,7 @@ export function waysTo(
 ): Way[] {
   const node = grantedNode(index, question);
   if (node === null || isServiceAccount(index.snapshot, principal)) return [];
-  const narrowed = isAtNode(question) || grantedOnEngine(question) !== null;
+  const narrowed = isAtNode(question) || grantedOnEngine(question, index.principals) !== null;
   const snapshot = narrowed ? index.of(principal) : index.snapshot;
   const { allowed, grants } = decide(snapshot, principal, question);
   const isInactive = principal.type === 'user' && index.user(principal.id)?.isActive === false;
@@ -76,7 +76,8 @@ export function waysTo(
   const seen = new Set(ways.map(placeOf));
   for (const grant of [...onPath].sort(latestFirst)) {
     const { id, principal: named, resource, expiresAt } = grant;
-    if (known.has(id) || !coversIn(index.principals, resource, node) || !carries(grant, question)) continue;
+    if (known.has(id) || !coversIn(index.principals, resource, node) || !carries(grant, question, index.principals))
+      continue;
     const isExpired = expiresAt !== null && expiresAt <= snapshot.at;
     const isReached = reaches(named);
     if (!isReached && (isExpired || principal.type === 'group')) continue;
@@ -106,8 +107,8 @@ function endOf(isReached: boolean, expiresAt: Date | null): WayEnd {
   return expiresAt === null ? { kind: 'no_grant' } : { kind: 'expired', at: expiresAt };
 }
 
-function carries({ privileges }: GrantOnPath, question: Question): boolean {
-  const granted = grantedOnEngine(question);
+function carries({ privileges }: GrantOnPath, question: Question, principals: Principals): boolean {
+  const granted = grantedOnEngine(question, principals);
   if (granted === null && isAtNode(question)) return gives(privileges, question);
   return withContained(privileges).has(granted?.privilege ?? 'IMPERSONATE');
 }

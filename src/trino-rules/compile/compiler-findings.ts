@@ -84,7 +84,11 @@ function openRoutines({ grants, settings, at }: Snapshot): Finding[] {
 /** Plans hold the literals of statements, and other people's filters and masks. */
 function openQueries({ grants, at }: Snapshot): Finding[] {
   const open = grants.filter(
-    (grant) => grant.principal.type === 'everyone' && grant.privileges.includes('VIEW_QUERIES') && hasEffect(grant, at),
+    (grant) =>
+      grant.principal.type === 'everyone' &&
+      grant.privileges.includes('VIEW_QUERIES') &&
+      ['everyone', undefined].includes(grant.resource.queries?.type) &&
+      hasEffect(grant, at),
   );
   return open.map(({ id }) => ({
     code: 'queries-open-to-everyone',

@@ -1,4 +1,4 @@
-import type { ProcedureRule, QueryRule, SystemInformationRule } from '../document/rules-document.js';
+import type { ProcedureRule, QueryRight, QueryRule, SystemInformationRule } from '../document/rules-document.js';
 import type { Node } from '../model/node.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
@@ -6,11 +6,15 @@ import type { Bitset } from './bitset.js';
 import { hasEffect, isKillQuery, SYSTEM } from './engine-terms.js';
 import { anyOf } from './name-pattern.js';
 import type { PrincipalIndex } from './principal-index.js';
+import { queriesOfSome, type QueriesOfSome, rulesOfSome } from './query-rules.js';
 
 /** Users with each right over the engine itself; service accounts have none. */
 export interface EngineRights {
   view: Bitset;
   kill: Bitset;
+  /** Users who may kill anybody's queries: of all others, or of some. */
+  killing: Bitset;
+  ofSome: QueriesOfSome[];
   /** `CALL system.runtime.kill_query`: it comes with the right to kill, can be given without it, and denied. */
   callKill: Bitset;
   read: Bitset;
@@ -18,20 +22,27 @@ export interface EngineRights {
 }
 
 /** What is granted on the engine, less what is denied there. */
-export function engineRights({ grants, policies, at }: Snapshot, principals: PrincipalIndex): EngineRights {
-  const holders = (privilege: Privilege, isThere = isOnEngine, others = principals.none): Bitset => {
-    const some = grants
-      .filter((grant) => isThere(grant.resource) && grant.privileges.includes(privilege) && hasEffect(grant, at))
-      .reduce((all, { principal }) => all.or(principals.resolvePrincipal(principal)), others);
-    return policies
+export function engineRights(snapshot: Snapshot, principals: PrincipalIndex): EngineRights {
+  const { grants, policies, at } = snapshot;
+  const denied = (privilege: Privilege, isThere = isOnEngine): Bitset =>
+    policies
       .filter((each) => each.kind === 'deny' && isThere(each.resource) && each.privileges.includes(privilege))
-      .reduce((left, policy) => left.minus(principals.resolvePolicy(policy)), some);
-  };
+      .reduce((all, policy) => all.or(principals.resolvePolicy(policy)), principals.none);
+  const holders = (privilege: Privilege, isThere = isOnEngine, others = principals.none): Bitset =>
+    grants
+      .filter((grant) => isThere(grant.resource) && grant.privileges.includes(privilege) && hasEffect(grant, at))
+      .reduce((all, { principal }) => all.or(principals.resolvePrincipal(principal)), others)
+      .minus(denied(privilege, isThere));
+  const view = holders('VIEW_QUERIES');
   const kill = holders('KILL_QUERIES');
+  const closed = { view: denied('VIEW_QUERIES'), kill: denied('KILL_QUERIES') };
+  const ofSome = queriesOfSome(snapshot, principals, { view, kill }, closed);
+  const killing = ofSome
+    .filter(({ allow }) => allow.includes('kill'))
+    .reduce((all, { holders }) => all.or(holders), kill);
   return {
-    view: holders('VIEW_QUERIES'),
-    kill,
-    callKill: holders('CALL_PROCEDURE', isKillQuery, kill),
+    ...{ view, kill, ofSome, killing },
+    callKill: holders('CALL_PROCEDURE', isKillQuery, killing),
     read: holders('READ_SYSTEM_INFORMATION'),
     write: holders('WRITE_SYSTEM_INFORMATION'),
   };
@@ -42,8 +53,12 @@ function isOnEngine({ engine }: Node): boolean {
 }
 
 /** All that one user may do with queries stands in one rule, because the first that matches decides. */
-export function queryRules(executing: Bitset, { view, kill }: EngineRights, principals: PrincipalIndex): QueryRule[] {
-  return rulesOf(
+export function queryRules(
+  executing: Bitset,
+  { view, kill, ofSome }: EngineRights,
+  principals: PrincipalIndex,
+): QueryRule[] {
+  const ofAll = rulesOf<QueryRight>(
     [
       ['execute', executing],
       ['view', view],
@@ -51,6 +66,7 @@ export function queryRules(executing: Bitset, { view, kill }: EngineRights, prin
     ],
     principals,
   );
+  return [...rulesOfSome(ofSome, principals), ...ofAll];
 }
 
 export function systemInformationRules(

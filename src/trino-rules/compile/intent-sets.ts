@@ -62,7 +62,7 @@ export function intentSets(snapshot: Snapshot): IntentSets {
   const { otherModes } = catalogs;
   const reachesSomething = [otherModes, ...modes.values()].reduce(
     (some, mode) => some.or(mode.all).or(mode.readOnly),
-    principals.serviceAccounts.or(engine.kill).or(engine.callKill).or(readersOf(inSystem, principals)),
+    principals.serviceAccounts.or(engine.killing).or(engine.callKill).or(readersOf(inSystem, principals)),
   );
   const system = [...inSystem, ...openSchemas(reachesSomething)];
   // What is said on everything ends here, too.
@@ -142,6 +142,7 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
     ({ resource }: { resource: Node }) =>
       resource.engine === undefined &&
       resource.as === undefined &&
+      resource.queries === undefined &&
       !isKillQuery(resource) &&
       !isClosed(resource, snapshot.settings),
   );

@@ -16,6 +16,8 @@ export interface PrincipalIndex {
   activePeople: Bitset;
   /** Members of what a grant or a policy names: active people and engine principals, never a service account. */
   resolvePrincipal(named: PolicyPrincipal): Bitset;
+  /** Whose queries a node names: also of deactivated people, because what they run goes on. */
+  resolveOwners(named: PolicyPrincipal): Bitset;
   /** Members of a policy's principal, without its exceptions. */
   resolvePolicy(policy: SnapshotPolicy): Bitset;
   namesOf: (people: Bitset) => string[];
@@ -44,11 +46,12 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
   const byEngineName = new Map(
     subjects.flatMap(({ kind, name }, i) => (kind === 'engine' ? [[name, i] as const] : [])),
   );
-  const people = (ids: readonly number[]) =>
+  const accounts = (ids: readonly number[]) =>
     Bitset.of(
       subjects.length,
       ids.flatMap((id) => byUser.get(id) ?? []),
-    ).and(activePeople);
+    );
+  const people = (ids: readonly number[]) => accounts(ids).and(activePeople);
   const engines = (names: readonly string[]) =>
     Bitset.of(
       subjects.length,
@@ -56,8 +59,8 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
     );
   const byGroup = new Map(
     snapshot.groups.map((group) => {
-      const accounts = people(group.members);
-      return [group.id, group.engines.length === 0 ? accounts : accounts.or(engines(group.engines))] as const;
+      const active = people(group.members);
+      return [group.id, group.engines.length === 0 ? active : active.or(engines(group.engines))] as const;
     }),
   );
 
@@ -75,6 +78,13 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
       }
     }
   };
+  const groups = new Map(snapshot.groups.map(({ id, members }) => [id, members]));
+  const resolveOwners = (named: PolicyPrincipal): Bitset => {
+    const active = resolvePrincipal(named);
+    if (named.type === 'everyone') return active.or(positions(({ kind }) => kind === 'person'));
+    if (named.type === 'engine') return active;
+    return active.or(accounts(named.type === 'user' ? [named.id] : (groups.get(named.id) ?? [])));
+  };
   // Exceptions may be thousands of single people: one set of them, and not one for each.
   const resolvePolicy = ({ principal, except }: SnapshotPolicy): Bitset => {
     const ids: number[] = [];
@@ -89,7 +99,10 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
     const [only] = some;
     return only !== undefined && some.length === 1 ? getOrInsert(singles, only, make) : make();
   };
-  return { subjects, none, everybody, serviceAccounts, activePeople, resolvePrincipal, resolvePolicy, namesOf, setOf };
+  return {
+    ...{ subjects, none, everybody, serviceAccounts, activePeople },
+    ...{ resolvePrincipal, resolveOwners, resolvePolicy, namesOf, setOf },
+  };
 }
 
 /** Engine principals that a grant with effect names or that are in a group: being named by a policy makes nobody known. */
@@ -102,11 +115,12 @@ function knownEngineNames(snapshot: Snapshot): Set<string> {
   return new Set([...granted, ...groups.flatMap(({ engines }) => engines)]);
 }
 
-/** Whether a grant of acting as others names a row or an engine principal; one that does not has no effect at all. */
-export function isOfSomebody({ resource: { as } }: SnapshotGrant, { users, groups, settings }: Snapshot): boolean {
-  if (as === undefined || as.type === 'everyone') return true;
-  if (as.type === 'engine') return !settings.serviceAccounts.includes(as.name);
-  return (as.type === 'user' ? users : groups).some(({ id }) => id === as.id);
+/** Whether a grant of acting as others, or on queries, names a row or an engine principal; one that does not has no effect at all. */
+export function isOfSomebody({ resource }: SnapshotGrant, { users, groups, settings }: Snapshot): boolean {
+  const named = resource.as ?? resource.queries;
+  if (named === undefined || named.type === 'everyone') return true;
+  if (named.type === 'engine') return !settings.serviceAccounts.includes(named.name);
+  return (named.type === 'user' ? users : groups).some(({ id }) => id === named.id);
 }
 
 function listSubjects({ users, groups, grants, policies, settings }: Snapshot): Subject[] {
@@ -115,7 +129,10 @@ function listSubjects({ users, groups, grants, policies, settings }: Snapshot): 
   const note = (principal: PolicyPrincipal): void => {
     if (principal.type === 'engine') engines.add(principal.name);
   };
-  for (const { principal } of [...grants, ...policies]) note(principal);
+  for (const { principal, resource } of [...grants, ...policies]) {
+    note(principal);
+    if (resource.queries !== undefined) note(resource.queries);
+  }
   for (const { except } of policies) except.forEach(note);
   const known: KnownSubject[] = [
     ...users.map(({ id, name, isActive }) => ({ kind: 'person', name, userId: id, isActive }) as const),

@@ -6,7 +6,7 @@ const SECTIONS: Record<keyof RulesDocument, readonly string[]> = {
   catalogs: ['user', 'catalog', 'allow'],
   schemas: ['user', 'catalog', 'schema', 'owner'],
   tables: ['user', 'catalog', 'schema', 'table', 'privileges', 'columns', 'filter', 'name', 'allow', 'mask'],
-  queries: ['user', 'allow'],
+  queries: ['user', 'queryOwner', 'allow'],
   impersonation: ['original_user', 'new_user', 'allow'],
   functions: ['user', 'catalog', 'schema', 'function', 'privileges'],
   procedures: ['user', 'catalog', 'schema', 'procedure', 'privileges'],

@@ -126,7 +126,6 @@ const NOT_OURS = new Map([
   ['role', 'the file access control has no roles, so the rule would never match'],
   ['original_role', 'the file access control has no roles, so the rule would never match'],
   ['group', 'groups come from another file, which cannot be checked here'],
-  ['queryOwner', 'rules by the owner of a query are not supported here'],
   ['filter_environment', 'expressions run as the person who asks'],
   ['mask_environment', 'expressions run as the person who asks'],
 ]);

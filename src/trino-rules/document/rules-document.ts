@@ -82,7 +82,7 @@ export interface TableRule {
 
 export interface QueryRule {
   user?: string;
-  /** Only in files of others: it is about viewing and killing the queries of these users alone. */
+  /** It is about viewing and killing the queries of these users alone. */
   queryOwner?: string;
   allow: QueryRight[];
 }
@@ -143,7 +143,7 @@ export const RULE_PATTERNS: readonly (readonly [section: keyof RulesDocument, ..
   ['catalogs', 'user', 'catalog'],
   ['schemas', 'user', 'catalog', 'schema'],
   ['tables', 'user', 'catalog', 'schema', 'table'],
-  ['queries', 'user'],
+  ['queries', 'user', 'queryOwner'],
   ['impersonation', 'original_user', 'new_user'],
   ['functions', 'user', 'catalog', 'schema', 'function'],
   ['procedures', 'user', 'catalog', 'schema', 'procedure'],

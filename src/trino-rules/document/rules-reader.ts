@@ -78,11 +78,13 @@ const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Nam
     },
   },
   queries: {
-    keys: ['user', 'allow'],
-    read: (f) => ({
-      ...patterns(f, 'user'),
-      allow: f.required('allow', f.listOf('allow', QUERY_RIGHTS), []),
-    }),
+    keys: ['user', 'queryOwner', 'allow'],
+    read: (f) => {
+      const owner = patterns(f, 'queryOwner');
+      // One executes one's own: the engine refuses a file that says more (seen on 483).
+      const rights = owner.queryOwner === undefined ? QUERY_RIGHTS : QUERY_RIGHTS.filter((each) => each !== 'execute');
+      return { ...patterns(f, 'user'), ...owner, allow: f.required('allow', f.listOf('allow', rights), []) };
+    },
   },
   impersonation: {
     keys: ['original_user', 'new_user', 'allow'],

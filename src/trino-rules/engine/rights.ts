@@ -20,14 +20,14 @@ export type Right = Exclude<RightQuestion, { about: 'catalog-mode' }> | RoutineQ
 /**
  * Every question about rights that these rules could answer differently: each name that one of them spells out, and unnamed
  * ones, at every level.
- * @param asked about besides: names of system session properties, and nodes that name routines or lie above some
+ * @param asked about besides: names of system session properties, nodes that name routines or lie above some, and each user's queries
  */
 export function* everyRight(
   engines: readonly EngineSets[],
-  asked: { properties: readonly string[]; routines: readonly Node[] },
+  asked: { properties: readonly string[]; routines: readonly Node[]; isByOwner?: boolean },
   unnamed: Unnamed,
 ): Iterable<Right> {
-  yield* rightsOnQueries(engines);
+  yield* rightsOnQueries(engines, asked.isByOwner ?? false);
   for (const right of SYSTEM_INFORMATION_RIGHTS) yield { about: 'system-information', right };
   for (const newUser of new Set(engines.flatMap(({ people }) => people.names())))
     yield { about: 'impersonation', newUser };
@@ -114,8 +114,9 @@ export function holders(engine: EngineSets, right: Right): Bitset {
 }
 
 /** Where a rule is about the queries of some users alone, those of each user are asked about. */
-function* rightsOnQueries(engines: readonly EngineSets[]): Iterable<Right> {
-  const isByOwner = engines.some(({ rules }) => rules.queries.some(({ queryOwner }) => queryOwner !== undefined));
+function* rightsOnQueries(engines: readonly EngineSets[], isAsked: boolean): Iterable<Right> {
+  const isByOwner =
+    isAsked || engines.some(({ rules }) => rules.queries.some(({ queryOwner }) => queryOwner !== undefined));
   const owners = isByOwner ? new Set(engines.flatMap(({ people }) => people.names())) : [undefined];
   yield { about: 'queries', right: 'execute' };
   for (const right of QUERY_RIGHTS) {

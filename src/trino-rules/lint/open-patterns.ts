@@ -24,4 +24,4 @@ export function openPatterns(rules: RulesDocument, patterns: PatternCache, users
   );
 }
 
-const USER_KEYS: ReadonlySet<string> = new Set(['user', 'original_user', 'new_user']);
+const USER_KEYS: ReadonlySet<string> = new Set(['user', 'queryOwner', 'original_user', 'new_user']);

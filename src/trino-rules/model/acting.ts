@@ -1,5 +1,4 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { covers, type Node } from './node.js';
 import { type PolicyPrincipal, type Principal, principalText } from './principal.js';
 import type { Member, Principals } from './principals.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
@@ -28,13 +27,6 @@ export function actingTargets(principals: Principals, as: PolicyPrincipal): Memb
   return [...principals.members(as).values()].filter((member) => canBeActedAs(principals, member));
 }
 
-/** As `covers`, where acting as everyone or as a group covers acting as each of them. */
-export function coversIn(principals: Principals, wide: Node, node: Node): boolean {
-  if (wide.as === undefined || node.as === undefined || wide.as.type === 'user' || wide.as.type === 'engine')
-    return covers(wide, node);
-  return wide.as.type === 'everyone' || covers(wide, node) || principals.members(wide.as).has(principalText(node.as));
-}
-
 /** By the names of those who act as others, the names of those whom they act as: all pairs at once, as `decide` has each. */
 export function actingPairs({ grants, policies, at }: Snapshot, principals: Principals): Map<string, Set<string>> {
   const pairs = new Map<string, Set<string>>();
@@ -54,26 +46,4 @@ export function actingPairs({ grants, policies, at }: Snapshot, principals: Prin
       if (principals.throughPolicy(deny, { type: 'engine', name }) !== null)
         for (const target of named(deny)) names.delete(target.name);
   return pairs;
-}
-
-/**
- * Where denies of acting as a group show that no node of a grant shows: at each of its members that a grant names by itself or by
- * another group.
- */
-export function deniedMembers(principals: Principals, given: readonly Node[], denied: readonly Node[]): Node[] {
-  return denied.flatMap((deny) => {
-    const apart = given.filter((node) => !coversIn(principals, deny, node) && !coversIn(principals, node, deny));
-    if (deny.as === undefined || apart.length === 0) return [];
-    const members = [...principals.members(deny.as).values()].map((member): Node => ({ as: unnamed(member) }));
-    return members.filter((member) => apart.some((node) => coversIn(principals, node, member)));
-  });
-}
-
-function unnamed(member: Member): Principal {
-  return member.type === 'user' ? { type: 'user', id: member.id } : member;
-}
-
-/** The node of acting as who has this name on the engine. */
-export function actingNode(principals: Principals, name: string): Node {
-  return { as: principals.userNamed(name) ?? { type: 'engine', name } };
 }

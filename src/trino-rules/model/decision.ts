@@ -26,7 +26,7 @@ export function decide(
   question: Question,
   principals = new Principals(snapshot),
 ): Decision {
-  const granted = grantedOnEngine(question);
+  const granted = grantedOnEngine(question, principals);
   if (granted !== null) return decisionOf(grantedIntent(snapshot, principal, granted, principals));
   if (!isAtNode(question)) return decisionOf(rightIntent(snapshot, principal, question, principals));
   const intent = intentAt(snapshot, principal, question.resource, principals);
@@ -34,7 +34,8 @@ export function decide(
   return {
     allowed: privilegesFor(question).some((privilege) => held.includes(privilege)),
     grants: intent.grants.filter(
-      ({ source }) => gives(source.privileges, question) || (isKilling(question) && source.resource.engine === true),
+      ({ source }) =>
+        gives(source.privileges, question) || (isKilling(question) && source.privileges.includes('KILL_QUERIES')),
     ),
     denies: taking(snapshot, principal, question, intent.policies, principals),
     intent,

@@ -1,4 +1,4 @@
-import { compareNames } from './node.js';
+import { compareNames, namedBy } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import { Principals } from './principals.js';
 import { orderedPrivileges } from './privilege.js';
@@ -16,8 +16,10 @@ export function effective(snapshot: Snapshot): Snapshot {
   const isNamed = (subject: PolicyPrincipal): boolean => principals.exists(subject);
   const isOpen = ({ resource }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean =>
     closedProblem(resource, settings.metadataCatalog) === null;
-  const isTarget = ({ resource: { as } }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean =>
-    as === undefined || isNamed(as);
+  const isTarget = ({ resource }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean => {
+    const named = namedBy(resource);
+    return named === undefined || isNamed(named);
+  };
   return {
     users: byId(snapshot.users),
     groups: byId(snapshot.groups).map(({ id, name, members, engines }) => ({

@@ -1,4 +1,6 @@
 import { isKillQuery, type Node } from './node.js';
+import { principalNamed } from './named-others.js';
+import type { Principals } from './principals.js';
 import type { Privilege } from './privilege.js';
 import type { Question } from './question.js';
 
@@ -9,12 +11,18 @@ export interface GrantedRight {
 }
 
 /** Where the engine's own rights are granted; null: it follows from the settings, or from access to something. */
-export function grantedOnEngine(question: Question): GrantedRight | null {
-  const on = (privilege: Privilege): GrantedRight => ({ resource: { engine: true }, privilege });
-  if (question.about === 'queries' && question.right !== 'execute')
-    return on(question.right === 'view' ? 'VIEW_QUERIES' : 'KILL_QUERIES');
+export function grantedOnEngine(question: Question, principals: Principals): GrantedRight | null {
+  const engine = { engine: true } as const;
+  if (question.about === 'queries' && question.right !== 'execute') {
+    const { right, owner } = question;
+    const resource = owner === undefined ? engine : { queries: principalNamed(principals, owner) };
+    return { resource, privilege: right === 'view' ? 'VIEW_QUERIES' : 'KILL_QUERIES' };
+  }
   if (question.about === 'system-information')
-    return on(question.right === 'read' ? 'READ_SYSTEM_INFORMATION' : 'WRITE_SYSTEM_INFORMATION');
+    return {
+      resource: engine,
+      privilege: question.right === 'read' ? 'READ_SYSTEM_INFORMATION' : 'WRITE_SYSTEM_INFORMATION',
+    };
   return null;
 }
 

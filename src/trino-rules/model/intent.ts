@@ -1,7 +1,9 @@
 import { TABLE_PRIVILEGES } from '../document/rules-document.js';
 import { isOpenSystem } from './resource.js';
-import { actingTargets, coversIn } from './acting.js';
-import { depth, isInTree, isKillQuery, kindOf, nodeKey, SYSTEM, type Node } from './node.js';
+import { actingTargets } from './acting.js';
+import { killing } from './killing.js';
+import { coversIn } from './named-others.js';
+import { depth, isInTree, isKillQuery, kindOf, namedBy, nodeKey, SYSTEM, type Node } from './node.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
 import {
@@ -85,9 +87,11 @@ function intentByEntries(snapshot: Snapshot, principal: Principal, node: Node, p
     return through ? [origin(policy, through, node)] : [];
   });
 
-  if (isKillQuery(node)) grants.push(...killing(snapshot, principal, principals));
-  const isNobody = node.as !== undefined && actingTargets(principals, node.as).length === 0;
-  const given = isNobody ? [] : givenAt(node, grants);
+  if (isKillQuery(node))
+    grants.push(
+      ...killing(snapshot, principal, principals).map((grant) => ({ ...grant, inheritedFrom: grant.source.resource })),
+    );
+  const given = isOfNobody(node, principals) ? [] : givenAt(node, grants);
   const applied = policies.map(({ source }) => source);
   const around = given.some(isOverRoutines) ? restrictionsAround(snapshot, principal, node, principals) : [];
   const access = accessOf(
@@ -100,6 +104,12 @@ function intentByEntries(snapshot: Snapshot, principal: Principal, node: Node, p
     ? restrictionsIn(snapshot, principal, node, principals)
     : [];
   return { ...(below.length > 0 ? withoutSchemaOwnership(access) : access), grants, policies, below, standing: null };
+}
+
+/** Whether nobody can be acted as there, or runs the queries; of an engine principal's, a name is enough. */
+function isOfNobody({ as, queries }: Node, principals: Principals): boolean {
+  if (as !== undefined) return actingTargets(principals, as).length === 0;
+  return queries !== undefined && queries.type !== 'engine' && principals.owners(queries).size === 0;
 }
 
 /** Who owns a schema has nothing on its tables by that; on a table, TABLE_OWNERSHIP and OWNERSHIP are one, by the shorter name. */
@@ -123,14 +133,6 @@ export function givenAt(node: Node, grants: readonly Origin<SnapshotGrant>[]): P
   const given = grants.flatMap(({ source }) => source.privileges);
   if (isKillQuery(node) && given.includes('KILL_QUERIES')) return ['CALL_PROCEDURE'];
   return given.filter((privilege) => open.includes(privilege));
-}
-
-/** The grants of the right to kill, where no deny takes it: `CALL system.runtime.kill_query` comes with them. */
-function killing(snapshot: Snapshot, principal: Principal, principals: Principals): Origin<SnapshotGrant>[] {
-  const { privileges, grants } = intentByEntries(snapshot, principal, { engine: true }, principals);
-  if (!privileges.includes('KILL_QUERIES')) return [];
-  const giving = grants.filter(({ source }) => source.privileges.includes('KILL_QUERIES'));
-  return giving.map((grant) => ({ ...grant, inheritedFrom: grant.source.resource }));
 }
 
 /** The policies by which rights over routines have no effect in the catalog of `node`, wherever they are. */
@@ -178,10 +180,11 @@ export function reachesSomething(
   principals = new Principals(snapshot),
 ): boolean {
   if (isServiceAccount(snapshot, principal)) return true;
+  if (killing(snapshot, principal, principals).length > 0) return true;
   // A deny reaches down, so what is left of a grant anywhere is left on the node that it names.
   return snapshot.grants.some(
     ({ resource }) =>
-      resource.as === undefined &&
+      namedBy(resource) === undefined &&
       intentByEntries(snapshot, principal, resource, principals).privileges.some(
         (privilege) => PRIVILEGE_TERMS[privilege].usedByStatements,
       ),
@@ -249,7 +252,7 @@ function origin<T extends { resource: Node }>(source: T, through: Through, node:
 }
 
 function isAbove(wide: Node, node: Node): boolean {
-  return node.as === undefined ? depth(wide) < depth(node) : nodeKey(wide) !== nodeKey(node);
+  return namedBy(node) === undefined ? depth(wide) < depth(node) : nodeKey(wide) !== nodeKey(node);
 }
 
 export const NO_ACCESS: Access = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };

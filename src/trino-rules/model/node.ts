@@ -2,8 +2,8 @@ import { type NamedPolicyPrincipal, type PolicyPrincipal, principalText } from '
 
 /**
  * What a grant or a policy is about (access model, section 1): a node of the tree root ⊃ catalog ⊃ schema ⊃ table, by the names on the
- * way to it, where what is left out means everything below; a routine of a schema; the engine itself; or acting as others. Names are
- * exact and lower-case. A level is named only where the levels above it are: the root, which is everything, names none.
+ * way to it, where what is left out means everything below; a routine of a schema; the engine itself, and the queries of some below
+ * it; or acting as others. Names are exact and lower-case. A level is named only where the levels above it are: the root, which is everything, names none.
  */
 export interface Node {
   catalog?: string;
@@ -15,11 +15,14 @@ export interface Node {
   engine?: true;
   /** Acting as these; there is nothing beside it. */
   as?: PolicyPrincipal;
+  /** The queries of these, which are a part of the engine; there is nothing beside it. */
+  queries?: PolicyPrincipal;
 }
 
 /** A node as it is shown to people: with the names of those whom it names. */
 export interface NamedNode extends Node {
   as?: NamedPolicyPrincipal;
+  queries?: NamedPolicyPrincipal;
 }
 
 /** Any node of the tree but its root. */
@@ -43,22 +46,23 @@ export const LEVELS = ['catalog', 'schema', 'table'] as const;
 export type Level = (typeof LEVELS)[number];
 
 /** What kind of node it is: a level of the tree, its root, or something beside the tree. */
-export const NODE_KINDS = ['everything', ...LEVELS, 'routine', 'engine', 'acting'] as const;
+export const NODE_KINDS = ['everything', ...LEVELS, 'routine', 'engine', 'queries', 'acting'] as const;
 
 export type NodeKind = (typeof NODE_KINDS)[number];
 
 /** The fields of a node, as files and bodies have them. */
-export const NODE_FIELDS = [...LEVELS, 'routine', 'engine', 'as'] as const;
+export const NODE_FIELDS = [...LEVELS, 'routine', 'engine', 'as', 'queries'] as const;
 
 export type NodeFields = Partial<Record<(typeof NODE_FIELDS)[number], unknown>>;
 
 /** The first field that cannot stand with the others, or lacks one that it needs; null: they are those of a node. */
 export function misplacedField(fields: NodeFields): { field: keyof NodeFields; message: string } | null {
-  const { catalog, schema, table, routine, engine, as } = fields;
+  const { catalog, schema, table, routine, engine, as, queries } = fields;
   if (engine !== undefined && engine !== true) return { field: 'engine', message: 'must be true where it is given' };
   for (const [alone, value] of [
     ['engine', engine],
     ['as', as],
+    ['queries', queries],
   ] as const) {
     const other = NODE_FIELDS.find((field) => field !== alone && fields[field] !== undefined);
     if (value !== undefined && other !== undefined) return { field: other, message: `cannot be given beside ${alone}` };
@@ -72,12 +76,13 @@ export function misplacedField(fields: NodeFields): { field: keyof NodeFields; m
   return null;
 }
 
-type Names = Readonly<Partial<Record<Level | 'routine', string | null | undefined>>> & Pick<Node, 'engine' | 'as'>;
+type Names = Readonly<Partial<Record<Level | 'routine', string | null | undefined>>> &
+  Pick<Node, 'engine' | 'as' | 'queries'>;
 
 /** The node at these names, without anything else that the object holds (a column, an absent level). */
 export function nodeOf(names: Names & { readonly catalog: string }): NodeInCatalog;
 export function nodeOf(names: Names): Node;
-export function nodeOf({ catalog, schema, table, routine, engine, as }: Names): Node {
+export function nodeOf({ catalog, schema, table, routine, engine, as, queries }: Names): Node {
   const node: Node = {};
   if (typeof catalog === 'string') node.catalog = catalog;
   if (typeof schema === 'string') node.schema = schema;
@@ -85,7 +90,25 @@ export function nodeOf({ catalog, schema, table, routine, engine, as }: Names): 
   if (typeof routine === 'string') node.routine = routine;
   if (engine === true) node.engine = true;
   if (as !== undefined) node.as = as;
+  if (queries !== undefined) node.queries = queries;
   return node;
+}
+
+/** Whom a node beside the tree names: as whom somebody acts, or whose queries they are. */
+export function namedBy({ as, queries }: Node): PolicyPrincipal | undefined {
+  return as ?? queries;
+}
+
+/** A node in which those whom it names have another form. */
+export type NodeNaming<T> = Omit<Node, 'as' | 'queries'> & { as?: T; queries?: T };
+
+/** The same node with those whom it names in another form. */
+export function withNamed<T, U>({ as, queries, ...node }: NodeNaming<T>, form: (named: T) => U): NodeNaming<U> {
+  return {
+    ...node,
+    ...(as !== undefined && { as: form(as) }),
+    ...(queries !== undefined && { queries: form(queries) }),
+  };
 }
 
 /** The same node of a tree with other names. */
@@ -111,12 +134,13 @@ export function namesOf({ catalog, schema, table }: Node): string[] {
 export function kindOf(node: Node): NodeKind {
   if (node.engine === true) return 'engine';
   if (node.as !== undefined) return 'acting';
+  if (node.queries !== undefined) return 'queries';
   return node.routine !== undefined ? 'routine' : (levelOf(node) ?? 'everything');
 }
 
 /** Whether it holds data: the root, a catalog, a schema or a table. */
 export function isInTree(node: Node): boolean {
-  return node.engine === undefined && node.as === undefined && node.routine === undefined;
+  return !isBeside(node) && node.routine === undefined;
 }
 
 /** The deepest level that is named; null: none. */
@@ -133,7 +157,8 @@ export function depth({ catalog, schema, table, routine }: Node): number {
 
 /** The node directly above; null for the root, and for `system`, the engine and acting as others, which nothing is above. */
 export function parentOf(node: Node): Node | null {
-  const { catalog, schema, routine } = node;
+  const { catalog, schema, routine, queries } = node;
+  if (queries !== undefined) return { engine: true };
   if (catalog === SYSTEM && schema === undefined) return null;
   if (routine !== undefined) return nodeOf({ catalog, schema });
   const level = levelOf(node);
@@ -149,6 +174,7 @@ export function pathTo(node: Node): Node[] {
 
 /** Whether an entry on `wide` applies to `node`: the same node, or one above it. */
 export function covers(wide: Node, node: Node): boolean {
+  if (wide.engine === true && node.queries !== undefined) return true;
   if (isBeside(wide) || isBeside(node)) return nodeKey(wide) === nodeKey(node);
   return (
     (wide.catalog === undefined ? node.catalog !== SYSTEM : wide.catalog === node.catalog) &&
@@ -158,14 +184,15 @@ export function covers(wide: Node, node: Node): boolean {
   );
 }
 
-function isBeside({ engine, as }: Node): boolean {
-  return engine !== undefined || as !== undefined;
+function isBeside({ engine, as, queries }: Node): boolean {
+  return engine !== undefined || as !== undefined || queries !== undefined;
 }
 
 /** Equal for equal nodes alone: names hold no control characters. */
 export function nodeKey(node: Node): string {
   if (node.engine === true) return '\0engine';
   if (node.as !== undefined) return `\0as\0${principalText(node.as)}`;
+  if (node.queries !== undefined) return `\0queries\0${principalText(node.queries)}`;
   return node.routine === undefined ? namesOf(node).join('\0') : [...namesOf(node), '', node.routine].join('\0');
 }
 
@@ -173,14 +200,16 @@ export function nodeKey(node: Node): string {
 export function nodeText(node: Node): string {
   if (node.engine === true) return 'the engine';
   if (node.as !== undefined) return `as ${principalText(node.as)}`;
+  if (node.queries !== undefined) return `the queries of ${principalText(node.queries)}`;
   return [...namesOf(node), ...(node.routine === undefined ? [] : [node.routine])].join('.');
 }
 
-/** By name, a node before those below it; the tree, then routines at their schemas, the engine and acting as others last. */
+/** By name, a node before those below it; the tree, then routines at their schemas, then acting as others, the engine and queries last. */
 export function compareNodes(a: Node, b: Node): number {
   return (
+    compareNames(namedText(a.queries), namedText(b.queries)) ||
     Number(a.engine ?? false) - Number(b.engine ?? false) ||
-    compareNames(actingText(a), actingText(b)) ||
+    compareNames(namedText(a.as), namedText(b.as)) ||
     compareNames(a.catalog ?? '', b.catalog ?? '') ||
     compareNames(a.schema ?? '', b.schema ?? '') ||
     compareNames(a.table ?? '', b.table ?? '') ||
@@ -188,8 +217,8 @@ export function compareNodes(a: Node, b: Node): number {
   );
 }
 
-function actingText({ as }: Node): string {
-  return as === undefined ? '' : principalText(as);
+function namedText(named: PolicyPrincipal | undefined): string {
+  return named === undefined ? '' : principalText(named);
 }
 
 /** By code units, whatever the locale. */

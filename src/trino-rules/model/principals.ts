@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import type { NamedNode, Node } from './node.js';
+import { namedBy, withNamed, type NamedNode, type Node } from './node.js';
 import {
   type NamedPolicyPrincipal,
   type NamedPrincipal,
@@ -26,6 +26,7 @@ export class Principals {
   private readonly users: ReadonlyMap<number, Snapshot['users'][number]>;
   private readonly groups: ReadonlyMap<number, SnapshotGroup>;
   private readonly resolved = new Map<string, Members>();
+  private readonly owning = new Map<string, Members>();
   /** Each with a live grant that makes it known; null: only a group does. */
   private readonly known = new Map<string, SnapshotGrant | null>();
   /** A live grant of each engine principal: one that makes it known, if there is one. */
@@ -47,9 +48,10 @@ export class Principals {
     for (const grant of snapshot.grants) {
       const { principal } = grant;
       if (principal.type !== 'engine' || !isLive(grant, snapshot.at) || isServiceAccount(snapshot, principal)) continue;
-      const { as } = grant.resource;
-      if (as !== undefined && this.exists(as)) actors.add(principal.name);
-      if (this.known.get(principal.name) || (as !== undefined && !this.exists(as))) continue;
+      const named = namedBy(grant.resource);
+      const isOfNobody = named !== undefined && !this.exists(named);
+      if (grant.resource.as !== undefined && !isOfNobody) actors.add(principal.name);
+      if (this.known.get(principal.name) || isOfNobody) continue;
       getOrInsert(this.naming, principal.name, () => grant);
       if (grant.resource.catalog === snapshot.settings.metadataCatalog) continue;
       this.known.set(principal.name, grant);
@@ -76,6 +78,14 @@ export class Principals {
     return getOrInsert(this.resolved, principalText(named), () => {
       const members = this.listed(named).map((member) => [principalText(member), member] as const);
       return new Map(members);
+    });
+  }
+
+  /** Whose queries are meant: of accounts also the deactivated ones, because what they run goes on. By their texts. */
+  owners(named: PolicyPrincipal): Members {
+    return getOrInsert(this.owning, principalText(named), () => {
+      const owners = this.listed(named, true).map((owner) => [principalText(owner), owner] as const);
+      return new Map(owners);
     });
   }
 
@@ -123,32 +133,29 @@ export class Principals {
   }
 
   /** With the names of those whom it names. */
-  namedNode({ as, ...node }: Node): NamedNode {
-    return { ...node, ...(as !== undefined && { as: this.named(as) }) };
+  namedNode(node: Node): NamedNode {
+    return withNamed(node, (named) => this.named(named));
   }
 
   /** Some grants of the snapshot as a part of it in which everyone is the same principals. */
-  part(grants: readonly SnapshotGrant[]): SnapshotGrant[] {
-    // Whoever can be acted as is one of everyone, whatever names it.
-    const isForAll = grants.some(
-      ({ principal, resource }) => principal.type === 'everyone' || resource.as !== undefined,
-    );
-    if (!isForAll) return [...grants];
+  part(grants: readonly SnapshotGrant[], policies: readonly SnapshotPolicy[]): SnapshotGrant[] {
+    if (!isAboutEveryone(grants, policies)) return [...grants];
     return [...new Set([...grants, ...this.naming.values()])];
   }
 
-  private listed(named: PolicyPrincipal): Member[] {
+  private listed(named: PolicyPrincipal, isAlsoInactive = false): Member[] {
+    const accounts = (ids: Iterable<number>): Member[] => this.accounts(ids, isAlsoInactive);
     switch (named.type) {
       case 'everyone': {
         const engines = new Set([...this.known.keys(), ...this.assumed]);
-        return [...this.accounts(this.users.keys()), ...[...engines].map((name): Member => ({ type: 'engine', name }))];
+        return [...accounts(this.users.keys()), ...[...engines].map((name): Member => ({ type: 'engine', name }))];
       }
       case 'user':
-        return this.accounts([named.id]);
+        return accounts([named.id]);
       case 'group': {
         const group = this.groups.get(named.id);
         const engines = (group?.engines ?? []).flatMap((name) => this.engine(name));
-        return [...this.accounts(group?.members ?? []), ...engines];
+        return [...accounts(group?.members ?? []), ...engines];
       }
       case 'engine':
         return this.engine(named.name);
@@ -159,12 +166,23 @@ export class Principals {
     return isServiceAccount(this.snapshot, { type: 'engine', name }) ? [] : [{ type: 'engine', name }];
   }
 
-  private accounts(ids: Iterable<number>): Member[] {
+  private accounts(ids: Iterable<number>, isAlsoInactive: boolean): Member[] {
     return [...ids].flatMap((id): Member[] => {
       const user = this.users.get(id);
-      return user?.isActive === true ? [{ type: 'user', id, name: user.name }] : [];
+      return user !== undefined && (isAlsoInactive || user.isActive) ? [{ type: 'user', id, name: user.name }] : [];
     });
   }
+}
+
+/** Whether who everyone is matters to these, which also name everyone where anybody can be acted as. */
+export function isAboutEveryone(grants: readonly SnapshotGrant[], policies: readonly SnapshotPolicy[]): boolean {
+  const isOfEveryone = ({ resource: { queries } }: SnapshotGrant | SnapshotPolicy): boolean =>
+    queries?.type === 'everyone';
+  return (
+    grants.some(
+      (grant) => grant.principal.type === 'everyone' || grant.resource.as !== undefined || isOfEveryone(grant),
+    ) || policies.some(isOfEveryone)
+  );
 }
 
 export function isServiceAccount({ settings }: Pick<Snapshot, 'settings'>, principal: PolicyPrincipal): boolean {

@@ -17,7 +17,7 @@ import {
 } from './privilege.js';
 
 const inTree = (path: string): NamedNode => {
-  const { as: _, ...node } = at(path);
+  const { as: _as, queries: _queries, ...node } = at(path);
   return node;
 };
 const BO = { type: 'user', id: 1, name: 'bo' } as const;
@@ -26,6 +26,7 @@ const BO = { type: 'user', id: 1, name: 'bo' } as const;
 const NODES: NamedNode[] = [
   ...['', 'sales', 'sales.eu', 'sales.eu.orders', 'sales.eu.query()'].map(inTree),
   { engine: true },
+  { queries: BO },
   { as: BO },
 ];
 const everyOne = NODES.flatMap((node) =>

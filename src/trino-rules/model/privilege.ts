@@ -1,6 +1,6 @@
 import type { FunctionPrivilege, TablePrivilege } from '../document/rules-document.js';
 import { isKillQuery, kindOf, LEVELS, nodeOf, SYSTEM, type NamedNode, type Node, type NodeKind } from './node.js';
-import type { PolicyPrincipal } from './principal.js';
+import type { NamedPolicyPrincipal, PolicyPrincipal } from './principal.js';
 import type { Question, RoutineQuestion } from './question.js';
 
 /** What can be granted and denied, in the order in which it is written. One more needs its terms below, and the compiler's own. */
@@ -62,7 +62,7 @@ export interface PrivilegeTerms {
   usedByStatements: boolean;
   /** Whether the engine checks columns: reading them, also for the readers of one's views. */
   readsColumns: boolean;
-  /** What is asked about who has it at a node, or at a column in its tables; of acting as others, as one of this name. */
+  /** What is asked about who has it at a node, or at a column in its tables; of acting as others and of queries, one of this name. */
   asks: (resource: NamedNode, column?: string) => Question;
   /** In a sentence, before the node. */
   phrase: string;
@@ -123,6 +123,20 @@ function onEngine(question: Question, phrase: string) {
   } as const satisfies PrivilegeTerms;
 }
 
+/** Over the queries of all others, or of some. */
+function onQueries(right: 'view' | 'kill') {
+  const about = { about: 'queries', right } as const;
+  return {
+    ...onEngine(about, `${right} other people's queries on`),
+    on: ['engine', 'queries'],
+    asks: ({ queries }) => (queries === undefined ? about : { ...about, owner: nameOf(queries) }),
+  } as const satisfies PrivilegeTerms;
+}
+
+function nameOf(named: NamedPolicyPrincipal | undefined): string {
+  return named !== undefined && 'name' in named ? named.name : '';
+}
+
 /** The access model's table of privileges (section 1). */
 export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   SELECT: {
@@ -174,12 +188,9 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
     contains: ['EXECUTE_FUNCTION'],
   },
   CALL_PROCEDURE: { ...onRoutines('procedure', 'call procedures of'), inSystem: ['routine'] },
-  VIEW_QUERIES: onEngine({ about: 'queries', right: 'view' }, "view other people's queries on"),
+  VIEW_QUERIES: onQueries('view'),
   // It brings a statement: see `isKillQuery`.
-  KILL_QUERIES: {
-    ...onEngine({ about: 'queries', right: 'kill' }, "kill other people's queries on"),
-    usedByStatements: true,
-  },
+  KILL_QUERIES: { ...onQueries('kill'), usedByStatements: true },
   READ_SYSTEM_INFORMATION: onEngine({ about: 'system-information', right: 'read' }, 'read the system information of'),
   // It shuts nodes down.
   WRITE_SYSTEM_INFORMATION: {
@@ -193,7 +204,7 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
     on: ['acting'],
     to: ['engine'],
     usedByStatements: false,
-    asks: ({ as }) => ({ about: 'impersonation', newUser: as !== undefined && 'name' in as ? as.name : '' }),
+    asks: ({ as }) => ({ about: 'impersonation', newUser: nameOf(as) }),
     phrase: 'act',
   },
 };

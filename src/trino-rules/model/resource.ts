@@ -1,4 +1,4 @@
-import { isInTree, isKillQuery, kindOf, nodeText, SYSTEM, type Node, type NodeKind } from './node.js';
+import { isInTree, isKillQuery, kindOf, namedBy, nodeText, SYSTEM, type Node, type NodeKind } from './node.js';
 import { type Privilege, privilegesOn } from './privilege.js';
 
 /** What a column mask or a hidden column names: one column name, in everything below the node. */
@@ -21,7 +21,7 @@ export const SYSTEM_SCHEMAS = ['jdbc', 'metadata', 'runtime'];
  */
 export function closedProblem(node: Node, metadataCatalog: string | null): string | null {
   const { catalog, schema, routine } = node;
-  if (node.engine === true || node.as !== undefined) return null;
+  if (node.engine === true || namedBy(node) !== undefined) return null;
   if (catalog === metadataCatalog) return `nobody may be given anything in ${catalog}, the service's own catalog`;
   if (catalog === SYSTEM)
     return schema === undefined || (routine === undefined && SYSTEM_SCHEMAS.includes(schema)) || isKillQuery(node)
@@ -56,5 +56,6 @@ const KIND_TEXTS: Readonly<Record<NodeKind, string>> = {
   table: 'a table',
   routine: 'a routine',
   engine: 'the engine',
+  queries: 'queries',
   acting: 'acting as others',
 };

@@ -5,7 +5,8 @@ import type { Principal } from './principal.js';
 import { isServiceAccount, Principals } from './principals.js';
 import { KILL_QUERY, type Node, SYSTEM } from './node.js';
 import { PRIVILEGE_TERMS, taken, withContained } from './privilege.js';
-import { actingNode, canBeImpersonated } from './acting.js';
+import { canBeImpersonated } from './acting.js';
+import { principalNamed } from './named-others.js';
 import type { GrantedRight } from './granted-right.js';
 import type { RightQuestion } from './question.js';
 import type { Snapshot } from './snapshot.js';
@@ -72,7 +73,7 @@ export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: s
 /** By grants. */
 function actsAs(snapshot: Snapshot, principal: Principal, newUser: string, principals: Principals): RightIntent {
   if (principals.actors.size === 0) return NOT_HELD;
-  const right = { resource: actingNode(principals, newUser), privilege: 'IMPERSONATE' } as const;
+  const right = { resource: { as: principalNamed(principals, newUser) }, privilege: 'IMPERSONATE' } as const;
   return grantedIntent(snapshot, principal, right, principals);
 }
 

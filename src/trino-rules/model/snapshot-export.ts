@@ -1,4 +1,4 @@
-import { compareNames, compareNodes, type Node, nodeOf } from './node.js';
+import { compareNames, compareNodes, type Node, type NodeNaming, nodeOf, withNamed } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import { orderedPrivileges } from './privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
@@ -26,7 +26,7 @@ export interface ExportedGroup {
 }
 
 /** A node in which the ids of a snapshot are names. */
-export type NodeByName = Omit<Node, 'as'> & { as?: object };
+export type NodeByName = NodeNaming<object>;
 
 export type ExportedRow = Readonly<Record<string, unknown>> & {
   /** Those whom it names are named as the principal is. */
@@ -100,8 +100,8 @@ export class RowExport {
     };
   }
 
-  private node({ as, ...node }: Node): NodeByName {
-    return { ...nodeOf(node), ...(as !== undefined && { as: this.subject(as) }) };
+  private node(node: Node): NodeByName {
+    return withNamed(nodeOf(node), (named) => this.subject(named));
   }
 
   private subject(named: PolicyPrincipal): object {
@@ -139,7 +139,7 @@ function byContent(rows: readonly ExportedRow[]): ExportedRow[] {
     .map(({ row }) => row);
 }
 
-/** Acting as others comes last; of rows there, their texts decide. */
-function sortingNode({ as, ...node }: NodeByName): Node {
-  return as === undefined ? node : { as: { type: 'everyone' } };
+/** Beside the tree, the texts of rows decide. */
+function sortingNode(node: NodeByName): Node {
+  return withNamed(node, () => ({ type: 'everyone' }));
 }

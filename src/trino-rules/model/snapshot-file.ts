@@ -1,5 +1,5 @@
 import { nameProblem } from '../../kernel/name.js';
-import type { Node } from './node.js';
+import { type Node, withNamed } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import { SnapshotDecoder, type SnapshotProblem } from './snapshot-decoder.js';
 import { SnapshotNames } from './snapshot-names.js';
@@ -58,7 +58,7 @@ export function writeSnapshot({ users, groups, grants, policies, settings, at }:
     if (named.type === 'group') return { type: 'group', name: groupNames.get(named.id) };
     return named;
   };
-  const node = ({ as, ...rest }: Node): object => ({ ...rest, ...(as !== undefined && { as: principal(as) }) });
+  const node = (resource: Node): object => withNamed(resource, principal);
   return {
     version: 1,
     users: users.map(({ id, name, isActive }) => ({ id, name, is_active: isActive })),

@@ -92,10 +92,13 @@ export class SnapshotRows {
     if (misplaced !== null) this.form.refuse(`${path}.${misplaced.field}`, misplaced.message);
     const name = (field: Level | 'routine') =>
       fields[field] === undefined ? null : this.name(fields[field], `${path}.${field}`);
+    const named = (field: 'as' | 'queries') =>
+      fields[field] === undefined ? {} : { [field]: this.names.subject(fields[field], `${path}.${field}`) };
     const resource = nodeOf({
       ...{ catalog: name('catalog'), schema: name('schema'), table: name('table'), routine: name('routine') },
       ...(fields.engine === true && { engine: true }),
-      ...(fields.as !== undefined && { as: this.names.subject(fields.as, `${path}.as`) }),
+      ...named('as'),
+      ...named('queries'),
     });
     const problem = closedProblem(resource, this.settings.metadataCatalog);
     if (problem !== null && misplaced === null) this.form.refuse(path, problem);

@@ -1,3 +1,4 @@
+import { namedBy } from '../model/node.js';
 import type { PolicyPrincipal, Subject } from '../model/principal.js';
 import { isLive, type Snapshot, type SnapshotPolicy } from '../model/snapshot.js';
 
@@ -14,9 +15,12 @@ export class PrincipalIndex {
   private readonly everyone: readonly number[];
   private readonly accounts: ReadonlySet<string>;
   private readonly byAccount = new Map<number, number>();
+  /** Deactivated ones, too. */
+  private readonly byUser = new Map<number, number>();
   private readonly byEngineName = new Map<string, number>();
   private readonly rows: ReadonlySet<string>;
   private readonly byGroup: ReadonlyMap<number, readonly number[]>;
+  private readonly accountsOf: ReadonlyMap<number, readonly number[]>;
 
   constructor({ users, groups, grants, policies, settings, at }: Snapshot) {
     const list: Subject[] = [];
@@ -26,9 +30,11 @@ export class PrincipalIndex {
     for (const { id, name, isActive } of [...users].sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const position = enter({ kind: 'person', name, userId: id, isActive });
       if (isActive) this.byAccount.set(id, position);
+      this.byUser.set(id, position);
     }
     const principals: PolicyPrincipal[] = [...grants, ...policies].map(({ principal }) => principal);
-    const named = [...principals, ...policies.flatMap(({ except }) => except)];
+    const owners = [...grants, ...policies].flatMap(({ resource }) => resource.queries ?? []);
+    const named = [...principals, ...owners, ...policies.flatMap(({ except }) => except)];
     const inGroups = groups.flatMap((group) => group.engines);
     for (const name of [...named.flatMap((each) => (each.type === 'engine' ? [each.name] : [])), ...inGroups]) {
       if (accounts.has(name) || this.byEngineName.has(name)) continue;
@@ -41,10 +47,11 @@ export class PrincipalIndex {
     const known = new Set(inGroups.flatMap((name) => oneOrNone(this.byEngineName.get(name))));
     for (const grant of grants) {
       if (grant.principal.type !== 'engine' || !isLive(grant, at)) continue;
-      if (grant.resource.catalog === settings.metadataCatalog || !this.exists(grant.resource.as)) continue;
+      if (grant.resource.catalog === settings.metadataCatalog || !this.exists(namedBy(grant.resource))) continue;
       for (const position of oneOrNone(this.byEngineName.get(grant.principal.name))) known.add(position);
     }
     this.everyone = [...this.activePeople, ...known];
+    this.accountsOf = new Map(groups.map(({ id, members }) => [id, members]));
     this.byGroup = new Map(
       groups.map(({ id, members, engines }) => [
         id,
@@ -70,16 +77,29 @@ export class PrincipalIndex {
     }
   }
 
+  /** Whose queries a node names: those of deactivated people go on. */
+  resolveOwners(named: PolicyPrincipal): ReadonlySet<number> {
+    const people =
+      named.type === 'user'
+        ? [named.id]
+        : named.type === 'group'
+          ? (this.accountsOf.get(named.id) ?? [])
+          : named.type === 'everyone'
+            ? [...this.byUser.keys()]
+            : [];
+    return new Set([...this.resolvePrincipal(named), ...people.flatMap((id) => oneOrNone(this.byUser.get(id)))]);
+  }
+
   /** The same without the policy's exceptions. */
   resolvePolicy({ principal, except }: SnapshotPolicy): readonly number[] {
     const excepted = new Set(except.flatMap((each) => this.resolvePrincipal(each)));
     return this.resolvePrincipal(principal).filter((position) => !excepted.has(position));
   }
 
-  /** Whether somebody can be meant: a grant of acting as a row that is none, or as a service account, is no grant. */
-  exists(as: PolicyPrincipal | undefined): boolean {
-    if (as === undefined || as.type === 'everyone') return true;
-    return as.type === 'engine' ? !this.accounts.has(as.name) : this.rows.has(`${as.type}:${as.id}`);
+  /** Whether somebody can be meant: a grant on a row that is none, or on a service account, is no grant. */
+  exists(named: PolicyPrincipal | undefined): boolean {
+    if (named === undefined || named.type === 'everyone') return true;
+    return named.type === 'engine' ? !this.accounts.has(named.name) : this.rows.has(`${named.type}:${named.id}`);
   }
 
   private account(id: number): readonly number[] {

@@ -8,23 +8,28 @@ import type { Snapshot } from '../model/snapshot.js';
 import { entriesByNode, withOpenSchemas } from './access-entries.js';
 import type { Differences } from './differences.js';
 import { ExpectedReach, ExpectedScope } from './expected-scope.js';
+import type { ExpectedQueries } from './expected-queries.js';
 import type { ExpectedRoutines } from './expected-routines.js';
 import type { PrincipalIndex } from './principal-index.js';
+
+interface ReachSources {
+  routines: ExpectedRoutines;
+  onEngine: ReadonlyMap<Privilege, Bitset>;
+  queries: ExpectedQueries;
+}
 
 /**
  * Evaluates the rules for all users on every node: each that the grants name, each that a rule's patterns allow in any
  * combination, and one fresh name at each level, which represents all unnamed ones. Rules cannot tell any
  * further node from one of these, so that nothing is left out.
- * @param routines by which a catalog is entered, too
- * @param onEngine users by their privileges on the engine
+ * @param by routines, by which a catalog is entered, too; users by their privileges on the engine, and on queries
  * @returns users that reach anything by the grants: service accounts, and users with anything that statements use
  */
 export function proveData(
   engine: EngineSets,
   snapshot: Snapshot,
   principals: PrincipalIndex,
-  routines: ExpectedRoutines,
-  onEngine: ReadonlyMap<Privilege, Bitset>,
+  { routines, onEngine, queries }: ReachSources,
   differences: Differences,
 ): Bitset {
   const { everyWord, width, people, fresh } = engine;
@@ -60,7 +65,9 @@ export function proveData(
   for (const [privilege, users] of onEngine) {
     if (PRIVILEGE_TERMS[privilege].usedByStatements) add(reaching, users);
   }
-  const killing = routines.killing(onEngine.get('KILL_QUERIES') ?? null);
+  const kill = queries.killing();
+  if (kill !== null) add(reaching, kill);
+  const killing = routines.killing(kill);
   if (killing !== null) for (const into of [reaching, reach.any]) add(into, killing);
   // The rest of the access to `system` follows from all other.
   proveCatalog(SYSTEM, reach, ExpectedScope.top(reach, withOpenSchemas(said.system, membersOf(reaching))));

@@ -9,6 +9,7 @@ import { KILL_QUERY } from '../model/node.js';
 import { canBeImpersonated } from '../model/acting.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Differences } from './differences.js';
+import type { ExpectedQueries } from './expected-queries.js';
 import type { ExpectedRoutines } from './expected-routines.js';
 import type { PrincipalIndex } from './principal-index.js';
 
@@ -24,7 +25,11 @@ export function proveRights(
   differences: Differences,
 ): void {
   const expected = new ExpectedRights(engine, snapshot, principals, by);
-  const asked = { properties: snapshot.settings.sessionProperties, routines: [...by.routines.nodes, KILL_QUERY] };
+  const asked = {
+    properties: snapshot.settings.sessionProperties,
+    routines: [...by.routines.nodes, KILL_QUERY],
+    isByOwner: by.queries.isByOwner,
+  };
   for (const right of everyRight([engine], asked, onlyFreshName(engine.patterns))) {
     differences.compare(() => right, engine.everyWord, holders(engine, right), expected.holders(right));
   }
@@ -36,6 +41,7 @@ interface RightSources {
   routines: ExpectedRoutines;
   /** By their privileges on the engine. */
   onEngine: ReadonlyMap<Privilege, Bitset>;
+  queries: ExpectedQueries;
   /** Those who act as a user by the grants, by the user's position. */
   acting: ReadonlyMap<number, Bitset>;
 }
@@ -44,6 +50,7 @@ class ExpectedRights {
   private readonly reaching: Bitset;
   private readonly routines: ExpectedRoutines;
   private readonly onEngine: ReadonlyMap<Privilege, Bitset>;
+  private readonly queries: ExpectedQueries;
   private readonly acting: ReadonlyMap<number, Bitset>;
   private readonly own: Bitset;
   private readonly serviceAccounts: Bitset;
@@ -56,11 +63,12 @@ class ExpectedRights {
     private readonly engine: EngineSets,
     private readonly snapshot: Snapshot,
     principals: PrincipalIndex,
-    { reaching, routines, onEngine, acting }: RightSources,
+    { reaching, routines, onEngine, queries, acting }: RightSources,
   ) {
     this.reaching = reaching;
     this.routines = routines;
     this.onEngine = onEngine;
+    this.queries = queries;
     this.acting = acting;
     const { width, people, rules } = engine;
     const { ownAccount, writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
@@ -79,12 +87,12 @@ class ExpectedRights {
   holders(right: Right): Bitset | null {
     switch (right.about) {
       case 'queries':
-        return right.right === 'execute' ? this.reaching : this.holding(OF_QUERIES[right.right]);
+        return right.right === 'execute' ? this.reaching : this.overQueries(OF_QUERIES[right.right], right.owner);
       case 'impersonation':
         return this.actingAs(right.newUser);
       case 'routine':
         return isKilling(right)
-          ? this.routines.killing(this.holding('KILL_QUERIES'))
+          ? this.routines.killing(this.queries.killing())
           : this.routines.holders(right, right.resource);
       case 'system-information':
         return this.holding(OF_SYSTEM_INFORMATION[right.right]);
@@ -99,6 +107,15 @@ class ExpectedRights {
 
   private holding(privilege: Privilege): Bitset | null {
     return this.onEngine.get(privilege) ?? null;
+  }
+
+  /** Of an owner's queries; of those of a name that nothing knows. One's own the engine opens without asking. */
+  private overQueries(privilege: Privilege, owner: string | undefined): Bitset | null {
+    const owners = owner === undefined ? [] : this.engine.people.named(owner);
+    const users = this.queries.holders(privilege, owners);
+    if (users === null || owners.length === 0) return users;
+    const own = bitset(this.engine.width, owners);
+    return users.map((word, index) => word & ~wordAt(own, index));
   }
 
   /** Two users of one name, which a finding refuses, are acted as by the same. */

@@ -11,6 +11,7 @@ import { Counterexamples } from './counterexample.js';
 import { Differences } from './differences.js';
 import { expectedActing } from './expected-acting.js';
 import { expectedOnEngine } from './expected-engine.js';
+import { ExpectedQueries } from './expected-queries.js';
 import { ExpectedRoutines } from './expected-routines.js';
 import { PrincipalIndex } from './principal-index.js';
 import { proveData } from './proof-of-data.js';
@@ -30,9 +31,10 @@ export function prove(engine: EngineSets, snapshot: Snapshot, principals: Princi
   const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES);
   const routines = new ExpectedRoutines(snapshot, principals, engine.width);
   const onEngine = expectedOnEngine(snapshot, principals, engine.width);
-  const reaching = proveData(engine, snapshot, principals, routines, onEngine, differences);
+  const queries = new ExpectedQueries(snapshot, principals, engine.width, onEngine);
+  const reaching = proveData(engine, snapshot, principals, { routines, onEngine, queries }, differences);
   const acting = expectedActing(snapshot, principals, engine.width);
-  proveRights(engine, snapshot, principals, { reaching, routines, onEngine, acting }, differences);
+  proveRights(engine, snapshot, principals, { reaching, routines, onEngine, queries, acting }, differences);
   return findingsOf(differences, engine, snapshot);
 }
 
@@ -51,6 +53,7 @@ export function withEngine(
     patterns.take(namesIn(snapshot));
     // Every pattern of a name is read before a fresh name is asked for.
     for (const { new_user } of rules.impersonation) patterns.language(new_user);
+    for (const { queryOwner } of rules.queries) patterns.language(queryOwner);
     const open = openPatterns(rules, patterns, users);
     return open.length > 0 ? open : judge(new EngineSets(rules, patterns, users), snapshot, principals);
   } catch (error) {

@@ -25,7 +25,7 @@ export const principals = (snapshot: Snapshot): Principal[] => [
 export const nodes = ({ grants, policies, settings }: Snapshot): Node[] => {
   const named = [...grants, ...policies].flatMap(({ resource }): Node[] => {
     const { catalog = 'any', schema, table, routine } = resource;
-    if (['engine', 'acting'].includes(kindOf(resource))) return [nodeOf(resource)];
+    if (['engine', 'acting', 'queries'].includes(kindOf(resource))) return [nodeOf(resource)];
     return [
       ...[nodeOf({ catalog }), nodeOf({ catalog, schema }), nodeOf({ catalog, schema, table, routine })],
       { catalog, schema: 'any' },

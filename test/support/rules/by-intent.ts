@@ -71,9 +71,9 @@ export function byIntent(snapshot: Snapshot, question: Question): Answer | undef
     case 'execute-query':
       return may({ about: 'queries', right: 'execute' });
     case 'view-query':
-      return may({ about: 'queries', right: 'view' });
+      return may({ about: 'queries', right: 'view', owner: question.name });
     case 'kill-query':
-      return may({ about: 'queries', right: 'kill' });
+      return may({ about: 'queries', right: 'kill', owner: question.name });
     case 'read-system':
       return may({ about: 'system-information', right: 'read' });
     case 'write-system':

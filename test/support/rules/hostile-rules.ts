@@ -52,7 +52,7 @@ function keys(): HostileFile[] {
       file(`the section ${section}`, JSON.stringify({ ...GOOD, [section]: [] }), 'rules-section-unknown'),
     ),
     ...unknown.map((key) => changed(`a table rule with ${key}`, 'tables', { [key]: 'x' }, 'rules-key-unknown')),
-    changed('a query rule by owner', 'queries', { queryOwner: 'bo' }, 'rules-key-unknown'),
+    changed('a query rule by owner that lets execute', 'queries', { queryOwner: 'bo' }, 'rules-value-unknown'),
     changed('an impersonation rule by group', 'impersonation', { original_group: 'x' }, 'rules-key-unknown'),
     changed('the other spelling of new_user', 'impersonation', { newUser: 'bo' }, 'rules-key-unknown'),
     changed('a filter for another user', 'tables', { filter_environment: { user: 'x' } }, 'rules-key-unknown'),

@@ -116,6 +116,7 @@ function besideData(stuff: Parts): fc.Arbitrary<Node> {
     fc.constantFrom(...SYSTEM_SCHEMAS).map((schema): Node => ({ catalog: SYSTEM, schema, table: 'nodes' })),
     fc.constant<Node>(KILL_QUERY),
     anySubject(stuff).map((as): Node => ({ as })),
+    { weight: 2, arbitrary: anySubject(stuff).map((queries): Node => ({ queries })) },
   );
 }
 

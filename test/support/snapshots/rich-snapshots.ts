@@ -106,6 +106,43 @@ export function snapshotOfRights(): Snapshot {
   return builder.snapshot();
 }
 
+/** Rights over the queries of some: of a group, of one, of everyone; beside a right over all; and what denies take of either. */
+export function snapshotOfQueries(): Snapshot {
+  const of = (queries: PolicyPrincipal) => ({ queries });
+  const [everyone, team] = [of({ type: 'everyone' }), of({ type: 'group', id: 1 })];
+  const nightly = of({ type: 'engine', name: 'nightly' });
+  const builder = aSnapshot().group('team', ['ana', 'bo', 'cy'], ['hourly']).deactivated('cy').may('SELECT', 'sales');
+  builder.group('nobody', []).user('lea').may('VIEW_QUERIES, KILL_QUERIES', team);
+  builder
+    .user('mia')
+    .may('VIEW_QUERIES', team)
+    .may('KILL_QUERIES', nightly)
+    .user('ned')
+    .may('EXECUTE_FUNCTION', 'sales')
+    .may('KILL_QUERIES', team);
+  builder
+    .mayNot(of({ type: 'user', id: 1 }), 'KILL_QUERIES')
+    .user('ana')
+    .may('VIEW_QUERIES', of({ type: 'user', id: 2 }));
+  builder.group('desk', ['oda', 'pia', 'ana'], ['warden']).may('VIEW_QUERIES, KILL_QUERIES', { engine: true });
+  builder
+    .mayNot(nightly)
+    .mayNot(of({ type: 'group', id: 3 }), 'KILL_QUERIES')
+    .user('pia')
+    .mayNot(everyone, 'VIEW_QUERIES');
+  builder.user('quy').may('KILL_QUERIES', everyone).mayNot(team).user('rex').may('KILL_QUERIES', team).mayNot(everyone);
+  builder
+    .user('sid')
+    .may('KILL_QUERIES', of({ type: 'group', id: 2 }))
+    .user('tom')
+    .may('KILL_QUERIES', team);
+  builder.mayNot({ engine: true }).user('uma').may('KILL_QUERIES', team, { expiresAt: NOW });
+  builder.user('vic').may('KILL_QUERIES', team).mayNot('system.runtime.kill_query()').engine('watcher');
+  builder.may('VIEW_QUERIES', everyone, { revokedAt: NOW }).may('VIEW_QUERIES', nightly).everyone();
+  builder.mayNot(of({ type: 'user', id: 3 }), 'VIEW_QUERIES', { type: 'user', id: 4 });
+  return builder.snapshot();
+}
+
 /** Reading `system`: by grants on it and on its schemas, and by reaching something elsewhere; and what denies take of either. */
 export function snapshotOfSystem(): Snapshot {
   const builder = aSnapshot().user('ana').may('SELECT', 'system.runtime');

@@ -85,8 +85,8 @@ stopsEach({
   },
   'forgets engine principals in groups': {
     file: 'trino-rules/compile/principal-index.js',
-    from: 'group.engines.length === 0 ? accounts',
-    to: 'true ? accounts',
+    from: 'group.engines.length === 0 ? active',
+    to: 'true ? active',
     found: /bi-tool may SELECT from \(any other catalog\)\..* by grant \d+ \(group analysts\)/,
   },
   'takes what is said on everything for a catalog without a name': {

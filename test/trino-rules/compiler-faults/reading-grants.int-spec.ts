@@ -117,8 +117,8 @@ stopsEach({
   // People
   'counts deactivated members': {
     file: 'trino-rules/compile/principal-index.js',
-    from: '.flatMap((id) => byUser.get(id) ?? [])).and(activePeople)',
-    to: '.flatMap((id) => byUser.get(id) ?? []))',
+    from: 'accounts(ids).and(activePeople)',
+    to: 'accounts(ids)',
     found: /gus may not SELECT from sales\.eu.* \(the account is deactivated\)/,
   },
   'resolves a group to all users': {

@@ -5,8 +5,8 @@ const RIGHTS = 'trino-rules/compile/engine-rights.js';
 stopsEach({
   'leaves out the denies on the engine': {
     file: RIGHTS,
-    from: 'left.minus(principals.resolvePolicy(policy))',
-    to: 'left',
+    from: '.minus(denied(privilege, isThere))',
+    to: '',
     found: /bo may not view other people's queries \(deny \d+ takes it\)/,
   },
   'takes a deny on the engine for one of everything there': {
@@ -71,14 +71,14 @@ stopsEach({
   },
   'gives the procedure that kills also where it is denied': {
     file: RIGHTS,
-    from: "callKill: holders('CALL_PROCEDURE', isKillQuery, kill)",
-    to: 'callKill: kill',
+    from: "callKill: holders('CALL_PROCEDURE', isKillQuery, killing)",
+    to: 'callKill: killing',
     found: /ivy .*may not EXECUTE the procedure system\.runtime\.kill_query/,
   },
   'lets nobody call it without the right to kill': {
     file: RIGHTS,
-    from: "callKill: holders('CALL_PROCEDURE', isKillQuery, kill)",
-    to: "callKill: kill.minus(kill.minus(holders('CALL_PROCEDURE', isKillQuery, kill)))",
+    from: "callKill: holders('CALL_PROCEDURE', isKillQuery, killing)",
+    to: "callKill: killing.minus(killing.minus(holders('CALL_PROCEDURE', isKillQuery, killing)))",
     found: /jan .*may EXECUTE the procedure system\.runtime\.kill_query by grant \d+/,
   },
   'lets those who kill pass it on': {
@@ -89,14 +89,14 @@ stopsEach({
   },
   'lets those who kill execute nothing': {
     file: 'trino-rules/compile/intent-sets.js',
-    from: 'principals.serviceAccounts.or(engine.kill)',
+    from: 'principals.serviceAccounts.or(engine.killing)',
     to: 'principals.serviceAccounts',
     found: /ivy .*may execute queries/,
   },
   'lets those who view execute': {
     file: 'trino-rules/compile/intent-sets.js',
-    from: 'principals.serviceAccounts.or(engine.kill)',
-    to: 'principals.serviceAccounts.or(engine.kill).or(engine.read)',
+    from: 'principals.serviceAccounts.or(engine.killing)',
+    to: 'principals.serviceAccounts.or(engine.killing).or(engine.read)',
     found: /cy .*may not execute queries/,
   },
   'leaves system information out': {

@@ -1,7 +1,7 @@
 import type { Draft } from '../api/drafts.js';
-import { NO_PLACE, nodeOfForm, offeredAt, type PlaceForm, PLACES } from './place-form.js';
+import { NO_PLACE, nodeOfForm, offeredAt, type PlaceForm, placeOfNode, PLACES } from './place-form.js';
 import { type Named, parsePrincipal, principalParameter } from './principal-parameter.js';
-import { givable, PRIVILEGES, type Privilege } from './privileges.js';
+import { givable, type Node, PRIVILEGES, type Privilege } from './privileges.js';
 
 /** What a form of a grant holds; its address holds the same. */
 export interface GrantForm extends PlaceForm {
@@ -20,12 +20,13 @@ export function formOfAddress(address: URLSearchParams): GrantForm {
     GrantForm,
     (typeof TEXTS)[number]
   >;
+  const [as, queries] = [parsePrincipal(address.get('as')), parsePrincipal(address.get('queries'))];
   return {
     ...NO_PLACE,
     ...texts,
     principal: parsePrincipal(address.get('principal')),
-    place: PLACES.find((place) => place === address.get('on')) ?? 'data',
-    as: parsePrincipal(address.get('as')),
+    place: PLACES.find((place) => place === address.get('on')) ?? placeOfNode({ as, queries }).place,
+    ...{ as, queries },
     privileges: PRIVILEGES.filter((privilege) => address.getAll('privilege').includes(privilege)),
     revoke: address.getAll('revoke').map(Number).filter(Number.isSafeInteger),
   };
@@ -36,6 +37,7 @@ export function addressOfForm(form: GrantForm): URLSearchParams {
   if (form.principal !== null) address.set('principal', principalParameter(form.principal));
   if (form.place !== 'data') address.set('on', form.place);
   if (form.as !== null) address.set('as', principalParameter(form.as));
+  if (form.queries !== null) address.set('queries', principalParameter(form.queries));
   for (const name of TEXTS) if (form[name] !== '') address.set(name, form[name]);
   for (const privilege of form.privileges) address.append('privilege', privilege);
   for (const id of form.revoke) address.append('revoke', String(id));
@@ -51,11 +53,17 @@ export function grantOfForm(form: GrantForm, expiresAt: Date | null): NonNullabl
   if (privileges.length === 0) return null;
   return {
     principal: withoutName(principal),
-    resource: (node.as === undefined ? node : { as: withoutName(node.as) }) as never,
+    resource: withoutNames(node),
     privileges,
     ...(expiresAt !== null && { expires_at: expiresAt.toISOString() }),
     ...(description.trim() !== '' && { description: description.trim() }),
   };
+}
+
+/** A node as requests name it. */
+export function withoutNames(node: Node): never {
+  if (node.as !== undefined) return { as: withoutName(node.as) } as never;
+  return (node.queries === undefined ? node : { queries: withoutName(node.queries) }) as never;
 }
 
 /** As requests name it: users and groups by their ids. */

@@ -18,6 +18,7 @@ const DEPTH: Record<Via['level'], number> = {
   table: 3,
   routine: 3,
   engine: 0,
+  queries: 0,
   acting: 0,
 };
 

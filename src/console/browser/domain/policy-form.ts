@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client.js';
-import { withoutName } from './grant-form.js';
+import { withoutName, withoutNames } from './grant-form.js';
 import { nodeOfNames } from './node-names.js';
 import { NO_PLACE, nodeOfForm, offeredAt, type PlaceForm, placeOfNode } from './place-form.js';
 import type { Named } from './principal-parameter.js';
@@ -59,7 +59,10 @@ export function missingIn(form: PolicyForm): Record<string, string> {
     ...(form.principal === null && { principal: 'Choose for whom it is.' }),
     ...(hasColumn(form.kind) && form.column === '' && { column: 'Name the column.' }),
     ...(hasExpression(form.kind) && form.expression.trim() === '' && { expression: 'Write it in SQL.' }),
-    ...(form.kind === 'deny' && nodeOfForm(form) === null && { resource: 'Say as whom.' }),
+    ...(form.kind === 'deny' &&
+      nodeOfForm(form) === null && {
+        resource: form.place === 'queries' ? 'Say whose queries.' : 'Say as whom.',
+      }),
   };
 }
 
@@ -68,7 +71,7 @@ export function policyOfForm(form: PolicyForm): Schemas['PolicyDto'] | null {
   const { kind, principal, except, column, expression, description } = form;
   if (principal === null || Object.keys(missingIn(form)).length > 0) return null;
   const node: Node | null = kind === 'deny' ? nodeOfForm(form) : nodeOfNames(form);
-  const resource = node?.as === undefined ? node : { as: withoutName(node.as) };
+  const resource: object = node === null ? {} : withoutNames(node);
   const privileges = givable(form.privileges, offeredAt(form), null);
   return {
     kind,
@@ -95,7 +98,11 @@ const FIELDS: readonly [string, (form: PolicyForm) => string][] = [
   ['Kind', ({ kind }) => KIND_NAMES[kind]],
   ['Person or group', ({ principal }) => (principal === null ? '' : nameText(principal))],
   ['Except', ({ except }) => except.map(nameText).sort().join(', ')],
-  ['Where', ({ place, catalog, schema, table, routine }) => [place, catalog, schema, table, routine].join(' ').trim()],
+  [
+    'Where',
+    ({ place, catalog, schema, table, routine, as, queries }) =>
+      [place, catalog, schema, table, routine, ...[as ?? queries ?? []].flat().map(nameText)].join(' ').trim(),
+  ],
   ['Column', ({ column }) => column],
   ['Expression', ({ expression }) => expression],
   ['Privileges', ({ privileges }) => privileges.join(', ')],

@@ -16,7 +16,7 @@ export function questionOfAddress(address: URLSearchParams): WhyQuestion {
       return name === '' ? [] : [[field, name]];
     }),
   ) as Node;
-  const as = parsePrincipal(address.get('as'));
+  const [as, queries] = [parsePrincipal(address.get('as')), parsePrincipal(address.get('queries'))];
   return {
     principal: parsePrincipal(address.get('principal')),
     privilege: PRIVILEGES.find((each) => each === address.get('privilege')) ?? 'SELECT',
@@ -25,7 +25,9 @@ export function questionOfAddress(address: URLSearchParams): WhyQuestion {
         ? { engine: true }
         : as !== null
           ? { as: as as Exclude<Node['as'], undefined> }
-          : names,
+          : queries !== null
+            ? { queries: queries as Exclude<Node['queries'], undefined> }
+            : names,
   };
 }
 

@@ -79,6 +79,12 @@ function Rights({ section: { title, query, add, nobody } }: { section: Section }
 
 function reachOf({ privileges, resource }: Grant) {
   if ('as' in resource) return <Principal of={resource.as} href={addressOf(resource.as)} />;
+  if ('queries' in resource)
+    return (
+      <>
+        queries of <Principal of={resource.queries} href={addressOf(resource.queries)} />
+      </>
+    );
   if ('engine' in resource) return privileges.map((each) => REACHES[each] ?? each).join('; ');
   return <Path node={resource} />;
 }

@@ -62,8 +62,13 @@ function Heading({ text }: { text: string }) {
 }
 
 function useExplanation({ principal, privilege, node }: WhyQuestion, isAdministrator: boolean) {
-  const { as, ...names } = node;
-  const query = { ...names, ...(as !== undefined && { as: principalParameter(as) }), privilege };
+  const { as, queries, ...names } = node;
+  const query = {
+    ...names,
+    ...(as !== undefined && { as: principalParameter(as) }),
+    ...(queries !== undefined && { queries: principalParameter(queries) }),
+    privilege,
+  };
   return useQuery({
     queryKey: ['explanation', isAdministrator && principal !== null ? principalParameter(principal) : 'self', query],
     enabled: !isAdministrator || principal !== null,
@@ -108,7 +113,9 @@ function QuestionForm({ isAdministrator }: { isAdministrator: boolean }) {
       <NodeComboboxes
         value={{ ...NO_NAMES, ...node }}
         last={node.routine === undefined ? 'table' : 'routine'}
-        set={({ catalog, schema, table, routine = '' }) => set({ catalog, schema, table, routine, engine: '', as: '' })}
+        set={({ catalog, schema, table, routine = '' }) =>
+          set({ catalog, schema, table, routine, engine: '', as: '', queries: '' })
+        }
       />
     </form>
   );

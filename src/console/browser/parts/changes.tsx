@@ -125,7 +125,6 @@ function Change({ of: { resource, ...access }, catalogs, isLoss }: ChangeProps) 
   const variant = isLoss ? ' change--loss' : '';
   const verb = isLoss ? 'lose' : 'gain';
   const isEverything = Object.keys(resource).length === 0;
-  const place = 'engine' in resource || 'as' in resource ? null : <Path node={resource} />;
   return (
     <>
       {access.privileges.length > 0 && (
@@ -134,7 +133,7 @@ function Change({ of: { resource, ...access }, catalogs, isLoss }: ChangeProps) 
             {isLoss ? '−' : '+'}
           </span>
           <span className={`change${variant}`}>{verb}</span> <Privileges names={access.privileges} />{' '}
-          <span>{'as' in resource ? '' : 'on'}</span> {place ?? <Path node={resource} />}
+          <span>{'as' in resource ? '' : 'on'}</span> <Path node={resource} />
           {isEverything && catalogs.length > 0 && (
             <span className="hint">{catalogs.length} catalogs today, and later ones</span>
           )}

@@ -29,7 +29,7 @@ interface EffectiveAccessProps {
   of: 'own' | number;
   read: (page: PageQuery) => Promise<Schemas['EffectivePageResponse']>;
   /** Where the reason of an entry is explained; null: nowhere. */
-  why: ((access: Access) => string) | null;
+  why: ((access: Access) => string | null) | null;
   empty: ReactNode;
 }
 
@@ -71,6 +71,7 @@ function nodesText(shown: readonly Access[], hasMore: boolean): string {
 }
 
 function AccessCells({ access, why }: { access: Access; why: EffectiveAccessProps['why'] }) {
+  const address = why?.(access) ?? null;
   const ways = <Ways ways={access.origins.map(({ through, inherited_from: from }) => ({ through, from }))} />;
   return (
     <>
@@ -84,10 +85,10 @@ function AccessCells({ access, why }: { access: Access; why: EffectiveAccessProp
         <Limits of={access} />
       </Cell>
       <Cell className="full">
-        {why === null ? (
+        {address === null ? (
           ways
         ) : (
-          <Link className="why" href={why(access)}>
+          <Link className="why" href={address}>
             {ways}
           </Link>
         )}

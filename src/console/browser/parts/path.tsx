@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import { addressOfNode, namesOf } from '../domain/node-path.js';
+import { addressOfNode, isBesideData, namesOf } from '../domain/node-path.js';
 import { Icon } from './icon.js';
 
 /** A node as SQL writes it, the last name strong. */
@@ -17,8 +17,8 @@ export function Path({ node }: { node: object }) {
 const LEVELS = ['root', 'catalog', 'schema', 'table'] as const;
 
 export function NodeIcon({ node }: { node: object }) {
-  const { routine, engine, as } = node as Record<string, unknown>;
-  if (engine === true || as !== undefined) return <Icon name="gear" />;
+  const { routine } = node as Record<string, unknown>;
+  if (isBesideData(node)) return <Icon name="gear" />;
   return <Icon name={routine === undefined ? (LEVELS[namesOf(node).length] ?? 'table') : 'sql'} />;
 }
 

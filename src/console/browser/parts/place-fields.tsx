@@ -7,6 +7,7 @@ const PLACES: readonly (readonly [Place, string])[] = [
   ['data', 'Data'],
   ['routine', 'Routine'],
   ['engine', 'Engine'],
+  ['queries', 'Queries of'],
   ['acting', 'Acting as'],
 ];
 
@@ -29,6 +30,11 @@ export function PlaceFields(props: PlaceFieldsProps) {
 
 function Where({ form, change, error }: PlaceFieldsProps) {
   if (form.place === 'engine') return <p className="hint">On the engine itself, whatever data there is.</p>;
+  if (form.place === 'queries') {
+    return (
+      <PrincipalCombobox label="Whose" value={form.queries} set={(queries) => change({ queries })} error={error} />
+    );
+  }
   if (form.place === 'acting') {
     return <PrincipalCombobox label="As" value={form.as} set={(as) => change({ as })} error={error} />;
   }

@@ -1,0 +1,85 @@
+import { stopsEach } from './faulty-compilers.js';
+
+const QUERIES = 'trino-rules/compile/query-rules.js';
+const RIGHTS = 'trino-rules/compile/engine-rights.js';
+
+stopsEach({
+  'writes no rules about the queries of some': {
+    file: RIGHTS,
+    from: '...rulesOfSome(ofSome, principals)',
+    to: '...[]',
+    found: /lea (?:\(and \d+ more\) )?may view queries of ana by grant \d+/,
+  },
+  'writes them behind the rules about all': {
+    file: RIGHTS,
+    from: '[...rulesOfSome(ofSome, principals), ...ofAll]',
+    to: '[...ofAll, ...rulesOfSome(ofSome, principals)]',
+    found: /may (?:not )?(?:view|kill) queries of/,
+  },
+  'takes them for rules about all': {
+    file: QUERIES,
+    from: 'queryOwner: anyOf(namesOf(owners)),',
+    to: '',
+    found: /may not (?:view|kill) queries of/,
+  },
+  'leaves out the denies': {
+    file: QUERIES,
+    from: 'theirs.minus(spared)',
+    to: 'theirs',
+    found: /ned (?:\(and \d+ more\) )?may not kill queries of ana \(deny \d+ takes it\)/,
+  },
+  'leaves out the denies of a right over all': {
+    file: QUERIES,
+    from: 'isOverAll ? spared :',
+    to: 'isOverAll ? none :',
+    found: /oda (?:\(and \d+ more\) )?may not kill queries of/,
+  },
+  'gives what a deny on the engine takes': {
+    file: QUERIES,
+    from: 'closed.has(user) ? none :',
+    to: '',
+    found: /tom may not kill queries of/,
+  },
+  'takes ended grants for live ones': {
+    file: QUERIES,
+    from: ' && hasEffect(grant, at)',
+    to: '',
+    found: /uma may not (?:kill|execute)/,
+  },
+  'leaves out deactivated owners': {
+    file: QUERIES,
+    from: 'owners: principals.resolveOwners(queries) }];\n        }),\n        taken',
+    to: 'owners: principals.resolvePrincipal(queries) }];\n        }),\n        taken',
+    found: /lea may (?:view|kill) queries of cy/,
+  },
+  'gives the rights of one to all': {
+    file: QUERIES,
+    from: 'holders.has(user)',
+    to: 'true',
+    found: /may (?:not )?(?:view|kill) queries of/,
+  },
+  'lets nobody execute who kills the queries of some': {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: 'engine.killing',
+    to: 'engine.kill',
+    found: /vic may execute queries/,
+  },
+  'gives the procedure to those alone who kill the queries of all': {
+    file: RIGHTS,
+    from: "holders('CALL_PROCEDURE', isKillQuery, killing)",
+    to: "holders('CALL_PROCEDURE', isKillQuery, kill)",
+    found: /lea .*may EXECUTE the procedure system.runtime.kill_query/,
+  },
+  'takes the right to view for the right to kill': {
+    file: QUERIES,
+    from: "['kill', 'KILL_QUERIES']",
+    to: "['kill', 'VIEW_QUERIES']",
+    found: /may (?:not )?kill queries of/,
+  },
+  'takes queries for data': {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: 'resource.queries === undefined &&',
+    to: '',
+    found: /ned may EXECUTE the function/,
+  },
+});
