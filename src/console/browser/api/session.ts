@@ -59,9 +59,21 @@ export async function signIn(credentials: { username: string; password: string }
   await queries.invalidateQueries();
 }
 
-/** Ends the session, and forgets all that this page has read. */
+/** Asks again whether the person has proved lately who it is. */
+export function refreshStart(): Promise<void> {
+  return queries.invalidateQueries({ queryKey: START });
+}
+
+/** Leaves for the identity provider. @param to the address to come back to */
+export async function confirmAtProvider(to: string): Promise<void> {
+  const { confirm_url: url } = await bodyOf(api.POST('/api/auth/oidc/confirm', { body: { to } }));
+  location.assign(url);
+}
+
+/** Ends the session, and forgets all that this page has read. One that began at the provider ends there, too. */
 export async function signOut(): Promise<void> {
-  await bodyOf(api.DELETE('/api/auth/console-session'));
+  const elsewhere = await bodyOf(api.DELETE('/api/auth/console-session'));
   queries.setQueryData<Schemas['ConsoleStartResponse']>(START, (start) => start && { ...start, account: null });
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== START[0] });
+  if (elsewhere !== undefined) location.assign(elsewhere.sign_out_url);
 }

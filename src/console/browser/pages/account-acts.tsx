@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { queries } from '../api/session.js';
 import { ActDialog } from '../parts/act-dialog.js';
+import { useAsked } from '../parts/asked.js';
 import { Icon } from '../parts/icon.js';
 import { Secret } from '../parts/secret.js';
 
@@ -12,14 +13,14 @@ interface Act {
   act: string;
   icon: string;
   isDanger?: boolean;
-  withPassword?: boolean;
+  asksProof?: boolean;
   follows: ReactNode;
   run: () => Promise<unknown>;
 }
 
 /** What an administrator can do with an account. */
 export function AccountActs({ account }: { account: Account }) {
-  const [asked, setAsked] = useState<Act | null>(null);
+  const { asked, ask, close } = useAsked('ask');
   const [password, setPassword] = useState<Schemas['OneTimePasswordResponse'] | null>(null);
   const { id, username } = account;
   const change = async (body: Schemas['UserChangeDto']): Promise<void> => {
@@ -47,8 +48,8 @@ export function AccountActs({ account }: { account: Account }) {
           title: `Make ${username} administrator?`,
           act: 'Make administrator',
           icon: 'policy',
-          withPassword: true,
-          follows: <p>{username} can then see and change all access. Confirm with your password.</p>,
+          asksProof: true,
+          follows: <p>{username} can then see and change all access.</p>,
           run: () => change({ role: 'admin' }),
         },
     account.is_active
@@ -68,6 +69,7 @@ export function AccountActs({ account }: { account: Account }) {
           run: () => change({ is_active: true }),
         },
   ];
+  const current = acts.find((each) => slugOf(each) === asked);
   return (
     <section className="stack stack--tight">
       <h2>Account</h2>
@@ -87,7 +89,7 @@ export function AccountActs({ account }: { account: Account }) {
             key={each.act}
             className={`button button--quiet${each.isDanger === true ? ' button--danger' : ''}`}
             type="button"
-            onClick={() => setAsked(each)}
+            onClick={() => ask(slugOf(each))}
           >
             <Icon name={each.icon} />
             {each.act}…
@@ -95,18 +97,23 @@ export function AccountActs({ account }: { account: Account }) {
         ))}
       </div>
       <p className="hint">Deactivating ends sessions and statements at once, and access with the next publication.</p>
-      {asked !== null && (
+      {current !== undefined && (
         <ActDialog
-          title={asked.title}
-          act={asked.act}
-          isDanger={asked.isDanger === true}
-          withPassword={asked.withPassword === true}
-          run={asked.run}
-          close={() => setAsked(null)}
+          title={current.title}
+          act={current.act}
+          isDanger={current.isDanger === true}
+          asksProof={current.asksProof === true}
+          run={current.run}
+          close={close}
         >
-          {asked.follows}
+          {current.follows}
         </ActDialog>
       )}
     </section>
   );
+}
+
+/** In the address: *make-administrator*. */
+function slugOf({ act }: Act): string {
+  return act.toLowerCase().replaceAll(' ', '-');
 }

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
-import { type Interruption, interrupt, queries, signIn, signOut } from '../api/session.js';
+import { type Interruption, interrupt, queries, signIn, signOut, useStart } from '../api/session.js';
 import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/failure.js';
 import { HiddenUsername, PasswordField } from '../parts/password-field.js';
@@ -18,6 +18,30 @@ function goOn(): Promise<void> {
 }
 
 function SignInAgain({ username }: { username: string }) {
+  const hasPassword = useStart().data?.account?.has_password;
+  return hasPassword === false ? <SignInElsewhere /> : <SignInHere username={username} />;
+}
+
+/** At the provider, in another tab: this one would lose what was typed. */
+function SignInElsewhere() {
+  return (
+    <Dialog title="Sign in again">
+      <p>
+        Your session has ended. Sign in at the provider in another tab, then go on here. What is on this page is kept.
+      </p>
+      <div className="actions">
+        <button className="button button--quiet" type="button" onClick={() => void goOn()}>
+          Go on
+        </button>
+        <a className="button button--primary" href="/api/auth/oidc/console?to=/me" target="_blank" rel="noopener">
+          Sign in at the provider
+        </a>
+      </div>
+    </Dialog>
+  );
+}
+
+function SignInHere({ username }: { username: string }) {
   const signingIn = useMutation({ mutationFn: signIn, onSuccess: goOn });
   return (
     <Dialog title="Sign in again">

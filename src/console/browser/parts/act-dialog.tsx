@@ -1,10 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
-import { api, bodyOf } from '../api/client.js';
-import { useStart } from '../api/session.js';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { api, bodyOf, isProblem } from '../api/client.js';
+import { confirmAtProvider, refreshStart, useStart } from '../api/session.js';
+import { returnAddress } from './asked.js';
 import { HiddenUsername, PasswordField } from './password-field.js';
 import { Dialog } from './dialog.js';
 import { Failure } from './failure.js';
+import { ProviderProof } from './provider-proof.js';
 
 interface ActDialogProps<T> {
   /** *Approve this change?* */
@@ -12,8 +15,8 @@ interface ActDialogProps<T> {
   /** The button: verb and object. */
   act: string;
   isDanger?: boolean;
-  /** What may only follow the password, given again. */
-  withPassword?: boolean;
+  /** What may only follow a proof of who acts: the password, or a sign-in at the provider, from which one comes back to this address. */
+  asksProof?: boolean;
   run: () => Promise<T>;
   close: () => void;
   done?: (result: T) => void;
@@ -21,11 +24,18 @@ interface ActDialogProps<T> {
   children: ReactNode;
 }
 
-/** Asks before what cannot be undone, and for the password where the act needs it again. */
+/** Asks before what cannot be undone, and for a proof of who acts where the act needs one. */
 export function ActDialog<T>(props: ActDialogProps<T>) {
-  const { title, act, isDanger = false, withPassword = false, run, close, done, children } = props;
+  const { title, act, isDanger = false, asksProof = false, run, close, done, children } = props;
   const [password, setPassword] = useState('');
-  const username = useStart().data?.account?.username;
+  const [search] = useSearchParams();
+  const account = useStart().data?.account;
+  const withPassword = asksProof && account?.has_password === true;
+  const withProvider = asksProof && account?.has_password === false;
+  const mustLeave = withProvider && !account.is_confirmed;
+  useEffect(() => {
+    if (withProvider) void refreshStart(); // a proof of some minutes ago may count no more
+  }, [withProvider]);
   const acting = useMutation({
     mutationFn: async () => {
       if (withPassword) await bodyOf(api.POST('/api/auth/console-session/confirm', { body: { password } }));
@@ -35,7 +45,12 @@ export function ActDialog<T>(props: ActDialogProps<T>) {
       close();
       done?.(result);
     },
+    onError: (error) => {
+      if (isProblem(error, 'reauthentication_required')) void refreshStart();
+    },
   });
+  const leaving = useMutation({ mutationFn: () => confirmAtProvider(returnAddress(search)) });
+  const { isPending, error, mutate } = mustLeave ? leaving : acting;
   return (
     <Dialog title={title} close={close}>
       <form
@@ -43,13 +58,13 @@ export function ActDialog<T>(props: ActDialogProps<T>) {
         method="post"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!acting.isPending) acting.mutate();
+          if (!isPending) mutate();
         }}
       >
         <div className="dim">{children}</div>
         {withPassword && (
           <>
-            <HiddenUsername username={username} />
+            <HiddenUsername username={account.username} />
             <PasswordField
               id="confirm-password"
               label="Password"
@@ -59,17 +74,18 @@ export function ActDialog<T>(props: ActDialogProps<T>) {
             />
           </>
         )}
-        {acting.isError && <Failure problem={acting.error} />}
+        {withProvider && <ProviderProof isConfirmed={account.is_confirmed} />}
+        {error !== null && <Failure problem={error} />}
         <div className="actions">
           <button className="button button--quiet" type="button" onClick={close}>
             Cancel
           </button>
           <button
-            className={`button button--primary${isDanger ? ' button--danger' : ''}`}
+            className={`button button--primary${isDanger && !mustLeave ? ' button--danger' : ''}`}
             type="submit"
-            aria-disabled={acting.isPending}
+            aria-disabled={isPending}
           >
-            {act}
+            {mustLeave ? 'Confirm at the provider' : act}
           </button>
         </div>
       </form>

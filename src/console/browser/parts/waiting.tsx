@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { approve, useCandidate } from '../api/publishing.js';
 import { whyLost } from '../domain/why-lost.js';
 import { ActDialog } from './act-dialog.js';
+import { useAsked } from './asked.js';
 import { Icon } from './icon.js';
 import { Moment } from './moment.js';
 
@@ -45,25 +45,19 @@ export function WaitingForApproval({ waiting, version }: { waiting: Waiting; ver
   );
 }
 
-/** Approves exactly this text, with the password. */
+/** Approves exactly this text, or the one that the address names, confirmed anew. */
 export function Approve({ hash, follows }: { hash: string; follows: string | null }) {
-  const [isAsked, setAsked] = useState(false);
+  const { asked, ask, close } = useAsked('approve');
   return (
     <>
-      <button className="button button--primary" type="button" onClick={() => setAsked(true)}>
+      <button className="button button--primary" type="button" onClick={() => ask(hash)}>
         Approve this change
       </button>
-      {isAsked && (
-        <ActDialog
-          title="Approve this change?"
-          act="Approve"
-          withPassword
-          run={() => approve(hash)}
-          close={() => setAsked(false)}
-        >
+      {asked !== null && (
+        <ActDialog title="Approve this change?" act="Approve" asksProof run={() => approve(asked)} close={close}>
           <p>
-            The next run publishes text {hash.slice(0, 8)}
-            {follows !== null && (
+            The next run publishes text {asked.slice(0, 8)}
+            {follows !== null && asked === hash && (
               <>
                 : <b>{follows}</b>
               </>
