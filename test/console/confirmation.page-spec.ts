@@ -1,0 +1,150 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Page } from '@playwright/test';
+import { type Claims, FakeIdentityProvider } from '../support/fakes/fake-identity-provider.js';
+import { SystemClock } from '../../src/kernel/clock.js';
+import { freePort } from '../stack/running/free-port.js';
+import { expectAccessible } from './running/accessibility.js';
+import { expect, test as base } from './running/console-test.js';
+
+/** A service of its own: what waits is of the whole service, and its people come from a scripted provider. */
+const test = base.extend<object, { provider: FakeIdentityProvider }>({
+  provider: [
+    async ({}, use) => {
+      const provider = new FakeIdentityProvider(new SystemClock());
+      await provider.listen();
+      await use(provider);
+      await provider.close();
+    },
+    { scope: 'worker' },
+  ],
+  environment: [
+    async ({ provider }, use) => {
+      const port = String(await freePort());
+      await use({
+        AUTH_OIDC_ISSUER: provider.issuer,
+        AUTH_OIDC_CLIENT_ID: 'grantline',
+        AUTH_OIDC_CLIENT_SECRET: provider.secret,
+        PUBLIC_URL: `http://127.0.0.1:${port}`,
+        PORT: port,
+      });
+    },
+    { scope: 'worker' },
+  ],
+});
+test.describe.configure({ mode: 'serial' });
+
+const SUB = 'the subject of vera';
+
+/** Whoever comes to the provider next is sent back at once: signed in, or with an error. */
+function sendsBack(provider: FakeIdentityProvider, claims: Claims | { error: string }): void {
+  provider.instead.set('auth', ({ url = '' }: IncomingMessage, response: ServerResponse) => {
+    const asked = new URL(url, provider.issuer);
+    const answer = provider.signIn(asked.href, 'error' in claims ? {} : claims);
+    if ('error' in claims) {
+      answer.delete('code');
+      answer.set('error', String(claims.error));
+    }
+    const back = new URL(asked.searchParams.get('redirect_uri') ?? '');
+    back.search = answer.toString();
+    response.writeHead(302, { Location: back.href }).end();
+  });
+}
+
+async function signIn(page: Page): Promise<void> {
+  // On a busy machine the service may not have reached the provider at its start, and waits some seconds then.
+  await expect(async () => {
+    await page.goto('/me');
+    await page.getByRole('link', { name: /^Sign in with / }).click();
+    await expect(page.getByRole('button', { name: 'Sign out' })).toBeVisible({ timeout: 5_000 });
+  }).toPass();
+}
+
+/** In seconds, as of a session that the provider has had for a while. */
+const hourAgo = (): number => Math.floor(Date.now() / 1000) - 3600;
+
+test('an administrator without a password confirms a promotion at the provider, and comes back to it', async ({
+  page,
+  provider,
+  grantline,
+  records,
+  admin,
+  watch,
+}) => {
+  watch.knows(new URL(provider.issuer).origin);
+  const promoted = await records.person('to_promote');
+  sendsBack(provider, { sub: SUB, preferred_username: 'vera', auth_time: hourAgo() });
+  await signIn(page);
+  const { body } = await admin.get('/api/admin/users?q=vera');
+  const [{ id }] = body?.['items'] as [{ id: number }];
+  await admin.patch(`/api/admin/users/${id}`, { role: 'admin' });
+
+  await page.goto(`/people/${promoted}`);
+  await page.getByRole('button', { name: 'Make administrator…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Make to_promote administrator?' });
+  const confirm = dialog.getByRole('button', { name: 'Confirm at the provider' });
+  await expect(confirm).toBeVisible();
+  await expect(dialog.getByLabel('Password')).toBeHidden();
+  await expectAccessible(page);
+
+  sendsBack(provider, { error: 'access_denied' });
+  await confirm.click();
+  await expect(dialog.getByRole('alert')).toContainText('You did not sign in at the provider. Nothing was confirmed.');
+  await expectAccessible(page);
+
+  sendsBack(provider, { sub: 'somebody else', preferred_username: 'vera' });
+  await confirm.click();
+  await expect(dialog.getByRole('alert')).toContainText('Somebody else signed in at the provider.');
+
+  sendsBack(provider, { sub: SUB });
+  await confirm.click();
+  await expect(dialog.getByRole('status')).toHaveText('You confirmed at the provider.');
+  await expect(page).toHaveURL(`${grantline.url}/people/${promoted}?ask=make-administrator`);
+  expect((await admin.get(`/api/admin/users/${promoted}`)).body?.['role']).toBe('user');
+  await dialog.getByRole('button', { name: 'Make administrator' }).click();
+  await expect(page.getByRole('button', { name: 'Make user…' })).toBeVisible();
+  await expect(page).toHaveURL(`${grantline.url}/people/${promoted}`);
+});
+
+test('the approval of a text is confirmed at the provider; signing out ends there', async ({
+  page,
+  provider,
+  grantline,
+  records,
+  admin,
+  watch,
+}) => {
+  watch.knows(new URL(provider.issuer).origin);
+  const reader = await records.person('reader_of_sixty');
+  for (const table of Array.from({ length: 60 }, (_, i) => `sales.eu.t${i}`)) {
+    await records.grant({ type: 'user', id: reader }, table);
+  }
+  await admin.post('/api/admin/acl/sync');
+  const database = await grantline.database();
+  await database.query('DELETE FROM grants');
+  await database.end();
+  await admin.post('/api/admin/acl/sync');
+
+  sendsBack(provider, { sub: SUB, auth_time: hourAgo() });
+  await signIn(page);
+  await page.goto('/publications');
+  await page.getByRole('button', { name: 'Approve this change' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Approve this change?' });
+  await expect(dialog).toContainText(/\d+ lost/); // what it takes is known only after some seconds
+  const consequence = (await dialog.getByText(/^The next run publishes text /).textContent()) ?? '';
+  sendsBack(provider, { sub: SUB });
+  await dialog.getByRole('button', { name: 'Confirm at the provider' }).click();
+  await expect(dialog.getByRole('status')).toHaveText('You confirmed at the provider.');
+  await expect(dialog.getByText(/^The next run publishes text /)).toHaveText(consequence);
+  await dialog.getByRole('button', { name: 'Approve' }).click();
+  await expect(dialog).toBeHidden();
+  await page.getByRole('button', { name: 'Publish now' }).click();
+  await expect(page.getByText('Version 2 was published.')).toBeVisible();
+
+  provider.instead.set('logout', (_, response) =>
+    response.setHeader('Content-Type', 'text/html').end('<link rel="icon" href="data:,"><h1>Signed out there</h1>'),
+  );
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await expect(page.getByRole('heading', { name: 'Signed out there' })).toBeVisible();
+  await page.goBack();
+  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
+});
