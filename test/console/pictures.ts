@@ -10,6 +10,8 @@ import { Grantline } from './running/grantline.js';
 import { fillSampleCompany } from './running/sample-company.js';
 
 const SIZES = { wide: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } } as const;
+/** Of cropped pictures, in percent: sharp enough for text, and small. */
+const QUALITY = 75;
 const SCHEMES = ['light', 'dark'] as const;
 
 const { values, positionals } = parseArgs({
@@ -44,11 +46,12 @@ async function takePictures(context: BrowserContext, path: string, size: string)
   page.on('console', (message) => console.log(`${path}: ${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => console.log(`${path}: ${error.message}`));
   await page.goto(path, { waitUntil: 'networkidle' });
-  const name = path.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'root';
+  const shown = cropped === null ? path : (path.split('?')[0] ?? path);
+  const name = shown.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'root';
   for (const colorScheme of cropped === null ? SCHEMES : ['light' as const]) {
     await page.emulateMedia({ colorScheme });
-    const file = join(values.folder, cropped === null ? `${name}-${size}-${colorScheme}.png` : `${name}.png`);
-    await page.screenshot({ path: file });
+    const file = join(values.folder, cropped === null ? `${name}-${size}-${colorScheme}.png` : `${name}.jpg`);
+    await page.screenshot({ path: file, ...(cropped !== null && { type: 'jpeg', quality: QUALITY }) });
     console.log(file);
   }
   await page.close();

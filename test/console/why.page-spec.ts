@@ -24,7 +24,7 @@ test('why somebody may, and the line on which they do', async ({ page, records, 
     /Ruletables/,
   ]);
   await expect(page.getByRole('region', { name: 'Nearest change' })).toContainText('Deny SELECT');
-  await expect(page.getByRole('table', { name: 'Limits' })).toContainText("column mask'***'");
+  await expect(page.getByRole('table', { name: 'Limits' })).toContainText("column maskemail as '***'");
   await expectAccessible(page);
 
   const privilege = page.getByRole('combobox', { name: 'Privilege' });

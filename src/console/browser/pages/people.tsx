@@ -97,7 +97,9 @@ function PersonCells({ account }: { account: Schemas['UsedAccountResponse'] }) {
       <Cell className="full">
         <span className="dim">{[...groups, ...(others > 0 ? [`${others} more`] : [])].join(', ')}</span>
       </Cell>
-      <Cell className="date">{at !== null && <Moment at={at} />}</Cell>
+      <Cell className="date" data-label="Last sign-in">
+        {at !== null && <Moment at={at} />}
+      </Cell>
     </>
   );
 }

@@ -181,9 +181,11 @@ function Consequence({ preview, isComputing }: Pick<ReturnType<typeof usePreview
   const { people_gaining: gaining = 0, people_losing: losing = 0 } = preview ?? {};
   return (
     <div className="notice">
-      <span className={`sign${losing > 0 ? ' sign--loss' : ''}`} aria-hidden="true">
-        {losing > 0 ? '−' : '+'}
-      </span>
+      {gaining + losing > 0 && (
+        <span className={`sign${losing > 0 ? ' sign--loss' : ''}`} aria-hidden="true">
+          {losing > 0 ? '−' : '+'}
+        </span>
+      )}
       <p role="status">
         {preview === null ? (
           'Computing who gains and who loses'

@@ -34,6 +34,11 @@ export function LimitsThatApply({ policies: ids }: { policies: readonly number[]
             </Cell>
             <Cell>{KIND_NAMES[policy.kind].toLowerCase()}</Cell>
             <Cell className="full">
+              {policy.kind === 'column_mask' && 'column' in policy.resource && (
+                <>
+                  <code>{policy.resource.column}</code> as{' '}
+                </>
+              )}
               <PolicyEffect policy={policy} />
             </Cell>
           </>
