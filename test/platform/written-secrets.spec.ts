@@ -1,4 +1,10 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { TOKEN_BYTES, tokenText } from '../../src/identity/tokens/domain/token-text.js';
+import { assertNoLoggedTokens, loggedTokens } from '../support/service/logged-tokens.js';
 import { leaksOfFile, noteSecrets, noteStatement, recordOutput, TEST_SECRET } from '../support/service/secrets.js';
+import { sharedFolder } from '../support/service/shared-folder.js';
 
 describe('what services and processes have written', () => {
   it('is searched for secrets, in settings and bodies, and for statements, as they are and as JSON', () => {
@@ -20,5 +26,21 @@ describe('what services and processes have written', () => {
   it('is forgotten with its file', () => {
     recordOutput('out', {}, () => 'correct horse');
     expect(leaksOfFile()).toEqual([]);
+  });
+});
+
+describe('the logs of a run', () => {
+  const folder = sharedFolder('logged-tokens-');
+
+  it('are searched for API tokens, by their checksum, in every folder', () => {
+    const { id, text } = tokenText(randomBytes(TOKEN_BYTES));
+    mkdirSync(join(folder, 'engine'));
+    writeFileSync(join(folder, 'a.log'), `glt_${'x'.repeat(57)}`);
+    writeFileSync(join(folder, 'stored'), text);
+    expect(loggedTokens(folder)).toEqual([]);
+
+    writeFileSync(join(folder, 'engine', 'b.log'), `one\n{"header":"Bearer ${text}"}\n${text}`);
+    expect(loggedTokens(folder)).toEqual([`engine/b.log: the API token ${id}`]);
+    expect(() => assertNoLoggedTokens(folder)).toThrow(`the API token ${id}`);
   });
 });

@@ -96,15 +96,21 @@ async function run(work: Work, rest: readonly string[]): Promise<number> {
       if (interruption !== undefined) process.exit(exitCode); // asked twice: the guard ends what still runs
       report(`${signal}: stopping`);
       interruption = exitCode;
-      void processes.stopAll();
+      processes.stopAll().catch(() => undefined); // said below
     });
   }
 
-  const outcome = await work(processes, rest).catch((failure: unknown) => {
+  const worked = await work(processes, rest).catch((failure: unknown) => {
     if (interruption === undefined) report(describe(failure));
     return 1;
   });
-  await withProgress('stopped', () => processes.stopAll());
+  const outcome = await withProgress('stopped', () => processes.stopAll()).then(
+    () => worked,
+    (failure: unknown) => {
+      report(describe(failure));
+      return 1;
+    },
+  );
   await assertNothingLeft(folder);
   report(`${duration(performance.now() - began)} in all; no process is left`);
   const exitCode = interruption ?? outcome;

@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:f
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
+import { assertNoLoggedTokens } from '../../support/service/logged-tokens.js';
 import { startGuard, type Guard } from './guard.js';
 import { Hopeless } from './until.js';
 
@@ -92,11 +93,15 @@ export class Processes {
     return readFileSync(running.log, 'utf8');
   }
 
-  /** Stops everything for good, the latest first: what was started earlier is needed by what came later. */
+  /**
+   * Stops everything for good, the latest first: what was started earlier is needed by what came later.
+   * @throws where a log holds an API token, whichever of the programs wrote it
+   */
   async stopAll(): Promise<void> {
     this.closing.abort();
     for (const running of [...this.groups.values()].reverse()) await running.stop();
     this.guard.dismiss();
+    assertNoLoggedTokens(this.folder);
   }
 
   /** Two pieces of work side by side. When one fails the other is made to fail too, so that afterwards nothing is under way. */
