@@ -91,7 +91,8 @@ function intentByEntries(snapshot: Snapshot, principal: Principal, node: Node, p
     grants.push(
       ...killing(snapshot, principal, principals).map((grant) => ({ ...grant, inheritedFrom: grant.source.resource })),
     );
-  const given = isOfNobody(node, principals) ? [] : givenAt(node, grants);
+  const isNobody = node.as !== undefined && actingTargets(principals, node.as).length === 0;
+  const given = isNobody ? [] : givenAt(node, grants);
   const applied = policies.map(({ source }) => source);
   const around = given.some(isOverRoutines) ? restrictionsAround(snapshot, principal, node, principals) : [];
   const access = accessOf(
@@ -104,12 +105,6 @@ function intentByEntries(snapshot: Snapshot, principal: Principal, node: Node, p
     ? restrictionsIn(snapshot, principal, node, principals)
     : [];
   return { ...(below.length > 0 ? withoutSchemaOwnership(access) : access), grants, policies, below, standing: null };
-}
-
-/** Whether nobody can be acted as there, or runs the queries; of an engine principal's, a name is enough. */
-function isOfNobody({ as, queries }: Node, principals: Principals): boolean {
-  if (as !== undefined) return actingTargets(principals, as).length === 0;
-  return queries !== undefined && queries.type !== 'engine' && principals.owners(queries).size === 0;
 }
 
 /** Who owns a schema has nothing on its tables by that; on a table, TABLE_OWNERSHIP and OWNERSHIP are one, by the shorter name. */
