@@ -78,6 +78,7 @@ test('grants on everything, to everyone, and over queries are shown before they 
   await page.getByRole('checkbox', { name: 'KILL_QUERIES' }).check();
   await expect(gains(page)).toContainText('gain KILL_QUERIES on the engine');
   await page.getByRole('button', { name: 'Grant to 1 person' }).click();
+  await expect(page).toHaveURL(/\/grants$/);
   await page.goto('/engine');
   await expect(page.getByRole('table', { name: 'Queries and system' })).toContainText('kim');
 });
