@@ -8,9 +8,8 @@ import { pathText } from '../domain/node-path.js';
 import { Limits, Privileges, Ways } from './access.js';
 import { FilterBar } from './filter-bar.js';
 import { type Filter, SEARCH, useFilters } from './filters.js';
-import { Icon } from './icon.js';
+import { Until } from './grants.js';
 import { Listing } from './listing.js';
-import { Moment } from './moment.js';
 import { Path } from './path.js';
 import { Cell } from './table.js';
 
@@ -94,21 +93,14 @@ function AccessCells({ access, why }: { access: Access; why: EffectiveAccessProp
         )}
       </Cell>
       <Cell className="nowrap">
-        <Until access={access} />
+        <Until at={lastEnd(access)} />
       </Cell>
     </>
   );
 }
 
-/** The last end of all its ways, where each has one. */
-function Until({ access: { origins } }: { access: Access }) {
+/** The last end of all its ways; null: one of them has none. */
+function lastEnd({ origins }: Access): string | null {
   const ends = origins.map(({ expires_at: end }) => end);
-  const last = ends.includes(null) ? undefined : (ends as string[]).sort().at(-1);
-  if (last === undefined) return <span className="hidden">no end</span>;
-  return (
-    <span className="badge badge--warn">
-      <Icon name="clock" />
-      <Moment at={last} />
-    </span>
-  );
+  return ends.includes(null) ? null : ((ends as string[]).sort().at(-1) ?? null);
 }

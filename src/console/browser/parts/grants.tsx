@@ -81,7 +81,7 @@ export function GrantTable({ name, list, empty, reach, isOfOne = false }: GrantT
 }
 
 /** When a grant ends; amber in its last week. */
-function Until({ at }: { at: string | null }) {
+export function Until({ at }: { at: string | null }) {
   if (at === null) return <span className="hidden">no end</span>;
   if (daysUntil(new Date(at), now()) >= 7) return <Moment at={at} />;
   return (
