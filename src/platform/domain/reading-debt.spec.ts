@@ -1,4 +1,4 @@
-import { afterReading, DEBTORS, NO_DEBT, newDebt, TURN_CLASSES, turnClass } from './reading-debt.js';
+import { afterReading, DEBTORS, NO_DEBT, newDebt, restAfter, TURN_CLASSES, turnClass } from './reading-debt.js';
 
 describe('what a connection owes', () => {
   it('puts it behind those that owe less, and those that are new behind those that are known', () => {
@@ -8,7 +8,11 @@ describe('what a connection owes', () => {
 
     expect(owing).toEqual([0, 0, 1, 1, 2, 3, 4, 4]);
     expect(turnClass(newDebt(1_000), 1_000)).toBe(1);
-    expect([DEBTORS, TURN_CLASSES]).toEqual([2, 5]);
+    expect([DEBTORS, TURN_CLASSES]).toEqual([1, 5]);
+  });
+
+  it('is read for a quarter of the time: who owes rests for three times as long as they were read', () => {
+    expect([1, 1.4, 10].map(restAfter)).toEqual([3, 5, 30]);
   });
 
   it('puts a new connection behind known ones for ten milliseconds', () => {

@@ -19,9 +19,17 @@ const CLASSES = [1, 4, 16, 64, Infinity];
 /** In milliseconds: whoever owes that waits some seconds at most, and not until nobody owes less. */
 const MOST = 128;
 
-/** How many classes there are; from `DEBTORS` on, connections are read for half of the time only. */
+/** How many classes there are; from `DEBTORS` on, connections are read for a part of the time only. */
 export const TURN_CLASSES = CLASSES.length;
-export const DEBTORS = 2;
+export const DEBTORS = 1;
+
+/** Of the time, for all debtors together: what an answer causes elsewhere, and its collection as garbage, comes on top. */
+const SHARE = 0.25;
+
+/** Milliseconds for which debtors rest after they were read for so many. */
+export function restAfter(milliseconds: number): number {
+  return Math.ceil(milliseconds * (1 / SHARE - 1));
+}
 
 /** Of a connection that nobody has been let in by: for ten milliseconds one that is known comes first. */
 export function newDebt(now: number): ReadingDebt {

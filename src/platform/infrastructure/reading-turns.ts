@@ -1,4 +1,4 @@
-import { afterReading, DEBTORS, type ReadingDebt, TURN_CLASSES, turnClass } from '../domain/reading-debt.js';
+import { afterReading, DEBTORS, type ReadingDebt, restAfter, TURN_CLASSES, turnClass } from '../domain/reading-debt.js';
 
 /**
  * How long connections are read within one turn of the event loop; what else is ready comes between two turns. A request that
@@ -6,7 +6,7 @@ import { afterReading, DEBTORS, type ReadingDebt, TURN_CLASSES, turnClass } from
  */
 const TURN_MS = 0.25;
 
-/** How long those that owe much are read before they rest as long. */
+/** How long those that owe are read before they rest. */
 const SPELL_MS = 1;
 
 /** Of one turn: reading is some microseconds of work at least. */
@@ -25,7 +25,7 @@ export interface TurnTaker {
 
 /**
  * In which order the connections of a process are read: those that owe least first, each a little at a time, for a quarter of
- * a millisecond in each turn of the event loop; those that owe much for half of the time. So what one connection costs delays no other. Node
+ * a millisecond in each turn of the event loop; those that owe for a part of the time. So what one connection costs delays no other. Node
  * reads whatever is there, in the order in which it came (docs/decisions/0030).
  */
 export class ReadingTurns {
@@ -111,7 +111,7 @@ export class ReadingTurns {
     setTimeout(() => {
       this.areDebtorsResting = false;
       this.schedule();
-    }, Math.ceil(this.spent));
+    }, restAfter(this.spent));
     this.spent = 0;
   }
 }
