@@ -50,7 +50,8 @@ export function useStart() {
   });
 }
 
-function isSignedIn(): boolean {
+/** Whether somebody is, as far as this page knows. */
+export function isSignedIn(): boolean {
   return (queries.getQueryData<Schemas['ConsoleStartResponse']>(START)?.account ?? null) !== null;
 }
 

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { now } from '../now.js';
 import { api, bodyOf, Problem, type Schemas } from './client.js';
+import { isSignedIn } from './session.js';
 
 /** SQL text, and where names without a path are looked up; empty: nowhere. */
 export interface Statement {
@@ -51,6 +52,7 @@ export function useStatement() {
         change({ running });
       });
       if (query.error !== null) {
+        open.current = null;
         change({ running: null, fault: { query, error: query.error } });
         return;
       }
@@ -128,5 +130,7 @@ async function faultOf(problem: Error, id: string | null): Promise<Fault> {
 function release(open: { current: string | null }): void {
   const id = open.current;
   open.current = null;
-  if (id !== null) void api.DELETE('/api/queries/{id}', { params: { path: { id } } }).catch(() => undefined);
+  // After a sign-out nobody may: the service gives up what nobody reads.
+  if (id !== null && isSignedIn())
+    void api.DELETE('/api/queries/{id}', { params: { path: { id } } }).catch(() => undefined);
 }
