@@ -12,7 +12,9 @@ export class PageWatch {
   constructor(context: BrowserContext, ownOrigin: string) {
     this.origins = new Set([ownOrigin]);
     // The policy's reports are among the messages.
-    context.on('console', (message) => this.seen.push(`${message.type()}: ${message.text()}`));
+    context.on('console', (message) => {
+      this.seen.push(`${message.type()}: ${message.text()} (on ${message.page()?.url() ?? 'no page'})`);
+    });
     context.on('weberror', (error) => this.seen.push(`error: ${error.error().message}`));
     context.on('request', (request) => {
       const { origin, protocol } = new URL(request.url());

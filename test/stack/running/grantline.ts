@@ -42,6 +42,8 @@ interface How {
   mode: Mode;
   family: Family;
   runs?: Runs;
+  /** Where it listens on the loopback interface; else on any port. */
+  port?: number;
   /** What the service's pod gets in place of what the chart gave it. */
   environment?: (given: Record<string, string>, database: Postgres) => Promise<Record<string, string>>;
 }
@@ -54,7 +56,7 @@ interface How {
 export async function startGrantline(
   processes: Processes,
   stack: Stack,
-  { name, mode, family, runs, environment = (given) => Promise.resolve(given) }: How,
+  { name, mode, family, runs, port = 0, environment = (given) => Promise.resolve(given) }: How,
 ): Promise<Grantline> {
   const database = await startPostgres(processes, `${name}-database`);
   const settings = settingsFor(stack, mode, family);
@@ -70,7 +72,7 @@ export async function startGrantline(
     command: process.execPath,
     args: [join(ROOT, 'dist', 'main.js'), ...pod.args],
     // A pod has an address of its own; here it is any port of the loopback interface.
-    env: { ...given, HOST: '127.0.0.1', PORT: '0', OPERATIONS_PORT: '0' },
+    env: { ...given, HOST: '127.0.0.1', PORT: String(port), OPERATIONS_PORT: '0' },
     ownEnvironment: true,
     cwd: ROOT,
   });

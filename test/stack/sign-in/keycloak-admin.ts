@@ -1,6 +1,12 @@
 import type { PeopleRealm } from '../running/people-realm.js';
 import { serviceToken } from '../running/identity-provider.js';
 
+interface SignInClient {
+  id: string;
+  attributes: object;
+  redirectUris: string[];
+}
+
 /** What an administrator of the realm does there. */
 export class KeycloakAdmin {
   private readonly url: string;
@@ -31,17 +37,14 @@ export class KeycloakAdmin {
 
   /** Where the provider calls the service when a session ends. */
   async setBackchannel(url: string): Promise<void> {
-    const [client] = await this.send<{ id: string; attributes: object }[]>(
-      'GET',
-      `/clients?clientId=${this.realm.signIn.id}`,
-    );
-    if (client === undefined) throw new Error('there is no such client');
-    const attributes = {
-      ...client.attributes,
-      'backchannel.logout.url': url,
-      'backchannel.logout.session.required': 'true',
-    };
-    await this.send('PUT', `/clients/${client.id}`, { ...client, attributes });
+    const backchannel = { 'backchannel.logout.url': url, 'backchannel.logout.session.required': 'true' };
+    await this.changeClient(({ attributes }) => ({ attributes: { ...attributes, ...backchannel } }));
+  }
+
+  /** A service at another address, to which the provider sends people back as well. */
+  async allowReturn(publicUrl: string): Promise<void> {
+    const callback = `${publicUrl}/api/auth/oidc/callback`;
+    await this.changeClient(({ redirectUris }) => ({ redirectUris: [...redirectUris, callback] }));
   }
 
   /** A new key, which signs from now on; the former one stays in the key set. */
@@ -51,6 +54,12 @@ export class KeycloakAdmin {
       ...{ name: 'next-key', providerId: 'rsa-generated', providerType: 'org.keycloak.keys.KeyProvider', parentId: id },
       config: { priority: ['200'], enabled: ['true'], active: ['true'], algorithm: ['RS256'] },
     });
+  }
+
+  private async changeClient(change: (client: SignInClient) => Partial<SignInClient>): Promise<void> {
+    const [client] = await this.send<SignInClient[]>('GET', `/clients?clientId=${this.realm.signIn.id}`);
+    if (client === undefined) throw new Error('there is no such client');
+    await this.send('PUT', `/clients/${client.id}`, { ...client, ...change(client) });
   }
 
   private async membership(username: string, group: string): Promise<string> {
