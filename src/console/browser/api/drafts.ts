@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useSettled } from '../parts/settled.js';
-import { api, bodyOf, Problem, type Schemas } from './client.js';
+import { api, bodyOf, type Schemas } from './client.js';
 
 export type Draft = Schemas['DraftDto'];
 export type Preview = Schemas['DraftPreviewResponse'];
@@ -23,8 +23,6 @@ export function usePreview(draft: Draft | null) {
     placeholderData: keepPreviousData,
     staleTime: 0,
     gcTime: 0,
-    // A draft that was changed meanwhile is given up, but the service may still be at work on it.
-    retry: (failures, problem) => problem instanceof Problem && problem.status === 429 && failures < 3,
     queryFn: ({ pageParam, signal }) =>
       bodyOf(
         api.POST('/api/admin/access/preview', {

@@ -30,13 +30,22 @@ export function useHistory(version: number | undefined) {
   );
 }
 
+let newest: Promise<unknown> = Promise.resolve();
+
+/** For what the service makes for a person one at a time: whoever has left a page does not wait for its answer. */
+export function inTurn<T>(ask: () => Promise<T>): Promise<T> {
+  const asked = newest.then(ask);
+  newest = asked.catch(() => undefined);
+  return asked;
+}
+
 /** What a run would publish now: of what waits, the change to approve. */
 export function useCandidate(hash: string | undefined) {
   return useQuery({
     queryKey: ['publishing', 'candidate', hash],
     enabled: hash !== undefined,
     staleTime: Infinity,
-    queryFn: () => bodyOf(api.POST('/api/admin/acl/preview')),
+    queryFn: () => inTurn(() => bodyOf(api.POST('/api/admin/acl/preview'))),
   });
 }
 

@@ -35,7 +35,14 @@ function notice(error: Error): void {
 export const queries = new QueryClient({
   queryCache: new QueryCache({ onError: notice }),
   mutationCache: new MutationCache({ onError: notice }),
-  defaultOptions: { queries: { retry: false, staleTime: 10_000 }, mutations: { retry: false } },
+  defaultOptions: {
+    queries: {
+      // Of another tab, or of a page that somebody has left: the service may still be at work on it.
+      retry: (failures, problem) => problem instanceof Problem && problem.status === 429 && failures < 3,
+      staleTime: 10_000,
+    },
+    mutations: { retry: false },
+  },
 });
 
 const START = ['start'];

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearchParams } from 'wouter';
 import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
-import { usePublishingStatus } from '../api/publishing.js';
+import { inTurn, usePublishingStatus } from '../api/publishing.js';
 import { AccessDifference, RulesDifference } from '../parts/differences.js';
 import { Failure } from '../parts/failure.js';
 import { Findings } from '../parts/findings.js';
@@ -29,10 +29,12 @@ function OneVersion({ version }: { version: number }) {
   const query = useQuery({
     queryKey: ['publishing', 'version', version, against],
     queryFn: () =>
-      bodyOf(
-        api.GET('/api/admin/acl/publications/{version}', {
-          params: { path: { version }, query: against === undefined ? {} : { against } },
-        }),
+      inTurn(() =>
+        bodyOf(
+          api.GET('/api/admin/acl/publications/{version}', {
+            params: { path: { version }, query: against === undefined ? {} : { against } },
+          }),
+        ),
       ),
   });
   if (query.error instanceof Problem && query.error.status === 404) return <NotHere />;
