@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { ApiClient, passwordOf, signIn } from '../support/service/api-client.js';
+import { apiToken } from '../support/service/api-tokens.js';
 import { idOf, SCIM_TOKEN, ScimClient, scimGroup, scimUser } from '../support/service/scim-client.js';
 import { Deployment } from './loop/deployment.js';
 import { emptyRules } from './running/config-map.js';
@@ -53,14 +54,15 @@ describe('a leaver whom the identity provider deactivates by SCIM', () => {
     return answer.kind === 'rows' ? answer.rows : answer;
   };
 
-  it('loses the access token, the running statement and the rules', async () => {
+  it('loses the access token, the API token, the running statement and the rules', async () => {
     await until('members of the group are in the rules', 60_000, async () => {
       const text = await published();
       return /\bana\b/.test(text) && text.includes('"view"') && text.includes('runtime') ? true : undefined;
     });
     await deployment.untilLive();
     const client = await signedIn();
-    const submitted = await client.post('/api/queries', { sql: ENDLESS });
+    const program = new ApiClient(deployment.grantline.url).as((await apiToken(client, new Date(), 'queries')).token);
+    const submitted = await program.post('/api/queries', { sql: ENDLESS });
     expect(submitted).toMatchObject({ status: 201 });
     await until('the statement runs', 60_000, async () =>
       JSON.stringify(await statement()).includes('RUNNING') ? true : undefined,
@@ -69,6 +71,7 @@ describe('a leaver whom the identity provider deactivates by SCIM', () => {
     const said = performance.now();
     expect((await scim.patch(ana, { op: 'Replace', path: 'active', value: 'False' })).status).toBe(200);
     expect((await client.get('/api/auth/me')).status).toBe(401);
+    expect((await program.get('/api/auth/me')).status).toBe(401);
     await until('the statement is ended', 30_000, async () => {
       const rows = JSON.stringify(await statement());
       return rows.includes('FAILED') && rows.includes('USER_CANCELED') ? true : undefined;
