@@ -7,18 +7,19 @@ import { ScimUnderTest, withinLimit } from './scim-load.js';
 
 const CLIENTS = 32;
 /** Changes of each client. */
-const CHANGES = 40;
+const CHANGES = 200;
 /** Each client's own, which it adds and removes in turns. */
 const OWN = 10;
 const SINGLE = 200;
 const LIMIT_MS = 50;
+const ONE = { connections: 1 };
 
 /** One member more or less in a group of all, alone and by many clients at once; afterwards the members are those that the last changes left. */
 export async function measureMembers(auth: AuthUnderTest, count: number): Promise<Ratio[]> {
   const scim = await ScimUnderTest.start(auth);
   const ids = await filled(auth.postgres.migrationUrl, count);
   const members = ids.map((value) => ({ value }));
-  const [large = '', small = ''] = await scim.made(1, '/Groups', [
+  const [large = '', small = ''] = await scim.made(ONE, '/Groups', [
     scimGroup('all of them', { members }),
     scimGroup('ten of them', { members: members.slice(0, 10) }),
   ]);
@@ -27,14 +28,14 @@ export async function measureMembers(auth: AuthUnderTest, count: number): Promis
     const requests = Array.from({ length: SINGLE }, (_, at) =>
       scim.patch(group, at % 2 === 0 ? 'remove' : 'add', [id]),
     );
-    return scim.send(1, requests);
+    return scim.send(ONE, requests);
   };
   await single(small); // warms up
   const [ofSmall, ofLarge] = [await single(small), await single(large)];
 
   const expected = new Set(ids);
   let took: number[] = [];
-  const beside = await scim.besideMe(`${CLIENTS} clients change one group`, async () => {
+  const { me } = await scim.besideMe(`${CLIENTS} clients change one group`, async () => {
     const clients = Array.from({ length: CLIENTS }, (_, client) =>
       changesOf(ids.slice(client * OWN, (client + 1) * OWN)),
     );
@@ -44,7 +45,7 @@ export async function measureMembers(auth: AuthUnderTest, count: number): Promis
     }
     const sent = clients.map(({ changes }) =>
       scim.send(
-        1,
+        ONE,
         changes.map(({ op, id }) => scim.patch(large, op, [id])),
       ),
     );
@@ -68,7 +69,7 @@ export async function measureMembers(auth: AuthUnderTest, count: number): Promis
       target: null,
       figures: figures(took),
     },
-    beside,
+    me,
   ];
 }
 
@@ -95,7 +96,7 @@ function changesOf(own: readonly string[]): { changes: Change[]; left: string[];
 
 async function assertMembers(scim: ScimUnderTest, group: string, expected: ReadonlySet<string>): Promise<void> {
   const found: string[] = [];
-  await scim.send(1, [scim.request('GET', `/Groups/${group}`)], (body) => {
+  await scim.send(ONE, [scim.request('GET', `/Groups/${group}`)], (body) => {
     const { members } = JSON.parse(body) as { members: { value: string }[] };
     found.push(...members.map(({ value }) => value));
   });

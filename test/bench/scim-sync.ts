@@ -2,7 +2,7 @@ import { duration, report } from '../stack/progress.js';
 import { scimGroup, scimUser } from '../support/service/scim-client.js';
 import type { AuthUnderTest } from './auth-under-test.js';
 import type { Ratio } from './ratio.js';
-import { idIn, ScimUnderTest, withinLimit } from './scim-load.js';
+import { idIn, ScimUnderTest, type Sending, withinLimit } from './scim-load.js';
 
 /** As many as a provider sends at once. */
 const CONNECTIONS = 4;
@@ -12,17 +12,20 @@ const CHUNK = 20;
 const LIMIT_SECONDS = 300;
 
 /** The first synchronisation, as Microsoft Entra makes it: each person is looked for and made, then groups, then their members; one group has everybody. */
-export async function measureSync(auth: AuthUnderTest, users: number, groups: number): Promise<Ratio[]> {
+export async function measureSync(
+  auth: AuthUnderTest,
+  { users, groups, rate }: { users: number; groups: number; rate: number },
+): Promise<Ratio[]> {
   const scim = await ScimUnderTest.start(auth);
-  let took = 0;
+  const sending = { connections: CONNECTIONS, rate };
   let requests = 0;
-  const beside = await scim.besideMe(`${users} people and ${groups} groups come`, async () => {
+  const { me, seconds } = await scim.besideMe(`${users} people and ${groups} groups come`, async () => {
     const began = performance.now();
     const done = (what: string) => report(`  ${what} after ${duration(performance.now() - began)}`);
-    const people = await pushedPeople(scim, users);
+    const people = await pushedPeople(scim, sending, users);
     done(`${people.length} people`);
     const bodies = Array.from({ length: groups }, (_, group) => scimGroup(`group ${group}`));
-    const [everybody = '', ...others] = await scim.made(CONNECTIONS, '/Groups', bodies);
+    const [everybody = '', ...others] = await scim.made(sending, '/Groups', bodies);
     done(`${groups} groups`);
     const joins = [
       ...chunks(people, 100).map((ids) => scim.patch(everybody, 'add', ids)),
@@ -30,19 +33,17 @@ export async function measureSync(auth: AuthUnderTest, users: number, groups: nu
         chunks(membersOf(people, at), CHUNK).map((ids) => scim.patch(group, 'add', ids)),
       ),
     ];
-    await scim.send(CONNECTIONS, joins);
+    await scim.send(sending, joins);
     done('their members');
     requests = people.length * 2 + groups + joins.length;
-    took = performance.now() - began;
   });
   await scim.service.stop();
-  const seconds = took / 1000;
   const figures = `${seconds.toFixed(0)} s, ${requests} requests, ${(requests / seconds).toFixed(0)}/s`;
-  return [withinLimit('seconds of a first synchronisation', seconds, LIMIT_SECONDS, figures), beside];
+  return [withinLimit('seconds of a first synchronisation', seconds, LIMIT_SECONDS, figures), me];
 }
 
 /** Their ids. */
-async function pushedPeople(scim: ScimUnderTest, count: number): Promise<string[]> {
+async function pushedPeople(scim: ScimUnderTest, sending: Sending, count: number): Promise<string[]> {
   const names = Array.from({ length: count }, (_, person) => `person.${person}@example.org`);
   const ids: string[] = [];
   const requests = names.flatMap((name, person) => [
@@ -57,7 +58,7 @@ async function pushedPeople(scim: ScimUnderTest, count: number): Promise<string[
       }),
     ),
   ]);
-  await scim.send(CONNECTIONS, requests, (body, place) => {
+  await scim.send(sending, requests, (body, place) => {
     if (place % 2 === 1) ids[(place - 1) / 2] = idIn(body);
   });
   return ids;
