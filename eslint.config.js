@@ -54,6 +54,7 @@ export default tseslint.config(
       // Leaving a member out of a copy names it.
       '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true }],
       eqeqeq: 'error',
+      'max-lines': ['error', 260],
       'no-console': 'error',
       'no-restricted-syntax': ['error', ...clock, environment, moduleMocks],
     },
@@ -63,7 +64,10 @@ export default tseslint.config(
     files: ['src/kernel/clock.ts', 'src/console/browser/now.ts'],
     rules: { 'no-restricted-syntax': ['error', environment] },
   },
-  { files: ['test/**/*'], rules: { 'no-restricted-syntax': ['error', moduleMocks], 'no-console': 'off' } },
+  {
+    files: ['test/**/*'],
+    rules: { 'no-restricted-syntax': ['error', moduleMocks], 'no-console': 'off', 'max-lines': ['error', 300] },
+  },
   { files: ['**/*.js', '**/*.cjs', '**/*.mjs'], ...tseslint.configs.disableTypeChecked },
   { files: ['.ci/**/*', 'test/support/*.js'], rules: { 'no-console': 'off', 'no-restricted-syntax': 'off' } },
   { files: ['helm/*/files/*.mjs'], rules: { 'no-console': 'off', 'no-restricted-syntax': 'off' } },

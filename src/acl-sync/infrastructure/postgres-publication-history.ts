@@ -15,11 +15,13 @@ import type { Baseline } from '../domain/unexplained-change.js';
 import {
   draftRow,
   ENTRIES,
+  insertion,
   LAST_RUN,
   PAST_RUNS,
   type PublicationRow,
   PUBLISHED,
   restorable,
+  runRow,
   type RunRow,
   LISTED,
   type SummaryRow,
@@ -81,10 +83,9 @@ export class PostgresPublicationHistory extends PublicationHistory {
       [draft.after],
     );
     const row = draftRow(draft);
-    const names = Object.keys(row);
+    const { names, values } = insertion(row);
     const [{ version }] = await this.session.manager.query<[{ version: number }]>(
-      `INSERT INTO acl_publications (state, is_reported, ${names.join(', ')})
-       VALUES ('begun', false, ${names.map((_, i) => `$${i + 1}`).join(', ')}) RETURNING version`,
+      `INSERT INTO acl_publications (state, is_reported, ${names}) VALUES ('begun', false, ${values}) RETURNING version`,
       Object.values(row),
     );
     return version;
@@ -194,26 +195,16 @@ export class PostgresPublicationHistory extends PublicationHistory {
     );
   }
 
-  override async record({ at, trigger, triggeredBy, outcome, isRestore, reasons, drift, waiting }: Run): Promise<void> {
+  override async record(run: Run): Promise<void> {
+    const row = runRow(run);
+    const { names, values } = insertion(row);
     await this.session.manager.query(
-      `INSERT INTO acl_runs (at, trigger, outcome, reasons, drift, waiting, is_restore, triggered_by, after_version)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, ${NEWEST})`,
-      [
-        at,
-        trigger,
-        outcome,
-        JSON.stringify(reasons),
-        drift === null
-          ? null
-          : JSON.stringify({ found_at: drift.foundAt, text_hash: drift.textHash, overwritten: drift.overwritten }),
-        waiting === null ? null : JSON.stringify(waiting),
-        isRestore,
-        triggeredBy?.id ?? null,
-      ],
+      `INSERT INTO acl_runs (after_version, ${names}) VALUES (${NEWEST}, ${values})`,
+      Object.values(row),
     );
     await this.session.manager.query(
       `DELETE FROM acl_runs WHERE outcome = 'no_change' AND at < $1::timestamptz - interval '7 days'`,
-      [at],
+      [run.at],
     );
   }
 

@@ -73,7 +73,6 @@ export const PAST_RUNS = `SELECT p.id::float AS id, p.after_version AS "afterVer
 
 /** The columns of a version that begins. */
 export function draftRow(draft: PublicationDraft): Record<string, unknown> {
-  const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
   return {
     text: draft.text,
     hash: draft.hash,
@@ -99,6 +98,26 @@ export function draftRow(draft: PublicationDraft): Record<string, unknown> {
     edit: json(draft.edit && { text_hash: draft.edit.textHash }),
     is_written: draft.isWritten,
   };
+}
+
+/** The columns of a run, which `toRun` reads, but for the version it came after. */
+export function runRow({ at, trigger, triggeredBy, outcome, isRestore, reasons, drift, waiting }: Run) {
+  return {
+    at,
+    trigger,
+    triggered_by: triggeredBy?.id ?? null,
+    outcome,
+    is_restore: isRestore,
+    reasons: JSON.stringify(reasons),
+    drift: json(drift && { found_at: drift.foundAt, text_hash: drift.textHash, overwritten: drift.overwritten }),
+    waiting: json(waiting),
+  };
+}
+
+/** Names and values of an INSERT, in the order of the row. */
+export function insertion(row: object): { names: string; values: string } {
+  const names = Object.keys(row);
+  return { names: names.join(', '), values: names.map((_, at) => `$${at + 1}`).join(', ') };
 }
 
 /** The publication of a row, or its summary. */
@@ -138,4 +157,8 @@ export function toRun({
     },
     waiting: waiting && { hash: waiting.hash, since: new Date(waiting.since), reasons: waiting.reasons ?? reasons },
   };
+}
+
+function json(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
 }
