@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ApiClient, type Tokens } from '../support/service/api-client.js';
 import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
@@ -42,6 +42,8 @@ describe('a broken compiler', () => {
     for (const name of ['dist', 'migrations', 'package.json']) cpSync(name, join(copy, name), { recursive: true });
     symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
     plant(join(copy, 'dist'), fault);
+    // Instead of the bundle of what was built.
+    writeFileSync(join(copy, 'dist/preparation.js'), "import './acl-sync/infrastructure/preparation.js';\n");
     return copy;
   };
   const sync = (build: string): Promise<Finished> =>

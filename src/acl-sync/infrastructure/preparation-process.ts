@@ -6,7 +6,7 @@ import { PreparationExceeded } from '../domain/rules-preparer.js';
 import type { Answer, Task } from './preparation.js';
 
 /** The built program: the child process cannot load TypeScript, and tests run from source. */
-export const PROGRAM = new URL('../../../dist/acl-sync/infrastructure/preparation.js', import.meta.url);
+export const PROGRAM = new URL('../../../dist/preparation.js', import.meta.url);
 
 /** Node aborts when its heap reaches the limit. */
 const OUT_OF_MEMORY = 'SIGABRT';

@@ -17,7 +17,7 @@ export type Task =
 
 export type Answer<T> = { result: T } | { thrown: string };
 
-const COMPILER = compilerDigest(import.meta.url);
+const COMPILER = compilerDigest();
 
 // Entry point of the child process, which ends when its channel to the service closes.
 process.on('message', (task: Task) => process.send?.(answered(task)));

@@ -16,7 +16,7 @@ const LIMITS = {
 
 /** One process per preparation, so that requests are answered meanwhile and its memory is released. */
 export class SeparateRulesPreparer extends RulesPreparer {
-  override readonly build = compilerDigest(PROGRAM);
+  override readonly build = compilerDigest();
 
   constructor(
     private readonly limits = LIMITS,
