@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Refused } from '../kernel/errors.js';
 import { acceptsCoding } from '../platform/domain/accepted-coding.js';
 import { PAGE_PATHS } from './domain/page-paths.js';
 import { type BuiltFile, readBuiltFiles } from './infrastructure/built-files.js';
@@ -16,12 +17,12 @@ export function serveConsole(server: FastifyInstance): void {
       send(page, request, reply.headers({ 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' })),
     );
   }
-  for (const [path, file] of assets) {
+  server.get<{ Params: { name: string } }>('/assets/:name', (request, reply) => {
+    const file = assets.get(request.params.name);
+    if (file === undefined) throw new Refused('not_found');
     // The name has the hash of the content.
-    server.get(path, (request, reply) =>
-      send(file, request, reply.header('Cache-Control', 'public, max-age=31536000, immutable')),
-    );
-  }
+    return send(file, request, reply.header('Cache-Control', 'public, max-age=31536000, immutable'));
+  });
 }
 
 function send(file: BuiltFile, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -20,12 +20,12 @@ export interface BuiltFile {
   gzip: Buffer | null;
 }
 
-/** The page, and the files it loads by their paths. @throws Error where nothing was built */
+/** The page, and the files it loads by their names. @throws Error where nothing was built */
 export function readBuiltFiles(folder = FOLDER): { page: BuiltFile; assets: ReadonlyMap<string, BuiltFile> } {
   const page = join(folder, 'index.html');
   if (!existsSync(page)) throw new Error(`${page} is missing: npm run build makes it`);
   const names = readdirSync(join(folder, 'assets')).filter((name) => extname(name) in TYPES);
-  const assets = names.map((name) => [`/assets/${name}`, readFile(join(folder, 'assets', name))] as const);
+  const assets = names.map((name) => [name, readFile(join(folder, 'assets', name))] as const);
   return { page: readFile(page), assets: new Map(assets) };
 }
 
