@@ -101,7 +101,7 @@ const TOUCHED_SNAPSHOT = `${TOUCHED},
   })}`;
 
 /** $2, $3 and $4: a user, a group or an engine principal; the others are null. $5 to $8: a node of the tree or a routine; without a catalog, any. */
-const NAMED = `(user_id = $2 OR group_id = $3 OR engine_name = $4 OR group_id IN (SELECT group_id FROM own_memberships))`;
+const NAMED = `(user_id = $2 OR group_id = $3 OR engine_name = $4 OR group_id = ANY (ARRAY(SELECT group_id FROM own_memberships)))`; // IN would read every grant
 const ON_PATH = `($5::text IS NULL OR catalog_name IS NULL OR (catalog_name = $5 AND (schema_name IS NULL OR schema_name = $6)
   AND (table_name IS NULL OR (table_name = $7 AND (node_kind = 'routine') = $8::boolean))))`;
 const OF_PRINCIPAL = `WITH
@@ -128,8 +128,8 @@ const ON_PATH_TO = `SELECT g.id, ${principalForm('g.', 'named')} AS principal, $
   FROM grants g
  WHERE g.revoked_at IS NULL AND (g.is_for_everyone OR g.group_id IS NOT NULL OR g.user_id = $1 OR g.engine_name = $3)
    AND ($2::integer IS NULL OR g.is_for_everyone OR g.group_id = $2)
-   AND CASE WHEN $4 = 'everything' OR $4 IN ${BESIDE} THEN node_kind = $4 OR ($4 = 'queries' AND node_kind = 'engine')
-       ELSE node_kind NOT IN ${BESIDE} AND ${ON_PATH} END`;
+   AND (($4 IN ('everything', 'engine', 'queries', 'acting') AND (node_kind = $4 OR ($4 = 'queries' AND node_kind = 'engine')))
+     OR ($4 NOT IN ('everything', 'engine', 'queries', 'acting') AND node_kind NOT IN ${BESIDE} AND ${ON_PATH}))`;
 
 /**
  * An upper estimate: a rule has some 400 bytes besides its names. Names are counted several times, because they can be in several
