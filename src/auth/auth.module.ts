@@ -50,6 +50,13 @@ import { TokensService } from './tokens.service.js';
     BrowserSessionStrategy,
     { provide: SessionStore, useClass: PostgresSessionStore },
   ],
-  exports: [SessionsService, AdministrationService, DeactivationsService, SignInService, PasswordsService],
+  exports: [
+    RegistrationModule,
+    SessionsService,
+    AdministrationService,
+    DeactivationsService,
+    SignInService,
+    PasswordsService,
+  ],
 })
 export class AuthModule {}

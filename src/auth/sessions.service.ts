@@ -60,16 +60,16 @@ export class SessionsService {
 
   /**
    * Opens a session for an account that the identity provider vouched for.
-   * @param longest milliseconds
+   * @param longest milliseconds @param by for the audit event
    * @returns null: the account is not active
    */
   async openVouched(
     account: Account,
-    longest: number,
+    { longest, by }: { longest: number; by: 'oidc' | 'exchange' },
     client: Client,
   ): Promise<{ sessionId: string; tokens: TokenPair } | null> {
     const session = this.tokens.nextSession(account.id, client, longest);
-    const tokens = await this.begin(account, session, { checkedHash: null, client, details: { by: 'oidc' } });
+    const tokens = await this.begin(account, session, { checkedHash: null, client, details: { by } });
     return tokens === null ? null : { sessionId: session.id, tokens };
   }
 

@@ -57,6 +57,8 @@ export abstract class Settings {
     /** False: only people with an account sign in. */
     createAccounts: boolean;
     sessionHours: number;
+    /** Whom tokens that are exchanged must be for. */
+    audience: string;
     /** Whether people who sign out here are sent on to sign out there. */
     signOutAtProvider: boolean;
     /** Of web clients that people come back to. */

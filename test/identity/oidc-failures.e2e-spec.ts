@@ -1,18 +1,35 @@
 import { exportSPKI, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import type { FakeIdentityProvider } from '../support/fakes/fake-identity-provider.js';
+import type { Answer } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
-import { refusalsOf, sharedOidcService } from '../support/service/oidc-service.js';
+import { refusalsOf, rowCounts, sharedOidcService } from '../support/service/oidc-service.js';
 
 const SUB = 'f:1b2c3d:erin';
 
 describe('a sign-in at the provider that makes nothing, and says why', () => {
-  const oidc = sharedOidcService();
-  const { service, provider, clock, timers } = oidc;
+  const oidc = sharedOidcService({ TRUSTED_PROXY_HOPS: '1', AUTH_THROTTLE_PER_ADDRESS: '3' });
+  const { service, provider, clock, timers, boss, client } = oidc;
   const refused = refusalsOf(oidc);
+  const counts = rowCounts(service);
 
   beforeAll(async () => {
     await new OidcBrowser(service).signIn(provider, { sub: SUB });
   });
+  let addresses = 0;
+  const exchange = (token: string, address = `198.51.100.${(addresses += 1)}`): Promise<Answer> =>
+    client.send('POST', '/api/auth/oidc/exchange', { token }, { 'X-Forwarded-For': address });
+  const expectRefused = async (code: string, token: string): Promise<void> => {
+    const before = await counts();
+    const { body } = await exchange(token);
+    expect([body?.['code'], await counts()]).toEqual([code, before]);
+    const events = (await boss.get('/api/admin/audit?event=login_failed&limit=1')).body?.['items'];
+    expect(events).toMatchObject([
+      {
+        request_id: body?.['request_id'],
+        details: { by: 'exchange', reason: code, cause: expect.any(String) as string },
+      },
+    ]);
+  };
   const changed = (change: (answer: URLSearchParams) => void) => async (browser: OidcBrowser) => {
     const answer = provider.signIn(await browser.start(), { sub: SUB });
     change(answer);
@@ -79,9 +96,13 @@ describe('a sign-in at the provider that makes nothing, and says why', () => {
     ['of a year ago', 'clocks_differ', ({ iat = 0, ...usual }) => ({ ...usual, iat: iat - 31_536_000 })],
   ])('after an ID token %s: %s', (_, code, claims) => refused(code, (browser) => browser.signIn(provider, claims)));
 
-  it.each([600, -600])('while its clock is off by %d seconds', async (seconds) => {
+  it.each([
+    [700, 'clocks_differ'],
+    [-700, 'token_expired'],
+  ])('while its clock is off by %d seconds', async (seconds, code) => {
     provider.ahead = seconds;
     await refused('clocks_differ', (browser) => browser.signIn(provider, { sub: SUB }));
+    await expectRefused(code, await provider.token({ sub: SUB }));
   });
 
   const signed = (payload: JWTPayload, alg: string, kid: string, key: Parameters<SignJWT['sign']>[0]) =>
@@ -103,6 +124,7 @@ describe('a sign-in at the provider that makes nothing, and says why', () => {
   ])('after a signature %s', async (_, forge) => {
     provider.forge = forge;
     await refused('answer_invalid', (browser) => browser.signIn(provider, { sub: SUB }));
+    await expectRefused('token_invalid', await provider.token({ sub: SUB }));
   });
 
   it('with the code of another sign-in', () =>
@@ -141,4 +163,91 @@ describe('a sign-in at the provider that makes nothing, and says why', () => {
     refused('name_taken', (browser) =>
       browser.signIn(provider, { sub: 'somebody else', preferred_username: 'erin.test' }),
     ));
+
+  describe('with a token that a client shows', () => {
+    type Usual = Parameters<typeof provider.token>[0];
+    it.each<[string, string, Usual, Record<string, unknown>?]>([
+      ['of another issuer', 'token_invalid', { iss: 'https://evil.example.org' }],
+      ['for another client', 'token_wrong_audience', { aud: 'notebook' }],
+      ['for nobody', 'token_wrong_audience', ({ aud: _, ...usual }) => usual],
+      ['without exp', 'token_invalid', ({ exp: _, ...usual }) => usual],
+      ['without iat', 'token_invalid', ({ iat: _, ...usual }) => usual],
+      ['that has expired within the minute', 'token_expired', ({ iat = 0, ...usual }) => ({ ...usual, iat, exp: iat })],
+      ['of a year ago', 'token_expired', ({ iat = 0, ...usual }) => ({ ...usual, iat: iat - 31_536_000 })],
+      ['of eleven minutes ago', 'token_expired', ({ iat = 0, ...usual }) => ({ ...usual, iat: iat - 661 })],
+      [
+        'of next year',
+        'clocks_differ',
+        ({ iat = 0, ...usual }) => ({ ...usual, iat: iat + 31_536_000, exp: iat + 31_540_000 }),
+      ],
+      ['without subject', 'token_without_subject', ({ sub: _, ...usual }) => usual],
+      ['with a subject of 256 characters', 'token_without_subject', { sub: 'x'.repeat(256) }],
+      ['without name', 'name_missing', { preferred_username: undefined }],
+      ['with a list for a name', 'name_invalid', { sub: 'new', preferred_username: ['erin'] }],
+      ['with a name of a service account', 'name_invalid', { sub: 'new', preferred_username: 'service-account-x' }],
+      ['with an administrator’s name', 'name_taken', { sub: 'new', preferred_username: 'admin' }],
+      ['with a session that is a list', 'token_invalid', { sid: ['x'] }],
+      ['of a program', 'token_of_program', { typ: 'Bearer', client_id: 'etl', sid: undefined }],
+      ['of an application of Microsoft Entra', 'token_of_program', { idtyp: 'app' }],
+      ['for refreshing', 'token_invalid', { typ: 'Refresh' }],
+      ['for signing out', 'token_invalid', {}, { typ: 'logout+jwt' }],
+    ])('%s: %s', async (_, code, claims, ...[header]) => {
+      const named = (usual: JWTPayload) => ({ ...usual, sub: SUB });
+      const made = typeof claims === 'function' ? (usual: JWTPayload) => claims(named(usual)) : { sub: SUB, ...claims };
+      await expectRefused(code, await provider.token(made, header));
+    });
+
+    it.each(['', 'x', 'a.b', 'a.b.c', '.'.repeat(20_480)])('that is none, such as %.5s', (token) =>
+      expectRefused('token_invalid', token),
+    );
+
+    it('of more than 20 kB', async () => {
+      const large = await provider.token({
+        sub: SUB,
+        groups: Array.from({ length: 190 }, (_, i) => `group ${i} ${'x'.repeat(60)}`),
+      });
+      expect(large.length).toBeGreaterThan(16 * 1024);
+      expect((await exchange(large)).status).toBe(200);
+      expect((await exchange('x'.repeat(20_481))).body?.['code']).toBe('validation_failed');
+      expect((await exchange('x'.repeat(30_000))).body?.['code']).toBe('payload_too_large');
+    });
+
+    it('a second time, however its signature is spelt', async () => {
+      const token = await provider.token({ sub: SUB });
+      const once = await Promise.all([1, 2, 3, 4].map(() => exchange(token)));
+      expect(once.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401]);
+      await expectRefused('token_used', token);
+      expect((await exchange(`${token}\n`)).status).toBe(401);
+    });
+
+    it('while the provider’s keys cannot be had, which counts for nothing', async () => {
+      timers.advance(25 * 3_600_000);
+      provider.instead.set('certs', (_, response) => void response.writeHead(503).end());
+      const token = await provider.token({ sub: SUB });
+      for (let tries = 0; tries < 5; tries += 1) {
+        expect(await exchange(token, '203.0.113.1')).toMatchObject({
+          status: 503,
+          body: { code: 'provider_unavailable' },
+        });
+      }
+      provider.instead.clear();
+      timers.advance(10_000);
+      expect((await exchange(token, '203.0.113.1')).status).toBe(200);
+    });
+
+    it('after three that failed from one address, a good one included; success costs nothing', async () => {
+      const from = '203.0.113.2';
+      for (let times = 0; times < 5; times += 1) {
+        expect((await exchange(await provider.token({ sub: SUB }), from)).status).toBe(200);
+      }
+      for (let tries = 0; tries < 3; tries += 1) expect((await exchange('x', from)).status).toBe(401);
+      const throttled = await exchange(await provider.token({ sub: SUB }), from);
+      expect([throttled.status, throttled.headers.get('ratelimit-policy')]).toEqual([
+        429,
+        '"exchange-address";q=3;w=900',
+      ]);
+      const { body } = await boss.get('/api/admin/audit?event=login_throttled');
+      expect(body?.['items']).toMatchObject([{ details: { limit: 'exchange-address' } }]);
+    });
+  });
 });

@@ -32,6 +32,18 @@ describe('groups of people who sign in at the provider', () => {
     expect(await reports(id)).toEqual([]);
   });
 
+  it('are joined and left with a token that names them, and not with one that does not', async () => {
+    const id = await signIn('abe', { groups: ['kept'] });
+    const exchange = async (claims: object) => {
+      const token = await provider.token({ sub: 'abe', preferred_username: 'abe', typ: 'Bearer', ...claims });
+      expect((await client.post('/api/auth/oidc/exchange', { token })).status).toBe(200);
+      return groupsOf(id);
+    };
+    expect(await exchange({})).toEqual(['kept']);
+    expect(await exchange({ groups: ['shown'] })).toEqual(['shown']);
+    expect(await exchange({ groups: [] })).toEqual([]);
+  });
+
   it('give access, and take it away', async () => {
     const id = await signIn('bo', { groups: ['readers'] });
     const principal = { type: 'group', id: (await groupCalled('readers'))?.['id'] };

@@ -45,6 +45,21 @@ describe('signing out', () => {
       expect(await redeem(browser, code)).toMatchObject({ status: 401, body: { code: 'code_invalid' } });
     });
 
+    it('ends a session that began with a shown token, which lives no longer than that, and has no refresh token', async () => {
+      const token = await provider.token({ sub: 'ida', sid: 'shown', preferred_username: 'ida', typ: 'Bearer' });
+      const { status, body } = await client.post('/api/auth/oidc/exchange', { token });
+      expect([status, body]).toEqual([
+        200,
+        { access_token: expect.any(String) as string, token_type: 'bearer', expires_in: 300 },
+      ]);
+      const ida = client.as(String(body?.['access_token']));
+      expect((await ida.get('/api/auth/me')).body).toMatchObject({ username: 'ida' });
+      const [session] = (await ida.get('/api/auth/sessions')).body?.['items'] as Record<string, string>[];
+      expect(Date.parse(session?.['expires_at'] ?? '') - clock.now().getTime()).toBe(300_000);
+      await logout(await provider.logoutToken({ sub: 'ida', sid: 'shown' }));
+      expect(await statuses(ida)).toEqual([401]);
+    });
+
     it('knows the key that signed first', async () => {
       const dee = await signedIn('dee', 'rotated');
       timers.advance(10_000);
@@ -126,6 +141,23 @@ describe('signing out', () => {
       const [, payload = ''] = (url.searchParams.get('id_token_hint') ?? '').split('.');
       expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).toMatchObject({ sub: 'hal', sid: 'of hal' });
       expect(await statuses(hal)).toEqual([401]);
+    });
+
+    it('of a session that began with a shown token leaves the one there to whose it is; a deactivation ends it', async () => {
+      const shown = async () => {
+        const token = await provider.token({ sub: 'jo', preferred_username: 'jo' });
+        return client.as(String((await client.post('/api/auth/oidc/exchange', { token })).body?.['access_token']));
+      };
+      expect((await (await shown()).post('/api/auth/logout')).status).toBe(204);
+      const jo = await shown();
+      const { id } = (await jo.get('/api/auth/me')).body as { id: number };
+      await boss.patch(`/api/admin/users/${id}`, { is_active: false });
+      expect(await statuses(jo)).toEqual([401]);
+      const token = await provider.token({ sub: 'jo', preferred_username: 'jo' });
+      expect(await client.post('/api/auth/oidc/exchange', { token })).toMatchObject({
+        status: 403,
+        body: { code: 'account_deactivated' },
+      });
     });
 
     it('of a session that began with a password is as ever', async () => {

@@ -93,6 +93,7 @@ describe('the OpenAPI document', () => {
       'get /api/auth/oidc/console',
       'get /api/auth/oidc/callback',
       'post /api/auth/oidc/tokens',
+      'post /api/auth/oidc/exchange',
       'post /api/auth/oidc/backchannel-logout',
       'get /api/auth/console-session',
       'post /api/auth/console-session',

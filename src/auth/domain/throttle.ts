@@ -32,9 +32,11 @@ export abstract class Throttle {
   /** Per (name, address) and per address: another address cannot lock a user out. */
   abstract login(username: string, address: string): Promise<Attempt>;
   abstract registration(address: string): Promise<Attempt>;
+  /** Of a token of the identity provider's. */
+  abstract exchange(address: string): Promise<Attempt>;
   /** Of a login: forgets the name's failures; on the address takes only this one back, so that a success buys no tries on other names. */
   abstract succeeded(attempt: CountedAttempt): Promise<void>;
-  /** Of an attempt that was turned away before anything was judged. */
+  /** Of an attempt that was turned away before anything was judged, or of an exchange that succeeded. */
   abstract takeBack(attempt: CountedAttempt): Promise<void>;
   /** Removes counters whose window has ended. @returns how many. */
   abstract sweep(): Promise<number>;

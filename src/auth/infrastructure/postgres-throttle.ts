@@ -55,6 +55,13 @@ export class PostgresThrottle extends Throttle {
     return this.attempt([counter(quota, countedAddress(address))]);
   }
 
+  override exchange(address: string): Promise<Attempt> {
+    const { windowSeconds, perAddress } = this.settings;
+    return this.attempt([
+      counter({ name: 'exchange-address', limit: perAddress, windowSeconds }, countedAddress(address)),
+    ]);
+  }
+
   override async succeeded({ windows: [name, ...others] }: CountedAttempt): Promise<void> {
     if (name === undefined) return;
     await this.session.prepared('forget_attempts', 'DELETE FROM throttle_counters WHERE key = $1 AND expire = $2', [

@@ -38,8 +38,8 @@ export class OidcLogoutService implements OnModuleInit {
    * @throws Refused `logout_token_invalid`, `provider_unavailable`
    */
   async end(token: string, client: Client): Promise<void> {
-    const { issuer } = this.settings.given;
-    const verdict = await this.provider.judgeLogout(token);
+    const { issuer, clientId } = this.settings.given;
+    const verdict = await this.provider.judge(token, clientId, 'logout+jwt');
     if (verdict.kind === 'unavailable') throw new Refused('provider_unavailable');
     if (verdict.kind === 'refused') throw new Refused('logout_token_invalid', { reason: verdict.reason });
     const logout = endedBy(verdict.claims);
@@ -57,7 +57,7 @@ export class OidcLogoutService implements OnModuleInit {
   private async signOutUrl(sessionId: string): Promise<string | null> {
     const session = await this.store.sessionOf(sessionId);
     if (session?.issuer !== this.settings.given.issuer) return null;
-    const idToken = this.seal.open('id-token', session.idToken);
+    const idToken = session.idToken === null ? null : this.seal.open('id-token', session.idToken);
     return idToken === null ? null : this.provider.signOutUrl(idToken);
   }
 }

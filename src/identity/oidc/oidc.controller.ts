@@ -9,11 +9,21 @@ import { ApiRoute } from '../../platform/openapi.js';
 import { Settings } from '../../platform/settings.js';
 import { consoleReturn, returnProblem } from './domain/return-address.js';
 import { OidcCodesService } from './oidc-codes.service.js';
+import { EXCHANGE_FAILURES } from './domain/shown-token.js';
+import { OidcExchangesService } from './oidc-exchanges.service.js';
 import { OidcLogoutService } from './oidc-logout.service.js';
 import { OidcSettings } from './oidc-settings.js';
 import type { Onward } from './oidc-flows.service.js';
 import { OidcSignInService } from './oidc-sign-in.service.js';
-import { CodeDto, ConsoleStartQuery, LOGOUT_FORM, ProviderResponse, StartQuery } from './oidc.dto.js';
+import {
+  CodeDto,
+  ConsoleStartQuery,
+  ExchangeDto,
+  ExchangeResponse,
+  LOGOUT_FORM,
+  ProviderResponse,
+  StartQuery,
+} from './oidc.dto.js';
 
 const START_PATH = '/api/auth/oidc/start';
 
@@ -26,6 +36,7 @@ export class OidcController {
     private readonly platform: Settings,
     private readonly signIn: OidcSignInService,
     private readonly codes: OidcCodesService,
+    private readonly exchanges: OidcExchangesService,
     private readonly logout: OidcLogoutService,
   ) {}
 
@@ -110,6 +121,30 @@ export class OidcController {
         throw new Refused('code_invalid', { reason: redemption.reason });
       case 'deactivated':
         throw new Refused('account_deactivated');
+    }
+  }
+
+  @ApiRoute(
+    'exchangeToken',
+    "An access token for a token of the identity provider's",
+    'not_found',
+    'too_many_requests',
+    ...EXCHANGE_FAILURES,
+  )
+  @Post('exchange')
+  @HttpCode(200)
+  @ApiOkResponse({ type: ExchangeResponse })
+  async exchange(@Body() { token }: ExchangeDto, @CurrentClient() client: Client): Promise<ExchangeResponse> {
+    const exchange = await this.exchanges.exchange(token, client);
+    switch (exchange.kind) {
+      case 'exchanged': {
+        const { refresh_token: _, ...answer } = toTokenResponse(exchange.tokens);
+        return answer;
+      }
+      case 'refused':
+        throw new Refused(exchange.code, { reason: exchange.reason });
+      case 'throttled':
+        throw new Refused('too_many_requests', exchange);
     }
   }
 

@@ -1,4 +1,5 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
+import { TokenResponse } from '../../auth/token.response.js';
 import { NULLABLE_TEXT } from '../../platform/api-fields.js';
 import { anyText, FieldRule, TextRule } from '../../platform/validation.js';
 import { challengeProblem, verifierProblem } from './domain/code-challenge.js';
@@ -52,6 +53,21 @@ export class CodeDto {
   @TextRule(verifierProblem)
   code_verifier!: string;
 }
+
+/** Characters: one with 200 groups has some 9,000. */
+const LONGEST_TOKEN = 20_480;
+
+export class ExchangeDto {
+  @ApiProperty({
+    maxLength: LONGEST_TOKEN,
+    description: "An ID or access token of the person's, a JWT of the last ten minutes.",
+  })
+  @TextRule((token) => (token.length <= LONGEST_TOKEN ? null : `must have at most ${LONGEST_TOKEN} characters`))
+  token!: string;
+}
+
+/** A TokenResponse without a refresh token: the next token of the provider's is exchanged in its place. */
+export class ExchangeResponse extends OmitType(TokenResponse, ['refresh_token']) {}
 
 /** A form, which may have further fields (OpenID Connect Back-Channel Logout 1.0 section 2.5). */
 export const LOGOUT_FORM = {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, Registry } from 'prom-client';
 import { counter } from '../../platform/metrics.js';
+import type { ExchangeFailure } from './domain/shown-token.js';
 import type { SignInFailure } from './domain/sign-in-failure.js';
 
 /** What came of sign-ins at the identity provider. */
@@ -11,7 +12,7 @@ export class OidcMetrics {
 
   constructor(registry: Registry) {
     const help =
-      'Sign-ins at the identity provider, by what came of them: signed_in, confirmed, or the code of the failure.';
+      'Sign-ins at the identity provider, by what came of them: signed_in, exchanged, confirmed, or the code of the failure.';
     this.signIns = counter(registry, 'grantline_oidc_sign_ins_total', help, 'outcome');
     const groups = 'Sign-ins at which the provider said groups that could not be followed, or not which.';
     this.disregarded = counter(registry, 'grantline_oidc_groups_disregarded_total', groups);
@@ -19,6 +20,10 @@ export class OidcMetrics {
 
   signedIn(): void {
     this.signIns.inc({ outcome: 'signed_in' });
+  }
+
+  exchanged(): void {
+    this.signIns.inc({ outcome: 'exchanged' });
   }
 
   confirmed(): void {
@@ -29,7 +34,7 @@ export class OidcMetrics {
     this.disregarded.inc();
   }
 
-  failed(code: SignInFailure): void {
+  failed(code: SignInFailure | ExchangeFailure): void {
     this.signIns.inc({ outcome: code });
   }
 }

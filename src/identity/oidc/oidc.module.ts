@@ -13,6 +13,7 @@ import { ProviderWatchService } from './provider-watch.service.js';
 import { OidcCodesService } from './oidc-codes.service.js';
 import { OidcConfirmationController } from './oidc-confirmation.controller.js';
 import { OidcConfirmationsService } from './oidc-confirmations.service.js';
+import { OidcExchangesService } from './oidc-exchanges.service.js';
 import { OidcFlowsService } from './oidc-flows.service.js';
 import { OidcGroupsService } from './oidc-groups.service.js';
 import { OidcLogoutService } from './oidc-logout.service.js';
@@ -38,6 +39,7 @@ export class OidcModule {
         OidcSignInService,
         OidcConfirmationsService,
         OidcCodesService,
+        OidcExchangesService,
         OidcLogoutService,
         OidcGroupsService,
         PeopleService,

@@ -6,11 +6,17 @@ import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';
 import { UsersService } from '../../users/users.service.js';
 import { OidcStore } from './domain/oidc-store.js';
-import { accountNameOf, decidePerson, type Person, type PersonRules, type Present } from './domain/person.js';
-import type { SignInFailure } from './domain/sign-in-failure.js';
+import {
+  accountNameOf,
+  decidePerson,
+  type Person,
+  type PersonRefusal,
+  type PersonRules,
+  type Present,
+} from './domain/person.js';
 
 export type FoundPerson =
-  { kind: 'account'; account: Account } | { kind: 'refused'; code: SignInFailure; account: Account | null };
+  { kind: 'account'; account: Account } | { kind: 'refused'; code: PersonRefusal; account: Account | null };
 
 /** Attempts while others make or link the same account. */
 const MOST_TRIES = 3;

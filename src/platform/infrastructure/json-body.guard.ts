@@ -15,6 +15,8 @@ import { WorkBudgets } from '../work-budgets.js';
 const ADMINISTRATION = { bytes: 1024 * 1024, maxValues: 20_000, maxMembers: Infinity };
 const QUERIES = { bytes: Math.floor(1.1 * 1024 * 1024), maxValues: 20_000, maxMembers: 100 };
 const SIGN_IN = { bytes: 16 * 1024, maxValues: 200, maxMembers: 100 };
+/** A token of the identity provider's with 200 groups has 9 kB. */
+const EXCHANGE = { ...SIGN_IN, bytes: 24 * 1024 };
 /** A group of 10,000 members by SCIM, put as it was read, has 889 kB and 30,000 values; a grant of a snapshot has some ten values. */
 const BULK = { bytes: 8 * 1024 * 1024, maxValues: 200_000, maxMembers: Infinity };
 
@@ -25,6 +27,8 @@ const SCIM_JSON = 'application/scim+json';
 const FORM = 'application/x-www-form-urlencoded';
 const FORM_ROUTE = '/api/auth/oidc/backchannel-logout';
 
+const EXCHANGE_ROUTE = '/api/auth/oidc/exchange';
+
 const SNAPSHOT_ROUTE = '/api/admin/snapshot';
 
 /** The prefix of routes whose bodies are SCIM's. */
@@ -34,6 +38,7 @@ const SCIM_ROUTES = '/api/scim/';
 function limitsOf(path: string): typeof ADMINISTRATION {
   if (path === SNAPSHOT_ROUTE || path.startsWith(SCIM_ROUTES)) return BULK;
   if (path.startsWith('/api/admin/')) return ADMINISTRATION;
+  if (path === EXCHANGE_ROUTE) return EXCHANGE;
   return path.startsWith('/api/queries') ? QUERIES : SIGN_IN;
 }
 

@@ -48,13 +48,16 @@ export function sharedOidcService(more: Record<string, string> = {}): OidcServic
   };
 }
 
+/** How much there is of what a sign-in makes. */
+export function rowCounts(service: TestService): () => Promise<unknown> {
+  const of = (table: string) => `(SELECT count(*)::int FROM ${table}) AS ${table}`;
+  const tables = ['users', 'principal_names', 'oidc_people', 'oidc_codes', 'oidc_sessions', 'sessions'];
+  return () => service.app.get(DataSource).query(`SELECT ${tables.map(of).join(', ')}`);
+}
+
 /** Sees an attempt to sign in refused by a code, which its audit event has as well; nothing was made. */
 export function refusalsOf({ service, boss }: Pick<OidcService, 'service' | 'boss'>) {
-  const counts = async (): Promise<unknown> => {
-    const of = (table: string) => `(SELECT count(*)::int FROM ${table}) AS ${table}`;
-    const tables = ['users', 'principal_names', 'oidc_people', 'oidc_codes', 'oidc_sessions', 'sessions'];
-    return service.app.get(DataSource).query(`SELECT ${tables.map(of).join(', ')}`);
-  };
+  const counts = rowCounts(service);
   return async (code: string, attempt: (browser: OidcBrowser) => Promise<Record<string, string>>): Promise<void> => {
     const before = await counts();
     const back = await attempt(new OidcBrowser(service));

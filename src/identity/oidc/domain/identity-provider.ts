@@ -10,9 +10,14 @@ export interface FlowSecrets {
 export type Vouched =
   { kind: 'vouched'; claims: Claims; idToken: string } | { kind: 'failed'; code: SignInFailure; reason: string };
 
-/** Whether the provider signed a logout token for this service, of late. `reason` is for logs. */
-export type VouchedLogout =
-  { kind: 'vouched'; claims: Claims } | { kind: 'refused'; reason: string } | { kind: 'unavailable' };
+/** Why a token is not taken. `past`: it has expired, or is older than ten minutes. */
+export type TokenFault = 'past' | 'future' | 'audience' | 'other';
+
+/** Whether the provider signed a token that anybody shows, of late. `type`: of its header. `reason` is for logs. */
+export type VouchedToken =
+  | { kind: 'vouched'; claims: Claims; type: unknown }
+  | { kind: 'refused'; fault: TokenFault; reason: string }
+  | { kind: 'unavailable' };
 
 export type Claims = Readonly<Record<string, unknown>>;
 
@@ -22,8 +27,8 @@ export abstract class IdentityProvider {
   abstract authorizationUrl(state: string, secrets: FlowSecrets, isAnew: boolean): Promise<string | null>;
   /** Exchanges what people bring back from there. @param answer the parameters of the address, as they came */
   abstract redeem(answer: URLSearchParams, state: string, secrets: FlowSecrets): Promise<Vouched>;
-  /** Judges what the provider sent by the back channel; what it ends is for the caller to read. */
-  abstract judgeLogout(token: string): Promise<VouchedLogout>;
+  /** Judges what somebody shows, perhaps the provider itself; what it means is for the caller to read. @param typ of its header; null: any */
+  abstract judge(token: string, audience: string, typ: string | null): Promise<VouchedToken>;
   /** Where the owner of an ID token signs out there; null: nowhere, or the provider does not say. */
   abstract signOutUrl(idToken: string): Promise<string | null>;
   /** Whether it answered when it was last asked; null: it was not asked yet. */

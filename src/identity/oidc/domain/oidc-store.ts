@@ -13,8 +13,8 @@ export interface ProviderSession {
   subject: string;
   /** Of the provider's own session; null: it names none. */
   sid: string | null;
-  /** Sealed. */
-  idToken: string;
+  /** Sealed; null: nobody signs out there by it. */
+  idToken: string | null;
 }
 
 /** What a web client exchanges for tokens. */

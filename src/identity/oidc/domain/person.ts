@@ -61,7 +61,12 @@ export type PersonDecision =
   | { kind: 'sign-in'; account: Account }
   | { kind: 'link'; account: Account }
   | { kind: 'create'; username: string; email: string | null }
-  | { kind: 'refuse'; code: SignInFailure; account: Account | null };
+  | { kind: 'refuse'; code: PersonRefusal; account: Account | null };
+
+export type PersonRefusal = Extract<
+  SignInFailure,
+  'name_missing' | 'name_invalid' | 'name_taken' | 'account_missing' | 'account_deactivated'
+>;
 
 /** Of the settings. */
 export interface PersonRules {
@@ -101,6 +106,6 @@ function deactivated(account: Account): PersonDecision {
   return refuse('account_deactivated', account);
 }
 
-function refuse(code: SignInFailure, account: Account | null = null): PersonDecision {
+function refuse(code: PersonRefusal, account: Account | null = null): PersonDecision {
   return { kind: 'refuse', code, account };
 }

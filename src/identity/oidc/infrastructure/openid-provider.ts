@@ -18,7 +18,7 @@ import type { Clock } from '../../../kernel/clock.js';
 import { Opaque } from '../../../kernel/secret.js';
 import type { Timers } from '../../../kernel/timers.js';
 import type { Settings } from '../../../platform/settings.js';
-import { type FlowSecrets, IdentityProvider, type Vouched, type VouchedLogout } from '../domain/identity-provider.js';
+import { type FlowSecrets, IdentityProvider, type Vouched, type VouchedToken } from '../domain/identity-provider.js';
 import type { SignInFailure } from '../domain/sign-in-failure.js';
 import { LastGood } from './last-good.js';
 import { type KeySet, ProviderTokens } from './provider-tokens.js';
@@ -83,18 +83,19 @@ export class OpenidProvider extends IdentityProvider {
       // The library trusts the connection, and looks at no signature.
       const verified = await this.tokens.verify(id_token, this.settings.clientId, { isOfProvider: true });
       if (verified.kind === 'verified') return { kind: 'vouched', claims: verified.claims, idToken: id_token };
-      return failed(verified.kind === 'untimely' ? 'clocks_differ' : 'answer_invalid', verified.reason);
+      const isUntimely = verified.fault === 'past' || verified.fault === 'future';
+      return failed(isUntimely ? 'clocks_differ' : 'answer_invalid', verified.reason);
     } catch (error) {
       return failureOf(error);
     }
   }
 
-  override async judgeLogout(token: string): Promise<VouchedLogout> {
+  override async judge(token: string, audience: string, typ: string | null): Promise<VouchedToken> {
     try {
-      const terms = { typ: 'logout+jwt', isOfProvider: false };
-      const verified = await this.tokens.verify(token, this.settings.clientId, terms);
-      if (verified.kind === 'verified') return { kind: 'vouched', claims: verified.claims };
-      return { kind: 'refused', reason: verified.reason };
+      const terms = { ...(typ !== null && { typ }), isOfProvider: false };
+      const verified = await this.tokens.verify(token, audience, terms);
+      if (verified.kind === 'refused') return verified;
+      return { kind: 'vouched', claims: verified.claims, type: verified.header.typ };
     } catch (error) {
       if (error instanceof ProviderUnavailable) return { kind: 'unavailable' };
       throw error;

@@ -1,7 +1,7 @@
 import { type createLocalJWKSet, errors, jwtVerify, type JWTHeaderParameters } from 'jose';
 import type { Clock } from '../../../kernel/clock.js';
 import type { Timers } from '../../../kernel/timers.js';
-import type { Claims } from '../domain/identity-provider.js';
+import type { Claims, TokenFault } from '../domain/identity-provider.js';
 import { LastGood } from './last-good.js';
 import { ProviderUnavailable } from './provider-transport.js';
 
@@ -20,9 +20,9 @@ const TIMES = { maxTokenAge: 600, clockTolerance: 60, requiredClaims: ['iat', 'e
 const MINUTE = 60_000;
 const LIFETIME = { fresh: 10 * MINUTE, stale: 24 * 60 * MINUTE, pause: 10_000 };
 
-/** `untimely`: expired, too old, or of the future. */
 export type Verified =
-  { kind: 'verified'; claims: Claims; header: JWTHeaderParameters } | { kind: 'refused' | 'untimely'; reason: string };
+  | { kind: 'verified'; claims: Claims; header: JWTHeaderParameters }
+  | { kind: 'refused'; fault: TokenFault; reason: string };
 
 /** The provider's keys (RFC 7517). */
 export type KeySet = ReturnType<typeof createLocalJWKSet>;
@@ -74,9 +74,12 @@ export class ProviderTokens {
 
 function refusal(error: unknown): Verified {
   // A key of the provider's that cannot be imported, or is too short.
-  if (!(error instanceof errors.JOSEError)) return { kind: 'refused', reason: 'unusable key' };
-  if (error instanceof errors.JWTExpired) return { kind: 'untimely', reason: `${error.code} ${error.claim}` };
-  if (!(error instanceof errors.JWTClaimValidationFailed)) return { kind: 'refused', reason: error.code };
-  const isTime = error.reason === 'check_failed' && ['iat', 'nbf'].includes(error.claim);
-  return { kind: isTime ? 'untimely' : 'refused', reason: `${error.code} ${error.claim}` };
+  if (!(error instanceof errors.JOSEError)) return { kind: 'refused', fault: 'other', reason: 'unusable key' };
+  if (error instanceof errors.JWTExpired)
+    return { kind: 'refused', fault: 'past', reason: `${error.code} ${error.claim}` };
+  if (!(error instanceof errors.JWTClaimValidationFailed))
+    return { kind: 'refused', fault: 'other', reason: error.code };
+  const isFuture = error.reason === 'check_failed' && ['iat', 'nbf'].includes(error.claim);
+  const fault = isFuture ? 'future' : error.claim === 'aud' ? 'audience' : 'other';
+  return { kind: 'refused', fault, reason: `${error.code} ${error.claim}` };
 }

@@ -1,0 +1,28 @@
+import { shownTokenFault } from './shown-token.js';
+
+describe('a token that a client shows', () => {
+  it.each<[string, Record<string, unknown>, unknown]>([
+    ['an ID token of Keycloak', { typ: 'ID', sid: 's' }, 'JWT'],
+    ['an access token of Keycloak', { typ: 'Bearer', sid: 's' }, 'JWT'],
+    ['a person’s that names its client', { typ: 'Bearer', sid: 's', client_id: 'notebook' }, 'JWT'],
+    ['one that says no type', {}, undefined],
+    ['an access token by RFC 9068', {}, 'at+jwt'],
+    ['a person’s of Microsoft Entra', { idtyp: 'user' }, 'JWT'],
+  ])('is taken: %s', (_, claims, type) => {
+    expect(shownTokenFault(claims, type)).toBeNull();
+  });
+
+  it.each<[string, string, Record<string, unknown>, unknown]>([
+    ['a logout token', 'token_invalid', {}, 'logout+jwt'],
+    ['a logout token by its whole name', 'token_invalid', {}, 'application/LOGOUT+JWT'],
+    ['a logout token that does not say so', 'token_invalid', { events: {} }, 'JWT'],
+    ['a logout token of Keycloak', 'token_invalid', { typ: 'Logout' }, 'JWT'],
+    ['a refresh token', 'token_invalid', { typ: 'Refresh' }, 'JWT'],
+    ['one of a type that is none', 'token_invalid', { typ: null }, 'JWT'],
+    ['a service account’s', 'token_of_program', { typ: 'Bearer', client_id: 'etl' }, 'JWT'],
+    ['a service account’s with an empty session', 'token_of_program', { typ: 'ID', client_id: 'etl', sid: '' }, 'JWT'],
+    ['an application’s of Microsoft Entra', 'token_of_program', { idtyp: 'app', sid: 's' }, 'JWT'],
+  ])('is refused: %s', (_, code, claims, type) => {
+    expect(shownTokenFault(claims, type)?.code).toBe(code);
+  });
+});

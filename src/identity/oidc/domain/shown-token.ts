@@ -1,0 +1,41 @@
+import { isAbsent } from './identifiers.js';
+import type { Claims } from './identity-provider.js';
+
+/** Why a token of the provider's that a client shows opens no session: codes of the API. */
+export const EXCHANGE_FAILURES = [
+  'token_invalid',
+  'token_expired',
+  'clocks_differ',
+  'token_wrong_audience',
+  'token_used',
+  'token_without_subject',
+  'token_of_program',
+  'name_missing',
+  'name_invalid',
+  'name_taken',
+  'account_missing',
+  'account_deactivated',
+  'busy',
+  'provider_unavailable',
+] as const;
+
+export type ExchangeFailure = (typeof EXCHANGE_FAILURES)[number];
+
+/** RFC 7515 section 4.1.9: a type may have its prefix, and any case. */
+const LOGOUT = /^(application\/)?logout\+jwt$/i;
+
+/**
+ * What is wrong with a token whose signature, issuer, audience and times are good: it must be an ID or access token of a person.
+ * @param type of its header @returns null: nothing
+ */
+export function shownTokenFault(
+  { typ, events, client_id, sid, idtyp }: Claims,
+  type: unknown,
+): { code: ExchangeFailure; reason: string } | null {
+  const isLogout = events !== undefined || (typeof type === 'string' && LOGOUT.test(type));
+  if (isLogout) return { code: 'token_invalid', reason: 'logout token' };
+  if (typ !== undefined && typ !== 'ID' && typ !== 'Bearer') return { code: 'token_invalid', reason: 'typ' };
+  // Keycloak names the client and no session of anybody's; Microsoft Entra says it.
+  if (idtyp === 'app') return { code: 'token_of_program', reason: 'idtyp' };
+  return client_id !== undefined && isAbsent(sid) ? { code: 'token_of_program', reason: 'client_id' } : null;
+}
