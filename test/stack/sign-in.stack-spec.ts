@@ -11,6 +11,8 @@ import { TcpProxy } from '../support/service/tcp-proxy.js';
 import { PUBLIC_URL } from './running/people-realm.js';
 import { KeycloakAdmin } from './sign-in/keycloak-admin.js';
 import { KeycloakPage } from './sign-in/keycloak-page.js';
+import { serviceToken } from './running/identity-provider.js';
+import { forgeries, shownTokens } from './sign-in/shown-tokens.js';
 import { openStack } from './stack.js';
 
 const { issuer, realm } = openStack(process.env);
@@ -187,6 +189,39 @@ describe('people who sign in at Keycloak', () => {
     expect(status).toBe(200);
     await page.visit(String(body?.['sign_out_url']));
     expect((await me(await comes('grace'))).body).toMatchObject({ username: 'grace' });
+  });
+
+  describe('at another client, whose tokens they show', () => {
+    const tokensAt = (at: typeof people.notebook, username = 'erin') =>
+      shownTokens(provider.url, at, { username, password: people.password });
+    const exchange = async (token: string): Promise<unknown[]> => {
+      const { status, body } = await client.post('/api/auth/oidc/exchange', { token });
+      if (status !== 200) return [status, body?.['code']];
+      return [status, (await me(String(body?.['access_token']))).body?.['username']];
+    };
+
+    it('are who they are here, by an ID token and by an access token, each once', async () => {
+      const { id_token, access_token } = await tokensAt(people.notebook);
+      for (const token of [id_token, access_token]) {
+        expect(await exchange(token)).toEqual([200, 'erin']);
+        expect(await exchange(token)).toEqual([401, 'token_used']);
+      }
+    });
+
+    it('are refused with a token for others, of a program, forged, or too old', async () => {
+      const { id_token, access_token } = await tokensAt(people.other);
+      expect(await exchange(id_token)).toEqual([401, 'token_wrong_audience']);
+      expect(await exchange(access_token)).toEqual([401, 'token_wrong_audience']);
+      expect(await exchange(await serviceToken(provider.url, people.notebook))).toEqual([403, 'token_of_program']);
+      const { access_token: good } = await tokensAt(people.notebook);
+      for (const [how, token] of Object.entries(await forgeries(provider.url, good))) {
+        expect([how, await exchange(token)]).toEqual([how, [401, 'token_invalid']]);
+      }
+      clock.advance(700);
+      expect(await exchange(good)).toEqual([401, 'token_expired']);
+      clock.advance(-700);
+      expect(await exchange(good)).toEqual([200, 'erin']);
+    });
   });
 
   it('sign in while the provider changes its key', async () => {

@@ -6,6 +6,9 @@ export interface PeopleRealm {
   name: string;
   /** Where people sign in for the service. */
   signIn: ServiceClient;
+  /** Where people work at the provider already; its tokens are for the service, too, and `other`'s are not. */
+  notebook: ServiceClient;
+  other: ServiceClient;
   /** What changes the realm. */
   administrator: ServiceClient;
   /** Everybody's. */
@@ -17,11 +20,18 @@ export const PUBLIC_URL = 'http://127.0.0.1:3000';
 
 export function newPeopleRealm(): PeopleRealm {
   const client = (id: string): ServiceClient => ({ id, secret: randomUUID() });
-  return { name: 'people', signIn: client('grantline'), administrator: client('operator'), password: randomUUID() };
+  return {
+    name: 'people',
+    signIn: client('grantline'),
+    notebook: client('notebook'),
+    other: client('other'),
+    administrator: client('operator'),
+    password: randomUUID(),
+  };
 }
 
 /** The realm in the provider's own import format, with the client that docs/identity.md describes. */
-export function peopleImport({ name, signIn, administrator, password }: PeopleRealm): object {
+export function peopleImport({ name, signIn, notebook, other, administrator, password }: PeopleRealm): object {
   const client = ({ id, secret }: ServiceClient): object => ({ clientId: id, secret, publicClient: false });
   return {
     realm: name,
@@ -44,6 +54,24 @@ export function peopleImport({ name, signIn, administrator, password }: PeopleRe
           },
         ],
       },
+      {
+        ...client(notebook),
+        directAccessGrantsEnabled: true,
+        serviceAccountsEnabled: true,
+        protocolMappers: [
+          {
+            name: 'audience',
+            protocol: 'openid-connect',
+            protocolMapper: 'oidc-audience-mapper',
+            config: {
+              'included.client.audience': signIn.id,
+              'id.token.claim': 'true',
+              'access.token.claim': 'true',
+            },
+          },
+        ],
+      },
+      { ...client(other), directAccessGrantsEnabled: true },
       { ...client(administrator), standardFlowEnabled: false, serviceAccountsEnabled: true },
     ],
     users: [
