@@ -14,6 +14,7 @@ import { SigningKey } from './infrastructure/signing-key.js';
 import { PasswordsController } from './passwords.controller.js';
 import { PasswordsService } from './passwords.service.js';
 import { RegistrationModule } from './registration.module.js';
+import { SessionUsesService } from './session-uses.service.js';
 import { SessionsController } from './sessions.controller.js';
 import { SessionsService } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
@@ -40,6 +41,7 @@ import { TokensService } from './tokens.service.js';
   providers: [
     SignInService,
     SessionsService,
+    SessionUsesService,
     PasswordsService,
     AdministrationService,
     DeactivationsService,
@@ -53,6 +55,7 @@ import { TokensService } from './tokens.service.js';
   exports: [
     RegistrationModule,
     SessionsService,
+    SessionUsesService,
     AdministrationService,
     DeactivationsService,
     SignInService,

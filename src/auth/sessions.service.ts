@@ -78,13 +78,13 @@ export class SessionsService {
     this.signOutUrl = url;
   }
 
-  /** Ends sessions of anybody, which the identity provider has ended. @returns how many lived */
-  async endVouched(sessionIds: readonly string[], client: Client): Promise<number> {
+  /** Ends sessions of anybody that began at the identity provider. @param by `oidc`: it said so; `recheck`: it does not vouch any more */
+  async endVouched(sessionIds: readonly string[], by: 'oidc' | 'recheck', client: Client | null): Promise<number> {
     return this.transaction.run(async () => {
       let ended = 0;
       for (const id of sessionIds) {
         if (!(await this.sessions.end(id, this.clock.now()))) continue;
-        const [subject, details] = [sessionSubject(id), { by: 'oidc' }];
+        const [subject, details] = [sessionSubject(id), { by }];
         await this.audit.record({ event: 'session_ended', actor: null, subject, origin: client, details });
         ended += 1;
       }

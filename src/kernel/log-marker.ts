@@ -19,7 +19,8 @@ export const LOG_MARKERS = [
   'request failed',
   'removed expired sessions and throttle counters',
   'removed past audit events',
-  // people and groups that are pushed
+  // people of the identity provider
+  'session could not be checked at the provider',
   'SCIM changes',
   // service-account token
   'service-account token is empty',

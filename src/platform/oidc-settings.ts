@@ -21,6 +21,7 @@ export function readOidc(read: SettingsReader, production: boolean, scim: Settin
     groupsClaim: read.text('AUTH_OIDC_GROUPS_CLAIM'),
     createAccounts: read.flag('AUTH_OIDC_CREATE_ACCOUNTS', true),
     sessionHours: read.integer('AUTH_OIDC_SESSION_HOURS', 12, 1, 720),
+    recheckMinutes: read.integer('AUTH_OIDC_RECHECK_MINUTES', 5, 1, 1440),
     audience: read.text('AUTH_OIDC_AUDIENCE') ?? clientId ?? '',
     signOutAtProvider: read.flag('AUTH_OIDC_SIGN_OUT_AT_PROVIDER', true),
     returnOrigins: read.origins('AUTH_OIDC_RETURN_ORIGINS'),

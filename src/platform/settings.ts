@@ -57,6 +57,8 @@ export abstract class Settings {
     /** False: only people with an account sign in. */
     createAccounts: boolean;
     sessionHours: number;
+    /** Between two times that the provider is asked for a session in use, at least. */
+    recheckMinutes: number;
     /** Whom tokens that are exchanged must be for. */
     audience: string;
     /** Whether people who sign out here are sent on to sign out there. */

@@ -1,9 +1,10 @@
 import { tokensOf } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
 import { sharedOidcService } from '../support/service/oidc-service.js';
+import { until } from '../support/service/until.js';
 
 describe('groups of people who sign in at the provider', () => {
-  const { service, provider, boss, client, redeem } = sharedOidcService({ AUTH_OIDC_GROUPS_CLAIM: 'groups' });
+  const { service, provider, clock, boss, client, redeem } = sharedOidcService({ AUTH_OIDC_GROUPS_CLAIM: 'groups' });
 
   /** @returns the account's id */
   const signIn = async (name: string, claims: object): Promise<number> => {
@@ -86,6 +87,23 @@ describe('groups of people who sign in at the provider', () => {
       expect(await boss.send(method, path)).toMatchObject({ status: 409, body: { code: 'managed_elsewhere' } });
     }
     expect(await groupsOf(id)).toEqual(['theirs']);
+  });
+
+  it('follow while somebody is signed in, each time that the provider is asked again', async () => {
+    const browser = new OidcBrowser(service);
+    const { code } = await browser.signIn(provider, {
+      sub: 'al',
+      preferred_username: 'al',
+      groups: ['before', 'hidden\u200b'],
+    });
+    const al = client.as(tokensOf(await redeem(browser, code)).access_token);
+    const id = Number((await al.get('/api/auth/me')).body?.['id']);
+    provider.changed = { groups: ['after', 'hidden\u200b'] };
+    clock.advance(301);
+    await al.get('/api/auth/me');
+    await until(async () => (await groupsOf(id)).includes('after'));
+    expect([await groupsOf(id), await reports(id)]).toMatchObject([['after'], [{}]]);
+    provider.changed = {};
   });
 
   it('are made once by many who come first at once', async () => {

@@ -1,12 +1,16 @@
 import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
+import { OidcStore } from '../../src/identity/oidc/domain/oidc-store.js';
 import { ApiClient, tokensOf } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
 import { sharedOidcService } from '../support/service/oidc-service.js';
+import { until } from '../support/service/until.js';
 
 const ROUTE = '/api/auth/oidc/backchannel-logout';
 
 describe('signing out', () => {
-  const { service, provider, clock, timers, boss, client, redeem } = sharedOidcService();
+  const { service, provider, clock, timers, boss, client, redeem } = sharedOidcService({
+    AUTH_OIDC_RECHECK_MINUTES: '1',
+  });
 
   const signedIn = async (sub: string, sid: string): Promise<ApiClient> => {
     const browser = new OidcBrowser(service);
@@ -128,6 +132,85 @@ describe('signing out', () => {
       provider.instead.clear();
       timers.advance(10_000);
       expect((await logout(token)).status).toBe(200);
+    });
+  });
+
+  describe('because the provider does not vouch for it any more', () => {
+    const count = async (outcome: string): Promise<number> => {
+      const found = new RegExp(`^grantline_oidc_rechecks_total\\{outcome="${outcome}"\\} (\\d+)`, 'm');
+      return Number(found.exec(await service.metrics())?.[1] ?? 0);
+    };
+    /** Uses a session until the provider was asked for it. */
+    const rechecked = async (user: ApiClient, outcome: string): Promise<void> => {
+      const before = await count(outcome);
+      clock.advance(61);
+      expect(await statuses(user)).toEqual([200]); // no request waits
+      await until(async () => (await count(outcome)) > before);
+      expect(await count(outcome)).toBe(before + 1);
+    };
+    afterEach(() => {
+      Object.assign(provider, { isRotating: false, changed: {} });
+      provider.instead.clear();
+      provider.leavers.clear();
+    });
+
+    it('ends, and no other', async () => {
+      const [ned, pam] = [await signedIn('ned', 'of ned'), await signedIn('pam', 'of pam')];
+      provider.leavers.add('ned');
+      await rechecked(ned, 'ended');
+      await until(async () => (await statuses(ned))[0] === 401);
+      await rechecked(pam, 'renewed');
+      expect(await statuses(pam)).toEqual([200]);
+      const { body } = await boss.get('/api/admin/audit?event=session_ended&limit=1');
+      expect(body?.['items']).toMatchObject([{ actor: null, request_id: null, details: { by: 'recheck' } }]);
+      // It is no deactivation.
+      provider.leavers.clear();
+      expect(await statuses(await signedIn('ned', 'of ned'))).toEqual([200]);
+    });
+
+    it('goes on where it says nothing of use, and is asked for again', async () => {
+      const quin = await signedIn('quin', 'of quin');
+      for (const instead of [503, 401, 429]) {
+        provider.instead.set(
+          'token',
+          (_, response) => void response.writeHead(instead).end('{"error":"invalid_client"}'),
+        );
+        await rechecked(quin, 'silent');
+      }
+      provider.instead.clear();
+      provider.forge = (payload) => new UnsecuredJWT(payload).encode();
+      await rechecked(quin, 'silent');
+      provider.forge = null;
+      await rechecked(quin, 'renewed');
+      expect(await statuses(quin)).toEqual([200]);
+    });
+
+    it('goes on with each next refresh token, where one serves once; a lost one ends it', async () => {
+      provider.isRotating = true;
+      const ray = await signedIn('ray', 'of ray');
+      for (let times = 0; times < 3; times += 1) await rechecked(ray, 'renewed');
+      provider.refreshTokens.clear();
+      await rechecked(ray, 'ended');
+      await until(async () => (await statuses(ray))[0] === 401);
+      expect(await statuses(await signedIn('ray', 'of ray'))).toEqual([200]);
+    });
+
+    it('ends where it vouches for somebody else', async () => {
+      const sue = await signedIn('sue', 'of sue');
+      provider.changed = { sub: 'mallory' };
+      await rechecked(sue, 'renewed');
+      await until(async () => (await statuses(sue))[0] === 401);
+    });
+
+    it('is asked for by one of many replicas', async () => {
+      const tia = await signedIn('tia', 'of tia');
+      const [session] = (await tia.get('/api/auth/sessions')).body?.['items'] as { id: string }[];
+      const [store, before] = [service.app.get(OidcStore), clock.now()];
+      clock.advance(1);
+      const turns = await Promise.all(
+        [1, 2, 3, 4].map(() => store.takeRecheck(session?.id ?? '', before, clock.now())),
+      );
+      expect(turns.filter((turn) => turn?.isDue)).toHaveLength(1);
     });
   });
 

@@ -2,13 +2,14 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { TestClock } from '../support/fakes/test-clock.js';
 import { administrator } from '../support/service/administrator.js';
 import { type Answer, ApiClient, passwordOf, signIn, tokensOf } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
 import { startService, type TestService } from '../support/service/service.js';
 import { TcpProxy } from '../support/service/tcp-proxy.js';
 import { PUBLIC_URL } from './running/people-realm.js';
+import { until } from '../support/service/until.js';
+import { AdvancedClock } from './sign-in/advanced-clock.js';
 import { KeycloakAdmin } from './sign-in/keycloak-admin.js';
 import { KeycloakPage } from './sign-in/keycloak-page.js';
 import { serviceToken } from './running/identity-provider.js';
@@ -17,19 +18,6 @@ import { openStack } from './stack.js';
 
 const { issuer, realm } = openStack(process.env);
 const { people } = realm;
-
-/** The time of this machine, as the provider's tokens have it, and how far a spec is beyond it. */
-class AdvancedClock extends TestClock {
-  private seconds = 0;
-
-  override now(): Date {
-    return new Date(Date.now() + this.seconds * 1000);
-  }
-
-  override advance(seconds: number): void {
-    this.seconds += seconds;
-  }
-}
 
 describe('people who sign in at Keycloak', () => {
   const clock = new AdvancedClock();
@@ -154,6 +142,26 @@ describe('people who sign in at Keycloak', () => {
       expect((await client.post('/api/auth/refresh', { refresh_token })).status).toBe(401);
     }
     expect((await me(erin.access_token)).status).toBe(200);
+    await keycloak.setEnabled('frank', true);
+  });
+
+  it('lose a session in use, and groups, as soon as the provider is asked again', async () => {
+    await keycloak.join('frank', 'engineers');
+    const { access_token } = await signedIn('frank');
+    const { id } = (await me(access_token)).body as { id: number };
+    const groups = async () => (await boss.get(`/api/admin/groups?member=${id}`)).body?.['items'] as unknown[];
+    expect(await groups()).toHaveLength(1);
+    await keycloak.leave('frank', 'engineers');
+    clock.advance(301);
+    expect((await me(access_token)).status).toBe(200);
+    await until(async () => (await groups()).length === 0);
+    await keycloak.setEnabled('frank', false);
+    clock.advance(301);
+    expect((await me(access_token)).status).toBe(200);
+    await until(async () => (await me(access_token)).status === 401);
+    const { body } = await boss.get('/api/admin/audit?event=session_ended&limit=1');
+    expect(body?.['items']).toMatchObject([{ details: { by: 'recheck' } }]);
+    clock.advance(-602);
     await keycloak.setEnabled('frank', true);
   });
 

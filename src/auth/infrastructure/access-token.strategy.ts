@@ -10,6 +10,7 @@ import { type AdmittedAccount, admittedAccount } from '../current-account.decora
 import { judgeClaims, type TokenFault } from '../domain/claims.js';
 import { hasJwsSyntax } from '../domain/jws-syntax.js';
 import { SessionStore } from '../domain/session.js';
+import { SessionUsesService } from '../session-uses.service.js';
 import { SigningKey } from './signing-key.js';
 import { VerifiedTokens } from './verified-tokens.js';
 
@@ -24,6 +25,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
   constructor(
     signingKey: SigningKey,
     private readonly sessions: SessionStore,
+    private readonly uses: SessionUsesService,
     private readonly clock: Clock,
   ) {
     super({
@@ -60,6 +62,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
     const { userId, sessionId } = verdict.claims;
     const account = await this.sessions.admit(sessionId, userId, now);
     if (account === null) throw invalid('session-ended');
+    this.uses.note(sessionId);
     const isStillAdmitted = async (): Promise<boolean> =>
       (await this.sessions.admit(sessionId, userId, this.clock.now())) !== null;
     return admittedAccount(account, { kind: 'session', id: sessionId }, isStillAdmitted);

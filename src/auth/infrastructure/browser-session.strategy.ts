@@ -8,6 +8,7 @@ import { Settings } from '../../platform/settings.js';
 import { type AdmittedAccount, admittedAccount } from '../current-account.decorator.js';
 import { browserCookieIn } from '../domain/browser-cookie.js';
 import type { TokenFault } from '../domain/claims.js';
+import { SessionUsesService } from '../session-uses.service.js';
 import { SessionsService } from '../sessions.service.js';
 
 /** Passport hands on Fastify's request, though its types are Express's. */
@@ -18,6 +19,7 @@ type PassportRequest = Parameters<Strategy['authenticate']>[0];
 export class BrowserSessionStrategy extends PassportStrategy(Strategy, BROWSER_SESSION) {
   constructor(
     private readonly sessions: SessionsService,
+    private readonly uses: SessionUsesService,
     private readonly settings: Settings,
   ) {
     super();
@@ -33,6 +35,7 @@ export class BrowserSessionStrategy extends PassportStrategy(Strategy, BROWSER_S
     const session = await this.sessions.admitBrowser(cookie);
     if (session === null) throw new Refused('token_invalid', { reason: 'session-ended' satisfies TokenFault });
     const { id, account, provedAt } = session;
+    this.uses.note(id);
     const isStillAdmitted = async (): Promise<boolean> => (await this.sessions.admitBrowser(cookie)) !== null;
     return admittedAccount(account, { kind: 'session', id, provedAt }, isStillAdmitted);
   }

@@ -51,7 +51,7 @@ export class OidcCodesService {
     if (account === null) return { kind: 'deactivated' };
     const opened = await this.sessions.openVouched(account, { longest: sessionHours * HOUR_MS, by: 'oidc' }, client);
     if (opened === null) return { kind: 'deactivated' };
-    await this.store.keepSession(opened.sessionId, taken.session);
+    await this.store.keepSession(opened.sessionId, taken.session, this.clock.now());
     return { kind: 'signed-in', tokens: opened.tokens };
   }
 }

@@ -53,7 +53,7 @@ export class OidcConfirmationsService {
 
   /** Somebody is back: it counts for the session that began it, as a password does. @returns null: it is confirmed */
   async finish({ userId, sessionId }: Purpose, returned: Returned, client: Client): Promise<Failed | null> {
-    const { claims, idToken, startedAt } = returned;
+    const { claims, tokens, startedAt } = returned;
     const account = await this.users.find(userId);
     const atProvider = await this.store.sessionOf(sessionId);
     const person = personOf(claims, this.settings.given);
@@ -62,7 +62,7 @@ export class OidcConfirmationsService {
     const judgement = judgeConfirmation(claims, { userId, atProvider, ownerId }, times);
     if (judgement.kind === 'refused') return failure(judgement.code, judgement.reason, account);
     if (account === null) return failure('session_ended', 'account');
-    const session = providerSessionOf(claims, this.settings.given.issuer, this.seal.seal('id-token', idToken));
+    const session = providerSessionOf(claims, this.settings.given.issuer, this.seal.sealTokens(tokens));
     if (session === null) return failure('answer_invalid', 'sid', account);
     return this.transaction.run(async () => {
       const proof = { at: judgement.at, by: 'oidc' } as const;
@@ -70,7 +70,7 @@ export class OidcConfirmationsService {
         return failure('session_ended', 'ended', account);
       }
       // The provider may have begun another session of its own, whose end is to end this one.
-      await this.store.keepSession(sessionId, session);
+      await this.store.keepSession(sessionId, session, this.clock.now());
       return null;
     });
   }

@@ -117,7 +117,7 @@ export class OidcExchangesService {
   private open(account: Account, at: ProviderSession, longest: number, client: Client): Promise<TokenPair | null> {
     return this.transaction.run(async () => {
       const opened = await this.sessions.openVouched(account, { longest, by: 'exchange' }, client);
-      if (opened !== null) await this.store.keepSession(opened.sessionId, at);
+      if (opened !== null) await this.store.keepSession(opened.sessionId, at, this.clock.now());
       return opened?.tokens ?? null;
     });
   }

@@ -32,7 +32,8 @@ export interface Returned {
   /** Milliseconds since 1970. */
   startedAt: number;
   claims: Claims;
-  idToken: string;
+  /** Of the session there. */
+  tokens: { idToken: string; refreshToken: string | null };
 }
 
 /** The way to the provider and back, for whatever purpose. */
@@ -90,8 +91,8 @@ export class OidcFlowsService {
     if (!(await this.store.use(secretDigest(state), until, now))) return failure('sign_in_replayed', 'state');
     const vouched = await this.provider.redeem(answer, state, flow);
     if (vouched.kind === 'failed') return { ...vouched, account: null };
-    const { claims, idToken } = vouched;
-    return { kind: 'returned', purpose: flow.purpose, startedAt, claims, idToken };
+    const { claims, idToken, refreshToken } = vouched;
+    return { kind: 'returned', purpose: flow.purpose, startedAt, claims, tokens: { idToken, refreshToken } };
   }
 }
 

@@ -22,19 +22,22 @@ export class OidcGroupsService {
     private readonly metrics: OidcMetrics,
   ) {}
 
-  /** Where the provider does not say, memberships stay as they are. @returns whether it was done: false, too much is being written */
-  async follow(account: Account, claims: Claims, by: AuditContext): Promise<boolean> {
+  /**
+   * Where the provider does not say, memberships stay as they are. @param isReported whether what could not be followed is: each sign-in does
+   * @returns whether it was done: false, too much is being written
+   */
+  async follow(account: Account, claims: Claims, by: AuditContext, isReported = true): Promise<boolean> {
     const { groupsClaim } = this.settings.given;
     if (groupsClaim === null) return true;
     const claimed = claimedGroups(claims, groupsClaim);
     if (claimed.kind === 'unknown') {
-      await this.report(account, { unknown: true }, by);
+      if (isReported) await this.report(account, { unknown: true }, by);
       return true;
     }
     const taken = await this.groups.follow(account.id, claimed.names, by).catch(nullIfBusy);
     if (taken === null) return false;
     const { ambiguous, unusable } = claimed;
-    if (taken.length + ambiguous.length + unusable > 0) {
+    if (isReported && taken.length + ambiguous.length + unusable > 0) {
       const details = { taken: taken.slice(0, SHOWN), ambiguous: ambiguous.slice(0, SHOWN), unusable };
       await this.report(account, details, by);
     }

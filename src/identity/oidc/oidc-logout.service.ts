@@ -50,7 +50,7 @@ export class OidcLogoutService implements OnModuleInit {
       if (!(await this.store.use(secretDigest(`logout ${logout.jti}`), until, now))) {
         throw new Refused('logout_token_invalid', { reason: 'used before' });
       }
-      await this.sessions.endVouched(await this.store.endedAt(issuer, logout.ended), client);
+      await this.sessions.endVouched(await this.store.endedAt(issuer, logout.ended), 'oidc', client);
     });
   }
 

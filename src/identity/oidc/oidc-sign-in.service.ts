@@ -102,16 +102,16 @@ export class OidcSignInService {
     const longest = this.settings.given.sessionHours * HOUR_MS;
     return this.transaction.run(async () => {
       const opened = await this.sessions.openForBrowser(account, { provedAt, longest }, client);
-      if (opened !== null) await this.store.keepSession(opened.sessionId, at);
+      if (opened !== null) await this.store.keepSession(opened.sessionId, at, this.clock.now());
       return opened?.cookie ?? null;
     });
   }
 
-  private async signIn({ claims, idToken }: Returned, client: Client): Promise<SignedIn | Failed> {
+  private async signIn({ claims, tokens }: Returned, client: Client): Promise<SignedIn | Failed> {
     const { given } = this.settings;
     const person = personOf(claims, given);
     if (person === null) return failure('subject_invalid', 'claims');
-    const session = providerSessionOf(claims, given.issuer, this.seal.seal('id-token', idToken));
+    const session = providerSessionOf(claims, given.issuer, this.seal.sealTokens(tokens));
     if (session === null) return failure('answer_invalid', 'sub or sid');
     const by = { actor: null, origin: client };
     const found = await this.people.accountOf(person, given, by);

@@ -17,6 +17,7 @@ import { OidcExchangesService } from './oidc-exchanges.service.js';
 import { OidcFlowsService } from './oidc-flows.service.js';
 import { OidcGroupsService } from './oidc-groups.service.js';
 import { OidcLogoutService } from './oidc-logout.service.js';
+import { OidcRechecksService } from './oidc-rechecks.service.js';
 import { OidcSettings } from './oidc-settings.js';
 import { OidcSignInService } from './oidc-sign-in.service.js';
 import { OidcController } from './oidc.controller.js';
@@ -41,6 +42,7 @@ export class OidcModule {
         OidcCodesService,
         OidcExchangesService,
         OidcLogoutService,
+        OidcRechecksService,
         OidcGroupsService,
         PeopleService,
         SealService,

@@ -10,6 +10,7 @@ interface Sealed {
   state: FlowState;
   cookie: FlowCookie;
   'id-token': string;
+  'refresh-token': string;
 }
 
 type Purpose = keyof Sealed;
@@ -32,6 +33,14 @@ export class SealService {
     cipher.setAAD(Buffer.from(context));
     const sealed = Buffer.concat([cipher.update(JSON.stringify(value)), cipher.final()]);
     return Buffer.concat([iv, sealed, cipher.getAuthTag()]).toString('base64url');
+  }
+
+  /** What the provider gave of a session, to be kept. */
+  sealTokens({ idToken, refreshToken }: { idToken: string; refreshToken: string | null }) {
+    return {
+      idToken: this.seal('id-token', idToken),
+      refreshToken: refreshToken === null ? null : this.seal('refresh-token', refreshToken),
+    };
   }
 
   /** What was sealed; null: nothing of this service for that purpose and context. */

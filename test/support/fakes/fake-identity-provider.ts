@@ -16,6 +16,11 @@ interface Issued {
   challenge: string;
 }
 
+interface Reply {
+  status: number;
+  body: unknown;
+}
+
 /** A request's answer in the place of the usual one; `hang`: none ever. */
 export type Instead = ((request: IncomingMessage, response: ServerResponse) => void) | 'hang';
 
@@ -33,6 +38,14 @@ export class FakeIdentityProvider {
   forge: ((payload: JWTPayload, key: { kid: string; pair: KeyPair }) => string | Promise<string>) | null = null;
   /** By `kid`; the last one signs. */
   readonly keys = new Map<string, KeyPair>();
+  /** Of people who signed in. */
+  readonly refreshTokens = new Map<string, Issued>();
+  /** Whether a refresh token serves once. */
+  isRotating = false;
+  /** Subjects whom it has disabled. */
+  readonly leavers = new Set<unknown>();
+  /** Claims that have changed since somebody signed in. */
+  changed: JWTPayload = {};
   private readonly codes = new Map<string, Issued>();
   private readonly server: Server = createServer((request, response) => void this.serve(request, response));
 
@@ -109,7 +122,7 @@ export class FakeIdentityProvider {
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   }
 
-  private async answer(path: string, request: IncomingMessage): Promise<{ status: number; body: unknown }> {
+  private async answer(path: string, request: IncomingMessage): Promise<Reply> {
     switch (path) {
       case 'openid-configuration':
         return { status: 200, body: this.metadata() };
@@ -142,23 +155,38 @@ export class FakeIdentityProvider {
     };
   }
 
-  private async redeem(form: URLSearchParams): Promise<{ status: number; body: unknown }> {
+  private async redeem(form: URLSearchParams): Promise<Reply> {
     noteSecret(form.get('client_secret') ?? '');
     const refused = (error: string) => ({ status: 400, body: { error, error_description: 'Code not valid' } });
     if (form.get('client_id') !== 'grantline' || form.get('client_secret') !== this.secret) {
       return { status: 401, body: { error: 'unauthorized_client' } };
     }
+    if (form.get('grant_type') === 'refresh_token') return this.refresh(form.get('refresh_token') ?? '', refused);
     const code = form.get('code') ?? '';
     const issued = this.codes.get(code);
     this.codes.delete(code);
     const verifier = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(form.get('code_verifier') ?? ''));
     if (Buffer.from(verifier).toString('base64url') !== issued?.challenge) return refused('invalid_grant');
     const { claims, nonce } = issued;
-    const id_token = await this.token((usual) => {
+    return this.tokens(issued, (usual) => {
       const named = { ...usual, nonce };
       return typeof claims === 'function' ? claims(named) : { ...named, ...claims };
     });
+  }
+
+  private async refresh(token: string, refused: (error: string) => Reply): Promise<Reply> {
+    const issued = this.refreshTokens.get(token);
+    if (issued === undefined) return refused('invalid_grant');
+    const claim = typeof issued.claims === 'function' ? issued.claims({}) : issued.claims;
+    if (this.leavers.has(claim.sub)) return refused('invalid_grant');
+    if (this.isRotating) this.refreshTokens.delete(token);
+    return this.tokens(issued, { ...claim, ...this.changed });
+  }
+
+  private async tokens(issued: Issued, claims: Claims): Promise<Reply> {
+    const id_token = await this.token(claims);
     const tokens = { access_token: randomUUID(), refresh_token: randomUUID(), id_token };
+    this.refreshTokens.set(tokens.refresh_token, issued);
     for (const token of Object.values(tokens)) noteSecret(token);
     return { status: 200, body: { ...tokens, token_type: 'Bearer', expires_in: 300, scope: 'openid profile email' } };
   }

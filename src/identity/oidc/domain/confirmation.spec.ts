@@ -5,7 +5,13 @@ const at = (time: string): number => Date.parse(`2026-11-20T${time}Z`) / 1000;
 
 describe('a confirmation at the provider', () => {
   const startedAt = Date.parse('2026-11-20T12:00:00.700Z');
-  const atProvider = { issuer: 'https://sso.example.org', subject: 'ida', sid: 'of ida', idToken: 'sealed' };
+  const atProvider = {
+    issuer: 'https://sso.example.org',
+    subject: 'ida',
+    sid: 'of ida',
+    idToken: 'sealed',
+    refreshToken: null,
+  };
   const session = { userId: 7, atProvider, ownerId: 7 };
   const judged = (claims: Record<string, unknown>, of: Parameters<typeof judgeConfirmation>[1] = session): string => {
     const judgement = judgeConfirmation({ sub: 'ida', ...claims }, of, { startedAt, now: NOW });

@@ -15,6 +15,18 @@ export interface ProviderSession {
   sid: string | null;
   /** Sealed; null: nobody signs out there by it. */
   idToken: string | null;
+  /** Sealed; null: the provider gave none. */
+  refreshToken: string | null;
+}
+
+/** A session for which the provider may be asked. */
+export interface Recheck {
+  userId: number;
+  session: ProviderSession & { refreshToken: string };
+  /** When it was last asked, or vouched for the session. */
+  askedAt: Date;
+  /** That was long enough ago, and nobody else asks now. */
+  isDue: boolean;
 }
 
 /** What a web client exchanges for tokens. */
@@ -40,7 +52,11 @@ export abstract class OidcStore {
   /** Takes a code away, whoever has it; null: there is none, or somebody took it before. */
   abstract takeCode(digest: Buffer): Promise<SignInCode | null>;
   /** Also once more, of the same person: the provider's session may be another one by then. */
-  abstract keepSession(sessionId: string, session: ProviderSession): Promise<void>;
+  abstract keepSession(sessionId: string, session: ProviderSession, at: Date): Promise<void>;
+  /** Takes the turn to ask for a session, where it was not asked for since `before`: one caller alone. @returns null: it has no refresh token */
+  abstract takeRecheck(sessionId: string, before: Date, now: Date): Promise<Recheck | null>;
+  /** False: the session has another refresh token by now. */
+  abstract replaceRefreshToken(sessionId: string, former: string, next: string | null): Promise<boolean>;
   /** What was kept of a session; null: it did not begin at a provider. */
   abstract sessionOf(sessionId: string): Promise<ProviderSession | null>;
   /** Takes away the codes of what was ended. @returns the sessions of it, the ended ones included */

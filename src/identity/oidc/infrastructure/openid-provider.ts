@@ -10,6 +10,7 @@ import {
   clockTolerance,
   Configuration,
   customFetch,
+  refreshTokenGrant,
   ResponseBodyError,
   type ServerMetadata,
   WWWAuthenticateChallengeError,
@@ -18,7 +19,13 @@ import type { Clock } from '../../../kernel/clock.js';
 import { Opaque } from '../../../kernel/secret.js';
 import type { Timers } from '../../../kernel/timers.js';
 import type { Settings } from '../../../platform/settings.js';
-import { type FlowSecrets, IdentityProvider, type Vouched, type VouchedToken } from '../domain/identity-provider.js';
+import {
+  type FlowSecrets,
+  IdentityProvider,
+  type Renewal,
+  type Vouched,
+  type VouchedToken,
+} from '../domain/identity-provider.js';
 import type { SignInFailure } from '../domain/sign-in-failure.js';
 import { LastGood } from './last-good.js';
 import { type KeySet, ProviderTokens } from './provider-tokens.js';
@@ -79,14 +86,30 @@ export class OpenidProvider extends IdentityProvider {
       // From the settings, never from the Host header: the provider compares it.
       const address = new URL(`${this.redirectUri}?${answer.toString()}`);
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
-      const { id_token = '' } = await authorizationCodeGrant(configuration, address, checks);
+      const { id_token = '', refresh_token = null } = await authorizationCodeGrant(configuration, address, checks);
       // The library trusts the connection, and looks at no signature.
       const verified = await this.tokens.verify(id_token, this.settings.clientId, { isOfProvider: true });
-      if (verified.kind === 'verified') return { kind: 'vouched', claims: verified.claims, idToken: id_token };
+      if (verified.kind === 'verified')
+        return { kind: 'vouched', claims: verified.claims, idToken: id_token, refreshToken: refresh_token };
       const isUntimely = verified.fault === 'past' || verified.fault === 'future';
       return failed(isUntimely ? 'clocks_differ' : 'answer_invalid', verified.reason);
     } catch (error) {
       return failureOf(error);
+    }
+  }
+
+  override async renew(refreshToken: string): Promise<Renewal> {
+    let next: string | null = null;
+    try {
+      const answer = await refreshTokenGrant(await this.discovery.get(), refreshToken);
+      next = answer.refresh_token ?? null;
+      if (answer.id_token === undefined) return { kind: 'renewed', claims: null, refreshToken: next };
+      const verified = await this.tokens.verify(answer.id_token, this.settings.clientId, { isOfProvider: true });
+      if (verified.kind === 'verified') return { kind: 'renewed', claims: verified.claims, refreshToken: next };
+      return { kind: 'silent', reason: verified.reason, refreshToken: next };
+    } catch (error) {
+      if (error instanceof ResponseBodyError && error.error === 'invalid_grant') return { kind: 'ended' };
+      return { kind: 'silent', reason: failureOf(error).reason, refreshToken: next };
     }
   }
 
@@ -179,12 +202,12 @@ function isEndpoint(url: unknown, isInsecure: boolean): boolean {
   return protocol === 'https:' || (isInsecure && protocol === 'http:');
 }
 
-function failed(code: SignInFailure, reason: string): Vouched {
+function failed(code: SignInFailure, reason: string): Extract<Vouched, { kind: 'failed' }> {
   return { kind: 'failed', code, reason };
 }
 
 /** Words of the libraries and codes of RFC 6749; never the provider's prose. */
-function failureOf(error: unknown): Vouched {
+function failureOf(error: unknown): Extract<Vouched, { kind: 'failed' }> {
   if (error instanceof AuthorizationResponseError) {
     const isCancelled = error.error === 'access_denied';
     return failed(isCancelled ? 'sign_in_cancelled' : 'provider_refused', plain(error.error));

@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../../platform/infrastructure/database-session.js';
 import type { EndedAtProvider } from '../domain/logout-token.js';
-import { OidcStore, type PersonKey, type ProviderSession, type SignInCode } from '../domain/oidc-store.js';
+import {
+  OidcStore,
+  type PersonKey,
+  type ProviderSession,
+  type Recheck,
+  type SignInCode,
+} from '../domain/oidc-store.js';
 
 @Injectable()
 export class PostgresOidcStore extends OidcStore {
@@ -42,8 +48,8 @@ export class PostgresOidcStore extends OidcStore {
   ): Promise<void> {
     await this.session.manager.query(
       `WITH expired AS (DELETE FROM oidc_codes WHERE expires_at < $5)
-       INSERT INTO oidc_codes (digest, user_id, challenge, expires_at, issuer, subject, sid, id_token)
-       VALUES ($1, $2, $3, $4, $6, $7, $8, $9)`,
+       INSERT INTO oidc_codes (digest, user_id, challenge, expires_at, issuer, subject, sid, id_token, refresh_token)
+       VALUES ($1, $2, $3, $4, $6, $7, $8, $9, $10)`,
       [digest, userId, challenge, expiresAt, now, ...valuesOf(session)],
     );
   }
@@ -57,10 +63,32 @@ export class PostgresOidcStore extends OidcStore {
     return rows[0] ?? null;
   }
 
-  override async keepSession(sessionId: string, session: ProviderSession): Promise<void> {
-    const insert = `INSERT INTO oidc_sessions (session_id, issuer, subject, sid, id_token) VALUES ($1, $2, $3, $4, $5)
-                    ON CONFLICT (session_id) DO UPDATE SET sid = $4, id_token = $5`;
-    await this.session.manager.query(insert, [sessionId, ...valuesOf(session)]);
+  override async keepSession(sessionId: string, session: ProviderSession, at: Date): Promise<void> {
+    await this.session.manager.query(
+      `INSERT INTO oidc_sessions (session_id, issuer, subject, sid, id_token, refresh_token, asked_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)
+       ON CONFLICT (session_id) DO UPDATE SET sid = $4, id_token = $5, refresh_token = $6, asked_at = $7`,
+      [sessionId, ...valuesOf(session), at],
+    );
+  }
+
+  override async takeRecheck(sessionId: string, before: Date, now: Date): Promise<Recheck | null> {
+    const rows = await this.session.manager.query<Recheck[]>(
+      `WITH due AS (
+         UPDATE oidc_sessions SET asked_at = $3
+         WHERE session_id = $1 AND asked_at <= $2 AND refresh_token IS NOT NULL RETURNING session_id
+       )
+       SELECT user_id AS "userId", asked_at AS "askedAt", ${SESSION} AS session, EXISTS (SELECT FROM due) AS "isDue"
+       FROM oidc_sessions JOIN sessions ON sessions.id = session_id
+       WHERE session_id = $1 AND refresh_token IS NOT NULL`,
+      [sessionId, before, now],
+    );
+    return rows[0] ?? null;
+  }
+
+  override async replaceRefreshToken(sessionId: string, former: string, next: string | null): Promise<boolean> {
+    const update = 'UPDATE oidc_sessions SET refresh_token = $3 WHERE session_id = $1 AND refresh_token = $2';
+    return (await this.session.changed(update, [sessionId, former, next])) === 1;
   }
 
   override async sessionOf(sessionId: string): Promise<ProviderSession | null> {
@@ -95,8 +123,9 @@ export class PostgresOidcStore extends OidcStore {
 }
 
 /** Selects a ProviderSession. */
-const SESSION = `json_build_object('issuer', issuer, 'subject', subject, 'sid', sid, 'idToken', id_token)`;
+const SESSION = `json_build_object('issuer', issuer, 'subject', subject, 'sid', sid, 'idToken', id_token,
+  'refreshToken', refresh_token)`;
 
-function valuesOf({ issuer, subject, sid, idToken }: ProviderSession): unknown[] {
-  return [issuer, subject, sid, idToken];
+function valuesOf({ issuer, subject, sid, idToken, refreshToken }: ProviderSession): unknown[] {
+  return [issuer, subject, sid, idToken, refreshToken];
 }

@@ -1,0 +1,146 @@
+import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { SessionUsesService } from '../../auth/session-uses.service.js';
+import { SessionsService } from '../../auth/sessions.service.js';
+import { Clock } from '../../kernel/clock.js';
+import { Timers } from '../../kernel/timers.js';
+import { Log } from '../../platform/log.js';
+import { Transaction } from '../../platform/transaction.js';
+import { UsersService } from '../../users/users.service.js';
+import { type Claims, IdentityProvider } from './domain/identity-provider.js';
+import { OidcStore, type Recheck } from './domain/oidc-store.js';
+import { OidcGroupsService } from './oidc-groups.service.js';
+import { OidcMetrics } from './oidc.metrics.js';
+import { OidcSettings } from './oidc-settings.js';
+import { SealService } from './seal.service.js';
+
+const MINUTE_MS = 60_000;
+
+/** Sessions that the provider is asked for at once: many come at nine o'clock. */
+const MOST_AT_ONCE = 4;
+
+/** Sessions that are remembered; of others the database is asked again. */
+const MOST_KNOWN = 10_000;
+
+/** Milliseconds for which a stop waits: what the provider answers may be the only refresh token that it still takes. */
+const STOP_MS = 6_000;
+
+/**
+ * Asks the provider whether sessions that are in use go on: it tells nobody who has left. In the background, once for all replicas. Only
+ * a clear no ends a session; silence leaves it to its limit.
+ */
+@Injectable()
+export class OidcRechecksService implements OnModuleInit, OnModuleDestroy {
+  /** By session: when it is looked at next, in milliseconds since 1970. */
+  private readonly nextAt = new Map<string, number>();
+  private readonly waiting: string[] = [];
+  private readonly underWay = new Set<Promise<void>>();
+  private isStopping = false;
+  private isSilent = false;
+
+  constructor(
+    private readonly settings: OidcSettings,
+    private readonly uses: SessionUsesService,
+    private readonly provider: IdentityProvider,
+    private readonly store: OidcStore,
+    private readonly users: UsersService,
+    private readonly groups: OidcGroupsService,
+    private readonly sessions: SessionsService,
+    private readonly seal: SealService,
+    private readonly transaction: Transaction,
+    private readonly clock: Clock,
+    private readonly timers: Timers,
+    private readonly metrics: OidcMetrics,
+    private readonly log: Log,
+  ) {}
+
+  onModuleInit(): void {
+    if (this.settings.isOn) this.uses.listen((sessionId) => this.used(sessionId));
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.isStopping = true;
+    await this.timers.atMost(STOP_MS, Promise.all(this.underWay));
+  }
+
+  private used(sessionId: string): void {
+    const now = this.clock.now().getTime();
+    if (now < (this.nextAt.get(sessionId) ?? 0)) return;
+    this.lookAgain(sessionId, now + this.interval);
+    this.waiting.push(sessionId);
+    this.goOn();
+  }
+
+  private goOn(): void {
+    if (this.isStopping || this.underWay.size >= MOST_AT_ONCE) return;
+    const sessionId = this.waiting.shift();
+    if (sessionId === undefined) return;
+    const recheck = this.recheck(sessionId)
+      .catch((error: unknown) => this.log.warn('session could not be checked at the provider', { err: error }))
+      .finally(() => {
+        this.underWay.delete(recheck);
+        this.goOn();
+      });
+    this.underWay.add(recheck);
+  }
+
+  private async recheck(sessionId: string): Promise<void> {
+    const now = this.clock.now();
+    const turn = await this.store.takeRecheck(sessionId, new Date(now.getTime() - this.interval), now);
+    if (turn?.isDue === true) await this.ask(sessionId, turn);
+    // Of a session without a refresh token nobody is ever asked.
+    else this.lookAgain(sessionId, turn === null ? Infinity : turn.askedAt.getTime() + this.interval);
+  }
+
+  private async ask(sessionId: string, { userId, session }: Recheck): Promise<void> {
+    const refreshToken = this.seal.open('refresh-token', session.refreshToken);
+    if (refreshToken === null || session.issuer !== this.settings.given.issuer) return;
+    const renewal = await this.provider.renew(refreshToken);
+    this.metrics.rechecked(renewal.kind);
+    if (renewal.kind === 'ended') return this.end(sessionId, session.refreshToken);
+    // First: the provider may take the former one no longer.
+    const kept = await this.keep(sessionId, session.refreshToken, renewal.refreshToken);
+    this.noteSilence(renewal.kind === 'silent' ? renewal.reason : null);
+    if (renewal.kind === 'silent' || renewal.claims === null) return;
+    if (renewal.claims['sub'] !== session.subject) return this.end(sessionId, kept);
+    await this.follow(userId, renewal.claims);
+  }
+
+  /** @returns the sealed token that the session has now, unless another sign-in has replaced it */
+  private async keep(sessionId: string, former: string, next: string | null): Promise<string> {
+    if (next === null) return former;
+    const sealed = this.seal.seal('refresh-token', next);
+    await this.store.replaceRefreshToken(sessionId, former, sealed);
+    return sealed;
+  }
+
+  /** Unless its person has proved once more who it is meanwhile. */
+  private async end(sessionId: string, refreshToken: string): Promise<void> {
+    await this.transaction.run(async () => {
+      if (!(await this.store.replaceRefreshToken(sessionId, refreshToken, null))) return;
+      await this.sessions.endVouched([sessionId], 'recheck', null);
+    });
+  }
+
+  private async follow(userId: number, claims: Claims): Promise<void> {
+    const account = await this.users.find(userId);
+    // Too busy: at the next recheck.
+    if (account !== null) await this.groups.follow(account, claims, { actor: null, origin: null }, false);
+  }
+
+  /** Once, however many sessions there are. */
+  private noteSilence(reason: string | null): void {
+    if (reason !== null && !this.isSilent) this.log.warn('session could not be checked at the provider', { reason });
+    this.isSilent = reason !== null;
+  }
+
+  private lookAgain(sessionId: string, at: number): void {
+    this.nextAt.delete(sessionId);
+    const [oldest] = this.nextAt.keys();
+    if (this.nextAt.size >= MOST_KNOWN && oldest !== undefined) this.nextAt.delete(oldest);
+    this.nextAt.set(sessionId, at);
+  }
+
+  private get interval(): number {
+    return this.settings.given.recheckMinutes * MINUTE_MS;
+  }
+}
