@@ -63,7 +63,6 @@ const KINDS: Readonly<Record<string, Kind>> = {
       { about: 'catalog-mode', resource: { catalog }, mode: 'read-only' },
     ],
   },
-  EXECUTE_QUERIES: { ...ON_ENGINE, asks: () => [{ about: 'queries', right: 'execute' }] },
   VIEW_QUERIES: { ...ON_QUERIES, asks: (_, { of: owner }) => [{ about: 'queries', right: 'view', owner }] },
   KILL_QUERIES: { ...ON_QUERIES, asks: (_, { of: owner }) => [{ about: 'queries', right: 'kill', owner }] },
   IMPERSONATE: {

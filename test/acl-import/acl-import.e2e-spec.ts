@@ -106,6 +106,7 @@ describe('acl import', () => {
         principal: { type: 'user', name: 'ana' },
         privileges: ['SELECT'],
       },
+      { resource: { engine: true }, principal: { type: 'user', name: 'ben' }, privileges: ['EXECUTE_QUERIES'] },
     ];
     const bare = await importRules(foreign, users, '--json');
     expect(JSON.parse(bare.stdout)).toMatchObject({ snapshot: { grants: granted } });

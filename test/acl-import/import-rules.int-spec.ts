@@ -202,7 +202,10 @@ describe('the import of rules', () => {
     };
     const { snapshot } = imported(JSON.stringify(rules), ['ana', 'bo', 'cy', 'ops']);
     const ops = { type: 'user', id: 4 };
-    expect(snapshot.grants).toMatchObject([{ principal: ops, resource: { engine: true } }]);
+    expect(snapshot.grants).toMatchObject([
+      { principal: { type: 'group', id: 1 }, resource: { engine: true }, privileges: ['EXECUTE_QUERIES'] },
+      { principal: ops, resource: { engine: true }, privileges: ['VIEW_QUERIES', 'KILL_QUERIES'] },
+    ]);
     expect(snapshot.policies.filter(({ resource }) => resource.queries)).toMatchObject([
       { principal: ops, resource: { queries: { type: 'user', id: 3 } }, privileges: ['VIEW_QUERIES'] },
       { principal: ops, resource: { queries: { type: 'group', id: 1 } }, privileges: ['KILL_QUERIES'] },

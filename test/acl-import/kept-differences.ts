@@ -32,6 +32,8 @@ export type Kind =
   | 'part of a schema of system'
   | 'functions in views for others'
   | 'a filter as another user'
+  /** Of a schema or a table that something restricts. */
+  | 'ownership'
   | 'data'
   | 'routines';
 
@@ -61,24 +63,43 @@ export interface KeptDifferences {
 
 /** What each file gives otherwise than its import. */
 export const DIFFERENCES: Record<string, readonly Kind[]> = {
+  'agents-read-redacted': ['names that the listing lacks', 'writes in system'],
   'all-but-salaries': ['enters a catalog', 'enters system', 'names that the listing lacks'],
-  'banned-before-the-rest': ['data', 'enters a catalog', 'enters system', 'names that the listing lacks'],
+  'banned-before-the-rest': ['enters a catalog', 'enters system', 'names that the listing lacks', 'ownership'],
+  'builder-and-two-readers': ['writes in system'],
+  'catalog-crawler-reads-comments': ['enters a catalog', 'enters system', 'part of a schema of system'],
+  'catalogs-by-prefix-of-user': [],
   'catalogs-section-only': [],
   'closed-for-the-rest': [],
   'cluster-operators-named-groups': ['writes in system'],
   'config-map-from-helm': ['enters system'],
-  'crawler-sees-names': ['data', 'enters a catalog', 'enters system', 'part of a schema of system'],
+  'crawler-sees-names': ['enters a catalog', 'enters system', 'part of a schema of system'],
+  'customer-and-operator-of-one-warehouse': ['writes in system'],
   'dashboard-as-anybody': ['users that the list lacks'],
   'dashboards-as-their-viewers': ['enters system', 'users that the list lacks'],
+  'dashboards-for-countries': ['users that the list lacks', 'writes in system'],
   'developers-own-dev-schemas': ['enters system', 'names that the listing lacks'],
+  'documented-filter-and-columns': ['a filter as another user', 'enters system', 'ownership', 'writes in system'],
   'exceptions-first': ['enters a catalog', 'enters system', 'names that the listing lacks'],
   'federated-functions': ['enters a catalog', 'enters system'],
+  'functions-owned-by-admins': ['names that the listing lacks', 'routines of system', 'writes in system'],
+  'gateway-asks-for-health': [],
+  'groups-for-the-engines-own-tables': ['writes in system'],
   'groups-nobody-is-in': ['enters system'],
   'grown-over-years': ['enters system'],
   'guests-and-sessions': ['routines of system', 'writes in system'],
   'help-desk-kills-queries': ['enters system', 'users that the list lacks'],
+  'keycloak-groups-and-pipeline': ['impersonation', 'users that the list lacks', 'writes in system'],
   'kill-by-call-for-all': [],
+  'kill-ones-own-by-call': ['writes in system'],
   'lead-kills-own-team': ['enters system', 'users that the list lacks'],
+  'listing-of-drivers-for-guests': [],
+  'loader-limited-in-session': [
+    'enters system',
+    'names that the listing lacks',
+    'users that the list lacks',
+    'writes in system',
+  ],
   'maintenance-procedures': ['enters a catalog', 'enters system', 'names that the listing lacks'],
   'masked-customers': ['enters system'],
   'metrics-agent': ['enters system'],
@@ -87,23 +108,30 @@ export const DIFFERENCES: Record<string, readonly Kind[]> = {
   'no-system-for-guests': ['enters a catalog', 'enters system', 'names that the listing lacks', 'writes in system'],
   'notebooks-impersonate-students': ['enters system', 'queries of some', 'users that the list lacks'],
   'one-administrator': ['writes in system'],
+  'one-person-loses-two-columns': ['enters system', 'ownership', 'writes in system'],
   'open-to-all-but-one-catalog': ['writes in system'],
   'operator-before-the-rest': ['routines of system', 'users that the list lacks', 'writes in system'],
   'own-queries-by-name': ['enters a catalog'],
+  'owners-of-schemas-and-no-more': ['writes in system'],
   'pass-through-queries': ['enters a catalog', 'enters system'],
+  'patients-for-none-but-engineers': ['enters system'],
   'personal-schemas': ['enters system'],
   'platform-team-has-all': ['enters system', 'writes in system'],
   'queries-section-only': ['writes in system'],
   'read-everything': [],
   'region-filters-by-group': ['enters system'],
   'rows-by-current-user': ['a filter as another user', 'enters system'],
+  'samples-read-only-all-else-open': [],
   'sandbox-per-environment': ['enters system', 'names that the listing lacks', 'routines of system'],
+  'sandboxes-of-teams': ['enters system', 'ownership', 'writes in system'],
   'schema-owner-is-no-table-owner': ['enters system'],
   'service-accounts-by-prefix': ['enters system', 'users that the list lacks'],
   'session-properties-by-team': ['enters system'],
   'single-sign-on-principals': ['enters system'],
+  'tables-of-two-roles': ['enters system', 'writes in system'],
   'teams-with-scratch': ['enters system', 'part of a schema of system'],
   'tenants-by-name': ['users that the list lacks', 'writes in system'],
+  'three-layers-and-a-report-tool': ['enters a catalog', 'enters system', 'writes in system'],
   'two-tenants': ['enters a catalog', 'names that the listing lacks', 'users that the list lacks'],
   'views-for-others': ['enters system', 'names that the listing lacks'],
   'written-by-a-generator': ['enters system'],
@@ -174,11 +202,16 @@ function kindOf(question: Question, isMore: boolean, { given, listing, names }: 
   }
   if (isInSystem) return question.ask === 'select' ? 'part of a schema of system' : 'writes in system';
   if ('catalog' in question && !isListed(question, listing)) return 'names that the listing lacks';
+  if (isOwnership(question)) return 'ownership';
   return isFilteredAsAnother(question) ? 'a filter as another user' : 'data';
 
   function isFilteredAsAnother(asked: Question): boolean {
-    return asked.ask === 'select' && given.rowFilter(asked.user, asked)?.includes('(SELECT') === true;
+    return asked.ask === 'select' && /\(SELECT|current_user/.test(given.rowFilter(asked.user, asked) ?? '');
   }
+}
+
+function isOwnership({ ask }: Question): boolean {
+  return ['create-schema', 'drop-schema', 'create-table', 'drop-table', 'create-view'].includes(ask);
 }
 
 function isSetting({ ask }: Question): boolean {

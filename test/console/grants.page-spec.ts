@@ -74,7 +74,7 @@ test('grants on everything, to everyone, and over queries are shown before they 
   await expectAccessible(page);
   await page.getByRole('link', { name: 'New grant' }).click();
   await choose(page, 'Person or group', 'kim');
-  await expect(page.getByRole('group', { name: 'Privileges' }).getByRole('checkbox')).toHaveCount(4);
+  await expect(page.getByRole('group', { name: 'Privileges' }).getByRole('checkbox')).toHaveCount(5);
   await page.getByRole('checkbox', { name: 'KILL_QUERIES' }).check();
   await expect(gains(page)).toContainText('gain KILL_QUERIES on the engine');
   await page.getByRole('button', { name: 'Grant to 1 person' }).click();

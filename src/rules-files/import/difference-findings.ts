@@ -111,10 +111,7 @@ export class DifferenceFindings {
     const problem = rule === undefined ? null : this.given.problemOf(rule);
     if (problem !== null) return problem;
     if (fact.about === 'routine') return limitOfRoutines(fact);
-    if (fact.about === 'queries')
-      return fact.right === 'execute'
-        ? 'queries are executed by those with access to something'
-        : 'a grant names whose queries they are, as the list has them';
+    if (fact.about === 'queries') return 'a grant names whose queries they are, as the list has them';
     if (fact.about === 'session-property') return 'session properties are a setting, for everybody alike';
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;

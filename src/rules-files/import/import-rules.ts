@@ -12,7 +12,7 @@ import { KnownNames, type ListedName } from './known-names.js';
 import type { ListedRules } from './listed-rules.js';
 import { catalogsOf, isOpen, type NamedNode, namedNodes } from './named-nodes.js';
 import { NO_OUTCOME, OutcomeReader } from './node-outcome.js';
-import { killingBeside, systemBeside, systemTables } from './system-tables.js';
+import { isUsedByStatements, killingBeside, systemBeside, systemTables } from './system-tables.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
 import { ofOthers, userQueries, type UserQueries } from './user-queries.js';
 import { RightsReader } from './user-rights.js';
@@ -62,8 +62,6 @@ export function importRules(
     const access = getOrInsert(accessByRules, JSON.stringify([applying.key, own, unnamed, queries]), () =>
       accessBy(applying.rules, name, queries, own, unnamed),
     );
-    const isEmpty = [...access.parts, access.inSystem].every(({ grants }) => grants.length === 0);
-    if (isEmpty && queries.ofSome.length === 0) continue;
     getOrInsert(alike, JSON.stringify(access), () => ({ access, names: [] })).names.push(name);
   }
   const rows = new ImportedRows(listed);
@@ -119,14 +117,16 @@ export function importRules(
     const rights = new RightsReader(rules, patterns, settings.metadataCatalog, catalogs);
     const onRoutines = rights.onRoutines(user, data).filter(isIncluded);
     const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
-    const onEngine = rights.onEngine(user, ofAll);
     const given = ofSome.filter(({ isDenied }) => !isDenied).flatMap(({ privileges }) => privileges);
     const kills = [...ofAll, ...given].includes('KILL_QUERIES');
     const killing = killingBeside(rights.mayCallKilling(user), kills);
-    const others = [...onRoutines, ...onEngine, ...killing.grants];
     const inSystem = systemTables(reader, user, ofSystem).filter(isIncluded);
     const overQueries = { resource: { engine: true } as const, privileges: given };
-    const beside = systemBeside(inSystem, [...data.flatMap(({ grants }) => grants), ...others, overQueries]);
+    const inData = [...data.flatMap(({ grants }) => grants), ...onRoutines, ...killing.grants, overQueries];
+    const executing = isUsedByStatements([...inData, ...inSystem]) || kills ? [] : (['EXECUTE_QUERIES'] as const);
+    const onEngine = rights.onEngine(user, [...executing, ...ofAll]);
+    const others = [...onRoutines, ...onEngine, ...killing.grants];
+    const beside = systemBeside(inSystem, [...inData, ...onEngine]);
     return {
       parts: [...data, { ...NOTHING, grants: others }],
       inSystem: { ...beside, denies: [...beside.denies, ...killing.denies] },

@@ -47,7 +47,7 @@ export function killingBeside(calls: boolean, kills: boolean): Pick<UserAccess, 
  * @param others all other grants of the user
  */
 export function systemBeside(given: Grants, others: Grants): Pick<UserAccess, 'grants' | 'denies'> {
-  const reaches = others.some(({ privileges }) => privileges.some((each) => PRIVILEGE_TERMS[each].usedByStatements));
+  const reaches = isUsedByStatements(others);
   const isWhole = given.some(({ resource }) => resource.schema === undefined);
   if (isWhole || !(reaches || given.length > 0)) return { grants: given, denies: [] };
   const read = given.flatMap(({ resource }) => (resource.table === undefined ? [resource.schema] : []));
@@ -57,6 +57,11 @@ export function systemBeside(given: Grants, others: Grants): Pick<UserAccess, 'g
   const isGranted = ({ resource }: Grants[number]): boolean =>
     !reaches || !OPEN_SYSTEM_SCHEMAS.includes(resource.schema ?? '');
   return { grants: given.filter(isGranted), denies };
+}
+
+/** Whether queries are executed by some of these: they come with them. */
+export function isUsedByStatements(grants: Grants): boolean {
+  return grants.some(({ privileges }) => privileges.some((each) => PRIVILEGE_TERMS[each].usedByStatements));
 }
 
 function selectFrom(schema?: string, table?: string): Grants[number] {

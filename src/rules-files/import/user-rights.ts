@@ -38,8 +38,8 @@ export class RightsReader {
     this.evaluator = new Evaluator(rules, patterns);
   }
 
-  /** Over the engine itself. @param queries what the user may do with the queries of all */
-  onEngine(user: string, queries: readonly QueryPrivilege[]): RightsOnNode[] {
+  /** Over the engine itself. @param queries what the user may do with own queries, and with those of all */
+  onEngine(user: string, queries: readonly (QueryPrivilege | 'EXECUTE_QUERIES')[]): RightsOnNode[] {
     const [reads, writes] = SYSTEM_INFORMATION_RIGHTS.map((right) =>
       this.evaluator.mayWithSystemInformation(user, right),
     );

@@ -6,11 +6,11 @@ import { type Principal, principalText } from '../model/principal.js';
 import { isServiceAccount, Principals } from '../model/principals.js';
 import { holderProblem } from '../model/holder.js';
 import { type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
-import { grantedOnEngine } from '../model/granted-right.js';
+import { EXECUTING, grantedOnEngine } from '../model/granted-right.js';
 import { isAboutData, isAtNode, type Question } from '../model/question.js';
 import { type Node, SYSTEM } from '../model/node.js';
 import { closedProblem, isOpenSystem, type ColumnResource } from '../model/resource.js';
-import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { nearestMasks, obstacles } from './explanation.js';
 
@@ -40,7 +40,8 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
   if (resource.queries !== undefined && isServiceAccount(snapshot, resource.queries)) return null;
   if (privileges.length === 0) return null;
   const decision = decide(snapshot, principal, question);
-  if (decision.allowed) return withdrawing(principal, question, asked, decision);
+  if (decision.allowed)
+    return followsFromOthers(snapshot, principal, question) ? null : withdrawing(principal, question, asked, decision);
 
   const needed = snapshot.users.filter(
     ({ id, isActive }) => !isActive && isUser(isActing ? resource.as : principal, id),
@@ -67,6 +68,14 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
 
 const UNWRITTEN = { id: 0, expiresAt: null, revokedAt: null };
 
+/** Whether queries are executed without the grants of that alone, too. */
+function followsFromOthers(snapshot: Snapshot, principal: Principal, question: Question): boolean {
+  if (question.about !== 'queries' || question.right !== 'execute') return false;
+  const { resource, privilege } = EXECUTING;
+  const deny = { id: 0, principal, except: [], kind: 'deny', resource, privileges: [privilege] } as const;
+  return decide({ ...snapshot, policies: [...snapshot.policies, deny] }, principal, question).allowed;
+}
+
 /** In `system`, no column is restricted. */
 function askedOfTable(question: Question): Question {
   const isInSystem = isAboutData(question) && question.resource.catalog === SYSTEM;
@@ -86,6 +95,7 @@ export function grantFor(about: Question, principals: Principals): GrantFor | nu
     return { resource: { as: principalNamed(principals, question.newUser) }, privileges: ['IMPERSONATE'] };
   const granted = grantedOnEngine(question, principals);
   if (granted !== null) return { resource: granted.resource, privileges: [granted.privilege] };
+  if (question.about === 'queries') return { resource: EXECUTING.resource, privileges: [EXECUTING.privilege] };
   if (!isAtNode(question)) return null;
   const { resource } = question;
   const isOpen = (privilege: Privilege): boolean =>

@@ -108,9 +108,9 @@ function endOf(isReached: boolean, expiresAt: Date | null): WayEnd {
 }
 
 function carries({ privileges }: GrantOnPath, question: Question, principals: Principals): boolean {
-  const granted = grantedOnEngine(question, principals);
-  if (granted === null && isAtNode(question)) return gives(privileges, question);
-  return withContained(privileges).has(granted?.privilege ?? 'IMPERSONATE');
+  if (grantedOnEngine(question, principals) === null && isAtNode(question)) return gives(privileges, question);
+  const held = withContained(privileges);
+  return grantFor(question, principals)?.privileges.some((privilege) => held.has(privilege)) === true;
 }
 
 function placeOf({ group, isForEveryone, node }: Way): string {

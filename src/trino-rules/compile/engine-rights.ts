@@ -10,6 +10,8 @@ import { queriesOfSome, type QueriesOfSome, rulesOfSome } from './query-rules.js
 
 /** Users with each right over the engine itself; service accounts have none. */
 export interface EngineRights {
+  /** Users who may execute queries whether they reach something or not. */
+  execute: Bitset;
   view: Bitset;
   kill: Bitset;
   /** Users who may kill anybody's queries: of all others, or of some. */
@@ -41,7 +43,7 @@ export function engineRights(snapshot: Snapshot, principals: PrincipalIndex): En
     .filter(({ allow }) => allow.includes('kill'))
     .reduce((all, { holders }) => all.or(holders), kill);
   return {
-    ...{ view, kill, ofSome, killing },
+    ...{ execute: holders('EXECUTE_QUERIES'), view, kill, ofSome, killing },
     callKill: holders('CALL_PROCEDURE', isKillQuery, killing),
     read: holders('READ_SYSTEM_INFORMATION'),
     write: holders('WRITE_SYSTEM_INFORMATION'),

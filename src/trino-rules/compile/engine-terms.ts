@@ -54,6 +54,7 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
   GRANT_EXECUTE_FUNCTION: { gives: ['function', 'passing-function'], takes: ['passing-function'] },
   CALL_PROCEDURE: { gives: ['procedure'], takes: ['procedure'] },
   // Rights over the engine itself: see `engine-rights.ts`.
+  EXECUTE_QUERIES: { gives: [], takes: [] },
   VIEW_QUERIES: { gives: [], takes: [] },
   KILL_QUERIES: { gives: [], takes: [] },
   READ_SYSTEM_INFORMATION: { gives: [], takes: [] },

@@ -86,6 +86,29 @@ describe('rights over the engine', () => {
     expect(smallestChange(index, user(3), call)).toMatchObject([{ kind: 'deny', privileges: ['CALL_PROCEDURE'] }]);
   });
 
+  it('let people execute who reach nothing, and a deny leaves executing to those who reach something', () => {
+    const builder = aSnapshot().group('idle', ['ana', 'bo', 'cy']).may('EXECUTE_QUERIES', ENGINE);
+    builder.user('bo').mayNot(ENGINE, 'EXECUTE_QUERIES').user('cy').mayNot(ENGINE, 'EXECUTE_QUERIES');
+    const snapshot = builder.may('SELECT', 'sales').snapshot();
+    const { document, text } = compile(snapshot);
+    expect(document.queries).toEqual([{ user: 'ana|cy|service-account-grantline', allow: ['execute'] }]);
+    expect(new Evaluator(document).catalogMode('ana', 'system')).toBe('read-only');
+    expect(checkRules(text, snapshot)).toEqual([]);
+
+    const index = new AccessIndex(snapshot);
+    const [execute, except] = [PRIVILEGE_TERMS.EXECUTE_QUERIES.asks(ENGINE), { kind: 'except', policy: 1 }];
+    expect(explain(index, user(1), execute)).toMatchObject({ allowed: true, grants: [{ id: 1 }] });
+    expect(explain(index, user(2), execute)).toMatchObject({ allowed: false, policies: [{ id: 1 }] });
+    const changes = [1, 2, 3].map((id) => smallestChange(index, user(id), execute));
+    expect(changes).toMatchObject([[{ kind: 'deny', privileges: ['EXECUTE_QUERIES'] }], [except], null]);
+    expect(smallestChange(new AccessIndex(aSnapshot().user('dee').snapshot()), user(1), execute)).toEqual([
+      { kind: 'grant', principal: user(1), resource: ENGINE, privileges: ['EXECUTE_QUERIES'] },
+    ]);
+    expect(holders(index, execute).map(({ principal }) => principal.name)).toEqual([
+      ...['ana', 'cy', 'service-account-grantline'],
+    ]);
+  });
+
   it('leave no trace in the rules where nobody has one', () => {
     const builder = aSnapshot().user('ana').may('SELECT', 'sales');
     const { text } = compile(builder.snapshot());

@@ -10,6 +10,9 @@ export interface GrantedRight {
   privilege: Privilege;
 }
 
+/** Executing queries: who reaches something has it besides. */
+export const EXECUTING = { resource: { engine: true }, privilege: 'EXECUTE_QUERIES' } as const satisfies GrantedRight;
+
 /** Where the engine's own rights are granted; null: it follows from the settings, or from access to something. */
 export function grantedOnEngine(question: Question, principals: Principals): GrantedRight | null {
   const engine = { engine: true } as const;

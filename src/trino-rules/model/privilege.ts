@@ -16,6 +16,7 @@ export const PRIVILEGES = [
   'EXECUTE_FUNCTION',
   'GRANT_EXECUTE_FUNCTION',
   'CALL_PROCEDURE',
+  'EXECUTE_QUERIES',
   'VIEW_QUERIES',
   'KILL_QUERIES',
   'READ_SYSTEM_INFORMATION',
@@ -112,12 +113,12 @@ function onRoutines(kind: RoutineQuestion['kind'], phrase: string, privilege: Fu
 }
 
 /** Of the engine itself, where it is no right over data. */
-function onEngine(question: Question, phrase: string) {
+function onEngine(question: Question, phrase: string, usedByStatements = false) {
   return {
     ...TERMS,
     family: 'engine',
     on: ['engine'],
-    usedByStatements: false,
+    usedByStatements,
     asks: () => question,
     phrase,
   } as const satisfies PrivilegeTerms;
@@ -188,6 +189,8 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
     contains: ['EXECUTE_FUNCTION'],
   },
   CALL_PROCEDURE: { ...onRoutines('procedure', 'call procedures of'), inSystem: ['routine'] },
+  // It comes with all that statements use; a deny takes the grant alone.
+  EXECUTE_QUERIES: onEngine({ about: 'queries', right: 'execute' }, 'execute queries on', true),
   VIEW_QUERIES: onQueries('view'),
   // It brings a statement: see `isKillQuery`.
   KILL_QUERIES: { ...onQueries('kill'), usedByStatements: true },
@@ -238,9 +241,7 @@ export function isOverRoutines(privilege: Privilege): boolean {
 
 /** What a grant of these gives: GRANT_SELECT contains SELECT. */
 export function withContained(privileges: readonly Privilege[]): Set<Privilege> {
-  const all = new Set(privileges);
-  for (const privilege of privileges) for (const contained of PRIVILEGE_TERMS[privilege].contains) all.add(contained);
-  return all;
+  return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].contains]));
 }
 
 /** In the order of `PRIVILEGES`: those that are the sum of others in place of these, where all of these are held. */

@@ -7,7 +7,7 @@ import { KILL_QUERY, type Node, SYSTEM } from './node.js';
 import { PRIVILEGE_TERMS, taken, withContained } from './privilege.js';
 import { canBeImpersonated } from './acting.js';
 import { principalNamed } from './named-others.js';
-import type { GrantedRight } from './granted-right.js';
+import { EXECUTING, type GrantedRight } from './granted-right.js';
 import type { RightQuestion } from './question.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -26,8 +26,11 @@ export function rightIntent(
   switch (question.about) {
     case 'catalog-mode':
       return held(catalogMode(snapshot, principal, question.resource.catalog) === question.mode, null);
-    case 'queries':
-      return held(reachesSomething(snapshot, principal), 'reaches-something');
+    case 'queries': {
+      const granted = grantedIntent(snapshot, principal, EXECUTING, principals);
+      const comesWithAccess = !granted.isHeld && reachesSomething(snapshot, principal, principals);
+      return comesWithAccess ? held(true, 'reaches-something') : granted;
+    }
     case 'impersonation':
       return becomes(snapshot, principal, question.newUser)
         ? held(true, 'service-account')

@@ -103,6 +103,8 @@ export function snapshotOfRights(): Snapshot {
   const killQuery = 'system.runtime.kill_query()';
   builder.user('ivy').may('KILL_QUERIES', engine).mayNot(killQuery).user('jan').may('CALL_PROCEDURE', killQuery);
   builder.engine('prometheus').mayNot(engine, 'KILL_QUERIES').engine('unknown').mayNot(engine);
+  builder.user('kit').may('EXECUTE_QUERIES', engine).user('lyn').may('EXECUTE_QUERIES', engine);
+  builder.mayNot(engine, 'EXECUTE_QUERIES');
   return builder.snapshot();
 }
 

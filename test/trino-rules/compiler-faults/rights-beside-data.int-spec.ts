@@ -89,15 +89,27 @@ stopsEach({
   },
   'lets those who kill execute nothing': {
     file: 'trino-rules/compile/intent-sets.js',
-    from: 'principals.serviceAccounts.or(engine.killing)',
-    to: 'principals.serviceAccounts',
+    from: '.or(engine.killing)',
+    to: '',
     found: /ivy .*may execute queries/,
   },
   'lets those who view execute': {
     file: 'trino-rules/compile/intent-sets.js',
-    from: 'principals.serviceAccounts.or(engine.killing)',
-    to: 'principals.serviceAccounts.or(engine.killing).or(engine.read)',
+    from: '.or(engine.killing)',
+    to: '.or(engine.killing).or(engine.read)',
     found: /cy .*may not execute queries/,
+  },
+  'lets nobody execute by a grant of that alone': {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: '.or(engine.execute)',
+    to: '',
+    found: /kit .*may execute queries by grant \d+/,
+  },
+  'lets those who view execute by the grant of that': {
+    file: RIGHTS,
+    from: "execute: holders('EXECUTE_QUERIES')",
+    to: "execute: holders('READ_SYSTEM_INFORMATION')",
+    found: /may not execute queries/,
   },
   'leaves system information out': {
     file: 'trino-rules/compile/rules-text.js',
