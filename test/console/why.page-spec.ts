@@ -47,6 +47,33 @@ test('why somebody may, and the line on which they do', async ({ page, records, 
   await expect(page.getByRole('table', { name: 'Grants' }).getByRole('row')).toHaveCount(2);
 });
 
+test('why somebody sees the queries of somebody else, and a grant on the engine begun by the nearest change', async ({
+  page,
+  records,
+  admin,
+  signIn,
+}) => {
+  const [lea, moe] = [await records.person('lea_why'), await records.person('moe_why')];
+  const queries = { type: 'user', id: moe };
+  await admin.post('/api/admin/grants', {
+    principal: { type: 'user', id: lea },
+    resource: { queries },
+    privileges: ['VIEW_QUERIES'],
+  });
+  await signIn('admin');
+  await page.goto(`/people/${lea}`);
+  await page.getByRole('table', { name: 'Effective access' }).getByRole('link', { name: 'directly' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(
+    /^lea_why may VIEW_QUERIES on queries of moe_why, directly, by grant \d+ on queries of moe_why\.$/,
+  );
+  await expectAccessible(page);
+
+  await page.goto(`/why?principal=user:${lea}&privilege=KILL_QUERIES&engine=true`);
+  await page.getByRole('link', { name: 'Preview this change' }).click();
+  await expect(page.getByRole('radio', { name: 'Engine' })).toBeChecked();
+  await expect(page.getByRole('checkbox', { name: 'KILL_QUERIES' })).toBeChecked();
+});
+
 test('people ask why about themselves alone', async ({ page, records, signIn }) => {
   const joe = await records.person('joe_why');
   await records.grant({ type: 'user', id: joe }, 'own.a');

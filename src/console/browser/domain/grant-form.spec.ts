@@ -1,4 +1,4 @@
-import { addressOfForm, formOfAddress, type GrantForm, grantOfForm } from './grant-form.js';
+import { addressOfForm, addressOfGrant, formOfAddress, type GrantForm, grantOfForm } from './grant-form.js';
 
 const form = (address: string): GrantForm => formOfAddress(new URLSearchParams(address));
 const EVERY_FIELD =
@@ -13,6 +13,18 @@ describe('the form of a grant', () => {
       expect(addressOfForm(first).size).toBe(new URLSearchParams(address).size);
     },
   );
+
+  it.each([
+    [{ engine: true }, ['VIEW_QUERIES']],
+    [{ queries: { type: 'user', id: 7 } }, ['VIEW_QUERIES', 'KILL_QUERIES']],
+    [{ as: { type: 'group', id: 3 } }, ['IMPERSONATE']],
+    [{ catalog: 'sales', schema: 'eu', routine: 'total' }, ['EXECUTE_FUNCTION']],
+    [{ catalog: 'sales' }, ['SELECT']],
+  ] as const)('begins with a grant on %j', (resource, privileges) => {
+    const principal = { type: 'engine', name: 'airflow' };
+    const begun = form(addressOfGrant(principal, privileges, resource).split('?')[1] ?? '');
+    expect(grantOfForm(begun, null)).toEqual({ principal, resource, privileges });
+  });
 
   it('leaves out what no form can hold', () => {
     expect(form('principal=nobody:1&on=moon&privilege=DANCE&revoke=x')).toEqual(form(''));

@@ -44,6 +44,19 @@ export function addressOfForm(form: GrantForm): URLSearchParams {
   return address;
 }
 
+/** The page of a form that begins with a grant. */
+export function addressOfGrant(principal: Named, privileges: readonly Privilege[], node: object): string {
+  const begun = {
+    ...placeOfNode(node),
+    principal,
+    privileges: [...privileges],
+    expires: '',
+    description: '',
+    revoke: [],
+  };
+  return `/grants/new?${addressOfForm(begun).toString()}`;
+}
+
 /** The grant that a form means; null: something is missing. */
 export function grantOfForm(form: GrantForm, expiresAt: Date | null): NonNullable<Draft['grant']>[number] | null {
   const { principal, description } = form;

@@ -1,4 +1,4 @@
-import { whyAddress } from './why-address.js';
+import { whyAddress, whyOfEntry } from './why-address.js';
 import { prepositionOf, questionOfAddress } from './why-question.js';
 
 const asked = (address: string) => questionOfAddress(new URLSearchParams(address.split('?')[1]));
@@ -8,9 +8,22 @@ describe('the question of Why', () => {
     [{ type: 'user', id: 4 }, 'SELECT', { catalog: 'sales', schema: 'eu', table: 'orders' }],
     [{ type: 'engine', name: 'airflow' }, 'EXECUTE_FUNCTION', { catalog: 'sales', schema: 'eu', routine: 'total' }],
     [{ type: 'group', id: 3 }, 'KILL_QUERIES', { engine: true }],
+    [{ type: 'user', id: 4 }, 'VIEW_QUERIES', { queries: { type: 'engine', name: 'airflow' } }],
     [{ type: 'user', id: 4 }, 'IMPERSONATE', { as: { type: 'group', id: 3 } }],
   ])('comes back from its address: %j %s %j', (principal, privilege, node) => {
     expect(asked(whyAddress(principal, privilege, node))).toEqual({ principal, privilege, node });
+  });
+
+  it.each<[object, Parameters<typeof whyOfEntry>[1]['privileges'], string]>([
+    [
+      { queries: { type: 'user', id: 7 } },
+      ['KILL_QUERIES'],
+      '/why?principal=user%3A4&privilege=KILL_QUERIES&queries=user%3A7',
+    ],
+    [{ queries: { type: 'group', id: 3 } }, ['KILL_QUERIES'], '/grants?state=all&grant=12'],
+    [{ engine: true }, [], '/why?principal=user%3A4&privilege=EXECUTE_QUERIES&engine=true'],
+  ])('is asked by an entry of access, where one can be: %j', (resource, privileges, address) => {
+    expect(whyOfEntry({ type: 'user', id: 4 }, { resource, privileges, origins: [{ grant_id: 12 }] })).toBe(address);
   });
 
   it('is about SELECT on everything, of nobody yet', () => {

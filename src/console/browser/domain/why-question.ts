@@ -31,6 +31,13 @@ export function questionOfAddress(address: URLSearchParams): WhyQuestion {
   };
 }
 
+/** With the name of the one whom it names. */
+export function withName(node: Node, name: string): Node {
+  const { as, queries } = node;
+  if (name === '' || (as ?? queries) === undefined) return node;
+  return (as === undefined ? { queries: { ...queries, name } } : { as: { ...as, name } }) as Node;
+}
+
 const WORDS: Partial<Record<Privilege, string>> = { SELECT: 'from', DELETE: 'from', INSERT: 'into' };
 
 /** *from*, *into* or *on*, between a privilege and a node. */

@@ -90,6 +90,7 @@ function reachOf({ privileges, resource }: Grant) {
 }
 
 const REACHES: Partial<Record<Privilege, string>> = {
+  EXECUTE_QUERIES: 'statements, whatever they reach',
   VIEW_QUERIES: 'every statement of everybody, with its literals',
   KILL_QUERIES: "anybody's statement",
   READ_SYSTEM_INFORMATION: 'nodes and their state',

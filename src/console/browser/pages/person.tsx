@@ -3,7 +3,7 @@ import { Link, useParams } from 'wouter';
 import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
 import { AccountBadge, signInText } from '../parts/account.js';
 import { EffectiveAccess } from '../parts/effective-access.js';
-import { whyAddress } from '../domain/why-address.js';
+import { whyOfEntry } from '../domain/why-address.js';
 import { Failure } from '../parts/failure.js';
 import { NewGrant } from '../parts/grants.js';
 import { Moment } from '../parts/moment.js';
@@ -34,10 +34,7 @@ export function Person() {
           key={id}
           name="Effective access"
           of={id}
-          // The queries of a group are asked about one by one.
-          why={({ resource, privileges: [first = 'SELECT'] }) =>
-            'queries' in resource ? null : whyAddress({ type: 'user', id }, first, resource)
-          }
+          why={(entry) => whyOfEntry({ type: 'user', id }, entry)}
           read={(page) =>
             bodyOf(api.GET('/api/admin/access/effective', { params: { query: { principal: `user:${id}`, ...page } } }))
           }

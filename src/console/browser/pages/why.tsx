@@ -7,7 +7,7 @@ import { NO_NAMES } from '../domain/node-names.js';
 import { momentText } from '../domain/moment-text.js';
 import { pathText } from '../domain/node-path.js';
 import { type Node, privilegesOn } from '../domain/privileges.js';
-import { prepositionOf, questionOfAddress, type WhyQuestion } from '../domain/why-question.js';
+import { prepositionOf, questionOfAddress, type WhyQuestion, withName } from '../domain/why-question.js';
 import { now } from '../now.js';
 import { Combobox } from '../parts/combobox.js';
 import { CopyButton } from '../parts/copy-button.js';
@@ -34,6 +34,7 @@ export function Why({ me }: { me: Me }) {
   const asked = questionOfAddress(new URLSearchParams(settled));
   const principal = isAdministrator ? asked.principal : self;
   const name = usePrincipalName(principal);
+  const named = usePrincipalName(asked.node.as ?? asked.node.queries ?? null);
   const { data, error, refetch } = useExplanation(asked, isAdministrator);
   return (
     <main id="main" tabIndex={-1}>
@@ -49,7 +50,12 @@ export function Why({ me }: { me: Me }) {
         ) : data === undefined ? (
           <p role="status">Reading why</p>
         ) : (
-          <Answer explanation={data} question={asked} principal={{ ...principal, name }} isOwn={!isAdministrator} />
+          <Answer
+            explanation={data}
+            question={{ ...asked, node: withName(asked.node, named) }}
+            principal={{ ...principal, name }}
+            isOwn={!isAdministrator}
+          />
         )}
       </div>
     </main>

@@ -10,7 +10,9 @@ type Access = Pick<Schemas['HolderResponse'], 'row_filters' | 'masked_columns' |
 /** Privileges that do more than read are outlined, those that own or pass on are filled: weight says how much it is. */
 function weightOf(privilege: string): string {
   if (/OWNERSHIP|^GRANT_|IMPERSONATE/.test(privilege)) return ' privilege--own';
-  return /^(SELECT|VIEW_QUERIES|READ_SYSTEM_INFORMATION|EXECUTE_FUNCTION)$/.test(privilege) ? '' : ' privilege--write';
+  return /^(SELECT|EXECUTE_QUERIES|VIEW_QUERIES|READ_SYSTEM_INFORMATION|EXECUTE_FUNCTION)$/.test(privilege)
+    ? ''
+    : ' privilege--write';
 }
 
 export function Privileges({ names }: { names: readonly string[] }) {

@@ -1,9 +1,9 @@
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
 import { grantAddress } from '../domain/grant-address.js';
+import { addressOfGrant } from '../domain/grant-form.js';
 import { pathText } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal-parameter.js';
-import { whyAddress } from '../domain/why-address.js';
 import { Privileges } from './access.js';
 import { CopyButton } from './copy-button.js';
 import { Path } from './path.js';
@@ -89,12 +89,7 @@ function StepLink({
   step: Step;
 }) {
   if (kind === 'grant' && principal !== undefined)
-    return (
-      <StepButton
-        href={whyAddress(principal, privileges[0] ?? 'SELECT', resource).replace('/why', '/grants/new')}
-        text="Preview this change"
-      />
-    );
+    return <StepButton href={addressOfGrant(principal, privileges, resource)} text="Preview this change" />;
   if (kind === 'activate' && principal !== undefined)
     return <StepButton href={addressOf(principal) ?? '/people'} text="Open the account" />;
   if (kind === 'except') return <StepButton href={`/policies/${policy}`} text={`Open policy ${policy}`} />;
