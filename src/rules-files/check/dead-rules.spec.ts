@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { anyRules } from '../../../test/support/snapshots/any-rules.js';
-import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { NO_RULES } from '../../trino-rules/document/rules-document.js';
 import { FirstMatch } from '../../trino-rules/engine/first-match.js';
 import { deadRules } from './dead-rules.js';
 import { readLeniently } from './lenient-reader.js';
@@ -18,6 +18,19 @@ describe('dead rules', () => {
     if (message === null) expect(findings).toEqual([]);
     else expect(findings).toMatchObject([{ code: 'dead-rule', rule: `tables[${tables.length - 1}]` }]);
     expect(findings[0]?.message ?? '').toContain(message ?? '');
+  });
+
+  it.each<[string, object, object, object]>([
+    ['queries', { user: 'lea', queryOwner: 'an.*', allow: ['view'] }, { queryOwner: 'ana' }, { queryOwner: 'ana|bo' }],
+    ['queries', { user: 'lea', queryOwner: '.*', allow: ['view'] }, { queryOwner: 'ana' }, { queryOwner: undefined }],
+    ['impersonation', { original_user: 'bi', new_user: 'an.*' }, { new_user: 'ana' }, { new_user: 'ana|bo' }],
+    ['functions', { function: 'sum.*', privileges: ['EXECUTE'] }, { function: 'sum_up' }, { function: 'sum_up|avg' }],
+    ['procedures', { procedure: 'kill.*', privileges: [] }, { procedure: 'kill_query' }, { procedure: 'kill_query|a' }],
+    ['system_information', { user: 'an.*', allow: ['read'] }, { user: 'ana' }, { user: 'ana|bo' }],
+  ])('one of %s that an earlier one covers, and none that lets in more: %j', (section, rule, covered, wider) => {
+    const dead = { code: 'dead-rule', rule: `${section}[1]` };
+    expect(judged({ [section]: [rule, { ...rule, ...covered }] })).toMatchObject([dead]);
+    expect(judged({ [section]: [rule, { ...rule, ...wider }] })).toEqual([]);
   });
 
   it('reports patterns that exceed the work budget', () => {
@@ -61,7 +74,7 @@ describe('dead rules', () => {
   });
 });
 
-function judged(sections: Partial<RulesDocument>): PlacedFinding[] {
+function judged(sections: object): PlacedFinding[] {
   const { rules } = readLeniently(JSON.stringify({ ...NO_RULES, ...sections }));
   return deadRules(rules ?? new Map());
 }

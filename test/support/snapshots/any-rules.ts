@@ -8,6 +8,7 @@ import {
   SYSTEM_INFORMATION_RIGHTS,
   TABLE_PRIVILEGES,
   type ColumnRule,
+  type QueryRight,
   type RulesDocument,
 } from '../../../src/trino-rules/document/rules-document.js';
 
@@ -73,7 +74,17 @@ export function anyRules(maxNames = Infinity): fc.Arbitrary<RulesDocument> {
       ),
       8,
     ),
-    queries: some(optional({ user: pattern, allow: fc.subarray([...QUERY_RIGHTS]) }, 'allow'), 3),
+    queries: some(
+      fc.oneof(
+        optional({ user: pattern, allow: fc.subarray([...QUERY_RIGHTS]) }, 'allow'),
+        optional(
+          { user: pattern, queryOwner: pattern, allow: fc.subarray<QueryRight>(['view', 'kill']) },
+          'allow',
+          'queryOwner',
+        ),
+      ),
+      4,
+    ),
     impersonation: some(
       optional(
         { original_user: pattern, new_user: pattern.filter((text) => !/[$\\]/.test(text)), allow: fc.boolean() },
