@@ -20,6 +20,7 @@ export const TRAPS = {
   'filters of overlapping halves, and their tables': filteredHalves,
   'masks for random halves': maskedHalves,
   'a table for each random half': scatteredHalves,
+  'queries of overlapping groups': queriesOfGroups,
 } as const satisfies Record<string, (times: number) => Snapshot>;
 
 export type Trap = keyof typeof TRAPS;
@@ -190,6 +191,21 @@ function maskedHalves(times: number): Snapshot {
 function scatteredHalves(times: number): Snapshot {
   const builder = new TrapBuilder(1_000 * times);
   for (const i of counted(3_000)) builder.grant(builder.randomGroup(500 * times), ['SELECT'], TABLE(`table_${i}`));
+  return builder.snapshot();
+}
+
+/** Groups that overlap at random view and kill one another's queries, and denies take some: hardly two people have the same over the same owners. */
+function queriesOfGroups(times: number): Snapshot {
+  const builder = new TrapBuilder(Math.round(300 * Math.sqrt(times)));
+  const groups = counted(Math.round(60 * Math.sqrt(times))).map(() => builder.randomGroup(60 * Math.sqrt(times)));
+  const queriesOf = (queries: Principal): Node => ({ queries });
+  builder.grant(builder.all, ['SELECT'], { catalog: 'sales' });
+  for (const principal of groups) {
+    builder.grant(principal, ['VIEW_QUERIES'], queriesOf(builder.pick(groups)));
+    builder.grant(principal, ['KILL_QUERIES'], queriesOf(builder.pick(groups)));
+    const spared = queriesOf(builder.pick(groups));
+    builder.policy({ kind: 'deny', principal, privileges: ['KILL_QUERIES'], resource: spared });
+  }
   return builder.snapshot();
 }
 
