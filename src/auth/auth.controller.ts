@@ -36,6 +36,7 @@ export class AuthController {
     'username_taken',
     'email_taken',
     'registration_closed',
+    'password_sign_in_disabled',
     'too_many_requests',
     'busy',
   )
@@ -58,13 +59,21 @@ export class AuthController {
         throw new Refused('email_taken');
       case 'closed':
         throw new Refused('registration_closed');
+      case 'password-sign-in-disabled':
+        throw new Refused('password_sign_in_disabled');
       case 'throttled':
         throw new Refused('too_many_requests', outcome);
     }
   }
 
   @Public()
-  @ApiRoute('login', 'Sign in: an access token and a refresh token', 'account_deactivated', ...PASSWORD_REFUSALS)
+  @ApiRoute(
+    'login',
+    'Sign in: an access token and a refresh token',
+    'account_deactivated',
+    'password_sign_in_disabled',
+    ...PASSWORD_REFUSALS,
+  )
   @Post('login')
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })

@@ -17,6 +17,7 @@ import { RegistrationModule } from './registration.module.js';
 import { SessionUsesService } from './session-uses.service.js';
 import { SessionsController } from './sessions.controller.js';
 import { SessionsService } from './sessions.service.js';
+import { SignInMetrics } from './sign-in.metrics.js';
 import { SignInService } from './sign-in.service.js';
 import { SweepService } from './sweep.service.js';
 import { TokensService } from './tokens.service.js';
@@ -40,6 +41,7 @@ import { TokensService } from './tokens.service.js';
   controllers: [AuthController, SessionsController, PasswordsController, AdministrationController],
   providers: [
     SignInService,
+    SignInMetrics,
     SessionsService,
     SessionUsesService,
     PasswordsService,

@@ -18,7 +18,7 @@ export interface Registrant {
   password: string;
 }
 
-export type RegistrationOutcome = Registration | { kind: 'closed' } | ThrottledAttempt;
+export type RegistrationOutcome = Registration | { kind: 'closed' | 'password-sign-in-disabled' } | ThrottledAttempt;
 
 /** The address under which the command line takes its turn. */
 const LOOPBACK = '127.0.0.1';
@@ -38,6 +38,7 @@ export class RegistrationService {
 
   /** Expects a validated registrant (source document 2.1). */
   async register(registrant: Registrant, client: Client, signal: AbortSignal): Promise<RegistrationOutcome> {
+    if (!this.settings.auth.passwordSignInEnabled) return { kind: 'password-sign-in-disabled' };
     if (!this.settings.auth.registrationEnabled) return { kind: 'closed' };
     const attempt = await this.throttle.registration(client.address);
     if (attempt.kind === 'throttled') {

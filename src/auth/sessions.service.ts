@@ -27,6 +27,9 @@ export type Refresh =
 /** How the person of a browser proved who it is: by a password, or to the provider, whose sessions last `longest` milliseconds at most. */
 export type BrowserProof = { checkedHash: string } | { provedAt: Date; longest: number };
 
+/** Of the audit event of a sign-in. */
+type Details = Record<string, string | boolean>;
+
 const HOUR_MS = 3_600_000;
 
 /** How long a proof counts for what asks for a recent one. */
@@ -55,7 +58,8 @@ export class SessionsService {
    * @returns null: the account was deactivated or its hash changed meanwhile
    */
   open(account: Account, checkedHash: string, client: Client): Promise<TokenPair | null> {
-    return this.begin(account, this.tokens.nextSession(account.id, client), { checkedHash, client, details: {} });
+    const details = this.byPassword;
+    return this.begin(account, this.tokens.nextSession(account.id, client), { checkedHash, client, details });
   }
 
   /**
@@ -109,7 +113,7 @@ export class SessionsService {
     const cookie = this.ids.bytes(COOKIE_BYTES).toString('base64url');
     return this.transaction.run(async () => {
       if (!(await this.sessions.beginForBrowser(session, cookieDigest(cookie), { checkedHash, provedAt }))) return null;
-      await this.recordSignIn(account, client, { by: isVouched ? 'oidc' : 'console' });
+      await this.recordSignIn(account, client, isVouched ? { by: 'oidc' } : { by: 'console', ...this.byPassword });
       return { sessionId: session.id, cookie };
     });
   }
@@ -151,7 +155,11 @@ export class SessionsService {
     return { now, idleSince: new Date(now.getTime() - this.settings.console.idleHours * HOUR_MS) };
   }
 
-  private async recordSignIn(account: Account, client: Client, details: Record<string, string>): Promise<void> {
+  private get byPassword(): Details {
+    return this.settings.auth.passwordSignInEnabled ? {} : { break_glass: true };
+  }
+
+  private async recordSignIn(account: Account, client: Client, details: Details): Promise<void> {
     const subject = userSubject(account);
     await this.audit.record({ event: 'login_succeeded', actor: account, subject, origin: client, details });
   }
@@ -159,7 +167,7 @@ export class SessionsService {
   private async begin(
     account: Account,
     session: Session,
-    { checkedHash, client, details }: { checkedHash: string | null; client: Client; details: Record<string, string> },
+    { checkedHash, client, details }: { checkedHash: string | null; client: Client; details: Details },
   ): Promise<TokenPair | null> {
     const refresh = this.tokens.nextRefresh();
     return this.transaction.run(async () => {

@@ -3,12 +3,14 @@ import { AuditService } from '../audit/audit.service.js';
 import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import type { Client } from '../platform/access.js';
+import { Settings } from '../platform/settings.js';
 import type { Account, AccountToProve, AccountWithHash } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
 import { CredentialsService } from './credentials.service.js';
 import { type Hashing, PasswordHasher } from './domain/password.js';
 import type { ThrottledAttempt } from './domain/throttle.js';
 import { SessionsService } from './sessions.service.js';
+import { SignInMetrics } from './sign-in.metrics.js';
 import type { TokenPair } from './tokens.service.js';
 
 /** `opened`: what the person gets, such as tokens. */
@@ -16,7 +18,7 @@ export type SignIn<T> = { kind: 'signed-in'; opened: T } | Refusal | ThrottledAt
 
 interface Refusal {
   kind: 'refused';
-  code: 'invalid_credentials' | 'account_deactivated';
+  code: 'invalid_credentials' | 'account_deactivated' | 'password_sign_in_disabled';
 }
 
 /** From a name and a password to a session (source document 4.2). */
@@ -29,6 +31,8 @@ export class SignInService {
     private readonly sessions: SessionsService,
     private readonly audit: AuditService,
     private readonly clock: Clock,
+    private readonly settings: Settings,
+    private readonly metrics: SignInMetrics,
   ) {}
 
   /** A session with tokens. */
@@ -58,31 +62,39 @@ export class SignInService {
     );
     switch (proof.kind) {
       case 'proved':
+        if (!this.isOpen) this.metrics.brokeGlass();
         return { kind: 'signed-in', opened: proof.outcome };
       case 'throttled':
         if (proof.first) await this.record('login_throttled', null, client, { limit: proof.quota.name });
         return proof;
       case 'wrong-password':
-        return this.refuse('invalid_credentials', proof.account, client);
+        // One answer to all others: it says neither that the password was right nor that the account is an administrator's.
+        return this.refuse(this.isOpen ? 'invalid_credentials' : 'password_sign_in_disabled', proof.account, client);
       case 'deactivated':
         return this.refuse('account_deactivated', proof.account, client);
     }
   }
 
-  /** An expired one-time password counts as none. */
-  private async find(username: string): Promise<AccountToProve | null> {
-    const found = await this.users.findForLogin(username);
-    const isSpent =
-      found !== null && found.account.oneTimeUntil !== null && found.account.oneTimeUntil <= this.clock.now();
-    return isSpent ? { account: found.account, passwordHash: null } : found;
+  /** Whether everybody with a password signs in by it; else administrators alone, as a break glass. */
+  private get isOpen(): boolean {
+    return this.settings.auth.passwordSignInEnabled;
   }
 
-  private async refuse(
-    code: 'invalid_credentials' | 'account_deactivated',
-    account: Account | null,
-    client: Client,
-  ): Promise<Refusal> {
-    await this.record('login_failed', account, client, { reason: code });
+  /** A password that opens nothing counts as none, which costs the same work. */
+  private async find(username: string): Promise<AccountToProve | null> {
+    const found = await this.users.findForLogin(username);
+    return found === null || this.opens(found.account) ? found : { account: found.account, passwordHash: null };
+  }
+
+  private opens({ role, oneTimeUntil }: Account): boolean {
+    const isSpent = oneTimeUntil !== null && oneTimeUntil <= this.clock.now();
+    return !isSpent && (this.isOpen || role === 'admin');
+  }
+
+  private async refuse(code: Refusal['code'], account: Account | null, client: Client): Promise<Refusal> {
+    // The trail tells guesses at an administrator's password apart.
+    const isGuess = code === 'password_sign_in_disabled' && account?.role === 'admin';
+    await this.record('login_failed', account, client, { reason: isGuess ? 'invalid_credentials' : code });
     return { kind: 'refused', code };
   }
 

@@ -60,7 +60,13 @@ export class ConsoleSessionController {
   }
 
   @Public()
-  @ApiRoute('openConsoleSession', 'Sign in to the web console', 'account_deactivated', ...REFUSALS)
+  @ApiRoute(
+    'openConsoleSession',
+    'Sign in to the web console',
+    'account_deactivated',
+    'password_sign_in_disabled',
+    ...REFUSALS,
+  )
   @Post()
   @NoContent('The cookie is set.')
   async open(

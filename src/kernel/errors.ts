@@ -39,6 +39,7 @@ export const ERRORS = {
   name_invalid: { kind: 'forbidden', text: 'Name invalid' },
   account_missing: { kind: 'forbidden', text: 'Account missing' },
   registration_closed: { kind: 'forbidden', text: 'Registration closed' },
+  password_sign_in_disabled: { kind: 'forbidden', text: 'Password sign-in disabled' },
   password_change_required: { kind: 'forbidden', text: 'Password change required' },
   insufficient_scope: { kind: 'forbidden', text: 'The API token does not open this' },
   administrator_required: { kind: 'forbidden', text: 'Administrator required' },

@@ -64,6 +64,11 @@ describe('settings', () => {
     (secret) => expect(parseSettings({ AUTH_SECRET_KEY: secret }).problems).toEqual([]),
   );
 
+  it('closes sign-in by password only where people sign in elsewhere', () => {
+    const { problems } = parseSettings({ AUTH_SECRET_KEY: SECRET, AUTH_PASSWORD_SIGN_IN_ENABLED: 'false' });
+    expect(problems).toEqual([expect.stringMatching(/^AUTH_PASSWORD_SIGN_IN_ENABLED must be true without AUTH_OIDC/)]);
+  });
+
   it.each([
     ['ACL_METADATA_CATALOG', 'system', 'is closed anyway'],
     ['ACL_METADATA_CATALOG', 'Meta', 'must be lower-case, as the engine has it'],

@@ -88,6 +88,13 @@ function hidden(text: string | null): Secret | null {
 function readAuth(reader: SettingsReader, production: boolean): Settings['auth'] {
   const hashing = reader.for('hashing');
   const read = reader.for('sessions');
+  const passwordSignInEnabled = read.flag('AUTH_PASSWORD_SIGN_IN_ENABLED', true);
+  if (!passwordSignInEnabled && read.text('AUTH_OIDC_ISSUER') === null) {
+    read.problem(
+      'AUTH_PASSWORD_SIGN_IN_ENABLED',
+      'must be true without AUTH_OIDC_ISSUER: nobody but administrators could sign in',
+    );
+  }
   return {
     secretKey: readSecretKey(reader.for('signing')),
     accessTokenTtlMin: read.integer('AUTH_ACCESS_TOKEN_TTL_MIN', 30, 1, 1440),
@@ -95,6 +102,7 @@ function readAuth(reader: SettingsReader, production: boolean): Settings['auth']
     bcryptCost: hashing.integer('AUTH_BCRYPT_COST', 12, production ? 10 : 4, 15),
     hashQueueMax: hashing.integer('AUTH_HASH_QUEUE_MAX', 256, 64, 100000),
     registrationEnabled: read.flag('AUTH_REGISTRATION_ENABLED', true),
+    passwordSignInEnabled,
     sessionMaxDays: read.integer('AUTH_SESSION_MAX_DAYS', 30, 1, 3650),
     tokenMaxDays: read.integer('AUTH_TOKEN_MAX_DAYS', 365, 1, 3650),
     throttle: {

@@ -25,6 +25,8 @@ export abstract class Settings {
     bcryptCost: number;
     hashQueueMax: number;
     registrationEnabled: boolean;
+    /** False: of those with a password, administrators alone sign in by it. */
+    passwordSignInEnabled: boolean;
     sessionMaxDays: number;
     /** How long API tokens can be made for. */
     tokenMaxDays: number;

@@ -130,6 +130,7 @@ test('the first start says how an administrator is made, and goes on by itself',
     AUTH_OIDC_CLIENT_ID: 'grantline',
     AUTH_OIDC_CLIENT_SECRET: 'the secret of the client',
     PUBLIC_URL: 'http://127.0.0.1:3000',
+    AUTH_PASSWORD_SIGN_IN_ENABLED: 'false',
   });
   watch.knows(fresh.url);
   try {
@@ -146,6 +147,15 @@ test('the first start says how an administrator is made, and goes on by itself',
     );
     await expect(page.getByRole('alert')).toContainText('sign_in_cancelled');
     await expectAccessible(page);
+
+    // For the day on which the provider is down.
+    await expect(page.getByRole('textbox')).toHaveCount(0);
+    await page.getByRole('button', { name: 'Administrators: with a password' }).click();
+    await page.getByRole('textbox', { name: 'Username' }).fill('admin');
+    await page.getByRole('textbox', { name: 'Password' }).fill(passwordOf('admin'));
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await expect(page).toHaveURL(/\/sql$/);
   } finally {
     await page.goto('about:blank');
     await fresh.stop();

@@ -44,9 +44,10 @@ export class OidcController {
   @Get()
   @ApiOkResponse({ type: ProviderResponse })
   provider(): ProviderResponse {
-    if (!this.settings.isOn) return { enabled: false, name: null, start_url: null, password_sign_in: true };
+    const password_sign_in = this.platform.auth.passwordSignInEnabled;
+    if (!this.settings.isOn) return { enabled: false, name: null, start_url: null, password_sign_in };
     const { issuer, publicUrl } = this.settings.given;
-    return { enabled: true, name: new URL(issuer).host, start_url: publicUrl + START_PATH, password_sign_in: true };
+    return { enabled: true, name: new URL(issuer).host, start_url: publicUrl + START_PATH, password_sign_in };
   }
 
   @ApiRoute('startSignIn', 'Go to the identity provider (a page of a browser goes there)', 'not_found')

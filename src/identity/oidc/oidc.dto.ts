@@ -87,5 +87,6 @@ export class ProviderResponse {
   name!: string | null;
   @ApiProperty({ ...NULLABLE_TEXT, description: 'Where people are sent, with return_to and code_challenge.' })
   start_url!: string | null;
-  @ApiProperty({ description: 'Whether people sign in here with a password, too.' }) password_sign_in!: boolean;
+  @ApiProperty({ description: 'Whether people sign in here with a password, too; false: administrators alone.' })
+  password_sign_in!: boolean;
 }

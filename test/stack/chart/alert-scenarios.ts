@@ -218,6 +218,11 @@ export const CONDITIONS: Scenario[] = [
     fires: { GrantlineStaleToken: 30 },
   },
   {
+    fault: 'an administrator signs in past the identity provider',
+    series: { grantline_break_glass_sign_ins_total: turns(0, 1) },
+    fires: { GrantlineBreakGlass: 30 },
+  },
+  {
     fault: 'a clock is wrong',
     series: { 'grantline_clock_offset_seconds{pod="b"}': turns(-4, -9) },
     fires: { GrantlineClockOffset: 630 },

@@ -57,6 +57,15 @@ export function useStart() {
   });
 }
 
+/** Where people sign in besides here. */
+export function useProvider() {
+  return useQuery({
+    queryKey: ['provider'],
+    staleTime: Infinity,
+    queryFn: () => bodyOf(api.GET('/api/auth/oidc')),
+  });
+}
+
 /** Whether somebody is, as far as this page knows. */
 export function isSignedIn(): boolean {
   return (queries.getQueryData<Schemas['ConsoleStartResponse']>(START)?.account ?? null) !== null;

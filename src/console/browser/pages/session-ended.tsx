@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
-import { type Interruption, interrupt, queries, signIn, signOut, useStart } from '../api/session.js';
+import { type Interruption, interrupt, queries, signIn, signOut, useProvider, useStart } from '../api/session.js';
 import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/failure.js';
 import { HiddenUsername, PasswordField } from '../parts/password-field.js';
@@ -19,7 +19,8 @@ function goOn(): Promise<void> {
 
 function SignInAgain({ username }: { username: string }) {
   const hasPassword = useStart().data?.account?.has_password;
-  return hasPassword === false ? <SignInElsewhere /> : <SignInHere username={username} />;
+  const isOpen = useProvider().data?.password_sign_in;
+  return hasPassword === false || isOpen === false ? <SignInElsewhere /> : <SignInHere username={username} />;
 }
 
 /** At the provider, in another tab: this one would lose what was typed. */

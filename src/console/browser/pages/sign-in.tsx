@@ -1,7 +1,8 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { api, bodyOf, Problem } from '../api/client.js';
-import { signIn } from '../api/session.js';
+import { Problem, type Schemas } from '../api/client.js';
+import { signIn, useProvider } from '../api/session.js';
 import { CopyButton } from '../parts/copy-button.js';
 import { Failure } from '../parts/failure.js';
 import { Brand, Icon } from '../parts/icon.js';
@@ -10,29 +11,24 @@ import { useTitle } from '../parts/page.js';
 /** Signing in, or, where nobody can grant anything yet, how the first administrator is made. */
 export function SignIn({ isFirst }: { isFirst: boolean }) {
   useTitle(isFirst ? 'First start' : 'Sign in');
+  const { data: provider, isPending } = useProvider();
   return (
     <div className="gate">
       <main className="stack">
         {isFirst ? <FirstStart /> : <Head title="Sign in">See who may reach which data, and why.</Head>}
         {isFirst && <p className="rule">or sign in</p>}
-        <AtProvider />
-        <SignInForm />
+        {provider?.enabled === true && <AtProvider provider={provider} />}
+        {!isPending && (provider?.password_sign_in === false ? <ForAdministrators /> : <SignInForm />)}
       </main>
       <Line isBroken={isFirst} />
     </div>
   );
 }
 
-/** The way to the identity provider, where there is one, and why somebody came back from it without being signed in. */
-function AtProvider() {
+/** The way to the identity provider, and why somebody came back from it without being signed in. */
+function AtProvider({ provider }: { provider: Schemas['ProviderResponse'] }) {
   const [search] = useSearchParams();
-  const { data: provider } = useQuery({
-    queryKey: ['provider'],
-    staleTime: Infinity,
-    queryFn: () => bodyOf(api.GET('/api/auth/oidc')),
-  });
   const failed = search.get('error');
-  if (provider?.enabled !== true) return null;
   return (
     <>
       {failed !== null && (
@@ -44,12 +40,25 @@ function AtProvider() {
       >
         Sign in with {provider.name}
       </a>
-      <p className="rule">or with a password</p>
+      {provider.password_sign_in && <p className="rule">or with a password</p>}
     </>
   );
 }
 
 const NOT_SIGNED_IN = 'The identity provider sent you back, and you are not signed in.';
+
+/** For when nobody can sign in at the provider. */
+function ForAdministrators() {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button className="button button--quiet" type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        Administrators: with a password
+      </button>
+      {isOpen && <SignInForm />}
+    </>
+  );
+}
 
 function SignInForm() {
   const signingIn = useMutation({ mutationFn: signIn });
