@@ -52,9 +52,24 @@ export class StandIn {
   private async follow(): Promise<void> {
     while (!this.ending.signal.aborted) {
       const text = await this.kubectl('get', 'jobs,deployments,poddisruptionbudgets,pods', '--output=json');
-      for (const object of (JSON.parse(text) as { items: Live[] }).items) await this.handle(object);
+      for (const object of (JSON.parse(text) as { items: Live[] }).items) {
+        await this.handle(object).catch(async (error: unknown) => {
+          if (await this.isThere(object)) throw error; // else it was uninstalled meanwhile
+        });
+      }
       await pause(PERIOD, undefined, { signal: this.ending.signal }).catch(() => undefined);
     }
+  }
+
+  private async isThere({ kind, metadata }: Live): Promise<boolean> {
+    const uid = await this.kubectl(
+      'get',
+      kind,
+      metadata.name,
+      '--ignore-not-found',
+      '--output=jsonpath={.metadata.uid}',
+    );
+    return uid === metadata.uid;
   }
 
   /** Once for each generation of each object. */
