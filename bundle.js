@@ -16,14 +16,24 @@ const origins = {
   renderChunk: (code, { fileName }) => code.replaceAll(ORIGIN, relative(dirname(fileName), '.') || '.'),
 };
 
+/** @nestjs/typeorm asks for what this TypeORM no longer has, by a `require` that would load all of TypeORM once more. */
+const oneTypeorm = {
+  name: 'one-typeorm',
+  transform: (code, id) =>
+    id.endsWith('@nestjs/typeorm/dist/common/typeorm-compat.js')
+      ? code.replace('const require = createRequire(import.meta.url);', '')
+      : null,
+};
+
 const bundle = await rolldown({
   input: {
     main: join(BUILT, 'grantline.js'),
     preparation: join(BUILT, 'acl-sync/infrastructure/preparation.js'),
   },
   platform: 'node',
-  external: ['pino', 'pino-pretty', 'piscina'], // start threads from files of their own
-  plugins: [origins],
+  // The first three start threads from files of their own; TypeORM loads the last by its name.
+  external: ['pino', 'pino-pretty', 'piscina', 'pg'],
+  plugins: [origins, oneTypeorm],
   checks: { unresolvedImport: false }, // peers that are not installed; tsc has checked ours
 });
 rmSync(join(BUILT, 'bundled'), { recursive: true, force: true });
