@@ -2,6 +2,7 @@ import { resourceNameProblem } from '../../kernel/name.js';
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { isAny, leftOut } from './nearly-any.js';
 
 /** What the engine has: a catalog, a schema, or a table. */
 export interface ListedName {
@@ -16,7 +17,10 @@ interface NamedRule {
   name?: string | undefined;
 }
 
-/** The names of a listing over which patterns are resolved: those where a rule is about some of the names alone. */
+/**
+ * The names of a listing over which patterns are resolved: those where a rule is about some of the names alone. And the names that
+ * a pattern leaves out of all.
+ */
 export class KnownNames {
   private readonly byCatalog = new Map<string, Map<string, Set<string>>>();
   private readonly rules: readonly NamedRule[];
@@ -36,30 +40,30 @@ export class KnownNames {
     }
     const routines = [...functions, ...procedures].map(({ catalog, schema }) => ({ catalog, schema }));
     const onTables = tables.map(({ catalog, schema, table }) => ({ catalog, schema, name: table }));
-    this.rules = this.byCatalog.size === 0 ? [] : [...catalogs, ...schemas, ...onTables, ...routines];
+    this.rules = [...catalogs, ...schemas, ...onTables, ...routines];
   }
 
   catalogs(): Iterable<string> {
-    return this.rules.length > 0 ? this.byCatalog.keys() : [];
+    return [...this.byCatalog.keys(), ...this.leftOut(this.rules, 'catalog')];
   }
 
   schemas(catalog: string): Iterable<string> {
-    const isNeeded = this.rules.some(
-      ({ catalog: catalogs, schema, name }) =>
-        !(isAny(schema) && isAny(name)) && this.patterns.matches(catalogs, catalog),
-    );
-    return isNeeded ? (this.byCatalog.get(catalog)?.keys() ?? []) : [];
+    const about = this.rules.filter((rule) => this.patterns.matches(rule.catalog, catalog));
+    const isNeeded = about.some(({ schema, name }) => !(isAny(schema) && isAny(name)));
+    const listed = isNeeded ? this.byCatalog.get(catalog)?.keys() : undefined;
+    return [...(listed ?? []), ...this.leftOut(about, 'schema')];
   }
 
   tables(catalog: string, schema: string): Iterable<string> {
-    const isNeeded = this.rules.some(
-      ({ catalog: catalogs, schema: schemas, name }) =>
-        !isAny(name) && this.patterns.matches(catalogs, catalog) && this.patterns.matches(schemas, schema),
+    const { patterns } = this;
+    const about = this.rules.filter(
+      (rule) => patterns.matches(rule.catalog, catalog) && patterns.matches(rule.schema, schema),
     );
-    return isNeeded ? (this.byCatalog.get(catalog)?.get(schema) ?? []) : [];
+    const listed = about.every(({ name }) => isAny(name)) ? undefined : this.byCatalog.get(catalog)?.get(schema);
+    return [...(listed ?? []), ...this.leftOut(about, 'name')];
   }
-}
 
-function isAny(pattern: string | undefined): boolean {
-  return pattern === undefined || pattern === '.*';
+  private leftOut(rules: readonly NamedRule[], level: keyof NamedRule): string[] {
+    return [...new Set(rules.map((rule) => rule[level]))].flatMap((text) => [...(leftOut(text, this.patterns) ?? [])]);
+  }
 }

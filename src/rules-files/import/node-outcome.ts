@@ -12,6 +12,7 @@ import { Evaluator, type TableName } from '../../trino-rules/engine/evaluator.js
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, type PrivilegeTerms } from '../../trino-rules/model/privilege.js';
 import type { Level } from '../../trino-rules/model/node.js';
 import { withoutParentheses } from '../foreign/equal-filters.js';
+import { isAny, leftOut } from './nearly-any.js';
 
 /** The access of one user at a node and, above tables, at every name below that the file does not spell out. */
 export interface NodeOutcome {
@@ -93,7 +94,9 @@ export class OutcomeReader {
   private inEveryCatalog(user: string, fresh: string, privileges: readonly Privilege[]): Privilege[] {
     const about = this.rules.catalogs.filter((rule) => this.patterns.matches(rule.user, user));
     const deciding = about.findIndex(({ catalog }) => this.patterns.matches(catalog, fresh));
-    const modes = about.slice(0, deciding + 1).filter(({ catalog }) => isAny(catalog) || this.isOpen(catalog));
+    const modes = about
+      .slice(0, deciding + 1)
+      .filter(({ catalog }) => this.isNearlyAny(catalog) || this.isOpen(catalog));
     const lets = ({ allow }: CatalogRule, { mode }: PrivilegeTerms) =>
       allow === 'all' || (allow === 'read-only' && mode !== 'all');
     return privileges.filter((privilege) => modes.every((rule) => lets(rule, PRIVILEGE_TERMS[privilege])));
@@ -102,8 +105,10 @@ export class OutcomeReader {
   /** Also in catalogs that the file does not spell out, whatever the schema. */
   private ownsEverySchema(user: string): boolean {
     const about = this.rules.schemas.filter((rule) => this.patterns.matches(rule.user, user));
-    const deciding = about.findIndex(({ catalog, schema }) => isAny(catalog) && isAny(schema));
-    const reaching = about.slice(0, deciding + 1).filter(({ catalog }) => isAny(catalog) || this.isOpen(catalog));
+    const deciding = about.findIndex(({ catalog, schema }) => this.isNearlyAny(catalog) && isAny(schema));
+    const reaching = about
+      .slice(0, deciding + 1)
+      .filter(({ catalog }) => this.isNearlyAny(catalog) || this.isOpen(catalog));
     return reaching.length > 0 && reaching.every(({ owner }) => owner);
   }
 
@@ -111,26 +116,33 @@ export class OutcomeReader {
   private isPartial({ catalog, schema, table }: TableRule, named: Level | null): boolean {
     if (named === 'schema') return this.isOpen(table);
     // The schemas that a finite pattern matches are spelled out; tables with a name are below every schema.
-    if (named === 'catalog') return isAny(schema) ? !isAny(table) : this.isOpen(schema);
-    return isAny(catalog) ? !(isAny(schema) && isAny(table)) : this.isOpen(catalog);
+    if (named === 'catalog') return this.isNearlyAny(schema) ? !isAny(table) : this.isOpen(schema);
+    return this.isNearlyAny(catalog) ? !(isAny(schema) && isAny(table)) : this.isOpen(catalog);
   }
 
   /** Also where it spells out a name that no grant can. */
   private isOpen(pattern: string | undefined): boolean {
     const language = this.patterns.language(pattern);
-    if (language.kind !== 'names') return language.kind === 'open' && pattern !== '.*';
-    return getOrInsert(this.nameless, language.names, () =>
-      [...language.names].some((name) => name === name.toLowerCase() && resourceNameProblem(name) !== null),
+    if (language.kind !== 'names') return language.kind === 'open' && !this.isNearlyAny(pattern);
+    return this.hasNameless(language.names);
+  }
+
+  /** Whether it is about every name but some that the nodes have. */
+  private isNearlyAny(pattern: string | undefined): boolean {
+    const names = leftOut(pattern, this.patterns);
+    return names !== null && !this.hasNameless(names);
+  }
+
+  /** Whether one of these is a name that no grant can hold. */
+  private hasNameless(names: ReadonlySet<string>): boolean {
+    return getOrInsert(this.nameless, names, () =>
+      [...names].some((name) => name === name.toLowerCase() && resourceNameProblem(name) !== null),
     );
   }
 }
 
 /** To match a rule with a user and a node. */
 const STEPS_PER_RULE = 20;
-
-function isAny(pattern: string | undefined): boolean {
-  return pattern === undefined || pattern === '.*';
-}
 
 /** Whether the first hides at least what the second hides: then it can be inherited by the second. */
 export function restrictsAsMuch(one: Omit<NodeOutcome, 'privileges'>, other: Omit<NodeOutcome, 'privileges'>): boolean {

@@ -1,6 +1,7 @@
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
+import { isAny } from './nearly-any.js';
 
 export type QueryPrivilege = 'VIEW_QUERIES' | 'KILL_QUERIES';
 
@@ -54,9 +55,4 @@ export function userQueries(
 /** Without what is about one's own alone, which the engine opens without asking. */
 export function ofOthers({ ofAll, ofSome }: UserQueries, user: string): UserQueries {
   return { ofAll, ofSome: ofSome.filter(({ owners }) => owners.some((owner) => owner !== user)) };
-}
-
-/** Whether a pattern matches every name. */
-export function isAny(pattern: string | undefined): boolean {
-  return pattern === undefined || pattern === '.*';
 }

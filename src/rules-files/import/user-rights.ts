@@ -5,7 +5,8 @@ import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { isInTree, KILL_QUERY, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { orderedPrivileges, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
-import { isAny, type QueryPrivilege } from './user-queries.js';
+import { isAny } from './nearly-any.js';
+import type { QueryPrivilege } from './user-queries.js';
 import type { UserAccess } from './user-access.js';
 
 type RightsOnNode = UserAccess['grants'][number];

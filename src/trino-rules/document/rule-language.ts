@@ -53,6 +53,23 @@ export function mayMatchOver(pattern: Pattern, characters: CharSet, budget: numb
   });
 }
 
+/** The names in one line that do not match; null: more than `most`, or finding out takes more than the budget of nodes. */
+export function namesLeftOut(pattern: Pattern, most: number, budget: number): string[] | null {
+  return unlessTooLarge(null, () => {
+    const others = DFA.fromFA(namesOf(pattern, budget), new DFA.LimitedNodeFactory(budget));
+    others.complement();
+    const lines = nfaOf([sequence([repeated([sequence([one(DOT)])], 1, Infinity)])], budget);
+    const left = NFA.fromIntersection(lines, others, new NFA.LimitedNodeFactory(budget));
+    if (!left.isFinite) return null;
+    const names = new Set<string>();
+    for (const word of left.words()) {
+      names.add(String.fromCodePoint(...word));
+      if (names.size > most) return null;
+    }
+    return [...names];
+  });
+}
+
 /** A deterministic automaton of the names that match; null where it takes more than the budget of nodes. */
 export function automatonOf(pattern: Pattern, budget: number): DFA | null {
   return unlessTooLarge(null, () => {
