@@ -100,6 +100,7 @@ export class AdministrationController {
     'last_administrator',
     'username_taken',
     'account_has_password',
+    'managed_elsewhere',
     'reauthentication_required',
   )
   @Patch(':id')

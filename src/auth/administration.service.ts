@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
+import { Refused } from '../kernel/errors.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
+import { AdministratorsService } from '../users/administrators.service.js';
 import type { Client } from '../platform/access.js';
 import type {
   Account,
@@ -46,6 +48,7 @@ export class AdministrationService {
     private readonly users: UsersService,
     private readonly sessions: SessionStore,
     private readonly passwords: PasswordsService,
+    private readonly administrators: AdministratorsService,
     private readonly deactivations: DeactivationsService,
     private readonly changes: AccessChangesService,
     private readonly audit: AuditService,
@@ -96,6 +99,7 @@ export class AdministrationService {
   /**
    * A deactivated account's sessions and API tokens end for good: activating it again does not bring them back.
    * @param more for the audit events
+   * @throws Refused `managed_elsewhere` for taking the role that the identity provider's group gives
    */
   async change(
     id: number,
@@ -104,6 +108,7 @@ export class AdministrationService {
     more: Record<string, string> = {},
   ): Promise<AccountChange> {
     const done = await this.transaction.run(async () => {
+      if (change.role === 'user' && (await this.administrators.isMember(id))) throw byGroup();
       const outcome = await this.users.change(id, change);
       if (outcome.kind !== 'changed') return outcome;
       const { before, account } = outcome;
@@ -132,6 +137,11 @@ export class AdministrationService {
     });
     return true;
   }
+}
+
+function byGroup(): Refused {
+  const detail = 'An administrator by a group of the identity provider: take the person out of it there.';
+  return new Refused('managed_elsewhere', { detail });
 }
 
 function eventsOf({

@@ -3,15 +3,17 @@ import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { found, Refused } from '../kernel/errors.js';
+import { AdministratorsService } from '../users/administrators.service.js';
 import type { GroupMember } from '../trino-rules/model/principal.js';
 import { groupEvent, memberDetails } from './domain/audit-details.js';
 import { type Group, type GroupChange, GroupStore, type GroupUse, type NewGroup } from './domain/group.js';
 
-/** Changes of groups in the running transaction, each with its audit event, whoever decides about the group. */
+/** Changes of groups in the running transaction, each with its audit event and the roles that follow, whoever decides about the group. */
 @Injectable()
 export class GroupWritesService {
   constructor(
     private readonly store: GroupStore,
+    private readonly administrators: AdministratorsService,
     private readonly audit: AuditService,
     private readonly clock: Clock,
   ) {}
@@ -41,6 +43,7 @@ export class GroupWritesService {
     const { externalId, ...details } = change;
     const external = externalId === undefined ? {} : { external_id: externalId };
     await this.audit.record(groupEvent('group_changed', group, by, { ...details, ...external }));
+    await this.administrators.follow(by);
     return group;
   }
 
@@ -50,7 +53,9 @@ export class GroupWritesService {
     const outcome = await this.store.delete(id, this.clock.now());
     if (outcome === 'missing') throw new Refused('not_found');
     if (typeof outcome === 'object') throw groupInUse(outcome.uses);
-    if (outcome === 'deleted' && group !== null) await this.audit.record(groupEvent('group_deleted', group, by, {}));
+    if (outcome !== 'deleted' || group === null) return;
+    await this.audit.record(groupEvent('group_deleted', group, by, {}));
+    await this.administrators.follow(by);
   }
 
   /** @returns whether anybody was added. @throws Refused `not_found` for the group, or one of the members */
@@ -82,6 +87,7 @@ export class GroupWritesService {
     if (changed.length === 0) return false;
     const group = { id, name: found(await this.store.nameOf(id)) };
     await this.audit.recordAll(changed.map((member) => groupEvent(event, group, by, memberDetails(member))));
+    await this.administrators.follow(by);
     return true;
   }
 }

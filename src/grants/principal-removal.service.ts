@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
+import { AdministratorsService } from '../users/administrators.service.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import { groupEvent, memberDetails, revokedEvents } from './domain/audit-details.js';
 import { ANY_GRANT, GrantStore } from './domain/grant.js';
@@ -14,6 +15,7 @@ export class PrincipalRemovalService {
   constructor(
     private readonly groups: GroupStore,
     private readonly grants: GrantStore,
+    private readonly administrators: AdministratorsService,
     private readonly audit: AuditService,
     private readonly clock: Clock,
   ) {}
@@ -33,5 +35,6 @@ export class PrincipalRemovalService {
       now,
     );
     await this.audit.recordAll(items.map((group) => groupEvent('member_removed', group, by, memberDetails(user))));
+    await this.administrators.follow(by);
   }
 }

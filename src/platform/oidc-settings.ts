@@ -26,6 +26,14 @@ export function readOidc(read: SettingsReader, production: boolean, scim: Settin
     signOutAtProvider: read.flag('AUTH_OIDC_SIGN_OUT_AT_PROVIDER', true),
     returnOrigins: read.origins('AUTH_OIDC_RETURN_ORIGINS'),
   };
+  const administrators = read.name('AUTH_OIDC_ADMINISTRATORS_GROUP');
+  const source = rest.groupsClaim !== null ? 'oidc' : scim.tokens.length > 0 ? 'scim' : null;
+  if (administrators !== null && (issuer === null || source === null)) {
+    read.problem(
+      'AUTH_OIDC_ADMINISTRATORS_GROUP',
+      'needs AUTH_OIDC_ISSUER, and AUTH_OIDC_GROUPS_CLAIM or SCIM_TOKEN: else nobody says who is in it',
+    );
+  }
   if (issuer === null) return null;
   const missing = Object.entries({
     PUBLIC_URL: publicUrl,
@@ -52,6 +60,7 @@ export function readOidc(read: SettingsReader, production: boolean, scim: Settin
     clientId: clientId ?? '',
     clientSecret: new Secret(clientSecret ?? ''),
     publicUrl: publicUrl ?? '',
+    administrators: administrators === null || source === null ? null : { name: administrators, source },
     ...rest,
   };
 }

@@ -3,6 +3,13 @@ import { parseSettings as parse } from './settings-parser.js';
 
 const SECRET = 'a-secret-of-32-bytes-0123456789-abc';
 
+const OIDC = {
+  AUTH_OIDC_ISSUER: 'https://sso.example.org/realms/data',
+  AUTH_OIDC_CLIENT_ID: 'grantline',
+  AUTH_OIDC_CLIENT_SECRET: 'the secret of the client',
+  PUBLIC_URL: 'https://grantline.example.org',
+};
+
 const parseSettings = (environment: Record<string, string>) => {
   const { settings, problems } = parse(environment);
   return { settings, problems: problems.map(({ text }) => text) };
@@ -63,6 +70,14 @@ describe('settings', () => {
     'takes the secret %j',
     (secret) => expect(parseSettings({ AUTH_SECRET_KEY: secret }).problems).toEqual([]),
   );
+
+  it.each([
+    ['without a provider', { SCIM_TOKEN: 'x'.repeat(32) }],
+    ['where nobody says who is in it', OIDC],
+  ])('takes no group of administrators %s', (_, more) => {
+    const given = { AUTH_SECRET_KEY: SECRET, AUTH_OIDC_ADMINISTRATORS_GROUP: 'chiefs', ...more };
+    expect(parseSettings(given).problems).toEqual([expect.stringMatching(/^AUTH_OIDC_ADMINISTRATORS_GROUP needs/)]);
+  });
 
   it('closes sign-in by password only where people sign in elsewhere', () => {
     const { problems } = parseSettings({ AUTH_SECRET_KEY: SECRET, AUTH_PASSWORD_SIGN_IN_ENABLED: 'false' });

@@ -56,6 +56,8 @@ export abstract class Settings {
     externalIdClaim: string | null;
     /** The claim that memberships follow; null: none does. */
     groupsClaim: string | null;
+    /** The group whose members are administrators, and how they come into it; null: there is none. */
+    administrators: { name: string; source: 'oidc' | 'scim' } | null;
     /** False: only people with an account sign in. */
     createAccounts: boolean;
     sessionHours: number;

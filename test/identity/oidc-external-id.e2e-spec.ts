@@ -1,16 +1,31 @@
-import { tokensOf } from '../support/service/api-client.js';
+import { apiToken } from '../support/service/api-tokens.js';
+import { type ApiClient, tokensOf } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
 import { sharedOidcService } from '../support/service/oidc-service.js';
-import { SCIM_TOKEN, ScimClient, URN } from '../support/service/scim-client.js';
+import {
+  accountBehind,
+  eventsAbout,
+  idOf,
+  SCIM_TOKEN,
+  ScimClient,
+  scimGroup,
+  URN,
+} from '../support/service/scim-client.js';
 
 describe('people whom SCIM pushed, and who sign in', () => {
-  const { service, provider, client, redeem } = sharedOidcService({
+  const { service, provider, clock, boss, client, redeem } = sharedOidcService({
     AUTH_OIDC_EXTERNAL_ID_CLAIM: 'oid',
+    AUTH_OIDC_ADMINISTRATORS_GROUP: 'Platform',
     SCIM_TOKEN,
   });
   const scim = new ScimClient(service);
   const pushed = (userName: string, externalId: string) =>
     scim.made('/Users', { schemas: [URN.user], userName, externalId });
+  const signedIn = async (name: string): Promise<ApiClient> => {
+    const browser = new OidcBrowser(service);
+    const { code } = await browser.signIn(provider, { sub: name, oid: `oid-of-${name}`, preferred_username: name });
+    return client.as(tokensOf(await redeem(browser, code)).access_token);
+  };
 
   it('have the account of their external id, whatever they are called at the provider', async () => {
     await pushed('ada.lovelace', 'oid-of-ada');
@@ -34,5 +49,28 @@ describe('people whom SCIM pushed, and who sign in', () => {
       ...claims,
     });
     expect(back['error']).toBe('name_taken');
+  });
+
+  it('are administrators while SCIM has them in the group of administrators', async () => {
+    const cal = await pushed('cal', 'oid-of-cal');
+    const person = await signedIn('cal');
+    const status = async () => (await person.get('/api/admin/users')).status;
+    const group = await scim.made('/Groups', scimGroup('Platform', { members: [{ value: idOf(cal) }] }));
+    expect(await status()).toBe(200);
+    const { token } = await apiToken(person, clock.now(), 'admin.read');
+    await scim.patch(group, { op: 'replace', path: 'displayName', value: 'Former' });
+    expect([await status(), (await client.as(token).get('/api/admin/users')).status]).toEqual([403, 403]);
+    await scim.patch(group, { op: 'replace', path: 'displayName', value: 'platform' });
+    expect(await status()).toBe(200);
+    await scim.patch(group, { op: 'remove', path: `members[value eq "${idOf(cal)}"]` });
+    expect(await status()).toBe(403);
+    await scim.patch(group, { op: 'add', path: 'members', value: [{ value: idOf(cal) }] });
+    expect(await status()).toBe(200);
+    await scim.delete(cal);
+    expect(await accountBehind(boss, cal)).toMatchObject({ role: 'user', is_active: false });
+    const roles = (await eventsAbout(boss, cal)).filter(({ event }) => event === 'role_changed');
+    expect(roles.map(({ details }) => (details as { to: string }).to)).toEqual([
+      ...['admin', 'user', 'admin', 'user', 'admin', 'user'],
+    ]);
   });
 });

@@ -1,18 +1,26 @@
-import { tokensOf } from '../support/service/api-client.js';
+import { DataSource } from 'typeorm';
+import { AdministratorsWatch } from '../../src/auth/administrators-watch.service.js';
+import { administrator } from '../support/service/administrator.js';
+import { type ApiClient, tokensOf } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
 import { sharedOidcService } from '../support/service/oidc-service.js';
+import { startService } from '../support/service/service.js';
 import { until } from '../support/service/until.js';
 
 describe('groups of people who sign in at the provider', () => {
-  const { service, provider, clock, boss, client, redeem } = sharedOidcService({ AUTH_OIDC_GROUPS_CLAIM: 'groups' });
+  const { service, provider, clock, boss, client, redeem, environment } = sharedOidcService({
+    AUTH_OIDC_GROUPS_CLAIM: 'groups',
+    AUTH_OIDC_ADMINISTRATORS_GROUP: 'Chiefs',
+  });
 
-  /** @returns the account's id */
-  const signIn = async (name: string, claims: object): Promise<number> => {
+  const signedIn = async (name: string, claims: object): Promise<ApiClient> => {
     const browser = new OidcBrowser(service);
     const { code } = await browser.signIn(provider, { sub: name, preferred_username: name, ...claims });
-    const { access_token } = tokensOf(await redeem(browser, code));
-    return Number((await client.as(access_token).get('/api/auth/me')).body?.['id']);
+    return client.as(tokensOf(await redeem(browser, code)).access_token);
   };
+  const idOf = async (person: ApiClient) => Number((await person.get('/api/auth/me')).body?.['id']);
+  /** @returns the account's id */
+  const signIn = async (name: string, claims: object): Promise<number> => idOf(await signedIn(name, claims));
   const items = async (path: string) => ((await boss.get(path)).body?.['items'] ?? []) as Record<string, unknown>[];
   const groupsOf = async (id: number) => (await items(`/api/admin/groups?member=${id}`)).map(({ name }) => name);
   const groupCalled = async (name: string) => (await items(`/api/admin/groups?q=${name}`))[0];
@@ -113,5 +121,99 @@ describe('groups of people who sign in at the provider', () => {
       names.map((name, i) => signIn(name, { groups: i % 2 ? groups : groups.toReversed() })),
     );
     for (const id of ids) expect((await groupsOf(id)).sort()).toEqual([...groups].sort());
+  });
+
+  describe('of administrators', () => {
+    const roleOf = async (id: number) => (await boss.get(`/api/admin/users/${id}`)).body?.['role'];
+    const roleEvents = async (id: number) =>
+      (await items(`/api/admin/audit?event=role_changed&subject=user:${id}`)).map(({ details }) => details);
+    const [given, taken] = [
+      { from: 'user', to: 'admin', group: 'Chiefs' },
+      { from: 'admin', to: 'user', group: 'Chiefs' },
+    ];
+    const status = async (person: ApiClient) => (await person.get('/api/admin/users')).status;
+    const tokenOf = async (person: ApiClient, scope: string, days: number) => {
+      const expires_at = new Date(clock.now().getTime() + days * 86_400_000).toISOString();
+      const { body } = await person.post('/api/auth/tokens', { name: 'a program', scopes: [scope], expires_at });
+      return client.as(String(body?.['token']));
+    };
+
+    it('give the role while somebody is in them, from the next request on', async () => {
+      const gus = await signedIn('gus', {});
+      expect(await status(gus)).toBe(403);
+      await signIn('gus', { groups: ['/Chiefs'] });
+      expect(await status(gus)).toBe(200);
+      const token = await tokenOf(gus, 'admin.read', 1);
+      expect(await status(token)).toBe(200);
+      await signIn('gus', { groups: ['ops'] });
+      expect([await status(gus), (await token.get('/api/admin/users')).body?.['code']]).toEqual([
+        403,
+        'administrator_required',
+      ]);
+      expect(await roleEvents(await idOf(gus))).toEqual([taken, given]);
+      await signIn('gus', { groups: ['Chiefs'] });
+      await signIn('gus', { hasgroups: true });
+      expect(await status(token)).toBe(200);
+    });
+
+    it('leave a role alone that an administrator gave, and no administrator takes theirs', async () => {
+      const id = await signIn('hal', {});
+      await boss.patch(`/api/admin/users/${id}`, { role: 'admin' });
+      await signIn('hal', { groups: ['Chiefs'] });
+      const taking = () => boss.patch(`/api/admin/users/${id}`, { role: 'user' });
+      expect(await taking()).toMatchObject({ status: 409, body: { code: 'managed_elsewhere' } });
+      await signIn('hal', {});
+      expect(await roleOf(id)).toBe('admin');
+      expect((await taking()).status).toBe(200);
+      const ivy = await signIn('ivy', { groups: ['Chiefs'] });
+      expect((await boss.patch(`/api/admin/users/${ivy}`, { role: 'user' })).status).toBe(409);
+      expect((await boss.patch(`/api/admin/users/${ivy}`, { is_active: false })).status).toBe(200);
+    });
+
+    it('take the role with them when they are deleted', async () => {
+      const id = await signIn('lou', { groups: ['Chiefs'] });
+      expect(await roleOf(id)).toBe('admin');
+      const path = `/api/admin/groups/${String((await groupCalled('Chiefs'))?.['id'])}`;
+      expect((await boss.delete(path)).status).toBe(204);
+      expect(await roleOf(id)).toBe('user');
+    });
+
+    it('do not take the last administrator with a password', async () => {
+      const id = await signIn('mia', { groups: ['Chiefs'] });
+      await boss.post(`/api/admin/users/${id}/one-time-password`);
+      expect((await boss.patch(`/api/admin/users/${await idOf(boss)}`, { role: 'user' })).status).toBe(200);
+      const mia = await signedIn('mia', {});
+      const role = async () => (await mia.get('/api/auth/me')).body?.['role'];
+      expect(await role()).toBe('admin');
+      await administrator(service, 'nan');
+      await service.app.get(AdministratorsWatch).follow();
+      expect(await role()).toBe('user');
+    });
+
+    // Last: passport's strategies are those of the service that started last in this process.
+    it('are those of the settings at the start, and never local ones', async () => {
+      await signIn('jo', { groups: ['Chiefs'] });
+      const kai = await signIn('kai', { groups: ['heads'] });
+      const pat = await administrator(service, 'pat');
+      const local = await pat.post('/api/admin/groups', { name: 'Locals' });
+      await pat.send('PUT', `/api/admin/groups/${String(local.body?.['id'])}/members/${kai}`);
+      const administratorsAmongThem = async () => {
+        const select = `SELECT username FROM users WHERE username IN ('jo', 'kai') AND role = 'admin'`;
+        const rows = await service.app.get(DataSource).query<{ username: string }[]>(select);
+        return rows.map(({ username }) => username);
+      };
+      const afterStart = async (group: string) => {
+        const settings = { ...environment, AUTH_OIDC_ADMINISTRATORS_GROUP: group };
+        await (await startService(settings, { database: service.database, clock })).stop();
+        return administratorsAmongThem();
+      };
+      expect(await administratorsAmongThem()).toEqual(['jo']);
+      expect(await afterStart('HEADS')).toEqual(['kai']);
+      expect(await afterStart('Locals')).toEqual([]);
+      // As after a rollout, in which a former replica wrote last.
+      await service.app.get(AdministratorsWatch).follow();
+      expect(await administratorsAmongThem()).toEqual(['jo']);
+      expect(await afterStart('')).toEqual([]);
+    });
   });
 });

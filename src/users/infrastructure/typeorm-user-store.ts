@@ -23,6 +23,7 @@ import {
 } from '../domain/account.js';
 import { ACCOUNT_COLUMNS } from '../account-columns.js';
 import { accountKey } from '../domain/account-name.js';
+import { lockAdministrators } from './administrators-lock.js';
 import { PrincipalNameRow, UserRow } from './user.entity.js';
 
 /** The indexes of migration 0002 fold ASCII letters only; a search must fold likewise to use them. */
@@ -178,28 +179,23 @@ export class TypeormUserStore extends UserStore {
   override change(id: number, { username, email, ...edit }: AccountEdit, at: Date): Promise<AccountChange> {
     return this.session.run(async () => {
       const tx = this.session.manager;
-      // Every change that could take an administrator away locks all of them, in one order: the second of two sees the first one's result.
-      const administrators = await tx
-        .createQueryBuilder(UserRow, 'u')
-        .where(`u.role = 'admin' AND u.is_active AND u.password_hash IS NOT NULL`)
-        .orderBy('u.id')
-        .setLock('pessimistic_write')
-        .getMany();
-      const row = await tx.findOne(UserRow, { where: { id }, lock: { mode: 'pessimistic_write' } });
+      const administrators = await lockAdministrators(tx);
+      const row = await tx.findOne(UserRow, { where: { id }, lock: { mode: 'for_no_key_update' } });
       if (row === null) return { kind: 'unknown' };
       const before = toAccount(row);
       const { isActive, deactivatedBy } = activationAfter(row, edit);
       const staysInactive = !before.isActive && !isActive;
       const takenFrom = staysInactive && deactivatedBy !== row.deactivatedBy ? row.deactivatedBy : null;
       const account = { ...before, role: edit.role ?? before.role, isActive, username: username ?? before.username };
-      const ids = administrators.map((administrator) => administrator.id);
-      if (takesLastAdministrator(ids, account)) return { kind: 'last-administrator' };
+      if (takesLastAdministrator(administrators, account)) return { kind: 'last-administrator' };
       if (account.username !== before.username) {
         if (before.hasPassword) return { kind: 'has-password' };
         const holder = await this.names.rename(before, account.username, at);
         if (holder !== null) return { kind: 'name-taken', holder };
       }
-      await tx.update(UserRow, { id }, { username: account.username, role: account.role, isActive, deactivatedBy });
+      const { role } = account;
+      const roleByGroup = row.roleByGroup && role === 'admin';
+      await tx.update(UserRow, { id }, { username: account.username, role, roleByGroup, isActive, deactivatedBy });
       if (email !== undefined) account.email = await this.setEmail(id, email);
       return { kind: 'changed', before, account, takenFrom };
     });
@@ -211,7 +207,13 @@ async function insertAccount(tx: EntityManager, registration: NewRegistration): 
   // The name first: if both are taken, the name is reported.
   const name = { name: username, accountKey: accountKey(username) };
   await tx.insert(PrincipalNameRow, { ...name, holder: 'account', claimedAt: createdAt });
-  const fields = { source: 'local', oneTimeUntil: null, isActive: true, deactivatedBy: null } as const;
+  const fields = {
+    source: 'local',
+    oneTimeUntil: null,
+    isActive: true,
+    roleByGroup: false,
+    deactivatedBy: null,
+  } as const;
   const row = tx.create(UserRow, { ...registration, ...fields });
   await tx.insert(UserRow, row);
   return toAccount(row);

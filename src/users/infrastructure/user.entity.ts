@@ -28,6 +28,10 @@ export class UserRow {
   @Column('text')
   role!: Role;
 
+  /** An administrator as a member of the identity provider's group alone. */
+  @Column('boolean', { name: 'role_by_group' })
+  roleByGroup!: boolean;
+
   @Column('boolean', { name: 'is_active' })
   isActive!: boolean;
 

@@ -9,6 +9,8 @@ import { startService, type TestService } from './service.js';
 
 export interface OidcService {
   service: TestService;
+  /** Of the service, once its specs begin. */
+  environment: Record<string, string>;
   provider: FakeIdentityProvider;
   clock: TestClock;
   timers: FakeTimers;
@@ -24,15 +26,16 @@ export function sharedOidcService(more: Record<string, string> = {}): OidcServic
   const timers = new FakeTimers();
   const provider = new FakeIdentityProvider(clock);
   const service = {} as TestService;
+  const environment: Record<string, string> = {};
   beforeAll(async () => {
-    const environment = {
+    Object.assign(environment, {
       AUTH_OIDC_ISSUER: await provider.listen(),
       AUTH_OIDC_CLIENT_ID: 'grantline',
       AUTH_OIDC_CLIENT_SECRET: provider.secret,
       AUTH_OIDC_RETURN_ORIGINS: 'https://app.example.org,https://other.example.org',
       PUBLIC_URL: 'http://127.0.0.1:3000',
       ...more,
-    };
+    });
     Object.assign(service, await startService(environment, { clock, timers }));
   });
   afterAll(async () => {
@@ -41,7 +44,7 @@ export function sharedOidcService(more: Record<string, string> = {}): OidcServic
   });
   const client = new ApiClient(service);
   return {
-    ...{ service, provider, clock, timers, client },
+    ...{ service, environment, provider, clock, timers, client },
     boss: sharedAdministrator(service),
     redeem: (browser, code, verifier = browser.verifier) =>
       client.post('/api/auth/oidc/tokens', { code, code_verifier: verifier }),

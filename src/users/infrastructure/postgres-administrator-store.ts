@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import {
+  AdministratorStore,
+  type AdministratorsGroup,
+  type OutdatedRole,
+  planRoles,
+  type RoleChanges,
+} from '../domain/administrators.js';
+import { lockAdministrators } from './administrators-lock.js';
+
+/** Ids of the group's members, out of the parameters that `values` makes. Names are compared as the index compares them. */
+const MEMBERS = `
+  SELECT m.user_id FROM groups g JOIN group_members m ON m.group_id = g.id
+   WHERE lower(g.name COLLATE "C") = lower($1::text COLLATE "C") AND g.source = $2 AND g.deleted_at IS NULL
+     AND m.user_id IS NOT NULL`;
+
+const OUTDATED = `
+  WITH members AS (${MEMBERS})
+  SELECT u.id, u.username, u.is_active AS "isActive", u.role = 'user' AS "isMember" FROM users u
+   WHERE (u.role = 'user' AND u.id IN (SELECT user_id FROM members))
+      OR (u.role_by_group AND u.id NOT IN (SELECT user_id FROM members))
+   ORDER BY u.id`;
+
+@Injectable()
+export class PostgresAdministratorStore extends AdministratorStore {
+  constructor(private readonly session: DatabaseSession) {
+    super();
+  }
+
+  override async follow(group: AdministratorsGroup | null): Promise<RoleChanges> {
+    if ((await this.outdated(group)).length === 0) return { promoted: [], demoted: [] };
+    return this.session.run(async () => {
+      const administrators = await lockAdministrators(this.session.manager);
+      const changes = planRoles(await this.outdated(group, 'FOR NO KEY UPDATE OF u'), administrators);
+      await this.set(changes.promoted, true);
+      await this.set(changes.demoted, false);
+      return changes;
+    });
+  }
+
+  override async isMember(userId: number, group: AdministratorsGroup): Promise<boolean> {
+    const found = `SELECT FROM (${MEMBERS}) AS members WHERE user_id = $3`;
+    return (await this.session.manager.query<unknown[]>(found, [...values(group), userId])).length > 0;
+  }
+
+  private outdated(group: AdministratorsGroup | null, lock = ''): Promise<OutdatedRole[]> {
+    return this.session.manager.query<OutdatedRole[]>(`${OUTDATED} ${lock}`, values(group));
+  }
+
+  private async set(accounts: readonly OutdatedRole[], isByGroup: boolean): Promise<void> {
+    if (accounts.length === 0) return;
+    await this.session.manager.query('UPDATE users SET role = $2, role_by_group = $3 WHERE id = ANY ($1)', [
+      accounts.map(({ id }) => id),
+      isByGroup ? 'admin' : 'user',
+      isByGroup,
+    ]);
+  }
+}
+
+function values(group: AdministratorsGroup | null): unknown[] {
+  return [group?.name ?? null, group?.source ?? null];
+}
