@@ -26,6 +26,7 @@ export function readOidc(read: SettingsReader, production: boolean, scim: Settin
     signOutAtProvider: read.flag('AUTH_OIDC_SIGN_OUT_AT_PROVIDER', true),
     returnOrigins: read.origins('AUTH_OIDC_RETURN_ORIGINS'),
   };
+  const tokenDays = read.integer('AUTH_OIDC_TOKEN_DAYS', 30, 1, 3650);
   const administrators = read.name('AUTH_OIDC_ADMINISTRATORS_GROUP');
   const source = rest.groupsClaim !== null ? 'oidc' : scim.tokens.length > 0 ? 'scim' : null;
   if (administrators !== null && (issuer === null || source === null)) {
@@ -60,6 +61,7 @@ export function readOidc(read: SettingsReader, production: boolean, scim: Settin
     clientId: clientId ?? '',
     clientSecret: new Secret(clientSecret ?? ''),
     publicUrl: publicUrl ?? '',
+    tokenDays: scim.tokens.length > 0 ? null : tokenDays,
     administrators: administrators === null || source === null ? null : { name: administrators, source },
     ...rest,
   };

@@ -65,6 +65,8 @@ export abstract class Settings {
     recheckMinutes: number;
     /** Whom tokens that are exchanged must be for. */
     audience: string;
+    /** How long API tokens of whoever has no password outlive the last sign-in there; null: SCIM tells who leaves. */
+    tokenDays: number | null;
     /** Whether people who sign out here are sent on to sign out there. */
     signOutAtProvider: boolean;
     /** Of web clients that people come back to. */

@@ -73,4 +73,13 @@ describe('people whom SCIM pushed, and who sign in', () => {
       ...['admin', 'user', 'admin', 'user', 'admin', 'user'],
     ]);
   });
+
+  it('keep their API tokens however long ago they signed in: SCIM tells who leaves', async () => {
+    await pushed('dot', 'oid-of-dot');
+    const expires_at = new Date(clock.now().getTime() + 300 * 86_400_000).toISOString();
+    const asked = { name: 'a program', scopes: ['queries'], expires_at };
+    const { body } = await (await signedIn('dot')).post('/api/auth/tokens', asked);
+    clock.advance(40 * 86_400);
+    expect((await client.as(String(body?.['token'])).get('/api/auth/me')).status).toBe(200);
+  });
 });

@@ -190,6 +190,26 @@ describe('groups of people who sign in at the provider', () => {
       expect(await role()).toBe('user');
     });
 
+    it('end, with all else of an API token, when its person does not sign in for thirty days', async () => {
+      const [ned, ola] = [await signedIn('ned', {}), await administrator(service, 'ola')];
+      const [ofNed, ofOla] = [await tokenOf(ned, 'queries', 300), await tokenOf(ola, 'queries', 300)];
+      const answers = async () => [(await ofNed.get('/api/auth/me')).status, (await ofOla.get('/api/auth/me')).status];
+      const day = 86_400;
+      clock.advance(29 * day);
+      expect(await answers()).toEqual([200, 200]);
+      await signIn('ned', {});
+      clock.advance(29 * day);
+      expect(await answers()).toEqual([200, 200]);
+      clock.advance(2 * day);
+      expect(await answers()).toEqual([401, 200]);
+      expect((await ofNed.get('/api/auth/me')).body).toMatchObject({
+        code: 'token_invalid',
+        detail: expect.stringMatching(/^Sign in at the identity provider/) as string,
+      });
+      await signIn('ned', {});
+      expect(await answers()).toEqual([200, 200]);
+    });
+
     // Last: passport's strategies are those of the service that started last in this process.
     it('are those of the settings at the start, and never local ones', async () => {
       await signIn('jo', { groups: ['Chiefs'] });

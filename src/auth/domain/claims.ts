@@ -28,7 +28,9 @@ export type TokenFault =
   /** An API token that is not ours by its form or checksum. */
   | 'token-form'
   /** No API token of an active account is that: revoked, its account deactivated, or never made. */
-  | 'token-unknown';
+  | 'token-unknown'
+  /** An API token of an account without a password, whose person has not signed in at the identity provider for AUTH_OIDC_TOKEN_DAYS. */
+  | 'owner-away';
 
 /** How far the clock of a replica that issues a token may run ahead of ours. `exp` has no such leeway. */
 const MAX_AHEAD_MS = 60_000;

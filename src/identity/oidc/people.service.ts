@@ -74,6 +74,7 @@ export class PeopleService {
     const decision = decidePerson(person, present, rules);
     switch (decision.kind) {
       case 'sign-in':
+        await this.store.signedIn(decision.account.id, this.clock.now());
         return { kind: 'account', account: decision.account };
       case 'refuse':
         return { kind: 'refused', code: decision.code, account: decision.account };

@@ -47,6 +47,8 @@ export abstract class OidcStore {
   abstract isLinked(userId: number): Promise<boolean>;
   /** False: the account or the person is linked otherwise, perhaps since a moment. */
   abstract link(userId: number, person: PersonKey, at: Date): Promise<boolean>;
+  /** The person has signed in there. */
+  abstract signedIn(userId: number, at: Date): Promise<void>;
   /** Stores a code, and forgets those that have expired. */
   abstract putCode(digest: Buffer, code: SignInCode, now: Date): Promise<void>;
   /** Takes a code away, whoever has it; null: there is none, or somebody took it before. */

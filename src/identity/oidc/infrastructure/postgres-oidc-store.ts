@@ -41,6 +41,10 @@ export class PostgresOidcStore extends OidcStore {
     return rows.length === 1;
   }
 
+  override async signedIn(userId: number, at: Date): Promise<void> {
+    await this.session.changed('UPDATE oidc_people SET signed_in_at = $2 WHERE user_id = $1', [userId, at]);
+  }
+
   override async putCode(
     digest: Buffer,
     { userId, challenge, expiresAt, session }: SignInCode,

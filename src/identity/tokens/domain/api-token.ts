@@ -37,12 +37,20 @@ export function wishProblem(
 export interface AdmittedToken extends Pick<ApiToken, 'id' | 'name' | 'scopes'> {
   account: Account;
   hasExpired: boolean;
+  /** It has no password, and its person has not signed in at the identity provider for too long. */
+  isOwnerAway: boolean;
+}
+
+export interface AdmissionTimes {
+  now: Date;
+  /** Since when whoever has no password must have signed in at the identity provider; null: they need not. */
+  signedInSince: Date | null;
 }
 
 /** Where tokens are kept; of their texts, the digests. All methods but `admit` and the count name the owner. */
 export abstract class ApiTokenStore {
   /** Null: no active account has it. One query by the primary key; a second one notes the use, once a minute. */
-  abstract admit(id: string, digest: Buffer, now: Date): Promise<AdmittedToken | null>;
+  abstract admit(id: string, digest: Buffer, times: AdmissionTimes): Promise<AdmittedToken | null>;
   /** Removes the account's expired ones, and adds one if it is active and has less than MOST_TOKENS; within a transaction. */
   abstract add(userId: number, token: ApiToken, digest: Buffer): Promise<'added' | 'too-many' | 'not-active'>;
   /** The newest first; expired ones too, until the next is added. */

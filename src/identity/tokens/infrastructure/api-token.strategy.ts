@@ -9,15 +9,17 @@ import { Refused } from '../../../kernel/errors.js';
 import { secretDigest } from '../../../kernel/secret-digest.js';
 import { API_TOKEN } from '../../../platform/access.js';
 import { bearerToken } from '../../../platform/bearer-token.js';
-import { type AdmittedToken, ApiTokenStore } from '../domain/api-token.js';
+import { Settings } from '../../../platform/settings.js';
+import { type AdmissionTimes, type AdmittedToken, ApiTokenStore, DAY_MS } from '../domain/api-token.js';
 import { idInToken } from '../domain/token-text.js';
 
-/** Admits an API token of an active account, until it expires. */
+/** Admits an API token of an active account, until it expires, and while its owner signs in. */
 @Injectable()
 export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
   constructor(
     private readonly tokens: ApiTokenStore,
     private readonly clock: Clock,
+    private readonly settings: Settings,
   ) {
     super();
   }
@@ -37,19 +39,26 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
     const id = idInToken(text);
     if (id === null) throw invalid('token-form');
     const digest = secretDigest(text);
-    const find = (): Promise<AdmittedToken | null> => this.tokens.admit(id, digest, this.clock.now());
+    const find = (): Promise<AdmittedToken | null> => this.tokens.admit(id, digest, this.times());
     const token = await find();
     if (token === null) throw invalid('token-unknown');
     if (token.hasExpired) throw new Refused('token_expired');
+    if (token.isOwnerAway)
+      throw invalid('owner-away', 'Sign in at the identity provider: its owner has not for too long.');
     const { account, name, scopes } = token;
-    return admittedAccount(
-      account,
-      { kind: 'token', id, name, scopes },
-      async () => (await find())?.hasExpired === false,
-    );
+    return admittedAccount(account, { kind: 'token', id, name, scopes }, async () => {
+      const still = await find();
+      return still !== null && !still.hasExpired && !still.isOwnerAway;
+    });
+  }
+
+  private times(): AdmissionTimes {
+    const now = this.clock.now();
+    const days = this.settings.oidc?.tokenDays ?? null;
+    return { now, signedInSince: days === null ? null : new Date(now.getTime() - days * DAY_MS) };
   }
 }
 
-function invalid(reason: TokenFault): Refused {
-  return new Refused('token_invalid', { reason });
+function invalid(reason: TokenFault, detail?: string): Refused {
+  return new Refused('token_invalid', { reason, ...(detail !== undefined && { detail }) });
 }

@@ -2,11 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../../platform/infrastructure/database-session.js';
 import { ACCOUNT_COLUMNS } from '../../../users/account-columns.js';
 import type { Account } from '../../../users/domain/account.js';
-import { type AdmittedToken, type ApiToken, ApiTokenStore, MOST_TOKENS } from '../domain/api-token.js';
+import {
+  type AdmissionTimes,
+  type AdmittedToken,
+  type ApiToken,
+  ApiTokenStore,
+  MOST_TOKENS,
+} from '../domain/api-token.js';
 
 const TOKEN = `id, name, scopes, created_at AS "createdAt", expires_at AS "expiresAt", last_used_at AS "lastUsedAt"`;
 
-interface TokenColumns extends Pick<AdmittedToken, 'name' | 'scopes' | 'hasExpired'> {
+interface TokenColumns extends Pick<AdmittedToken, 'name' | 'scopes' | 'hasExpired' | 'isOwnerAway'> {
   isUseDue: boolean;
 }
 
@@ -16,21 +22,28 @@ export class PostgresApiTokenStore extends ApiTokenStore {
     super();
   }
 
-  override async admit(id: string, digest: Buffer, now: Date): Promise<AdmittedToken | null> {
+  override async admit(
+    id: string,
+    digest: Buffer,
+    { now, signedInSince }: AdmissionTimes,
+  ): Promise<AdmittedToken | null> {
     const rows = await this.session.prepared<Account & TokenColumns>(
       'admit_token',
       `SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired",
-              coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"
+              coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue",
+              $4::timestamptz IS NOT NULL AND u.password_hash IS NULL AND NOT EXISTS (
+                SELECT FROM oidc_people p WHERE p.user_id = u.id AND coalesce(p.signed_in_at, p.linked_at) > $4
+              ) AS "isOwnerAway"
        FROM api_tokens t JOIN users u ON u.id = t.user_id
        WHERE t.id = $1 AND t.digest = $2 AND u.is_active`,
-      [id, digest, now],
+      [id, digest, now, signedInSince],
     );
     if (rows[0] === undefined) return null;
-    const { name, scopes, hasExpired, isUseDue, ...account } = rows[0];
-    if (isUseDue && !hasExpired) {
+    const { name, scopes, hasExpired, isOwnerAway, isUseDue, ...account } = rows[0];
+    if (isUseDue && !hasExpired && !isOwnerAway) {
       await this.session.changed('UPDATE api_tokens SET last_used_at = $2 WHERE id = $1', [id, now]);
     }
-    return { id, name, scopes, hasExpired, account };
+    return { id, name, scopes, hasExpired, isOwnerAway, account };
   }
 
   override async add(userId: number, token: ApiToken, digest: Buffer): Promise<'added' | 'too-many' | 'not-active'> {
