@@ -21,7 +21,7 @@ export class MeasuredProcess {
     const file = join(folder, 'output');
     const output = openSync(file, 'w'); // a pipe would make its lines wait for this process
     const child = fork(program, args, {
-      execArgv: ['--expose-gc', '--import', PROBE],
+      execArgv: ['--expose-gc', '--import', PROBE, ...(program.endsWith('.ts') ? ['--import', 'tsx'] : [])],
       env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment },
       stdio: ['ignore', output, 'inherit', 'ipc'],
     });
@@ -49,6 +49,12 @@ export class MeasuredProcess {
   /** Milliseconds of processor time so far, of the thread that answers. */
   threadMilliseconds(): number {
     return Number(readFileSync(`/proc/${String(this.child.pid)}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+  }
+
+  /** The most bytes of memory that it has had so far. */
+  peakBytes(): number {
+    const status = readFileSync(`/proc/${String(this.child.pid)}/status`, 'utf8');
+    return Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? NaN) * 1024;
   }
 
   /** Bytes after a collection. */

@@ -2,10 +2,15 @@ import { readExactly } from './exact-json.js';
 import { JsonScanner } from './json-scanner.js';
 import { readList } from './reading.js';
 
-/** The place of every so many rows is kept; those between are found from there. */
-const STRIDE = 64;
 /** A piece ends with the row that reaches so many bytes: some milliseconds of work, while which nothing else runs. */
 const PIECE = 65_536;
+
+/** Whole rows with commas between them: the first one's number, and where they begin and end. */
+interface Piece {
+  row: number;
+  start: number;
+  end: number;
+}
 
 /**
  * The rows of one page as the bytes that came, taken piece by piece when they are read: a held page takes the bytes
@@ -19,7 +24,7 @@ export class PageRows {
 
   private constructor(
     body: Buffer,
-    private readonly marks: readonly number[],
+    private readonly parts: readonly Piece[],
     readonly length: number,
     /** From the first row's beginning to the last one's end. */
     readonly size: number,
@@ -31,18 +36,23 @@ export class PageRows {
 
   /** Reads the list that begins there, and leaves the scanner behind it. @throws ProtocolBreach */
   static scan(scanner: JsonScanner): PageRows {
-    const marks: number[] = [];
+    const parts: Piece[] = [];
+    let part: Piece | null = null;
     let [length, heaviest] = [0, 0];
     scanner.expect('[');
     if (scanner.takes(']')) return PageRows.NONE;
     do {
       const start = scanner.skipValue();
-      if (length % STRIDE === 0) marks.push(start);
+      if (part === null || part.end - part.start >= PIECE) {
+        part = { row: length, start, end: scanner.at };
+        parts.push(part);
+      }
+      part.end = scanner.at;
       length += 1;
       heaviest = Math.max(heaviest, scanner.weight);
     } while (scanner.takes(','));
     scanner.expect(']');
-    return new PageRows(scanner.bytes, marks, length, scanner.at - (marks[0] ?? 0), heaviest);
+    return new PageRows(scanner.bytes, parts, length, scanner.at - (parts[0]?.start ?? 0), heaviest);
   }
 
   /** All rows, as in JSON, long integers as text. @throws ProtocolBreach */
@@ -53,27 +63,28 @@ export class PageRows {
 
   /** The bytes of the rows from … up to before …, a piece at a time, with commas between rows. @throws ProtocolBreach */
   *pieces(from: number, to: number): Generator<Buffer, void, undefined> {
-    if (from >= to) return;
-    const scanner = this.scannerAt(from);
-    for (let row = from; row < to;) {
-      const start = scanner.skipValue();
-      let end = scanner.at;
-      for (row += 1; row < to && end - start < PIECE; row += 1) {
-        scanner.expect(',');
-        scanner.skipValue();
-        end = scanner.at;
-      }
-      scanner.takes(',');
-      yield this.#body.subarray(start, end);
+    for (const [index, { row, start, end }] of this.parts.entries()) {
+      const next = this.parts[index + 1]?.row ?? this.length;
+      if (from >= to || next <= from || row >= to) continue;
+      const first = from <= row ? start : this.beginningAfter(from - row, start);
+      yield this.#body.subarray(first, to >= next ? end : this.endAfter(to - Math.max(from, row), first));
     }
   }
 
-  private scannerAt(row: number): JsonScanner {
-    const scanner = new JsonScanner(this.#body, this.marks[Math.floor(row / STRIDE)] ?? this.#body.length);
-    for (let before = row % STRIDE; before > 0; before -= 1) {
+  /** Where the row begins that so many rows behind that place precede. */
+  private beginningAfter(count: number, place: number): number {
+    const scanner = new JsonScanner(this.#body, this.endAfter(count, place));
+    scanner.expect(',');
+    return scanner.at;
+  }
+
+  /** Where so many rows behind that place end. */
+  private endAfter(count: number, place: number): number {
+    const scanner = new JsonScanner(this.#body, place);
+    for (let row = 0; row < count; row += 1) {
+      if (row > 0) scanner.expect(',');
       scanner.skipValue();
-      scanner.expect(',');
     }
-    return scanner;
+    return scanner.at;
   }
 }
