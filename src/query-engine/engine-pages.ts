@@ -4,6 +4,7 @@ import { singleFlight } from '../kernel/single-flight.js';
 import type { Timers } from '../kernel/timers.js';
 import type { EngineSession } from './domain/engine-session.js';
 import type { PageBudget, PageCharge } from './domain/page-budget.js';
+import { EXECUTION_TIMEOUTS } from './domain/next-action.js';
 import { PageRows } from './domain/page-rows.js';
 import { isRepeated, judgePage, type TakenPage } from './domain/page-verdict.js';
 import type { QueryProgress } from './domain/query-store.js';
@@ -47,6 +48,7 @@ export class EnginePages {
   private readonly inMemory = new HeldPages();
   private readonly closed = new AbortController();
   private lastTaken: TakenPage | null = null;
+  private keptAliveAt: number;
 
   /** @param onBreach called for a value that its column's type cannot have. */
   constructor(
@@ -54,7 +56,9 @@ export class EnginePages {
     private readonly record: ExecutionRecord,
     private readonly session: EngineSession,
     private readonly onBreach: () => void,
-  ) {}
+  ) {
+    this.keptAliveAt = resources.timers.now();
+  }
 
   /** The page that waits for a reader and is in memory. */
   get waiting(): HeldPage | null {
@@ -117,6 +121,15 @@ export class EnginePages {
     if (this.closed.signal.aborted || !this.isEvicted()) fetched.charge.release();
     else this.hold(pageStart, fetched, pagePath);
   });
+
+  /** A sign of life for the page that waits, if the last one was a while ago. */
+  async keepAlive(): Promise<void> {
+    const { timers, client } = this.resources;
+    const { pagePath } = this.record.state;
+    if (pagePath === null || timers.now() - this.keptAliveAt < EXECUTION_TIMEOUTS.keepAlive) return;
+    this.keptAliveAt = timers.now();
+    await client.keepAlive(pagePath, this.session);
+  }
 
   /** The page that waited has been read to its end: its place is free for the next one. */
   turn(): void {

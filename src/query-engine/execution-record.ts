@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.js';
 import { type PageVerdict, publicState, stateAfter } from './domain/page-verdict.js';
 import type { Ending } from './domain/query.js';
-import type { ExecutionState, QueryProgress, QueryStore } from './domain/query-store.js';
+import type { ExecutionState, QueryProgress, QueryStore, RowSpan } from './domain/query-store.js';
 import type { StatementPage } from './domain/statement-page.js';
 
 /**
@@ -29,6 +29,7 @@ export class ExecutionRecord {
     const state = page.rows.length > 0 ? 'running' : publicState(page.engineState);
     const progress = {
       ...next,
+      columns: this.current.columns === null ? next.columns : null,
       state,
       startedAt: state === 'running' ? now : null,
       progressPercent: page.progressPercent,
@@ -39,17 +40,18 @@ export class ExecutionRecord {
     return progress;
   }
 
-  /** Rows from … up to before … go to the reader. */
-  async handOut(from: number, to: number): Promise<boolean> {
-    const now = this.clock.now();
-    if (!(await this.store.handOut(this.current.id, this.replica, from, to, now))) return false;
-    Object.assign(this.current, { newestFrom: from, rowsReturned: to, waitingSince: now });
+  /** Rows go to the reader. @param isReleased nobody will ask for them again: the page is finished with them. */
+  async handOut(rows: RowSpan, isReleased: boolean): Promise<boolean> {
+    const waitingSince = isReleased ? null : this.clock.now();
+    if (!(await this.store.handOut(this.current.id, this.replica, rows, waitingSince))) return false;
+    this.handedOut(rows);
+    Object.assign(this.current, isReleased ? { waitingSince, pagePath: null } : { waitingSince });
     return true;
   }
 
   /** The held page has been read to its end; `releasePage` stores it. */
   finishPage(): void {
-    this.hasUnstoredRead = true;
+    this.hasUnstoredRead ||= this.current.waitingSince !== null;
     Object.assign(this.current, { waitingSince: null, pagePath: null });
   }
 
@@ -60,7 +62,14 @@ export class ExecutionRecord {
     return true;
   }
 
-  end(ending: Ending): Promise<boolean> {
-    return this.store.end(this.current.id, this.replica, ending, this.clock.now());
+  /** @param last rows that go to the reader with it. */
+  async end(ending: Ending, last?: RowSpan): Promise<boolean> {
+    if (!(await this.store.end(this.current.id, this.replica, ending, this.clock.now(), last))) return false;
+    if (last !== undefined) this.handedOut(last);
+    return true;
+  }
+
+  private handedOut({ from, to }: RowSpan): void {
+    Object.assign(this.current, { newestFrom: from, rowsReturned: to });
   }
 }

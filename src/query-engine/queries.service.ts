@@ -120,7 +120,8 @@ export class QueriesService {
 
   /** The rows from that one on, at most so many; waits for them up to 10 s. */
   async rows(user: AuthenticatedUser, id: string, from: number, limit: number): Promise<RowsResult> {
-    if ((await this.find(user, id)) === null) return { kind: 'not-found' };
+    const isOwn = this.executions.isExecutedFor(user.id, id) || (await this.find(user, id)) !== null;
+    if (!isOwn) return { kind: 'not-found' };
     return (await this.executions.rows(id, from, limit)) ?? this.rowsOfEnded(user, id, from);
   }
 
@@ -172,9 +173,9 @@ export class QueriesService {
   }
 
   private async begin(query: NewQuery, { page }: StatementAnswer): Promise<QueryProgress | null> {
-    const { id, runAs, catalog, schema, traceToken, deadlineAt } = query;
+    const { id, userId, runAs, catalog, schema, traceToken, deadlineAt } = query;
     const state: ExecutionState = {
-      ...{ id, runAs, catalog, schema, traceToken, deadlineAt },
+      ...{ id, userId, runAs, catalog, schema, traceToken, deadlineAt },
       ...{ columns: null, nextPath: page.nextPath, pagePath: null, pageStart: 0, newestFrom: 0, rowsReturned: 0 },
       waitingSince: null,
     };

@@ -4,10 +4,10 @@ import { singleFlight } from '../kernel/single-flight.js';
 import type { Log } from '../platform/log.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import { EXECUTION_TIMEOUTS, nextAction } from './domain/next-action.js';
-import type { ExecutionState, QueryProgress, QueryStore } from './domain/query-store.js';
+import type { ExecutionState, QueryProgress, QueryStore, RowSpan } from './domain/query-store.js';
 import { type Ending, endedBy, endedByFault } from './domain/query.js';
 import { covers, cutPage, judgeAsked } from './domain/row-window.js';
-import { EngineFault } from './domain/statement-client.js';
+import { EngineFault, type EngineFaultKind } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 import { EnginePages, type PageResources } from './engine-pages.js';
 import { ExecutionRecord } from './execution-record.js';
@@ -37,21 +37,17 @@ export class QueryExecution {
   /** A reader waits for rows that nobody has read. */
   private isReadOn = false;
   private releasedAt: number | null = null;
-  private keptAliveAt: number;
   private finished = false;
 
   constructor(
     private readonly resources: ExecutionResources,
     state: ExecutionState,
   ) {
-    const { store, clock, timers, replica } = resources;
+    const { store, clock, replica } = resources;
     const { runAs, catalog, schema, traceToken } = state;
     this.record = new ExecutionRecord(store, clock, replica, state);
     this.session = sessionFor(runAs, { catalog, schema, traceToken });
-    this.pages = new EnginePages(resources, this.record, this.session, () => {
-      this.end(endedByFault('protocol')).catch((error: unknown) => this.warnOfUnstoredEnd(error));
-    });
-    this.keptAliveAt = timers.now();
+    this.pages = new EnginePages(resources, this.record, this.session, () => void this.endByFault('protocol'));
   }
 
   /** The query has ended, or another replica executes it. */
@@ -62,6 +58,11 @@ export class QueryExecution {
   /** Ended by this replica, all rows read: the last page can be asked for again. */
   get isFinished(): boolean {
     return this.finished;
+  }
+
+  /** Whose query it is. */
+  get userId(): number {
+    return this.record.state.userId;
   }
 
   /** Milliseconds since the release; 0 before it. */
@@ -109,28 +110,31 @@ export class QueryExecution {
     if (this.isReleased()) return;
     switch (this.nextAction()) {
       case 'expire':
-        return this.end(endedBy('query_timeout'));
+        await this.end(endedBy('query_timeout'));
+        return;
       case 'abandon':
-        return this.end(endedBy('query_abandoned'));
+        await this.end(endedBy('query_abandoned'));
+        return;
       case 'resume':
         return void this.resume();
       case 'fetch-next':
         await this.passReadPage();
-        return this.keepAlive();
+        return this.pages.keepAlive();
       case 'wait':
-        return this.keepAlive();
+        return this.pages.keepAlive();
     }
   }
 
-  /** Ends the query in the store, and on the engine if it still runs there. The first of several ends counts. */
-  async end(ending: Ending, runsOnEngine = this.record.state.nextPath !== null): Promise<void> {
-    if (this.isReleased()) return;
+  /** Ends the query in the store with its `last` rows, and on the engine if it still runs there. @returns false: it is not ours. */
+  async end(ending: Ending, runsOnEngine = this.record.state.nextPath !== null, last?: RowSpan): Promise<boolean> {
+    if (this.isReleased()) return false;
     const path = this.record.state.nextPath;
-    const ended = await this.record.end(ending);
+    const ended = await this.record.end(ending, last);
     if (ended) this.resources.metrics.ended(ending);
     if (ended) this.finished = ending.state === 'finished';
     this.release();
     if (ended && runsOnEngine && path !== null) await this.resources.client.cancel(path, this.session);
+    return ended;
   }
 
   /** Stops executing, without a request to the engine: the query has ended, or another replica executes it. */
@@ -193,14 +197,18 @@ export class QueryExecution {
     const isLast = reached === 'max-rows' || (reached === 'end-of-page' && this.record.state.nextPath === null);
     const page = this.pages.rows(held, { from, to, next: isLast ? null : to });
     const before = this.record.state.rowsReturned;
-    if (!(await this.record.handOut(from, to))) {
+    const ending: Ending = { state: 'finished', truncated: reached === 'max-rows', updateCount: null };
+    // A stream that breaks off ends its query, so that no row of it is asked for again: the next page can come meanwhile.
+    const readsAhead = limit === Infinity && !isLast;
+    const stored = isLast ? this.end(ending, undefined, { from, to }) : this.record.handOut({ from, to }, readsAhead);
+    if (!(await stored)) {
       this.release();
       page.release();
       return null;
     }
     this.resources.metrics.delivered(Math.max(0, to - before)); // not again for a page that is asked for again
     this.pages.forgetRead();
-    if (isLast) await this.end({ state: 'finished', truncated: reached === 'max-rows', updateCount: null });
+    if (readsAhead) void this.fetchNext();
     return { kind: 'page', page };
   }
 
@@ -225,14 +233,6 @@ export class QueryExecution {
     });
   });
 
-  private async keepAlive(): Promise<void> {
-    const { timers, client } = this.resources;
-    const { pagePath } = this.record.state;
-    if (pagePath === null || timers.now() - this.keptAliveAt < EXECUTION_TIMEOUTS.keepAlive) return;
-    this.keptAliveAt = timers.now();
-    await client.keepAlive(pagePath, this.session);
-  }
-
   /** The engine's faults end the query; failures of our own (a database that is away) are retried at the next tick. */
   private async surviving(work: () => Promise<void>): Promise<void> {
     try {
@@ -241,13 +241,14 @@ export class QueryExecution {
       if (this.isReleased()) return;
       const isFault = error instanceof EngineFault;
       this.warn(isFault ? 'the engine did not continue a query' : 'a query will be resumed after a failure', error);
-      if (!isFault) return;
-      await this.end(endedByFault(error.kind)).catch((unstored: unknown) => this.warnOfUnstoredEnd(unstored));
+      if (isFault) await this.endByFault(error.kind);
     }
   }
 
-  private warnOfUnstoredEnd(error: unknown): void {
-    this.warn("a query's end could not be stored; it will be tried again", error);
+  private async endByFault(kind: EngineFaultKind): Promise<void> {
+    await this.end(endedByFault(kind)).catch((error: unknown) => {
+      this.warn("a query's end could not be stored; it will be tried again", error);
+    });
   }
 
   /** Without the error itself: a database's error carries the values that it was given, and paths are among them. */

@@ -38,6 +38,8 @@ export class QueryExecutions {
   private readonly claims = new Map<string, Promise<QueryExecution | null>>();
   /** Reserved queries without a statement on the engine, still to be removed. */
   private readonly unaccepted = new Set<string>();
+  /** Users whose history may have grown beyond what is kept. */
+  private readonly submitters = new Set<number>();
   private isStopping = false;
   private sweptAt = -SWEEP_EVERY;
 
@@ -76,7 +78,12 @@ export class QueryExecutions {
   /** False: the user has `mostAlive` running queries already. */
   async reserve(query: NewQuery, mostAlive: number): Promise<boolean> {
     try {
-      return await this.store.reserve(query, this.replica, mostAlive);
+      const isReserved = await this.store.reserve(query, this.replica, mostAlive);
+      if (isReserved) {
+        this.submitters.add(query.userId);
+        this.start(this.forgetOldest());
+      }
+      return isReserved;
     } catch (error) {
       this.unaccepted.add(query.id); // it may have been stored, and would be renewed for ever
       throw error;
@@ -94,6 +101,12 @@ export class QueryExecutions {
     const progress = await this.execute(state).begin(page);
     if (this.isStopping) await this.handOver(); // accepted while this replica stops
     return progress;
+  }
+
+  /** Whether this replica executes the query, and for that user. */
+  isExecutedFor(userId: number, id: string): boolean {
+    const present = this.#executions.get(id);
+    return present?.isReleased() === false && present.userId === userId;
   }
 
   /** The rows of a query from that one on; this replica takes it over if another executes it. Null: it has ended. */
@@ -166,6 +179,14 @@ export class QueryExecutions {
       this.unaccepted.delete(id);
     }
   }
+
+  /** Behind a submission, which does not wait for it. */
+  private readonly forgetOldest = singleFlight(async () => {
+    for (const userId of this.submitters) {
+      this.submitters.delete(userId);
+      await this.store.forgetOldest(userId);
+    }
+  });
 
   private readonly adoptExpired = singleFlight(async () => {
     for (const state of await this.store.claimExpired(this.replica, ADOPTED_AT_ONCE)) await this.adopt(state);

@@ -14,7 +14,7 @@ export type StreamStop = 'session-ended' | 'stopping';
 
 /** Where a stream gets its further pages. */
 export interface StreamSource {
-  /** Called before each mebibyte, and each page. Null: the stream may continue. */
+  /** Called for each page, and each further mebibyte of it. Null: the stream may continue. */
   stop(): Promise<StreamStop | null>;
   more(from: number): Promise<RowsResult>;
   /** The reader has gone: ends the query. */
@@ -89,17 +89,14 @@ export class RowStream {
     for (;;) {
       const pieces = this.page.pieces(format)[Symbol.iterator]();
       for (let count = 0; ; count += 1) {
-        const stop = count % PIECES_BETWEEN_STOPS === 0 ? await this.source?.stop() : null;
+        const asked = count % PIECES_BETWEEN_STOPS === 0 ? this.source?.stop() : null;
+        const [stop, piece] = await Promise.all([asked, this.turn().then(() => pieces.next())]);
         if (stop !== undefined && stop !== null) return yield { kind: stop };
-        await this.turn();
-        const piece = pieces.next();
         if (piece.done === true) break;
         yield { kind: 'rows', bytes: piece.value };
       }
       const { next } = this.page;
       if (next === null || this.source === null) break;
-      const stop = await this.source.stop();
-      if (stop !== null) return yield { kind: stop };
       const outcome = await this.source.more(next);
       if (outcome.kind !== 'page') {
         this.isOver = true;

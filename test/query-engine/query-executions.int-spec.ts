@@ -38,6 +38,22 @@ describe('query executions', () => {
     expect(values(await executions.rows(one, id, 2, 1))).toBe('gone');
   });
 
+  it('fetch the page after the one that a stream reads, and no other one', async () => {
+    engine.answers('SELECT n', { columns: NUMBERS, data: [[1]] }, { data: [[2]] }, { data: [[3]] });
+    const id = await executions.begun('SELECT n');
+    const first = await executions.rows(one, id, 0, Infinity);
+    await until(() => Promise.resolve(executions.asked('GET').length === 2));
+    await executions.tick(one);
+
+    expect([values(first), executions.asked('GET')]).toEqual([[1], ['0', '1']]);
+    expect(values(await executions.rows(one, id, 1, Infinity))).toEqual([2]);
+    // What another replica takes over is the page behind the stream's.
+    await until(() => Promise.resolve(executions.asked('GET').length === 3));
+    expect(values(await executions.rows(executions.other, id, 2, 9))).toEqual([3]);
+    expect(values(await executions.rows(executions.other, id, 3, 9))).toBeNull();
+    expect(await executions.find(id)).toMatchObject({ state: 'finished', rowsReturned: 3 });
+  });
+
   it('keep the last page for a minute after the end', async () => {
     engine.answers('SELECT few', {
       raw: JSON.stringify({ id: engine.nextId, columns: NUMBERS, data: [[1]], stats: {} }),

@@ -113,12 +113,13 @@ describe('query executions, at the limits of a query', () => {
     for (let i = 0; i < 20; i += 1) {
       const id = randomUUID();
       const times = { createdAt: clock.now(), deadlineAt: executions.deadlineAt() };
-      await store.reserve({ ...query, ...times, id, sql: `${i}`.padEnd(1_048_576, 'x') }, one.replica, 5);
+      await one.reserve({ ...query, ...times, id, sql: `${i}`.padEnd(1_048_576, 'x') }, 5);
       if (i > 0)
         await store.end(id, one.replica, { state: 'finished', truncated: false, updateCount: null }, clock.now());
       ids.push(id);
       clock.advance(1);
     }
+    await one.settled();
     const found = await Promise.all(ids.map(async (id) => (await executions.find(id))?.sql.length ?? null));
 
     expect(found).toEqual([1_048_576, ...Array<null>(3).fill(null), ...Array<number>(16).fill(1_048_576)]);

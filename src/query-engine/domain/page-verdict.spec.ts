@@ -58,6 +58,7 @@ describe('stateAfter', () => {
   const columns = [{ name: 'n', type: 'bigint', signature: { rawType: 'bigint' }, shape: { kind: 'bigint' } }] as const;
   const before: ExecutionState = {
     id: '',
+    userId: 1,
     runAs: 'ana',
     catalog: null,
     schema: null,

@@ -18,6 +18,7 @@ export interface NewQuery {
 /** The state with which a replica executes a query. Rows are counted from the query's first. */
 export interface ExecutionState {
   id: string;
+  userId: number;
   runAs: string;
   catalog: string | null;
   schema: string | null;
@@ -36,12 +37,19 @@ export interface ExecutionState {
   waitingSince: Date | null;
 }
 
+/** From that row on up to before that one. */
+export interface RowSpan {
+  from: number;
+  to: number;
+}
+
 /** Changes of a query by a page of the engine. */
 export interface QueryProgress {
   state: Extract<QueryState, 'queued' | 'running'>;
   startedAt: Date | null;
   progressPercent: number | null;
   engineQueryId: string;
+  /** Null: none are known yet, or they are stored already. */
   columns: readonly Column[] | null;
   nextPath: string | null;
   pagePath: string | null;
@@ -70,14 +78,17 @@ export abstract class QueryStore {
   abstract ownedBy(userId: number): OwnQueries;
   /** False: the user has `mostAlive` running ones already, however many are reserved at once. */
   abstract reserve(query: NewQuery, replica: string, mostAlive: number): Promise<boolean>;
+  /** Removes the user's oldest queries beyond what is kept of one user. */
+  abstract forgetOldest(userId: number): Promise<void>;
   /** Removes a query that the engine did not accept. */
   abstract discard(id: string): Promise<void>;
   abstract progress(id: string, replica: string, progress: QueryProgress): Promise<boolean>;
   /** The held page has been read, and cannot be asked for again. */
   abstract releasePage(id: string, replica: string): Promise<boolean>;
-  /** Rows from … up to before … go to the reader. */
-  abstract handOut(id: string, replica: string, from: number, to: number, at: Date): Promise<boolean>;
-  abstract end(id: string, replica: string, ending: Ending, at: Date): Promise<boolean>;
+  /** Rows from … up to before … go to the reader. @param at null: a stream's, and the page is released with them. */
+  abstract handOut(id: string, replica: string, rows: RowSpan, at: Date | null): Promise<boolean>;
+  /** @param last handed out at the same time. */
+  abstract end(id: string, replica: string, ending: Ending, at: Date, last?: RowSpan): Promise<boolean>;
   /** Takes over a query that the engine has accepted. `wasOwn`: this replica executed it already. Null: it has ended. */
   abstract claim(id: string, replica: string): Promise<{ state: ExecutionState; wasOwn: boolean } | null>;
   /** Takes over up to `most` queries of other replicas whose lease has expired. */

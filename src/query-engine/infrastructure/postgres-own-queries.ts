@@ -23,7 +23,8 @@ export class PostgresOwnQueries extends OwnQueries {
   }
 
   override async find(id: string): Promise<Query | null> {
-    const [row] = await this.session.manager.query<QueryRow[]>(
+    const [row] = await this.session.prepared<QueryRow>(
+      'queries-find',
       `SELECT ${QUERY}, sql, false AS "sqlTruncated", columns FROM queries WHERE id = $1 AND user_id = $2`,
       [id, this.userId],
     );

@@ -7,6 +7,7 @@ import {
   type OwnQueries,
   type QueryProgress,
   QueryStore,
+  type RowSpan,
 } from '../domain/query-store.js';
 import type { Ending } from '../domain/query.js';
 import { ENDING, endingValues, PostgresOwnQueries } from './postgres-own-queries.js';
@@ -14,7 +15,7 @@ import { ENDING, endingValues, PostgresOwnQueries } from './postgres-own-queries
 /** Leases are judged by the database's clock, so that replicas need not agree on the time. */
 const LEASE = `now() + interval '30 seconds'`;
 /** The columns of an ExecutionState. */
-const STATE = `id, run_as AS "runAs", catalog, schema, trace_token AS "traceToken", deadline_at AS "deadlineAt", columns,
+const STATE = `id, user_id AS "userId", run_as AS "runAs", catalog, schema, trace_token AS "traceToken", deadline_at AS "deadlineAt", columns,
   next_path AS "nextPath", page_path AS "pagePath", page_start::float8 AS "pageStart", newest_from::float8 AS "newestFrom",
   rows_returned::float8 AS "rowsReturned", waiting_since AS "waitingSince"`;
 const ALIVE = `state IN ('queued', 'running')`;
@@ -44,19 +45,19 @@ export class PostgresQueryStore extends QueryStore {
       const { manager } = this.session;
       // One user's submissions one after the other, so that each counts those before it.
       await manager.query(`SELECT pg_advisory_xact_lock(hashtext('queries'), $1)`, [userId]);
-      const [{ alive }] = await manager.query<[{ alive: number }]>(
-        `SELECT count(*)::integer AS alive FROM queries WHERE user_id = $1 AND ${ALIVE}`,
-        [userId],
-      );
-      if (alive >= mostAlive) return false;
-      await manager.query(
+      const reserved = await manager.query<unknown[]>(
         `INSERT INTO queries (id, user_id, run_as, state, sql, catalog, schema, trace_token, created_at, deadline_at, driver, lease_until)
-         VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, ${LEASE})`,
-        [id, userId, runAs, sql, catalog, schema, traceToken, createdAt, deadlineAt, replica],
+         SELECT $1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, ${LEASE}
+         WHERE (SELECT count(*) FROM queries WHERE user_id = $2 AND ${ALIVE}) < $11
+         RETURNING id`,
+        [id, userId, runAs, sql, catalog, schema, traceToken, createdAt, deadlineAt, replica, mostAlive],
       );
-      await manager.query(FORGET_OLDEST, [userId, KEPT.bytes, KEPT.queries]);
-      return true;
+      return reserved.length === 1;
     });
+  }
+
+  override async forgetOldest(userId: number): Promise<void> {
+    await this.session.manager.query(FORGET_OLDEST, [userId, KEPT.bytes, KEPT.queries]);
   }
 
   override async discard(id: string): Promise<void> {
@@ -67,8 +68,9 @@ export class PostgresQueryStore extends QueryStore {
     const { state, startedAt, progressPercent, engineQueryId, nextPath, pagePath, pageStart, waitingSince } = progress;
     const columns = progress.columns && writeColumns(progress.columns);
     return this.changesOne(
+      'queries-progress',
       `UPDATE queries SET state = $3, started_at = coalesce(started_at, $4), progress_percent = $5, engine_query_id = $6,
-         columns = $7, next_path = $8, page_path = $9, page_start = $10, waiting_since = $11
+         columns = coalesce($7, columns), next_path = $8, page_path = $9, page_start = $10, waiting_since = $11
        WHERE id = $1 AND driver = $2`,
       [
         id,
@@ -87,25 +89,30 @@ export class PostgresQueryStore extends QueryStore {
   }
 
   override releasePage(id: string, replica: string): Promise<boolean> {
-    return this.changesOne('UPDATE queries SET page_path = NULL, waiting_since = NULL WHERE id = $1 AND driver = $2', [
-      id,
-      replica,
-    ]);
+    return this.changesOne(
+      'queries-release-page',
+      'UPDATE queries SET page_path = NULL, waiting_since = NULL WHERE id = $1 AND driver = $2',
+      [id, replica],
+    );
   }
 
-  override handOut(id: string, replica: string, from: number, to: number, at: Date): Promise<boolean> {
+  override handOut(id: string, replica: string, { from, to }: RowSpan, at: Date | null): Promise<boolean> {
     return this.changesOne(
-      'UPDATE queries SET newest_from = $3, rows_returned = $4, waiting_since = $5 WHERE id = $1 AND driver = $2',
+      'queries-hand-out',
+      `UPDATE queries SET newest_from = $3, rows_returned = $4, waiting_since = $5,
+         page_path = CASE WHEN $5::timestamptz IS NOT NULL THEN page_path END
+       WHERE id = $1 AND driver = $2`,
       [id, replica, from, to, at],
     );
   }
 
-  override end(id: string, replica: string, ending: Ending, at: Date): Promise<boolean> {
-    return this.changesOne(`UPDATE queries SET ${ENDING} WHERE id = $1 AND driver = $2`, [
-      id,
-      replica,
-      ...endingValues(ending, at),
-    ]);
+  override end(id: string, replica: string, ending: Ending, at: Date, last?: RowSpan): Promise<boolean> {
+    return this.changesOne(
+      'queries-end',
+      `UPDATE queries SET ${ENDING}, newest_from = coalesce($12, newest_from), rows_returned = coalesce($13, rows_returned)
+       WHERE id = $1 AND driver = $2`,
+      [id, replica, ...endingValues(ending, at), last?.from ?? null, last?.to ?? null],
+    );
   }
 
   override async claim(id: string, replica: string): Promise<{ state: ExecutionState; wasOwn: boolean } | null> {
@@ -154,8 +161,8 @@ export class PostgresQueryStore extends QueryStore {
     return this.session.changed('DELETE FROM queries WHERE finished_at < $1', [before]);
   }
 
-  private async changesOne(statement: string, values: unknown[]): Promise<boolean> {
-    return (await this.session.changed(statement, values)) === 1;
+  private async changesOne(name: string, statement: string, values: unknown[]): Promise<boolean> {
+    return (await this.session.prepared(name, `${statement} RETURNING id`, values)).length === 1;
   }
 }
 
