@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { batchIterator } from './batch-iterator.js';
 import { databaseError, faultError, InterfaceError, InternalError } from './domain/db-api-errors.js';
 import { type EngineSession, type SessionChange, InvalidSession } from './domain/engine-session.js';
 import { nativeRows, type NativeValue } from './domain/engine-value.js';
@@ -154,17 +155,12 @@ export class Cursor implements AsyncIterable<Row> {
     return rows;
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Row, void, undefined> {
-    try {
-      for (;;) {
-        const { rows: page, position } = this.required();
-        const rows = await this.fetchMany(Math.max(1, page.length - position));
-        if (rows.length === 0) return;
-        yield* rows;
-      }
-    } finally {
-      await this.cancel();
-    }
+  [Symbol.asyncIterator](): AsyncIterator<Row, undefined, undefined> {
+    const restOfPage = async (): Promise<Row[]> => {
+      const { rows, position } = this.required();
+      return this.fetchMany(Math.max(1, rows.length - position));
+    };
+    return batchIterator(restOfPage, () => this.cancel());
   }
 
   /** Ends the statement on the engine, if it still runs there. */

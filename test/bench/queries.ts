@@ -5,17 +5,18 @@ import { measureParts } from './auth-parts.js';
 import type { Ratio } from './ratio.js';
 import { measureRows } from './queries/measure-rows.js';
 import { measureMemory, measureSmall } from './queries/measure-small.js';
-import { QueryBench } from './queries/query-bench.js';
+import { type EngineUnderTest, QueryBench, startScripted } from './queries/query-bench.js';
+import { startTrino } from './queries/real-engine.js';
 
 /**
- * npm run bench:engine [-- memory rows small]: what reading results costs through the service and by our client, against the
- * engine's official clients and a loop that does the least. One scripted engine, whose pages cost it nothing. Figures and
- * what limits them: docs/benchmarks.md.
+ * npm run bench:engine [-- memory rows small trino]: what reading results costs through the service and by our client, against
+ * the engine's official clients and a loop that does the least, on a scripted engine, whose pages cost it nothing, and for
+ * small statements on Trino as well. Figures and what limits them: docs/benchmarks.md.
  */
 const within =
-  (measure: (bench: QueryBench) => Promise<Ratio[]>) =>
+  (start: () => Promise<EngineUnderTest>, measure: (bench: QueryBench) => Promise<Ratio[]>) =>
   async (auth: AuthUnderTest): Promise<Ratio[]> => {
-    const bench = await QueryBench.start(auth);
+    const bench = await QueryBench.start(auth, await start());
     try {
       return await measure(bench);
     } finally {
@@ -28,7 +29,12 @@ report(
     .map((load) => load.toFixed(1))
     .join(' ')}`,
 );
-const PARTS = { memory: within(measureMemory), rows: within(measureRows), small: within(measureSmall) };
+const PARTS = {
+  memory: within(startScripted, measureMemory),
+  rows: within(startScripted, measureRows),
+  small: within(startScripted, measureSmall),
+  trino: within(startTrino, measureSmall),
+};
 await measureParts(PARTS, process.argv.slice(2));
 report(
   `load after: ${loadavg()

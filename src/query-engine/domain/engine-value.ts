@@ -138,6 +138,7 @@ function digits(value: unknown): string {
 const LONG = /^-?\d{1,19}$/;
 
 function long(value: unknown): bigint {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
   const written = digits(value);
   // BigInt takes `0x1f`, blanks and nothing as well, and seconds for a million digits.
   if (LONG.test(written)) return BigInt(written);

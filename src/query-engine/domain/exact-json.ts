@@ -17,10 +17,14 @@ export function parseExactly(text: string): unknown {
   return JSON.parse(LONG_RUN.test(text) ? quoteLongIntegers(text) : text);
 }
 
-/** The same of the engine's answers. @throws ProtocolBreach when the text is not JSON. */
-export function readExactly(text: string): unknown {
+/**
+ * The same of the engine's answers.
+ * @param hasLongInteger false: no integer of sixteen digits is in it.
+ * @throws ProtocolBreach when the text is not JSON.
+ */
+export function readExactly(text: string, hasLongInteger = true): unknown {
   try {
-    return parseExactly(text);
+    return hasLongInteger ? parseExactly(text) : JSON.parse(text);
   } catch (cause) {
     throw new ProtocolBreach('the answer is not JSON', { cause });
   }

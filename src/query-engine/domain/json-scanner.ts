@@ -2,6 +2,18 @@ import { ProtocolBreach } from './reading.js';
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+const [POINT, LOWER_E, UPPER_E] = [0x2e, 0x65, 0x45];
+
+/** What a byte is outside of strings: nothing that a list or an object is made of, which is most of them; or one of these. */
+const [PLAIN, STRING, OPEN, CLOSE, SEPARATOR] = [0, 1, 2, 3, 4];
+const ROLES = new Uint8Array(256).fill(PLAIN);
+ROLES[QUOTE] = STRING;
+for (const byte of [OPEN_LIST, OPEN_OBJECT]) ROLES[byte] = OPEN;
+for (const byte of [CLOSE_LIST, CLOSE_OBJECT]) ROLES[byte] = CLOSE;
+for (const byte of [COMMA, COLON]) ROLES[byte] = SEPARATOR;
+
+/** Digits of an integer that a double may not hold. */
+const LONG_INTEGER = 16;
 
 /** Upper estimates of V8's heap bytes: an array or object, a slot with its number, a byte of text (two where not Latin-1). */
 const WEIGHT = { container: 64, value: 24, byte: 2 } as const;
@@ -13,6 +25,8 @@ const MOST_DEPTH = 1_000;
 export class JsonScanner {
   /** Heap bytes that the value skipped last may take once it is parsed. */
   weight = 0;
+  /** A skipped value may have had an integer in it that a double cannot hold. */
+  hasLongInteger = false;
 
   constructor(
     readonly bytes: Buffer,
@@ -32,6 +46,13 @@ export class JsonScanner {
     if (!this.takes(character)) throw new ProtocolBreach('the answer is not JSON');
   }
 
+  /** Behind an element of a list: steps over the bracket that closes it, or over a comma. @returns whether it is closed. */
+  closes(): boolean {
+    if (this.takes(',')) return false;
+    this.expect(']');
+    return true;
+  }
+
   /** Whether that character is next. */
   isAt(character: '['): boolean {
     this.skipBlanks();
@@ -47,27 +68,34 @@ export class JsonScanner {
   /** Steps over a value. @returns where it began. @throws ProtocolBreach when there is none, it does not end, or it is nested too deeply. */
   skipValue(): number {
     this.skipBlanks();
+    const roles = ROLES;
     const { bytes, at: start } = this;
-    let [depth, containers, values] = [0, 0, 1];
+    const { length } = bytes;
+    let depth = 0;
+    let containers = 0;
+    let values = 1;
     let at = start;
     do {
-      const byte = bytes[at];
-      if (byte === undefined) throw new ProtocolBreach('the answer is not JSON');
-      if (byte === QUOTE) {
-        at = this.endOfString(at);
-        continue;
+      if (at >= length) throw new ProtocolBreach('the answer is not JSON');
+      const role = roles[bytes[at] ?? 0];
+      if (role === PLAIN) {
+        const begun = at;
+        if (depth === 0) at = this.endOfWord(at);
+        else
+          do at += 1;
+          while (at < length && roles[bytes[at] ?? 0] === PLAIN);
+        if (at - begun >= LONG_INTEGER) this.hasLongInteger ||= isInteger(bytes, begun, at);
+      } else if (role === STRING) at = this.endOfString(at);
+      else {
+        at += 1;
+        if (role === SEPARATOR) values += 1;
+        else if (role === CLOSE) depth -= 1;
+        else {
+          depth += 1;
+          if (depth > MOST_DEPTH) throw new ProtocolBreach('the answer is nested too deeply');
+          containers += 1;
+        }
       }
-      if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
-        depth += 1;
-        if (depth > MOST_DEPTH) throw new ProtocolBreach('the answer is nested too deeply');
-        containers += 1;
-      } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
-      else if (byte === COMMA || byte === COLON) values += 1;
-      else if (depth === 0) {
-        at = this.endOfWord(at);
-        continue;
-      }
-      at += 1;
     } while (depth > 0);
     if (depth < 0 || at === start) throw new ProtocolBreach('the answer is not JSON');
     this.at = at;
@@ -96,6 +124,15 @@ export class JsonScanner {
     for (let byte = this.bytes[at]; byte !== undefined && isWordByte(byte); byte = this.bytes[at]) at += 1;
     return at;
   }
+}
+
+/** Whether nothing there belongs to a fraction or an exponent. */
+function isInteger(bytes: Buffer, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) {
+    const byte = bytes[at];
+    if (byte === POINT || byte === LOWER_E || byte === UPPER_E) return false;
+  }
+  return true;
 }
 
 /** Digits, letters, signs and the point: what numbers, true, false and null are written with. */

@@ -22,6 +22,30 @@ describe('PageRows', () => {
     );
   });
 
+  it('are read without losing a digit', () => {
+    const number = fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.integer());
+    const digits = fc.stringMatching(/^[0-9]{10,20}$/).map((text) => `"${text}"`);
+    const value = fc.oneof(
+      number.map(String),
+      digits,
+      fc.json({ maxDepth: 2 }),
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+      fc.constantFrom('null', '"\\\\"', '"\\""'),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(value, { maxLength: 4 }), { maxLength: 9 }),
+        fc.constantFrom('', ' ', '\n'),
+        (list, gap) => {
+          const rows = list.map((values) => `[${values.join(`${gap},`)}]`);
+          const json = `[${gap}${rows.join(`,${gap}`)}${gap}]`;
+
+          expect(scan(json).read()).toEqual(parseExactly(json));
+        },
+      ),
+    );
+  });
+
   it('come in pieces of 64 kibibytes', () => {
     const rows = scan(JSON.stringify(Array.from({ length: 2_500 }, () => ['x'.repeat(96)])));
     const pieces = [...rows.pieces(0, rows.length)];

@@ -17,21 +17,26 @@ interface Piece {
  * that were counted and no more, outside V8's heap, where small values would take twenty times as much.
  */
 export class PageRows {
-  static readonly NONE = new PageRows(Buffer.alloc(0), [], 0, 0, 0);
+  static readonly NONE = PageRows.scan(new JsonScanner(Buffer.from('[]')));
 
   /** Private at run time too: the engine's answer has paths in it that are capabilities. */
   readonly #body: Buffer;
 
   private constructor(
     body: Buffer,
+    /** Where the list of rows begins and ends. */
+    private readonly list: { open: number; close: number; hasLongInteger: boolean },
     private readonly parts: readonly Piece[],
     readonly length: number,
-    /** From the first row's beginning to the last one's end. */
-    readonly size: number,
     /** Heap bytes that the heaviest row may take once it is parsed. */
     readonly heaviest: number,
   ) {
     this.#body = body;
+  }
+
+  /** Bytes from the first row's beginning on. */
+  get size(): number {
+    return this.list.close - (this.parts[0]?.start ?? this.list.close);
   }
 
   /** Reads the list that begins there, and leaves the scanner behind it. @throws ProtocolBreach */
@@ -40,8 +45,9 @@ export class PageRows {
     let part: Piece | null = null;
     let [length, heaviest] = [0, 0];
     scanner.expect('[');
-    if (scanner.takes(']')) return PageRows.NONE;
-    do {
+    const open = scanner.at - 1;
+    scanner.hasLongInteger = false;
+    for (let more = !scanner.takes(']'); more; more = !scanner.closes()) {
       const start = scanner.skipValue();
       if (part === null || part.end - part.start >= PIECE) {
         part = { row: length, start, end: scanner.at };
@@ -50,15 +56,15 @@ export class PageRows {
       part.end = scanner.at;
       length += 1;
       heaviest = Math.max(heaviest, scanner.weight);
-    } while (scanner.takes(','));
-    scanner.expect(']');
-    return new PageRows(scanner.bytes, parts, length, scanner.at - (parts[0]?.start ?? 0), heaviest);
+    }
+    const { at: close, hasLongInteger } = scanner;
+    return new PageRows(scanner.bytes, { open, close, hasLongInteger }, parts, length, heaviest);
   }
 
   /** All rows, as in JSON, long integers as text. @throws ProtocolBreach */
-  read(): unknown[] {
-    const pieces = [...this.pieces(0, this.length)];
-    return pieces.flatMap((piece) => readList(readExactly(`[${piece.toString()}]`), 'the rows'));
+  read(): readonly unknown[] {
+    const { open, close, hasLongInteger } = this.list;
+    return readList(readExactly(this.#body.toString('utf8', open, close), hasLongInteger), 'the rows');
   }
 
   /** The bytes of the rows from … up to before …, a piece at a time, with commas between rows. @throws ProtocolBreach */

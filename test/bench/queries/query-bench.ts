@@ -9,11 +9,17 @@ import type { AuthUnderTest } from '../auth-under-test.js';
 import { MeasuredProcess } from '../measured-process.js';
 import { Reader } from './reader.js';
 
-/** The scripted engine, the service in front of it, and every client, each in a process of its own. */
+/** The engine that all read from. */
+export interface EngineUnderTest {
+  port: number;
+  stop(): Promise<void>;
+}
+
+/** An engine, the service in front of it, and every client, each in a process of its own. */
 export class QueryBench {
   private constructor(
     readonly service: MeasuredProcess,
-    private readonly engine: MeasuredProcess,
+    private readonly engine: EngineUnderTest,
     /** JSON.parse of each page and nothing else; and without even that. */
     readonly raw: { parsed: Reader; bytes: Reader },
     /** The engine's own clients, straight at it. */
@@ -24,13 +30,12 @@ export class QueryBench {
     readonly streams: { ndjson: Reader; csv: Reader; parsed: Reader },
   ) {}
 
-  static async start(auth: AuthUnderTest): Promise<QueryBench> {
+  static async start(auth: AuthUnderTest, engine: EngineUnderTest): Promise<QueryBench> {
     const clients = await installed();
-    const engine = await MeasuredProcess.start('test/bench/queries/scripted-engine.ts', [], {});
     const service = await auth.another({
       SERVICE_QUERY_HOST: '127.0.0.1',
       SERVICE_QUERY_PORT: String(engine.port),
-      QUERY_MAX_SECONDS: '3600',
+      SERVICE_QUERY_HEADER_PREFIX: 'X-Trino',
     });
     const address = `127.0.0.1:${engine.port}`;
     const stream = (mode: string): Reader =>
@@ -62,6 +67,11 @@ export class QueryBench {
     await this.service.stop();
     await this.engine.stop();
   }
+}
+
+/** An engine whose pages cost it nothing. */
+export function startScripted(): Promise<EngineUnderTest> {
+  return MeasuredProcess.start('test/bench/queries/scripted-engine.ts', [], {});
 }
 
 async function installed() {

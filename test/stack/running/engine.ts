@@ -78,7 +78,11 @@ export interface EngineNode {
 }
 
 /** Starts one node of an engine; it may end by itself. */
-export async function launchNode(processes: Processes, parts: Parts, node: EngineNode): Promise<Running> {
+export async function launchNode(
+  processes: Processes,
+  parts: Pick<Parts, 'javaHome' | 'trino'>,
+  node: EngineNode,
+): Promise<Running> {
   const folder = join(processes.folder, node.name);
   await mkdir(join(folder, 'etc', 'catalog'), { recursive: true });
   await writeFile(join(folder, 'etc', 'config.properties'), node.config);
