@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
+import { Refused } from '../kernel/errors.js';
 import { Ids } from '../kernel/ids.js';
 import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
@@ -78,19 +79,17 @@ export class PasswordsService {
     );
   }
 
-  /** The person of a browser's session proves once more who it is. */
-  async proveAgain(
-    user: AuthenticatedUser,
-    password: string,
-    client: Client,
-    signal: AbortSignal,
-  ): Promise<{ kind: 'proved' } | FailedProof> {
-    return outcomeOf(
-      await this.credentials.prove<{ kind: 'proved' }>(this.credentialsOf(user, password), client, signal, async () => {
-        await this.sessions.prove(sessionIdOf(user), user, { at: this.clock.now(), by: 'password' }, client);
-        return { kind: 'proved' };
-      }),
+  /**
+   * The person of a session proves once more who it is; a browser's session has it noted.
+   * @throws Refused `invalid_credentials`, `too_many_requests`, `busy`
+   */
+  async demand(user: AuthenticatedUser, password: string, client: Client, signal: AbortSignal): Promise<void> {
+    const presented = this.credentialsOf(user, password);
+    const proof = await this.credentials.prove(presented, client, signal, () =>
+      this.sessions.prove(sessionIdOf(user), user, { at: this.clock.now(), by: 'password' }, client),
     );
+    if (proof.kind === 'throttled') throw new Refused('too_many_requests', proof);
+    if (proof.kind !== 'proved') throw new Refused('invalid_credentials', { detail: 'The password is another one.' });
   }
 
   /**

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, type AuditSubject, userSubject } from '../audit/domain/audit-event.js';
@@ -6,6 +5,7 @@ import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Ids } from '../kernel/ids.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
+import { secretDigest } from '../kernel/secret-digest.js';
 import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/access.js';
 import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
@@ -82,17 +82,18 @@ export class SessionsService {
     this.signOutUrl = url;
   }
 
-  /** Ends sessions of anybody that began at the identity provider. @param by `oidc`: it said so; `recheck`: it does not vouch any more */
-  async endVouched(sessionIds: readonly string[], by: 'oidc' | 'recheck', client: Client | null): Promise<number> {
+  /** Ends sessions of anybody that began at the identity provider. @param by `oidc`: it said so; `recheck`: it does not vouch any more; `unlink`: here */
+  async endVouched(
+    sessionIds: readonly string[],
+    by: 'oidc' | 'recheck' | 'unlink',
+    client: Client | null,
+  ): Promise<void> {
     return this.transaction.run(async () => {
-      let ended = 0;
       for (const id of sessionIds) {
         if (!(await this.sessions.end(id, this.clock.now()))) continue;
         const [subject, details] = [sessionSubject(id), { by }];
         await this.audit.record({ event: 'session_ended', actor: null, subject, origin: client, details });
-        ended += 1;
       }
-      return ended;
     });
   }
 
@@ -112,16 +113,21 @@ export class SessionsService {
       : { ...proof, provedAt: session.createdAt };
     const cookie = this.ids.bytes(COOKIE_BYTES).toString('base64url');
     return this.transaction.run(async () => {
-      if (!(await this.sessions.beginForBrowser(session, cookieDigest(cookie), { checkedHash, provedAt }))) return null;
+      if (!(await this.sessions.beginForBrowser(session, secretDigest(cookie), { checkedHash, provedAt }))) return null;
       await this.recordSignIn(account, client, isVouched ? { by: 'oidc' } : { by: 'console', ...this.byPassword });
       return { sessionId: session.id, cookie };
     });
   }
 
+  /** The account of a session that lives; null: it does not, or is another's. */
+  accountOf({ id, userId }: Pick<Session, 'id' | 'userId'>): Promise<Account | null> {
+    return this.sessions.admit(id, userId, this.clock.now());
+  }
+
   /** The session of a cookie, used now. */
   admitBrowser(cookie: string): Promise<BrowserSession | null> {
     const { now, idleSince } = this.times();
-    return this.sessions.admitBrowser(cookieDigest(cookie), idleSince, now);
+    return this.sessions.admitBrowser(secretDigest(cookie), idleSince, now);
   }
 
   /** The person of a browser has proved once more who it is. @returns false: the account has no such session that lives */
@@ -247,10 +253,6 @@ export class SessionsService {
       await this.audit.record({ event: 'refresh_reused', actor: null, subject, origin: client, details });
     });
   }
-}
-
-function cookieDigest(cookie: string): Buffer {
-  return createHash('sha256').update(cookie).digest();
 }
 
 function sessionSubject(id: string): AuditSubject {

@@ -113,15 +113,13 @@ export class ConsoleSessionController {
   @Post('confirm')
   @ApiBearerAuth('access-token')
   @NoContent()
-  async confirm(
+  confirm(
     @CurrentUser() user: AuthenticatedUser,
     @Body() { password }: ConfirmationDto,
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,
   ): Promise<void> {
-    const proof = await this.passwords.proveAgain(user, password, client, signal);
-    if (proof.kind === 'throttled') throw new Refused('too_many_requests', proof);
-    if (proof.kind !== 'proved') throw new Refused('invalid_credentials', { detail: 'The password is another one.' });
+    return this.passwords.demand(user, password, client, signal);
   }
 
   private accountOf({ account, provedAt }: BrowserSession): ConsoleAccountResponse {

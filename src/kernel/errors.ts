@@ -53,6 +53,8 @@ export const ERRORS = {
   email_taken: { kind: 'conflict', text: 'E-mail taken' },
   name_taken: { kind: 'conflict', text: 'Name taken' },
   account_has_password: { kind: 'conflict', text: 'Account has a password' },
+  already_linked: { kind: 'conflict', text: 'Already linked' },
+  last_way_in: { kind: 'conflict', text: 'Last way to sign in' },
   last_administrator: { kind: 'conflict', text: 'Last administrator' },
   group_in_use: { kind: 'conflict', text: 'Group in use' },
   managed_elsewhere: { kind: 'conflict', text: 'Managed by the identity provider' },

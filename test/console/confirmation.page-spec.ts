@@ -4,7 +4,7 @@ import { type Claims, FakeIdentityProvider } from '../support/fakes/fake-identit
 import { SystemClock } from '../../src/kernel/clock.js';
 import { freePort } from '../stack/running/free-port.js';
 import { expectAccessible } from './running/accessibility.js';
-import { expect, test as base } from './running/console-test.js';
+import { expect, passwordOf, test as base } from './running/console-test.js';
 
 /** A service of its own: what waits is of the whole service, and its people come from a scripted provider. */
 const test = base.extend<object, { provider: FakeIdentityProvider }>({
@@ -103,6 +103,57 @@ test('an administrator without a password confirms a promotion at the provider, 
   await dialog.getByRole('button', { name: 'Make administrator' }).click();
   await expect(page.getByRole('button', { name: 'Make user…' })).toBeVisible();
   await expect(page).toHaveURL(`${grantline.url}/people/${promoted}`);
+});
+
+test('a person with a password links the account to the provider, and unlinks it', async ({
+  page,
+  provider,
+  records,
+  admin,
+  signIn: signInWithPassword,
+  watch,
+}) => {
+  watch.knows(new URL(provider.issuer).origin);
+  const id = await records.person('lena');
+  await signInWithPassword('lena');
+  await page.goto('/me');
+  const name = new URL(provider.issuer).host;
+  const link = async (): Promise<void> => {
+    await page.getByRole('button', { name: 'Link…' }).click();
+    const dialog = page.getByRole('dialog', { name: `Link to ${name}?` });
+    await dialog.getByLabel('Password').fill(passwordOf('lena'));
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Sign in at the provider' }).click();
+  };
+  sendsBack(provider, { error: 'access_denied' });
+  await link();
+  await expect(page.getByRole('alert')).toContainText('You did not sign in at the provider. Nothing was linked.');
+  sendsBack(provider, { sub: SUB, preferred_username: 'lena' }); // vera's
+  await link();
+  await expect(page.getByRole('alert')).toContainText('Whoever signed in there has another account here.');
+  await expectAccessible(page);
+  sendsBack(provider, { sub: 'the subject of lena' });
+  await link();
+  await expect(page.getByText('Linked since')).toBeVisible();
+  expect((await admin.get(`/api/admin/users/${id}/link`)).body?.['subject']).toBe('the subject of lena');
+
+  await page.getByRole('button', { name: 'Unlink…' }).click();
+  await page
+    .getByRole('dialog', { name: `Unlink from ${name}?` })
+    .getByRole('button', { name: 'Unlink' })
+    .click();
+  await expect(page.getByText('Not linked.')).toBeVisible();
+  await link();
+  await expect(page.getByText('Linked since')).toBeVisible();
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signInWithPassword('admin');
+  await page.goto(`/people/${id}`);
+  await page.getByRole('button', { name: 'Unlink…' }).click();
+  const removal = page.getByRole('dialog', { name: 'Unlink lena from the provider?' });
+  await removal.getByRole('button', { name: 'Unlink' }).click();
+  await expect(page.getByRole('button', { name: 'Unlink…' })).toBeHidden();
+  expect((await admin.get(`/api/admin/users/${id}/link`)).body?.['linked_at']).toBeNull();
 });
 
 test('the approval of a text is confirmed at the provider; signing out ends there', async ({

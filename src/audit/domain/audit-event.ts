@@ -6,6 +6,7 @@ export const AUDIT_EVENTS = [
   'account_renamed',
   'account_adopted',
   'account_linked',
+  'account_unlinked',
   'users_imported',
   'login_succeeded',
   'login_failed',

@@ -37,7 +37,7 @@ export class OidcCodesService {
     this.settings.demand();
     // Together: a sign-out by the back channel finds the code, or the session that it has become.
     const redemption = await this.transaction.run(() => this.exchange(code, verifier, client));
-    if (redemption.kind === 'signed-in') this.metrics.signedIn();
+    if (redemption.kind === 'signed-in') this.metrics.succeeded('signed_in');
     return redemption;
   }
 

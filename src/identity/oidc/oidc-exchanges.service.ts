@@ -69,7 +69,7 @@ export class OidcExchangesService {
     const outcome = await this.judged(token, client);
     if (outcome.kind === 'exchanged') {
       await this.throttle.takeBack(attempt);
-      this.metrics.exchanged();
+      this.metrics.succeeded('exchanged');
       return outcome;
     }
     const { code, reason, account } = outcome;

@@ -18,6 +18,7 @@ import { addressWith } from './domain/return-address.js';
 import { OidcConfirmationsService } from './oidc-confirmations.service.js';
 import { type Failed, failure, OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
 import { OidcGroupsService } from './oidc-groups.service.js';
+import { OidcLinksService } from './oidc-links.service.js';
 import { OidcMetrics } from './oidc.metrics.js';
 import { OidcSettings } from './oidc-settings.js';
 import { PeopleService } from './people.service.js';
@@ -41,6 +42,7 @@ export class OidcSignInService {
     private readonly settings: OidcSettings,
     private readonly flows: OidcFlowsService,
     private readonly confirmations: OidcConfirmationsService,
+    private readonly links: OidcLinksService,
     private readonly people: PeopleService,
     private readonly groups: OidcGroupsService,
     private readonly store: OidcStore,
@@ -78,9 +80,12 @@ export class OidcSignInService {
 
   private async goOn(returnTo: string, returned: Returned, client: Client, site: CookieSite): Promise<Onward | Failed> {
     const { purpose, claims } = returned;
-    if (purpose.kind === 'confirm') {
-      const refused = await this.confirmations.finish(purpose, returned, client);
-      if (refused === null) this.metrics.confirmed();
+    if (purpose.kind !== 'sign-in') {
+      const isLink = purpose.kind === 'link';
+      const refused = isLink
+        ? await this.links.finish(purpose, returned, client)
+        : await this.confirmations.finish(purpose, returned, client);
+      if (refused === null) this.metrics.succeeded(isLink ? 'linked' : 'confirmed');
       return refused ?? { location: returnTo, cookies: [] };
     }
     const outcome = await this.signIn(returned, client);
@@ -93,7 +98,7 @@ export class OidcSignInService {
     const provedAt = signedInAt(claims, this.clock.now()) ?? NEVER;
     const cookie = await this.openConsole(account, session, provedAt, client);
     if (cookie === null) return failure('account_deactivated', 'session', account);
-    this.metrics.signedIn();
+    this.metrics.succeeded('signed_in');
     return { location: returnTo, cookies: [browserCookie(site, cookie)] };
   }
 

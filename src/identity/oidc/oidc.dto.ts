@@ -1,7 +1,9 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
+import { passwordCharacterProblem } from '../../auth/domain/password.js';
 import { TokenResponse } from '../../auth/token.response.js';
-import { NULLABLE_TEXT } from '../../platform/api-fields.js';
-import { anyText, FieldRule, TextRule } from '../../platform/validation.js';
+import { NULLABLE_MOMENT, NULLABLE_TEXT } from '../../platform/api-fields.js';
+import { anyText, FieldRule, TextRule, WITHOUT_NUL } from '../../platform/validation.js';
+import type { Link } from './domain/oidc-store.js';
 import { challengeProblem, verifierProblem } from './domain/code-challenge.js';
 import { consolePathProblem, PAGE_PATH, pagePathProblem } from './domain/return-address.js';
 
@@ -42,6 +44,32 @@ export class ProviderConfirmationDto {
 export class ConfirmUrlResponse {
   @ApiProperty({ format: 'uri', description: 'Where the browser goes to sign in at the provider once more.' })
   confirm_url!: string;
+}
+
+export class LinkDto {
+  @ApiProperty({ pattern: WITHOUT_NUL })
+  @TextRule(passwordCharacterProblem)
+  current_password!: string;
+}
+
+export class LinkUrlResponse {
+  @ApiProperty({ format: 'uri', description: 'Where the browser goes to sign in at the provider as whom it is.' })
+  link_url!: string;
+}
+
+export class LinkResponse {
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Null: the account is linked to nobody.' })
+  linked_at!: string | null;
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'The provider.' }) issuer!: string | null;
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'The person there.' }) subject!: string | null;
+}
+
+export function toLinkResponse(link: Link | null): LinkResponse {
+  return {
+    linked_at: link?.linkedAt.toISOString() ?? null,
+    issuer: link?.issuer ?? null,
+    subject: link?.subject ?? null,
+  };
 }
 
 export class CodeDto {

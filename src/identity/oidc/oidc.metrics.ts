@@ -14,7 +14,7 @@ export class OidcMetrics {
 
   constructor(registry: Registry) {
     const help =
-      'Sign-ins at the identity provider, by what came of them: signed_in, exchanged, confirmed, or the code of the failure.';
+      'Sign-ins at the identity provider, by what came of them: signed_in, exchanged, confirmed, linked, or the code of the failure.';
     this.signIns = counter(registry, 'grantline_oidc_sign_ins_total', help, 'outcome');
     const again =
       'Sessions in use that the identity provider was asked for again, by what it said: renewed, ended, silent.';
@@ -23,16 +23,8 @@ export class OidcMetrics {
     this.disregarded = counter(registry, 'grantline_oidc_groups_disregarded_total', groups);
   }
 
-  signedIn(): void {
-    this.signIns.inc({ outcome: 'signed_in' });
-  }
-
-  exchanged(): void {
-    this.signIns.inc({ outcome: 'exchanged' });
-  }
-
-  confirmed(): void {
-    this.signIns.inc({ outcome: 'confirmed' });
+  succeeded(outcome: 'signed_in' | 'exchanged' | 'confirmed' | 'linked'): void {
+    this.signIns.inc({ outcome });
   }
 
   rechecked(outcome: Renewal['kind']): void {

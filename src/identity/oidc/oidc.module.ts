@@ -16,6 +16,8 @@ import { OidcConfirmationsService } from './oidc-confirmations.service.js';
 import { OidcExchangesService } from './oidc-exchanges.service.js';
 import { OidcFlowsService } from './oidc-flows.service.js';
 import { OidcGroupsService } from './oidc-groups.service.js';
+import { OidcLinksController } from './oidc-links.controller.js';
+import { OidcLinksService } from './oidc-links.service.js';
 import { OidcLogoutService } from './oidc-logout.service.js';
 import { OidcRechecksService } from './oidc-rechecks.service.js';
 import { OidcSettings } from './oidc-settings.js';
@@ -33,12 +35,13 @@ export class OidcModule {
     return {
       module: OidcModule,
       imports: [AuditModule, UsersModule, AuthModule, grants],
-      controllers: [OidcController, OidcConfirmationController],
+      controllers: [OidcController, OidcConfirmationController, OidcLinksController],
       providers: [
         OidcSettings,
         OidcFlowsService,
         OidcSignInService,
         OidcConfirmationsService,
+        OidcLinksService,
         OidcCodesService,
         OidcExchangesService,
         OidcLogoutService,

@@ -53,7 +53,7 @@ export class PeopleService {
   private async pushed(externalId: string): Promise<Present['pushed']> {
     const id = await this.store.pushedAccount(externalId);
     const account = id === null ? null : await this.users.find(id);
-    return account === null ? null : { account, isLinked: await this.store.isLinked(account.id) };
+    return account === null ? null : { account, isLinked: (await this.store.linkOf(account.id)) !== null };
   }
 
   private async named(name: string | null): Promise<Present['named']> {
@@ -61,7 +61,7 @@ export class PeopleService {
     const found = await this.users.findForLogin(name);
     // Looked up in any case, but a name of other letters is another one.
     if (found?.account.username !== name) return null;
-    return { account: found.account, isLinked: await this.store.isLinked(found.account.id) };
+    return { account: found.account, isLinked: (await this.store.linkOf(found.account.id)) !== null };
   }
 
   /** Null: somebody was faster, and it has to be decided anew. */
@@ -94,7 +94,8 @@ export class PeopleService {
     }
   }
 
-  private async link(account: Account, person: Person, by: AuditContext): Promise<boolean> {
+  /** In a transaction. @returns false: the account or the person is linked otherwise */
+  async link(account: Account, person: Person, by: AuditContext): Promise<boolean> {
     if (!(await this.store.link(account.id, person, this.clock.now()))) return false;
     const details = { issuer: person.issuer, subject: person.subject };
     await this.audit.record({ event: 'account_linked', ...by, subject: userSubject(account), details });

@@ -87,6 +87,12 @@ export async function confirmAtProvider(to: string): Promise<void> {
   location.assign(url);
 }
 
+/** Leaves for the identity provider, to say who one is there. */
+export async function linkAtProvider(password: string): Promise<void> {
+  const { link_url: url } = await bodyOf(api.POST('/api/auth/oidc/link', { body: { current_password: password } }));
+  location.assign(url);
+}
+
 /** Ends the session, and forgets all that this page has read. One that began at the provider ends there, too. */
 export async function signOut(): Promise<void> {
   const elsewhere = await bodyOf(api.DELETE('/api/auth/console-session'));

@@ -1,6 +1,7 @@
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
-import { queries } from '../api/session.js';
+import { queries, useProvider } from '../api/session.js';
 import { ActDialog } from '../parts/act-dialog.js';
 import { useAsked } from '../parts/asked.js';
 import { Icon } from '../parts/icon.js';
@@ -23,6 +24,12 @@ export function AccountActs({ account }: { account: Account }) {
   const { asked, ask, close } = useAsked('ask');
   const [password, setPassword] = useState<Schemas['OneTimePasswordResponse'] | null>(null);
   const { id, username } = account;
+  const isProvider = useProvider().data?.enabled === true;
+  const { data: link } = useQuery({
+    queryKey: ['people', id, 'link'],
+    queryFn: () => bodyOf(api.GET('/api/admin/users/{id}/link', { params: { path: { id } } })),
+    enabled: isProvider,
+  });
   const change = async (body: Schemas['UserChangeDto']): Promise<void> => {
     await bodyOf(api.PATCH('/api/admin/users/{id}', { params: { path: { id } }, body }));
     await queries.invalidateQueries({ queryKey: ['people'] });
@@ -69,6 +76,26 @@ export function AccountActs({ account }: { account: Account }) {
           run: () => change({ is_active: true }),
         },
   ];
+  if (typeof link?.linked_at === 'string') {
+    acts.push({
+      title: `Unlink ${username} from the provider?`,
+      act: 'Unlink',
+      icon: 'stop',
+      isDanger: true,
+      follows: account.has_password ? (
+        <p>{username} signs in with the password alone. Sessions that began at the provider end.</p>
+      ) : (
+        <p>
+          Sessions of {username} that began at the provider end. Whoever signs in there next under this name has the
+          account.
+        </p>
+      ),
+      run: async () => {
+        await bodyOf(api.DELETE('/api/admin/users/{id}/link', { params: { path: { id } } }));
+        await queries.invalidateQueries({ queryKey: ['people'] });
+      },
+    });
+  }
   const current = acts.find((each) => slugOf(each) === asked);
   return (
     <section className="stack stack--tight">

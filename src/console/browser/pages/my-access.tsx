@@ -1,6 +1,7 @@
 import { api, bodyOf } from '../api/client.js';
 import { EffectiveAccess } from '../parts/effective-access.js';
 import { Empty, PageHead } from '../parts/page.js';
+import { ProviderLink } from '../parts/provider-link.js';
 import { Sessions } from '../parts/sessions.js';
 import { ApiTokens } from './api-tokens.js';
 
@@ -29,6 +30,7 @@ export function MyAccess({ isAdministrator }: { isAdministrator: boolean }) {
             endAll={(sessions) => Promise.all(sessions.filter(({ current }) => !current).map(({ id }) => endOwn(id)))}
           />
           <ApiTokens isAdministrator={isAdministrator} />
+          <ProviderLink />
         </div>
       </div>
     </main>

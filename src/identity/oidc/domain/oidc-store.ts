@@ -6,6 +6,11 @@ export interface PersonKey {
   subject: string;
 }
 
+/** The person of an account, and since when. */
+export interface Link extends PersonKey {
+  linkedAt: Date;
+}
+
 /** What the provider calls a session that began there. */
 export interface ProviderSession {
   issuer: string;
@@ -44,11 +49,14 @@ export abstract class OidcStore {
   abstract accountOf(person: PersonKey): Promise<number | null>;
   /** The id of the account that SCIM knows by that external id; null: none. */
   abstract pushedAccount(externalId: string): Promise<number | null>;
-  abstract isLinked(userId: number): Promise<boolean>;
+  /** Null: the account has no person. */
+  abstract linkOf(userId: number): Promise<Link | null>;
   /** False: the account or the person is linked otherwise, perhaps since a moment. */
   abstract link(userId: number, person: PersonKey, at: Date): Promise<boolean>;
   /** The person has signed in there. */
   abstract signedIn(userId: number, at: Date): Promise<void>;
+  /** Takes away the link, and codes of the account. @returns whose it was, and the sessions that began there; null: there was none */
+  abstract unlink(userId: number): Promise<{ person: PersonKey; sessionIds: string[] } | null>;
   /** Stores a code, and forgets those that have expired. */
   abstract putCode(digest: Buffer, code: SignInCode, now: Date): Promise<void>;
   /** Takes a code away, whoever has it; null: there is none, or somebody took it before. */

@@ -1,4 +1,4 @@
-/** Why nobody was signed in, or nothing confirmed: `error=` of the address that people come back to. Stable; docs/identity.md has a sentence for each. */
+/** Why nobody was signed in, or nothing confirmed or linked: `error=` of the address that people come back to. Stable; docs/identity.md has a sentence for each. */
 export type SignInFailure =
   // on the way
   | 'sign_in_cancelled'
@@ -23,4 +23,7 @@ export type SignInFailure =
   // of a confirmation
   | 'other_person'
   | 'not_signed_in_anew'
-  | 'session_ended';
+  | 'session_ended'
+  // of a link
+  | 'already_linked'
+  | 'person_linked';

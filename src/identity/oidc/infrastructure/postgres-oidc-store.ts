@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../../platform/infrastructure/database-session.js';
 import type { EndedAtProvider } from '../domain/logout-token.js';
 import {
+  type Link,
   OidcStore,
   type PersonKey,
   type ProviderSession,
@@ -29,9 +30,9 @@ export class PostgresOidcStore extends OidcStore {
     return rows[0]?.user_id ?? null;
   }
 
-  override async isLinked(userId: number): Promise<boolean> {
-    const rows = await this.session.manager.query<unknown[]>('SELECT FROM oidc_people WHERE user_id = $1', [userId]);
-    return rows.length > 0;
+  override async linkOf(userId: number): Promise<Link | null> {
+    const select = 'SELECT issuer, subject, linked_at AS "linkedAt" FROM oidc_people WHERE user_id = $1';
+    return (await this.session.manager.query<Link[]>(select, [userId]))[0] ?? null;
   }
 
   override async link(userId: number, { issuer, subject }: PersonKey, at: Date): Promise<boolean> {
@@ -43,6 +44,17 @@ export class PostgresOidcStore extends OidcStore {
 
   override async signedIn(userId: number, at: Date): Promise<void> {
     await this.session.changed('UPDATE oidc_people SET signed_in_at = $2 WHERE user_id = $1', [userId, at]);
+  }
+
+  override async unlink(userId: number): Promise<{ person: PersonKey; sessionIds: string[] } | null> {
+    const remove = 'DELETE FROM oidc_people WHERE user_id = $1 RETURNING issuer, subject';
+    const [[person]] = await this.session.manager.query<[PersonKey[], number]>(remove, [userId]);
+    if (person === undefined) return null;
+    await this.session.manager.query('DELETE FROM oidc_codes WHERE user_id = $1', [userId]);
+    const select =
+      'SELECT session_id AS id FROM oidc_sessions JOIN sessions ON sessions.id = session_id WHERE user_id = $1';
+    const sessions = await this.session.manager.query<{ id: string }[]>(select, [userId]);
+    return { person, sessionIds: sessions.map(({ id }) => id) };
   }
 
   override async putCode(

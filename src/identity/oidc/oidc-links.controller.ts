@@ -1,0 +1,103 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AuditContext } from '../../audit/domain/audit-event.js';
+import { PasswordsService } from '../../auth/passwords.service.js';
+import {
+  AdministratorsOnly,
+  type AuthenticatedUser,
+  type Client,
+  CurrentAuditContext,
+  CurrentClient,
+  CurrentUser,
+  UntilClientGone,
+} from '../../platform/access.js';
+import { cookiesOf } from '../../platform/domain/cookies.js';
+import { ApiRoute, NoContent } from '../../platform/openapi.js';
+import { RowIdPipe } from '../../platform/row-id.pipe.js';
+import { OidcLinksService } from './oidc-links.service.js';
+import { OidcSettings } from './oidc-settings.js';
+import { LinkDto, LinkResponse, LinkUrlResponse, toLinkResponse } from './oidc.dto.js';
+
+/** Whom accounts are linked to at the identity provider. */
+@ApiTags('auth')
+@ApiBearerAuth('access-token')
+@Controller('api')
+export class OidcLinksController {
+  constructor(
+    private readonly settings: OidcSettings,
+    private readonly links: OidcLinksService,
+    private readonly passwords: PasswordsService,
+  ) {}
+
+  @ApiRoute('getOwnLink', 'Whether one signs in at the identity provider, too', 'not_found')
+  @Get('auth/oidc/link')
+  @ApiOkResponse({ type: LinkResponse })
+  async own(@CurrentUser() { id }: AuthenticatedUser): Promise<LinkResponse> {
+    return toLinkResponse(await this.links.find(id));
+  }
+
+  @ApiRoute(
+    'linkAtProvider',
+    'Link the own account: where the browser goes to sign in at the identity provider',
+    'not_found',
+    'already_linked',
+    'provider_unavailable',
+    'invalid_credentials',
+    'too_many_requests',
+    'busy',
+  )
+  @Post('auth/oidc/link')
+  @HttpCode(200)
+  @ApiOkResponse({ type: LinkUrlResponse })
+  async link(
+    @CurrentUser() user: AuthenticatedUser,
+    @Body() { current_password }: LinkDto,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+    @Req() { headers }: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<LinkUrlResponse> {
+    this.settings.demand();
+    await this.passwords.demand(user, current_password, client, signal);
+    const { location, cookies } = await this.links.begin(user, cookiesOf(headers.cookie));
+    void reply.header('Set-Cookie', cookies);
+    return { link_url: location };
+  }
+
+  @ApiRoute(
+    'unlinkOwn',
+    'Unlink the own account; ends its sessions that began at the provider',
+    'not_found',
+    'last_way_in',
+  )
+  @Delete('auth/oidc/link')
+  @NoContent()
+  unlink(
+    @CurrentUser() { id }: AuthenticatedUser,
+    @CurrentAuditContext() by: AuditContext,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    return this.links.unlinkOwn(id, by, client);
+  }
+
+  @AdministratorsOnly()
+  @ApiRoute('getUserLink', 'Whether an account is linked to a person at the identity provider')
+  @Get('admin/users/:id/link')
+  @ApiOkResponse({ type: LinkResponse })
+  async ofUser(@Param('id', RowIdPipe) id: number): Promise<LinkResponse> {
+    return toLinkResponse(await this.links.find(id));
+  }
+
+  @AdministratorsOnly()
+  @ApiRoute('unlinkUser', 'Unlink an account; ends its sessions that began at the provider')
+  @Delete('admin/users/:id/link')
+  @NoContent()
+  unlinkUser(
+    @Param('id', RowIdPipe) id: number,
+    @CurrentAuditContext() by: AuditContext,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    return this.links.unlink(id, by, client);
+  }
+}

@@ -1,0 +1,137 @@
+import { passwordOf, signedUp } from '../support/service/api-client.js';
+import { OidcBrowser } from '../support/service/oidc-browser.js';
+import { sharedOidcService } from '../support/service/oidc-service.js';
+
+const COOKIE = '__Host-grantline';
+
+describe('people with a password, who link their account at the provider', () => {
+  const { service, provider, boss, client, redeem } = sharedOidcService();
+  const comeBack = (browser: OidcBrowser, answer: URLSearchParams) =>
+    browser.go(`/api/auth/oidc/callback?${answer.toString()}`);
+  const LINK = '/api/auth/oidc/link';
+  /** Somebody's browser, in which they signed in with their password. */
+  const withPassword = async (name: string): Promise<OidcBrowser> => {
+    await signedUp(client, name);
+    return again(name);
+  };
+  const again = async (name: string): Promise<OidcBrowser> => {
+    const browser = new OidcBrowser(service);
+    const body = { username: name, password: passwordOf(name) };
+    expect((await browser.ask('POST', '/api/auth/console-session', body)).status).toBe(204);
+    return browser;
+  };
+  const start = async (browser: OidcBrowser, name: string): Promise<string> => {
+    const { status, body } = await browser.ask('POST', LINK, { current_password: passwordOf(name) });
+    expect([status, Object.keys(body ?? {})]).toEqual([200, ['link_url']]);
+    return String(body?.['link_url']);
+  };
+  /** @returns the address in the console */
+  const finish = async (browser: OidcBrowser, location: string, sub: string): Promise<string> => {
+    const back = new URL(await comeBack(browser, provider.signIn(location, { sub, preferred_username: 'admin' })));
+    return `${back.pathname} ${back.searchParams.get('error') ?? 'linked'}`;
+  };
+  const linked = async (name: string, sub: string): Promise<OidcBrowser> => {
+    const browser = await withPassword(name);
+    expect(await finish(browser, await start(browser, name), sub)).toBe('/me linked');
+    return browser;
+  };
+  const atProvider = async (sub: string, name: string): Promise<OidcBrowser> => {
+    const browser = new OidcBrowser(service);
+    const location = await browser.go('/api/auth/oidc/console');
+    await comeBack(browser, provider.signIn(location, { sub, preferred_username: name }));
+    return browser;
+  };
+  const idOf = async (browser: OidcBrowser) => Number((await browser.ask('GET', '/api/auth/me')).body?.['id']);
+  const statusOf = async (browser: OidcBrowser) => (await browser.ask('GET', '/api/auth/me')).status;
+  const events = async (event: string, id: number) =>
+    (await boss.get(`/api/admin/audit?event=${event}&subject=user:${id}`)).body?.['items'];
+
+  it('do so by a sign-in there anew, whatever they are called there', async () => {
+    const lea = await withPassword('lea');
+    const id = await idOf(lea);
+    expect((await lea.ask('GET', LINK)).body).toEqual({ linked_at: null, issuer: null, subject: null });
+    const location = await start(lea, 'lea');
+    expect(new URL(location).searchParams.get('max_age')).toBe('0');
+    // The session's own cookie does not come along from the provider's site.
+    const cookie = lea.cookies.get(COOKIE) ?? '';
+    lea.cookies.delete(COOKIE);
+    expect(await finish(lea, location, 'sub of lea')).toBe('/me linked');
+    expect(lea.cookies.size).toBe(0);
+    lea.cookies.set(COOKIE, cookie);
+    expect((await lea.ask('GET', LINK)).body).toEqual({
+      linked_at: expect.any(String) as string,
+      issuer: provider.issuer,
+      subject: 'sub of lea',
+    });
+    expect(await events('account_linked', id)).toMatchObject([{ actor: { name: 'lea' } }]);
+    expect(await idOf(await atProvider('sub of lea', 'lea.other'))).toBe(id);
+    expect(await idOf(await again('lea'))).toBe(id);
+  });
+
+  it('need the password, do so once, and not to somebody who has an account', async () => {
+    const max = await withPassword('max');
+    const refused = async (password: string) =>
+      (await max.ask('POST', LINK, { current_password: password })).body?.['code'];
+    expect(await refused('another')).toBe('invalid_credentials');
+    await linked('nia', 'sub of nia');
+    expect(await finish(max, await start(max, 'max'), 'sub of nia')).toBe('/me person_linked');
+    expect(await finish(max, await start(max, 'max'), '')).toBe('/me subject_invalid');
+    const [one, other] = [await start(max, 'max'), await start(max, 'max')];
+    expect(await finish(max, one, 'sub of max')).toBe('/me linked');
+    expect(await finish(max, other, 'sub of max at home')).toBe('/me already_linked');
+    expect(await refused(passwordOf('max'))).toBe('already_linked');
+    expect(await events('login_failed', await idOf(max))).toHaveLength(3);
+  });
+
+  it('are one of two who claim to be the same person at once', async () => {
+    const both = await Promise.all(['one_of_two', 'two_of_two'].map(withPassword));
+    const [one = '', two = ''] = await Promise.all(
+      both.map((browser, i) => start(browser, i === 0 ? 'one_of_two' : 'two_of_two')),
+    );
+    const [first, second] = both as [OidcBrowser, OidcBrowser];
+    const backs = await Promise.all([finish(first, one, 'contested'), finish(second, two, 'contested')]);
+    expect(backs.sort()).toEqual(['/me linked', '/me person_linked']);
+  });
+
+  it('need a session that lives, and the browser that began', async () => {
+    const otto = await withPassword('otto');
+    const location = await start(otto, 'otto');
+    const answer = provider.signIn(location, { sub: 'sub of otto' });
+    const elsewhere = new URL(await comeBack(await again('otto'), answer));
+    expect(elsewhere.searchParams.get('error')).toBe('other_browser');
+    const flow = [...otto.cookies].filter(([name]) => name !== COOKIE);
+    await otto.ask('DELETE', '/api/auth/console-session');
+    for (const [name, value] of flow) otto.cookies.set(name, value);
+    expect(await finish(otto, location, 'sub of otto')).toBe('/me session_ended');
+  });
+
+  it('unlink it, which ends what began there', async () => {
+    const pia = await linked('pia', 'sub of pia');
+    const there = await atProvider('sub of pia', 'pia');
+    const client = new OidcBrowser(service);
+    const { code } = await client.signIn(provider, { sub: 'sub of pia' });
+    expect(await statusOf(there)).toBe(200);
+    expect((await pia.ask('DELETE', LINK)).status).toBe(204);
+    expect([await statusOf(there), await statusOf(pia)]).toEqual([401, 200]);
+    expect((await redeem(client, code)).body?.['code']).toBe('code_invalid');
+    expect(await events('account_unlinked', await idOf(pia))).toMatchObject([
+      { actor: { name: 'pia' }, details: { issuer: provider.issuer, subject: 'sub of pia' } },
+    ]);
+    expect((await pia.ask('DELETE', LINK)).body?.['code']).toBe('not_found');
+    // Never by its name.
+    expect((await atProvider('sub of pia', 'pia')).cookies.size).toBe(0);
+  });
+
+  it('keep it as their only way in; an administrator removes any', async () => {
+    const quin = await atProvider('sub of quin', 'quin');
+    const id = await idOf(quin);
+    expect((await quin.ask('DELETE', LINK)).body?.['code']).toBe('last_way_in');
+    const path = `/api/admin/users/${id}/link`;
+    expect((await boss.get(path)).body).toMatchObject({ subject: 'sub of quin' });
+    expect((await boss.delete(path)).status).toBe(204);
+    expect([(await boss.delete(path)).status, await statusOf(quin)]).toEqual([404, 401]);
+    expect(await events('account_unlinked', id)).toMatchObject([{ actor: { name: 'admin' } }]);
+    // A person who was made anew there has another subject, and the account again by its name.
+    expect(await idOf(await atProvider('another sub of quin', 'quin'))).toBe(id);
+  });
+});
