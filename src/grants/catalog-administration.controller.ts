@@ -3,7 +3,15 @@ import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { AdministratorsOnly, OpenToTokens, UntilClientGone } from '../platform/access.js';
 import { Compressed } from '../platform/compression.js';
 import { ApiRoute } from '../platform/openapi.js';
-import { AnyChildrenResponse, ChildrenQuery, toAnyChildren, toChildrenRequest } from './catalog.dto.js';
+import {
+  AnyChildrenResponse,
+  ChildrenQuery,
+  FoundTablesResponse,
+  TablesQuery,
+  toAnyChildren,
+  toChildrenRequest,
+  toFoundTables,
+} from './catalog.dto.js';
 import { CatalogService } from './catalog.service.js';
 
 /** The tree of the data, as grants, policies and the engine know it. */
@@ -21,5 +29,16 @@ export class CatalogAdministrationController {
   @ApiOkResponse({ type: AnyChildrenResponse })
   async children(@Query() query: ChildrenQuery, @UntilClientGone() signal: AbortSignal): Promise<AnyChildrenResponse> {
     return toAnyChildren(await this.catalog.children(toChildrenRequest(query), signal), query.limit);
+  }
+
+  @OpenToTokens('admin.read')
+  @ApiRoute('searchTables', 'Tables of a catalog by a part of their name, of whichever schema')
+  @Get('tables')
+  @ApiOkResponse({ type: FoundTablesResponse })
+  async tables(
+    @Query() { catalog, q, limit }: TablesQuery,
+    @UntilClientGone() signal: AbortSignal,
+  ): Promise<FoundTablesResponse> {
+    return toFoundTables(await this.catalog.tables({ catalog, q: q.toLowerCase(), limit }, signal));
   }
 }

@@ -1,10 +1,11 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { resourceNameProblem } from '../kernel/name.js';
 import { cursorOfNames } from '../kernel/page.js';
 import { INTEGER, PageResponse } from '../platform/api-fields.js';
 import { AfterNames, Limit, SearchText } from '../platform/page.dto.js';
-import { absentOr, FieldRule } from '../platform/validation.js';
+import { absentOr, FieldRule, TextRule, WITHOUT_NUL } from '../platform/validation.js';
 import { LEVELS, type Level } from '../trino-rules/model/node.js';
-import { type Children, type ChildrenRequest, levelBelow } from './domain/catalog.js';
+import { type Children, type ChildrenRequest, type FoundTables, levelBelow } from './domain/catalog.js';
 import { pathNode } from './entry-filter.dto.js';
 
 export class ChildrenQuery {
@@ -29,6 +30,23 @@ export class ChildrenQuery {
   after: string[] | null = null;
 }
 
+export class TablesQuery {
+  @ApiProperty({ type: String, example: 'sales' })
+  @TextRule(resourceNameProblem)
+  catalog!: string;
+
+  @ApiProperty({ type: String, minLength: 1, maxLength: 254, pattern: WITHOUT_NUL, description: 'A part of the name.' })
+  @TextRule((text) =>
+    text === '' || text.length > 254 || text.includes('\0')
+      ? 'must be a text of 1 to 254 characters, without NUL'
+      : null,
+  )
+  q!: string;
+
+  @Limit(200, 50)
+  limit = 50;
+}
+
 /** A catalog, schema or table. */
 export class ChildResponse {
   @ApiProperty() name!: string;
@@ -43,6 +61,10 @@ export class ChildResponse {
 
 class AnyChildResponse extends ChildResponse {
   @ApiProperty({ ...INTEGER, description: 'Policies on it and below it.' }) policies!: number;
+}
+
+class FoundTableResponse extends AnyChildResponse {
+  @ApiProperty() schema!: string;
 }
 
 const ENGINE = {
@@ -66,6 +88,12 @@ export class ChildrenResponse extends PageResponse(ChildResponse) {
   @ApiProperty(ENGINE) engine!: Children['engine'];
 }
 
+export class FoundTablesResponse {
+  @ApiProperty({ type: [FoundTableResponse] }) items!: FoundTableResponse[];
+  @ApiProperty({ ...TOTAL, description: 'Of those that the engine lists; null: not known.' }) total!: number | null;
+  @ApiProperty(ENGINE) engine!: Children['engine'];
+}
+
 /** The request of a query that was validated. */
 export function toChildrenRequest({ under, q, limit, after }: ChildrenQuery): ChildrenRequest {
   const node = under === undefined ? {} : pathNode(under);
@@ -85,6 +113,15 @@ export function toOwnChildren({ items, total, engine }: Children, limit: number)
     .slice(0, limit)
     .map(({ name, level, inEngine, grants }) => ({ name, level, in_engine: inEngine, grants }));
   return { items: page, total, engine, next: nextOf(items, limit) };
+}
+
+export function toFoundTables({ items, total, engine }: FoundTables): FoundTablesResponse {
+  const tables = items.map(({ inEngine, schema, name, grants, policies }) => ({
+    ...{ schema, name, grants, policies },
+    level: 'table' as const,
+    in_engine: inEngine,
+  }));
+  return { items: tables, total, engine };
 }
 
 function nextOf(items: readonly { name: string }[], limit: number): string | null {

@@ -5,9 +5,12 @@ import {
   type Children,
   type ChildrenRequest,
   EngineCatalog,
+  type FoundTables,
+  foundTables,
   NamedNodes,
   namedChildren,
   pageOfChildren,
+  type TablesRequest,
 } from './domain/catalog.js';
 import { SnapshotService } from './snapshot.service.js';
 
@@ -28,6 +31,15 @@ export class CatalogService {
       this.engine.children(request, null, signal),
     ]);
     return pageOfChildren(request, named, listing);
+  }
+
+  /** Tables of a catalog, of whichever schema. */
+  async tables(request: TablesRequest, signal: AbortSignal): Promise<FoundTables> {
+    const [named, listing] = await Promise.all([
+      this.named.tables(request, this.clock.now()),
+      this.engine.tables(request, signal),
+    ]);
+    return foundTables(request, named, listing);
   }
 
   /** What grants to a user name, and what the engine lists for that user. */

@@ -4,6 +4,8 @@ import {
   EngineCatalog,
   type EngineListing,
   type EngineSilence,
+  type EngineTables,
+  type TablesRequest,
 } from '../grants/domain/catalog.js';
 import { Settings } from '../platform/settings.js';
 import { compareNames } from '../trino-rules/model/node.js';
@@ -37,19 +39,14 @@ export class EngineCatalogListing extends EngineCatalog {
     username: string | null,
     signal: AbortSignal,
   ): Promise<EngineListing | EngineSilence> {
-    const { acl, engine } = this.settings;
+    const { engine } = this.settings;
     if (engine.origin === null || (username !== null && !engine.impersonation)) return 'none';
     const { catalog } = request.under;
-    const open = new Set([...acl.readableCatalogs, ...acl.writableCatalogs]);
-    const isOpen = (name: string): boolean => username !== null || open.has(name);
+    const isOpen = (name: string): boolean => username !== null || this.isOpen(name);
     if (catalog !== undefined && !isOpen(catalog)) return 'closed';
     // A user's names are never read as the service account.
     if (username !== null && !(await this.identity.respectsUserHeaders())) return 'unavailable';
-    const ask: Ask = (sql, parameters = []) =>
-      this.connections.rowsOf(sql, {
-        ...{ parameters, signal, timeout: TIMEOUT },
-        ...(username !== null && { session: { user: username } }),
-      });
+    const ask = this.asker(username, signal);
     try {
       if (catalog === undefined) return paged(await catalogs(ask), request, isOpen);
       if (request.under.schema !== undefined) return await tables(ask, catalog, request.under.schema, request);
@@ -58,6 +55,31 @@ export class EngineCatalogListing extends EngineCatalog {
     } catch (error) {
       return silenceOf(error);
     }
+  }
+
+  override async tables(request: TablesRequest, signal: AbortSignal): Promise<EngineTables | EngineSilence> {
+    if (this.settings.engine.origin === null) return 'none';
+    if (!this.isOpen(request.catalog)) return 'closed';
+    try {
+      return await tablesNamed(this.asker(null, signal), request);
+    } catch (error) {
+      const silence = silenceOf(error);
+      return typeof silence === 'string' ? silence : { tables: [], total: 0 };
+    }
+  }
+
+  /** Whether the settings open a catalog to the service's own account. */
+  private isOpen(catalog: string): boolean {
+    const { readableCatalogs, writableCatalogs } = this.settings.acl;
+    return readableCatalogs.includes(catalog) || writableCatalogs.includes(catalog);
+  }
+
+  private asker(username: string | null, signal: AbortSignal): Ask {
+    return (sql, parameters = []) =>
+      this.connections.rowsOf(sql, {
+        ...{ parameters, signal, timeout: TIMEOUT },
+        ...(username !== null && { session: { user: username } }),
+      });
   }
 }
 
@@ -80,6 +102,18 @@ async function tables(ask: Ask, catalog: string, schema: string, page: ChildrenR
     [schema, page.q, page.after ?? ''],
   );
   return { names: names(rows), total: Number(rows[0]?.[1] ?? 0), isJudge: () => true };
+}
+
+async function tablesNamed(ask: Ask, { catalog, q, limit }: TablesRequest): Promise<EngineTables> {
+  const rows = await ask(
+    `SELECT table_schema, table_name, count(*) OVER () FROM ${identifier(catalog)}.information_schema.tables ` +
+      `WHERE table_schema <> '${INFORMATION_SCHEMA}' AND strpos(table_name, ?) > 0 ORDER BY 1, 2 LIMIT ${limit}`,
+    [q],
+  );
+  const tables = rows.flatMap(([schema, name]) =>
+    typeof schema === 'string' && typeof name === 'string' ? [{ schema, name }] : [],
+  );
+  return { tables, total: Number(rows[0]?.[2] ?? 0) };
 }
 
 /** Whole lists are short where the engine gives them whole. */

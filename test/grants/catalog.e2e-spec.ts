@@ -124,6 +124,33 @@ describe('the tree of the data', () => {
     expect(second.next).not.toBeNull();
   });
 
+  it('is searched for tables of whichever schema', async () => {
+    const tables = async (query: string) => {
+      const { body } = await admin.get(`/api/admin/catalog/tables?${query}`);
+      const items = body?.['items'] as { schema: string; name: string; in_engine: boolean | null; grants: number }[];
+      return [
+        items.map(({ schema, name, in_engine, grants }) => [schema, name, in_engine, grants]),
+        body?.['total'],
+        body?.['engine'],
+      ];
+    };
+    const found = (limit: number) =>
+      `EXECUTE IMMEDIATE 'SELECT table_schema, table_name, count(*) OVER () FROM "sales".information_schema.tables ` +
+      `WHERE table_schema <> ''information_schema'' AND strpos(table_name, ?) > 0 ORDER BY 1, 2 LIMIT ${limit}' USING 'ord'`;
+    const all = (...data: unknown[][]) => ({ columns: [VARCHAR, VARCHAR, column('total', 'bigint')], data });
+    engine.answers(found(50), all(['eu', 'orders', 2], ['us', 'orders', 2]));
+    engine.answers(found(1), all(['eu', 'orders', 2]));
+    const orders = ['eu', 'orders', true, 2];
+    expect(await tables('catalog=sales&q=ORD')).toEqual([
+      [orders, ['eu', 'orders_2019', false, 1], ['us', 'orders', true, 0]],
+      2,
+      'listed',
+    ]);
+    expect(await tables('catalog=sales&q=ord&limit=1')).toEqual([[orders], 2, 'listed']);
+    expect(await tables('catalog=foreign&q=ord')).toEqual([[], null, 'closed']);
+    expect((await admin.get('/api/admin/catalog/tables?catalog=sales&q=')).status).toBe(400);
+  });
+
   it.each(['sales.eu.orders', 'Sales', '', 'a..b'])('is refused under %j', async (under) => {
     const { status, body } = await admin.get(`/api/admin/catalog?under=${under}`);
     expect([status, (body?.['errors'] as { field: string }[])[0]?.field]).toEqual([400, 'under']);

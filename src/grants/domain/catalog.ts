@@ -44,6 +44,30 @@ export interface Children {
   engine: EngineSilence | 'listed';
 }
 
+/** Tables of a catalog by a part of their name, of whichever schema. */
+export interface TablesRequest {
+  catalog: string;
+  q: string;
+  limit: number;
+}
+
+/** The first tables that the engine lists, and how many there are. */
+export interface EngineTables {
+  tables: readonly { schema: string; name: string }[];
+  total: number;
+}
+
+export interface NamedTable extends NamedChild {
+  schema: string;
+}
+
+export interface FoundTables {
+  items: (NamedTable & { inEngine: boolean | null })[];
+  /** As of children. */
+  total: number | null;
+  engine: Children['engine'];
+}
+
 /** Port: names in the engine's catalogs. `query-engine` implements it. */
 export abstract class EngineCatalog {
   /** @param username whose name asks; null: the service's own */
@@ -52,12 +76,18 @@ export abstract class EngineCatalog {
     username: string | null,
     signal: AbortSignal,
   ): Promise<EngineListing | EngineSilence>;
+
+  /** As the service's account sees them. */
+  abstract tables(request: TablesRequest, signal: AbortSignal): Promise<EngineTables | EngineSilence>;
 }
 
 /** Reads which nodes grants and policies name. */
 export abstract class NamedNodes {
   /** Live grants and policies, at most `limit` and one more. */
   abstract children(request: ChildrenRequest, at: Date): Promise<NamedChild[]>;
+
+  /** Of a catalog, ordered by schema and name. */
+  abstract tables(request: TablesRequest, at: Date): Promise<NamedTable[]>;
 }
 
 /** The level of what is below a node; null: nothing is, below a table. */
@@ -97,5 +127,24 @@ export function pageOfChildren(
     .sort((a, b) => compareNames(a.name, b.name))
     .slice(0, limit + 1)
     .map((child) => ({ ...child, level, inEngine: inEngine.has(child.name) || absent(child.name) }));
+  return { items, total: listed?.total ?? null, engine: typeof listing === 'string' ? listing : 'listed' };
+}
+
+/** The first tables that are named or listed; the engine lacks one only where it has listed all. */
+export function foundTables(
+  { limit }: TablesRequest,
+  named: readonly NamedTable[],
+  listing: EngineTables | EngineSilence,
+): FoundTables {
+  const listed = typeof listing === 'string' ? null : listing;
+  const keyOf = ({ schema, name }: { schema: string; name: string }): string => `${schema}\0${name}`;
+  const inEngine = new Set(listed?.tables.map(keyOf));
+  const all = new Map(listed?.tables.map((table) => [keyOf(table), { ...table, grants: 0, policies: 0 }]));
+  for (const table of named) all.set(keyOf(table), table);
+  const absent = listed !== null && listed.total <= listed.tables.length ? false : null;
+  const items = [...all]
+    .sort(([a], [b]) => compareNames(a, b))
+    .slice(0, limit)
+    .map(([key, table]) => ({ ...table, inEngine: inEngine.has(key) || absent }));
   return { items, total: listed?.total ?? null, engine: typeof listing === 'string' ? listing : 'listed' };
 }

@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import { namesOf } from '../../trino-rules/model/node.js';
-import { type ChildrenRequest, levelBelow, type NamedChild, NamedNodes } from '../domain/catalog.js';
+import {
+  type ChildrenRequest,
+  levelBelow,
+  type NamedChild,
+  NamedNodes,
+  type NamedTable,
+  type TablesRequest,
+} from '../domain/catalog.js';
 
 const COLUMN = { catalog: 'catalog_name', schema: 'schema_name', table: 'table_name' } as const;
 
@@ -16,6 +23,14 @@ const childrenIn = (column: string) => {
           UNION ALL SELECT ${column}, false FROM policies WHERE removed_at IS NULL AND ${there}) AS named
    GROUP BY name ORDER BY name COLLATE "C" LIMIT $6`;
 };
+
+/** $1: now; $2: the catalog; $3: a part of the name; $4: how many. */
+const TABLES = `SELECT schema, name, count(*) FILTER (WHERE is_grant)::int AS grants, count(*) FILTER (WHERE NOT is_grant)::int AS policies
+  FROM (SELECT schema_name AS schema, table_name AS name, true AS is_grant, node_kind, catalog_name FROM grants
+         WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)
+        UNION ALL SELECT schema_name, table_name, false, node_kind, catalog_name FROM policies WHERE removed_at IS NULL) AS named
+ WHERE node_kind = 'tree' AND catalog_name = $2 AND strpos(name, $3) > 0
+ GROUP BY schema, name ORDER BY schema COLLATE "C", name COLLATE "C" LIMIT $4`;
 
 @Injectable()
 export class PostgresNamedNodes extends NamedNodes {
@@ -35,5 +50,9 @@ export class PostgresNamedNodes extends NamedNodes {
       after,
       limit + 1,
     ]);
+  }
+
+  override async tables({ catalog, q, limit }: TablesRequest, at: Date): Promise<NamedTable[]> {
+    return this.session.manager.query<NamedTable[]>(TABLES, [at, catalog, q, limit]);
   }
 }
