@@ -15,6 +15,7 @@ const ADDRESSES = [
   ['/data/filt?q=a&tab=grants', null],
   ['/data/filt/a/b?way=directly', null],
   ['/people/PERSON?q=filt&may=SELECT', 'Remove May SELECT'],
+  ['/grants/new?principal=user%3APERSON&catalog=filt&schema=a&expires=2099-03-31&privilege=SELECT', null],
   ['/why?principal=user:PERSON&privilege=SELECT&catalog=filt&schema=a&table=b', null],
 ] as const;
 

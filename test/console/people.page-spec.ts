@@ -1,12 +1,6 @@
 import { expectAccessible } from './running/accessibility.js';
 import { expect, passwordOf, test } from './running/console-test.js';
-
-const MANY = 10_000;
-
-/** More than the API makes in a test's time. */
-const INSERT_PEOPLE = `WITH numbers AS (SELECT 'crowd_' || lpad(i::text, 5, '0') AS name FROM generate_series(1, ${MANY}) i),
-  claimed AS (INSERT INTO principal_names (name, holder, claimed_at, account_key) SELECT name, 'account', now(), name FROM numbers)
-  INSERT INTO users (username, role, is_active, created_at, source) SELECT name, 'user', true, now(), 'local' FROM numbers`;
+import { insertPeople } from './running/many-rows.js';
 
 test('10,000 people are listed and searched, and few of them are in the page', async ({
   page,
@@ -15,7 +9,7 @@ test('10,000 people are listed and searched, and few of them are in the page', a
   signIn,
 }) => {
   const database = await grantline.database();
-  await database.query(INSERT_PEOPLE);
+  await insertPeople(database);
   await database.end();
   const { body } = await admin.get('/api/admin/users?limit=1');
   await signIn('admin');
@@ -36,6 +30,12 @@ test('10,000 people are listed and searched, and few of them are in the page', a
   await page.reload();
   await page.getByRole('button', { name: 'Remove State deactivated' }).click();
   await expect(table.getByRole('link', { name: 'crowd_09990 (person)' })).toBeVisible();
+
+  await page.goto('/grants/new');
+  await page.getByRole('combobox', { name: 'Person or group' }).fill('crowd');
+  await expect(page.getByRole('option', { name: 'crowd_00020' })).toBeVisible();
+  await expect(page.getByText('More match: 9,980 people. Type more of the name.')).toBeVisible();
+  await expectAccessible(page);
 });
 
 test('somebody is added with a one-time password, made administrator with the own one, and deactivated', async ({

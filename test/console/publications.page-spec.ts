@@ -111,3 +111,20 @@ test('the audit trail leads to what it is about', async ({ page, signIn }) => {
   await page.getByRole('table', { name: 'Audit' }).getByRole('link', { name: 'publication 3' }).click();
   await expect(page.getByRole('heading', { level: 1, name: /^Version 3/ })).toBeVisible();
 });
+
+test('a revoke takes what it said, is published, and stands on the timeline', async ({ page, signIn }) => {
+  await signIn('admin');
+  await page.goto('/grants?q=carla');
+  await page.getByRole('table', { name: 'Grants' }).getByRole('button', { name: 'Revoke' }).click();
+  const dialog = page.getByRole('dialog', { name: /^Revoke grant \d+\?$/ });
+  await expect(dialog.getByRole('region', { name: 'Who loses' })).toContainText('carla');
+  await dialog.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('link', { name: 'Publications' }).click();
+  await page.getByRole('button', { name: 'Publish now' }).click();
+  await expect(page.getByText('Version 4 was published.')).toBeVisible();
+  const published = page.getByRole('table', { name: 'Publications' }).getByRole('row').nth(1);
+  await expect(published).toContainText(/^4.*−\d+ lost/);
+  await expect(page.getByRole('img', { name: /^Publications of the last 24 hours: 4 versions / })).toBeVisible();
+  await published.getByRole('link', { name: '4' }).click();
+  await expect(page.getByRole('region', { name: 'Who loses' })).toContainText('carla');
+});

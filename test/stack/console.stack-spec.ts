@@ -144,6 +144,37 @@ describe('the console in a browser, on the real parts', () => {
     await on(frank.page.getByRole('heading', { level: 1 })).toContainText(`${READABLE_CATALOG}.sf1.nation`);
   });
 
+  it("a mask shows in the rows after it, and in that person's SQL", async () => {
+    const { page } = erin;
+    const { body } = await deployment.administrator.post('/api/admin/grants', {
+      principal: { type: 'user', id: await idOf('erin') },
+      resource: { catalog: READABLE_CATALOG, schema: 'tiny' },
+      privileges: ['SELECT'],
+    });
+    await publish(erin, 3);
+    await page.goto('/policies/new');
+    await page.getByRole('radio', { name: 'Column mask' }).check({ force: true });
+    await page.getByRole('combobox', { name: 'Person or group' }).fill('frank');
+    await page.getByRole('option', { name: 'frank' }).first().click();
+    for (const [level, name] of [
+      ['Catalog', READABLE_CATALOG],
+      ['Schema', 'tiny'],
+      ['Table', 'nation'],
+    ] as const)
+      await page.getByRole('combobox', { name: level }).fill(name);
+    await page.getByRole('textbox', { name: 'Column' }).fill('name');
+    await page.getByRole('textbox', { name: 'Expression' }).fill("'***'");
+    await on(page.getByRole('region', { name: 'Rows before' })).toContainText('ALGERIA');
+    await on(page.getByRole('region', { name: 'Rows after' }).getByRole('row').nth(1)).toContainText('***');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await on(page).toHaveURL(/\/policies\/\d+$/);
+    await deployment.administrator.send('DELETE', `/api/admin/grants/${Number(body?.['id'])}`);
+    await publish(erin, 4);
+
+    await run(frank, `SELECT name FROM ${READABLE_CATALOG}.tiny.nation WHERE nationkey = 0`);
+    await on(frank.page.getByRole('table', { name: 'Results' }).getByRole('row')).toHaveText([/^name/, '***']);
+  });
+
   it('a revoke is published, and the engine refuses again', async () => {
     const { page } = erin;
     await page.getByRole('link', { name: 'Grants' }).click();
@@ -152,7 +183,7 @@ describe('the console in a browser, on the real parts', () => {
     await on(dialog.getByRole('region', { name: 'Who loses' })).toContainText('frank');
     await dialog.getByRole('button', { name: 'Revoke' }).click();
     await on(dialog).toBeHidden();
-    await publish(erin, 3);
+    await publish(erin, 5);
 
     await run(frank, count('tiny'));
     await on(frank.page.getByRole('alert')).toContainText(REFUSED);

@@ -1,13 +1,15 @@
 import { useMutation } from '@tanstack/react-query';
-import { Suspense } from 'react';
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
 import type { Schemas } from './api/client.js';
 import { usePublishingStatus } from './api/publishing.js';
-import { signOut, useInterruption } from './api/session.js';
+import { signOut, useInterruption, useOwnSession } from './api/session.js';
 import { NotForYou, NotHere } from './pages/absent.js';
 import { SessionEnded } from './pages/session-ended.js';
 import { PAGES, type Page } from './pages.js';
 import { Brand, Icon } from './parts/icon.js';
+import { useKeptFocus } from './parts/kept-focus.js';
+import { Moment } from './parts/moment.js';
+import { PageBoundary } from './parts/page-boundary.js';
 import { Shape } from './parts/principal.js';
 import { Toast } from './parts/toast.js';
 
@@ -17,6 +19,9 @@ type Me = Schemas['ConsoleAccountResponse'];
 export function Frame({ me }: { me: Me }) {
   const isAdministrator = me.role === 'admin';
   const interruption = useInterruption();
+  const [path] = useLocation();
+  useOwnSession(me.id);
+  useKeptFocus();
   return (
     <>
       <a className="skip" href="#main">
@@ -33,7 +38,7 @@ export function Frame({ me }: { me: Me }) {
           </button>
         </header>
         <Navigation me={me} />
-        <Suspense fallback={<main id="main" aria-busy="true" />}>
+        <PageBoundary path={path}>
           <Switch>
             <Route path="/">
               <Redirect to={isAdministrator ? HOME_OF_ADMINISTRATORS : '/me'} replace />
@@ -49,7 +54,7 @@ export function Frame({ me }: { me: Me }) {
               <NotHere />
             </Route>
           </Switch>
-        </Suspense>
+        </PageBoundary>
       </div>
       <Toast />
       {interruption !== null && <SessionEnded username={me.username} by={interruption} />}
@@ -110,15 +115,20 @@ function Navigation({ me }: { me: Me }) {
 const PUBLICATIONS = '/publications';
 
 /** Which version is live, on every page. */
-function Live({ status: { published, live } }: { status: Schemas['StatusResponse'] }) {
+function Live({ status: { published, live, next_run_at: nextRun } }: { status: Schemas['StatusResponse'] }) {
   if (published === null) return null;
   const isLive = live?.hash === published.hash;
   return (
     <p className="live">
-      <span className="live__dot" aria-hidden="true" />
+      <span className={isLive ? 'live__dot' : 'live__dot live__dot--not'} aria-hidden="true" />
       <b>
         Version {published.version} is {isLive ? 'live' : 'published'}
       </b>
+      {nextRun !== null && (
+        <small>
+          next run <Moment at={nextRun} />
+        </small>
+      )}
     </p>
   );
 }

@@ -9,7 +9,8 @@ import { App } from './app.js';
 
 const root = document.getElementById('console');
 if (root !== null) {
-  createRoot(root).render(
+  // The page says it: nothing is printed.
+  createRoot(root, { onCaughtError: () => undefined }).render(
     <StrictMode>
       <App />
     </StrictMode>,

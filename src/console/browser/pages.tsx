@@ -1,8 +1,6 @@
-import { lazy, type ReactNode } from 'react';
+import { type ComponentType, createElement, lazy, type ReactNode, Suspense } from 'react';
 import { Route, Switch } from 'wouter';
 import type { Schemas } from './api/client.js';
-import { Data } from './pages/data.js';
-import { MyAccess } from './pages/my-access.js';
 
 export interface Page {
   /** Its link in the navigation. */
@@ -17,25 +15,28 @@ export interface Page {
   show: (me: Schemas['ConsoleAccountResponse']) => ReactNode;
 }
 
-// Pages that few open first are loaded when somebody comes to them.
-const Audit = lazy(() => import('./pages/audit.js').then(({ Audit: page }) => ({ default: page })));
-const Engine = lazy(() => import('./pages/engine.js').then(({ Engine: page }) => ({ default: page })));
-const GrantDraft = lazy(() => import('./pages/new-grant.js').then(({ GrantDraft: page }) => ({ default: page })));
-const GroupPage = lazy(() => import('./pages/group.js').then(({ GroupPage: page }) => ({ default: page })));
-const Groups = lazy(() => import('./pages/groups.js').then(({ Groups: page }) => ({ default: page })));
-const Grants = lazy(() => import('./pages/grants.js').then(({ Grants: page }) => ({ default: page })));
-const People = lazy(() => import('./pages/people.js').then(({ People: page }) => ({ default: page })));
-const Person = lazy(() => import('./pages/person.js').then(({ Person: page }) => ({ default: page })));
-const Policies = lazy(() => import('./pages/policies.js').then(({ Policies: page }) => ({ default: page })));
-const PolicyPage = lazy(() => import('./pages/policy.js').then(({ PolicyPage: page }) => ({ default: page })));
-const PublicationPage = lazy(() =>
-  import('./pages/publication.js').then(({ PublicationPage: page }) => ({ default: page })),
-);
-const Publications = lazy(() =>
-  import('./pages/publications.js').then(({ Publications: page }) => ({ default: page })),
-);
-const Sql = lazy(() => import('./pages/sql.js').then(({ Sql: page }) => ({ default: page })));
-const Why = lazy(() => import('./pages/why.js').then(({ Why: page }) => ({ default: page })));
+/** A page that is loaded when somebody comes to it. What it waits for is its own: the page before is gone by then, and its timers. */
+function later<P extends object>(load: () => Promise<ComponentType<P>>) {
+  const Page = lazy<ComponentType<P>>(async () => ({ default: await load() }));
+  return (props: P) => <Suspense fallback={<main id="main" aria-busy="true" />}>{createElement(Page, props)}</Suspense>;
+}
+
+const Audit = later(async () => (await import('./pages/audit.js')).Audit);
+const Data = later(async () => (await import('./pages/data.js')).Data);
+const Engine = later(async () => (await import('./pages/engine.js')).Engine);
+const GrantDraft = later(async () => (await import('./pages/new-grant.js')).GrantDraft);
+const GroupPage = later(async () => (await import('./pages/group.js')).GroupPage);
+const Groups = later(async () => (await import('./pages/groups.js')).Groups);
+const Grants = later(async () => (await import('./pages/grants.js')).Grants);
+const MyAccess = later(async () => (await import('./pages/my-access.js')).MyAccess);
+const People = later(async () => (await import('./pages/people.js')).People);
+const Person = later(async () => (await import('./pages/person.js')).Person);
+const Policies = later(async () => (await import('./pages/policies.js')).Policies);
+const PolicyPage = later(async () => (await import('./pages/policy.js')).PolicyPage);
+const PublicationPage = later(async () => (await import('./pages/publication.js')).PublicationPage);
+const Publications = later(async () => (await import('./pages/publications.js')).Publications);
+const Sql = later(async () => (await import('./pages/sql.js')).Sql);
+const Why = later(async () => (await import('./pages/why.js')).Why);
 
 /** Every page, in the order of the navigation. */
 export const PAGES: readonly Page[] = [

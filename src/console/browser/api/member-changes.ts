@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { keyOf } from '../domain/member-rows.js';
 import type { Named } from '../parts/principal.js';
 import { api, bodyOf } from './client.js';
-import { queries } from './session.js';
+import { accessChanged } from './entries.js';
 
 /** Who joins a group and who leaves it once this is saved, one after the other: what was saved is no longer in the draft when a later one is refused. */
 export function useMemberChanges(id: number) {
@@ -21,7 +21,7 @@ export function useMemberChanges(id: number) {
         setLeaves(leaves.slice(at + 1));
       }
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: ['groups'] }),
+    onSettled: accessChanged,
   });
   const discard = (): void => {
     setJoins([]);

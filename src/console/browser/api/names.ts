@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
+import { countText, moreText } from '../domain/count-text.js';
 import { useSettled } from '../parts/settled.js';
 import { readChildren, readOwnChildren } from './catalog.js';
 import { useStart } from './session.js';
 
-/** The children of a node, and how many the engine lists; null: not known. */
+/** The first children of a node, how many the engine lists (null: not known), and what is left out. */
 export function useNames(under: readonly string[], part: string, isEnabled: boolean) {
   const q = useSettled(part, 100);
   const isAdministrator = useStart().data?.account?.role === 'admin';
@@ -13,5 +14,11 @@ export function useNames(under: readonly string[], part: string, isEnabled: bool
     placeholderData: (former) => former,
     queryFn: () => (isAdministrator ? readChildren : readOwnChildren)(under, q, { limit: 50 }),
   });
-  return { names: data?.items.map(({ name }) => name) ?? [], total: data?.total ?? null };
+  const { items = [], total = null, next = null } = data ?? {};
+  const left = (total ?? 0) - items.filter(({ in_engine: isListed }) => isListed === true).length;
+  return {
+    names: items.map(({ name }) => name),
+    total,
+    more: next === null ? null : moreText([left > 0 ? countText(left, 'name') : 'names']),
+  };
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { api, bodyOf, type Schemas } from './client.js';
 import { usePages } from './pages.js';
-import { queries } from './session.js';
+import { queries, useInterruption } from './session.js';
 
 export type Entry = Schemas['PublicationPageResponse']['items'][number];
 export type Version = Schemas['PublicationSummaryResponse'];
@@ -12,9 +12,10 @@ const FRESH = 5_000;
 
 /** What is published, live and waits, and when the next run is. */
 export function usePublishingStatus(isEnabled = true) {
+  const isInterrupted = useInterruption() !== null;
   return useQuery({
     queryKey: ['publishing', 'status'],
-    enabled: isEnabled,
+    enabled: isEnabled && !isInterrupted,
     refetchInterval: FRESH,
     staleTime: FRESH,
     queryFn: () => bodyOf(api.GET('/api/admin/acl/status')),

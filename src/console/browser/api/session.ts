@@ -1,5 +1,5 @@
 import { QueryCache, QueryClient, MutationCache, useQuery } from '@tanstack/react-query';
-import { useSyncExternalStore } from 'react';
+import { useEffect, useSyncExternalStore } from 'react';
 import { api, bodyOf, Problem, type Schemas } from './client.js';
 
 /** What stops the page until the person acts: the session has ended, or its one-time password must be changed. */
@@ -29,7 +29,7 @@ function notice(error: Error): void {
   if (error.code === 'password_change_required') interrupt('password-change');
   else if (error.status === 401 && error.code !== 'invalid_credentials' && isSignedIn()) {
     interrupt('ended');
-  }
+  } else if (error.code === 'administrator_required') void refreshStart(); // somebody took the role away meanwhile
 }
 
 export const queries = new QueryClient({
@@ -64,6 +64,26 @@ export function useProvider() {
     staleTime: Infinity,
     queryFn: () => bodyOf(api.GET('/api/auth/oidc')),
   });
+}
+
+/**
+ * Another tab may have ended the session of this page, or begun one of somebody else under whose name this page would act: that
+ * is noticed as soon as somebody comes back to it.
+ */
+export function useOwnSession(id: number): void {
+  useEffect(() => {
+    const look = async (): Promise<void> => {
+      const { account } = await bodyOf(api.GET('/api/auth/console-session'));
+      if (account?.id !== id) interrupt('ended');
+      else if (interruption === 'ended') {
+        interrupt(null);
+        await queries.invalidateQueries();
+      }
+    };
+    const listener = (): void => void look().catch(() => undefined);
+    window.addEventListener('focus', listener);
+    return () => window.removeEventListener('focus', listener);
+  }, [id]);
 }
 
 /** Whether somebody is, as far as this page knows. */

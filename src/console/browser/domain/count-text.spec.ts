@@ -1,4 +1,4 @@
-import { countText, peopleText } from './count-text.js';
+import { countText, moreText, peopleText } from './count-text.js';
 
 describe('a count', () => {
   it.each([
@@ -9,5 +9,7 @@ describe('a count', () => {
     [countText(1, 'event', { hasMore: true }), '1 and more events'],
     [peopleText(1), '1 person'],
     [peopleText(8), '8 people'],
+    [moreText(['groups', peopleText(9980)]), 'More match: groups and 9,980 people. Type more of the name.'],
+    [moreText([]), null],
   ])('%s', (text, expected) => expect(text).toBe(expected));
 });

@@ -17,3 +17,8 @@ export function countText(
 export function peopleText(count: number): string {
   return countText(count, 'person', { plural: 'people' });
 }
+
+/** What a list of matches leaves out, each with its number where it is known: *More match: groups and 9,980 people. …* */
+export function moreText(left: readonly string[]): string | null {
+  return left.length === 0 ? null : `More match: ${left.join(' and ')}. Type more of the name.`;
+}

@@ -1,4 +1,4 @@
-import { type Branch, treeRows } from './tree-rows.js';
+import { type Branch, treeRows, type TreeRow, withFoundTables } from './tree-rows.js';
 
 const branch = (names: string[] | null, left: number | null = 0): Branch => ({
   items: names?.map((name) => ({ name, in_engine: true, grants: 0 }) as never) ?? null,
@@ -6,11 +6,11 @@ const branch = (names: string[] | null, left: number | null = 0): Branch => ({
   left,
 });
 
+const textOf = (row: TreeRow): string =>
+  row.kind === 'node' ? ['/', ...row.names].join(' ') : `${row.kind} at ${row.depth}`;
+
 /** Each row as `kind path`, by its depth. */
-const shown = (open: string[], branches: Branch[]): string[] =>
-  treeRows(open, branches).map((row) =>
-    row.kind === 'node' ? ['/', ...row.names].join(' ') : `${row.kind} at ${row.depth}`,
-  );
+const shown = (open: string[], branches: Branch[]): string[] => treeRows(open, branches).map(textOf);
 
 describe('the rows of the tree', () => {
   it('open one way down, in its place', () => {
@@ -32,5 +32,28 @@ describe('the rows of the tree', () => {
   it('say where there is nothing', () => {
     expect(shown(['a'], [branch(['a']), branch([])])).toEqual(['/', '/ a', 'none at 2']);
     expect(treeRows([], [branch(['a'], null)]).at(-1)).toEqual({ kind: 'more', depth: 1, count: null });
+  });
+
+  it('hold tables that were found in schemas that are not open', () => {
+    const found = [
+      ['x', 't1'],
+      ['z', 't1'],
+      ['z', 't2'],
+    ].map(([schema, name]) => ({ schema, name }) as never);
+    const rows = treeRows(['b'], [branch(['a', 'b', 'c']), branch(['x'])]);
+    expect(withFoundTables(rows, 'b', found).map(textOf)).toEqual([
+      '/',
+      '/ a',
+      '/ b',
+      '/ b x',
+      '/ b x t1',
+      '/ b z',
+      '/ b z t1',
+      '/ b z t2',
+      '/ c',
+    ]);
+    const none = treeRows(['b'], [branch(['b']), branch([])]);
+    expect(withFoundTables(none, 'b', []).map(textOf)).toEqual(['/', '/ b', 'none at 2']);
+    expect(withFoundTables(none, 'b', found.slice(0, 1)).map(textOf)).toEqual(['/', '/ b', '/ b x', '/ b x t1']);
   });
 });

@@ -1,4 +1,4 @@
-import type { Child } from '../api/catalog.js';
+import type { Child, FoundTable } from '../api/catalog.js';
 
 /** A line of the tree: a node by its names, or what stands for children that are not there yet. */
 export type TreeRow =
@@ -42,4 +42,21 @@ function rowsBelow(
     rows.push({ kind: 'node', names: [...names, next], child: null }, ...rowsBelow([...names, next], open, below));
   if (branch.hasMore) rows.push({ kind: 'more', depth, count: branch.left });
   return rows.length === 0 ? [{ kind: 'none', depth }] : rows;
+}
+
+/** The same with tables that a search has found in schemas of a catalog that are not open, each below its schema. */
+export function withFoundTables(rows: readonly TreeRow[], catalog: string, found: readonly FoundTable[]): TreeRow[] {
+  const all = rows.filter((row) => row.kind !== 'none' || found.length === 0);
+  for (const child of found) {
+    const path = [catalog, child.schema];
+    const isBelow = (names: readonly string[]) => (row: TreeRow) =>
+      row.kind === 'node' && names.every((name, at) => row.names[at] === name);
+    let at = all.findLastIndex(isBelow(path));
+    if (at === -1) {
+      at = all.findLastIndex(isBelow([catalog])) + 1;
+      all.splice(at, 0, { kind: 'node', names: path, child: null });
+    }
+    all.splice(at + 1, 0, { kind: 'node', names: [...path, child.name], child });
+  }
+  return all;
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
+import { accessChanged } from '../api/entries.js';
 import { queries, useProvider } from '../api/session.js';
 import { ActDialog } from '../parts/act-dialog.js';
 import { useAsked } from '../parts/asked.js';
@@ -32,7 +33,7 @@ export function AccountActs({ account }: { account: Account }) {
   });
   const change = async (body: Schemas['UserChangeDto']): Promise<void> => {
     await bodyOf(api.PATCH('/api/admin/users/{id}', { params: { path: { id } }, body }));
-    await queries.invalidateQueries({ queryKey: ['people'] });
+    await accessChanged();
   };
   const acts: Act[] = [
     {

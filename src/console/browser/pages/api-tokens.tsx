@@ -4,12 +4,12 @@ import { api, bodyOf, type Schemas } from '../api/client.js';
 import { queries } from '../api/session.js';
 import { now } from '../now.js';
 import { ActDialog } from '../parts/act-dialog.js';
-import { Failure } from '../parts/failure.js';
 import { Icon } from '../parts/icon.js';
+import { Listing } from '../parts/listing.js';
 import { Moment } from '../parts/moment.js';
 import { PanelForm } from '../parts/panel-form.js';
 import { Secret } from '../parts/secret.js';
-import { Cell, Table } from '../parts/table.js';
+import { Cell } from '../parts/table.js';
 import { TextField } from '../parts/text-field.js';
 
 type Token = Schemas['ApiTokenResponse'];
@@ -68,18 +68,14 @@ export function ApiTokens({ isAdministrator }: { isAdministrator: boolean }) {
           }}
         />
       )}
-      {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
-      {items?.length === 0 ? (
-        <p className="dim">No program acts in your name.</p>
-      ) : (
-        <Table
-          name="API tokens"
-          columns={COLUMNS}
-          items={items}
-          keyOf={({ id }) => id}
-          cells={(token) => <TokenCells token={token} revoke={() => setRevoked(token)} />}
-        />
-      )}
+      <Listing
+        name="API tokens"
+        list={{ query, items }}
+        empty={<p className="dim">No program acts in your name.</p>}
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+        cells={(token) => <TokenCells token={token} revoke={() => setRevoked(token)} />}
+      />
       {revoked !== null && (
         <ActDialog
           title={`Revoke ${revoked.name}?`}

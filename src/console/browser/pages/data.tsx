@@ -101,7 +101,7 @@ function NodeTabs({ names, title }: { names: readonly string[]; title: string })
   const isTable = names.length === 3;
   const { first } = useWho(node, false);
   const counts = {
-    Who: first && sizeOf(first.totals),
+    Who: first && sizeOf(first.totals).toLocaleString('en-GB'),
     Grants: countOf(useGrantsOn(names)),
     Policies: countOf(usePoliciesOn(names)),
     Routines: countOf(useRoutineGrants(names, !isTable)),

@@ -55,6 +55,8 @@ function NoGrants({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
     <Empty title="No grant matches">Remove a filter, or search for something else.</Empty>
   ) : (
-    <Empty title="No grant yet">Nobody may read or change anything until something is granted.</Empty>
+    <Empty title="No grant yet">
+      Nobody may read or change anything until something is granted. Begin with New grant.
+    </Empty>
   );
 }

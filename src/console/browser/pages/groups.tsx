@@ -82,10 +82,10 @@ function GroupCells({ group }: { group: Schemas['GroupResponse'] }) {
       <Cell className="num" data-label="Members">
         {count.toLocaleString('en-GB')}
       </Cell>
-      <Cell>
+      <Cell data-label="Managed">
         <span className="dim">{MANAGED[source]}</span>
       </Cell>
-      <Cell className="date">
+      <Cell className="date" data-label="Since">
         <Moment at={at} />
       </Cell>
     </>

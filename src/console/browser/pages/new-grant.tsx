@@ -7,7 +7,7 @@ import { accessChanged } from '../api/entries.js';
 import { countText, peopleText } from '../domain/count-text.js';
 import { daysUntil, type Expiry, parseExpiry } from '../domain/expiry.js';
 import { addressOfForm, formOfAddress, type GrantForm, grantOfForm } from '../domain/grant-form.js';
-import { pathText } from '../domain/node-path.js';
+import { addressOfNode, pathText } from '../domain/node-path.js';
 import { offeredAt } from '../domain/place-form.js';
 import { now } from '../now.js';
 import { Changes, Totals } from '../parts/changes.js';
@@ -35,7 +35,11 @@ export function GrantDraft() {
     mutationFn: () => bodyOf(api.POST('/api/admin/grants/batch', { body: draft ?? {} })),
     onSuccess: () => {
       const names = grant?.privileges.join(', ') ?? '';
-      toast({ text: `Granted ${names} on ${pathText(grant?.resource ?? {})}. It is live with the next publication.` });
+      const node = grant?.resource ?? {};
+      toast({
+        text: `Granted ${names} on ${pathText(node)}. It is live with the next publication.`,
+        link: { href: addressOfNode(node), text: 'See who' },
+      });
       go('/grants');
       return accessChanged();
     },

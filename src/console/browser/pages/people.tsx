@@ -95,7 +95,9 @@ function PersonCells({ account }: { account: Schemas['UsedAccountResponse'] }) {
         <span className="dim">{signInText(account)}</span>
       </Cell>
       <Cell className="full">
-        <span className="dim">{[...groups, ...(others > 0 ? [`${others} more`] : [])].join(', ')}</span>
+        <span className="dim">
+          {[...groups, ...(others > 0 ? [`${others.toLocaleString('en-GB')} more`] : [])].join(', ')}
+        </span>
       </Cell>
       <Cell className="date" data-label="Last sign-in">
         {at !== null && <Moment at={at} />}

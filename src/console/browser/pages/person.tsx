@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
 import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
+import { countOf, usePages } from '../api/pages.js';
 import { AccountBadge, signInText } from '../parts/account.js';
 import { EffectiveAccess } from '../parts/effective-access.js';
 import { whyOfEntry } from '../domain/why-address.js';
@@ -134,16 +135,15 @@ function Facts({ account }: { account: Account }) {
 }
 
 function Groups({ id }: { id: number }) {
-  const query = useQuery({
-    queryKey: ['groups', 'of', id],
-    queryFn: () => bodyOf(api.GET('/api/admin/groups', { params: { query: { member: String(id), limit: 200 } } })),
-  });
-  const groups = query.data?.items;
+  const list = usePages(['groups', 'of', id], (page) =>
+    bodyOf(api.GET('/api/admin/groups', { params: { query: { member: String(id), ...page } } })),
+  );
+  const { query, items: groups, more } = list;
   return (
     <section className="stack stack--tight">
       <div className="head">
         <h2>Groups</h2>
-        {groups !== undefined && <span className="count">{groups.length}</span>}
+        <span className="count">{countOf(list)}</span>
       </div>
       {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
       {groups?.length === 0 && <p className="dim">In no group.</p>}
@@ -155,6 +155,11 @@ function Groups({ id }: { id: number }) {
           </li>
         ))}
       </ul>
+      {more !== undefined && (
+        <button className="button button--small" type="button" onClick={more}>
+          More groups
+        </button>
+      )}
     </section>
   );
 }

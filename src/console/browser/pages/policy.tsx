@@ -181,7 +181,9 @@ function Consequence({ preview, isComputing }: Pick<ReturnType<typeof usePreview
   const { people_gaining: gaining = 0, people_losing: losing = 0 } = preview ?? {};
   return (
     <div className="notice">
-      {gaining + losing > 0 && (
+      {gaining + losing === 0 ? (
+        <Icon name="info" />
+      ) : (
         <span className={`sign${losing > 0 ? ' sign--loss' : ''}`} aria-hidden="true">
           {losing > 0 ? '−' : '+'}
         </span>

@@ -106,9 +106,15 @@ function Facts({ publication, against }: { publication: Publication; against: nu
       <div>
         <dt>Access</dt>
         <dd>
-          <span className="change">+{(access?.gained_in_all ?? 0).toLocaleString('en-GB')}</span>{' '}
-          <span className="change change--loss">−{(access?.lost_in_all ?? 0).toLocaleString('en-GB')}</span>
-          <small>people and nodes</small>
+          {access === null ? (
+            'not compared'
+          ) : (
+            <>
+              <span className="change">+{access.gained_in_all.toLocaleString('en-GB')}</span>{' '}
+              <span className="change change--loss">−{access.lost_in_all.toLocaleString('en-GB')}</span>
+              <small>people and nodes</small>
+            </>
+          )}
         </dd>
       </div>
       <div>

@@ -65,21 +65,22 @@ export function Publications() {
         {shown !== undefined && (
           <Counterexample reasons={shown.reasons} hint="Why this run published nothing. The rules before it stayed." />
         )}
-        {history.query.isError && <Failure problem={history.query.error} retry={() => void history.query.refetch()} />}
         {history.items !== null && history.items.length > 0 && <LastDay entries={history.items} status={status.data} />}
-        {history.items?.length === 0 ? (
-          <Empty title="Nothing was published yet">
-            {nextRun !== null ? (
-              <>
-                The first run is <Moment at={nextRun} />.
-              </>
-            ) : (
-              'Publish now, or wait for the first run.'
-            )}
-          </Empty>
-        ) : (
-          <PublicationTable entries={history.items} liveHash={status.data?.live?.hash} more={history.more} />
-        )}
+        <PublicationTable
+          list={history}
+          liveHash={status.data?.live?.hash}
+          empty={
+            <Empty title="Nothing was published yet">
+              {nextRun !== null ? (
+                <>
+                  The first run is <Moment at={nextRun} />.
+                </>
+              ) : (
+                'Publish now, or wait for the first run.'
+              )}
+            </Empty>
+          }
+        />
       </div>
     </main>
   );

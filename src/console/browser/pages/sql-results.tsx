@@ -1,8 +1,8 @@
 import type { Schemas } from '../api/client.js';
 import { type Results, submit } from '../api/statements.js';
-import { Icon } from '../parts/icon.js';
 import { clockTime } from '../domain/moment-text.js';
-import { Cell, Table } from '../parts/table.js';
+import { DataTable } from '../parts/data-table.js';
+import { Icon } from '../parts/icon.js';
 
 interface SqlResultsProps {
   results: Results | null;
@@ -28,9 +28,14 @@ export function SqlResults({ results, running, isBefore, more, fail }: SqlResult
         </p>
       </div>
       {results !== null && results.columns.length > 0 && (
-        <div className="scroll" tabIndex={0} role="group" aria-label="Results, table">
-          <Rows results={results} more={more} />
-        </div>
+        <DataTable
+          key={results.queryId}
+          name="Results"
+          isTyped
+          columns={results.columns}
+          rows={results.rows}
+          more={results.next === null ? null : () => void more(results)}
+        />
       )}
     </section>
   );
@@ -48,34 +53,6 @@ function statusText(results: Results | null, running: SqlResultsProps['running']
   if (columns.length === 0) return `Done, ${took}`;
   const count = rows.length.toLocaleString('en');
   return `${next === null ? count : `the first ${count}`} ${rows.length === 1 ? 'row' : 'rows'}, ${took}`;
-}
-
-function Rows({ results, more }: Pick<SqlResultsProps, 'more'> & { results: Results }) {
-  const { columns, rows, next, queryId } = results;
-  const isNumber = columns.map(({ type }) => /^(tinyint|smallint|integer|bigint|real|double|decimal)\b/.test(type));
-  return (
-    <Table
-      key={queryId}
-      name="Results"
-      isData
-      columns={columns.map(({ name, type }, at) => ({ name, type, isNumber: isNumber[at] === true }))}
-      items={rows.map((values, at) => ({ values, at }))}
-      keyOf={({ at }) => at}
-      more={next === null ? undefined : () => void more(results)}
-      cells={({ values }) =>
-        values.map((value, at) => (
-          <Cell key={at} {...(isNumber[at] === true && { className: 'num' })}>
-            {value === null ? <i>NULL</i> : valueText(value)}
-          </Cell>
-        ))
-      }
-    />
-  );
-}
-
-/** As the engine writes it; a container as JSON. */
-function valueText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** All rows as a file. Rows that were read are no longer there to be read: the statement runs once more. */

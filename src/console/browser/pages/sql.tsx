@@ -2,9 +2,10 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
-import { ownNames } from '../api/own-names.js';
+import { MOST_NAMES, ownNames } from '../api/own-names.js';
 import { queries } from '../api/session.js';
 import { type Fault, type Statement, useStatement } from '../api/statements.js';
+import { moreText } from '../domain/count-text.js';
 import { readRefusal } from '../domain/engine-refusal.js';
 import { whyAddress } from '../domain/why-address.js';
 import { Combobox } from '../parts/combobox.js';
@@ -113,6 +114,7 @@ function Name({ label, under, value, set, isDisabled = false }: NameProps) {
       isDisabled={isDisabled}
       text={value}
       choices={(names.data ?? []).map((name) => ({ key: name, text: name }))}
+      more={names.data?.length === MOST_NAMES ? moreText(['names']) : null}
       setText={(text) => {
         setPart(text.toLowerCase());
         set(text.toLowerCase());

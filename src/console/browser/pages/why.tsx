@@ -46,7 +46,10 @@ export function Why({ me }: { me: Me }) {
             <Failure problem={error} retry={() => void refetch()} />
           </>
         ) : principal === null ? (
-          <Heading text="Why may somebody do something, or not?" />
+          <div>
+            <Heading text="Why may somebody do something, or not?" />
+            <p className="dim">Choose a person, a group or an engine principal, then what they may do, and where.</p>
+          </div>
         ) : data === undefined ? (
           <p role="status">Reading why</p>
         ) : (
@@ -175,7 +178,7 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
   const shown = search.has('ways') ? ways : ways.slice(0, FIRST_WAYS);
   return (
     <>
-      <div className="answer">
+      <div className="answer" aria-live="polite">
         <span className={allowed ? 'verdict' : 'verdict verdict--no'} aria-hidden="true">
           <Icon name={allowed ? 'check' : 'cross'} />
         </span>

@@ -19,6 +19,8 @@ interface ComboboxProps<C extends Choice> {
   text: string;
   setText: (text: string) => void;
   choices: readonly C[];
+  /** What else there is, and how to come to it; null: these are all. */
+  more?: string | null;
   choose: (choice: C) => void;
   /** The focus is elsewhere: nobody types any more. */
   leave?: () => void;
@@ -42,6 +44,7 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
     text,
     setText,
     choices,
+    more = null,
     choose,
     leave,
     of,
@@ -113,24 +116,27 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
           }}
         />
         {isShown && (
-          <ul className="combo__list" id={`${id}-list`} role="listbox" aria-label={label}>
-            {choices.map((choice, index) => (
-              <li
-                key={choice.key}
-                id={`${id}-${index}`}
-                role="option"
-                aria-selected={index === at}
-                ref={index === at ? (option) => option?.scrollIntoView({ block: 'nearest' }) : null}
-                // The field keeps the focus.
-                onMouseDown={(event) => event.preventDefault()}
-                onClick={() => take(choice)}
-              >
-                {choice.of !== undefined && <Shape of={choice.of} />}
-                <span className={isMono === true ? 'mono' : undefined}>{choice.text}</span>
-                {choice.hint !== undefined && <small className="hint">{choice.hint}</small>}
-              </li>
-            ))}
-          </ul>
+          <div className="combo__list">
+            <ul id={`${id}-list`} role="listbox" aria-label={label}>
+              {choices.map((choice, index) => (
+                <li
+                  key={choice.key}
+                  id={`${id}-${index}`}
+                  role="option"
+                  aria-selected={index === at}
+                  ref={index === at ? (option) => option?.scrollIntoView({ block: 'nearest' }) : null}
+                  // The field keeps the focus.
+                  onMouseDown={(event) => event.preventDefault()}
+                  onClick={() => take(choice)}
+                >
+                  {choice.of !== undefined && <Shape of={choice.of} />}
+                  <span className={isMono === true ? 'mono' : undefined}>{choice.text}</span>
+                  {choice.hint !== undefined && <small className="hint">{choice.hint}</small>}
+                </li>
+              ))}
+            </ul>
+            {more !== null && <p className="hint">{more}</p>}
+          </div>
         )}
         <Icon name="down" />
       </span>

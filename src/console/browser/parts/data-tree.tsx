@@ -1,10 +1,12 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
-import { type Children, useChildren } from '../api/catalog.js';
+import { type Children, useChildren, useFoundTables } from '../api/catalog.js';
+import { countText, moreText } from '../domain/count-text.js';
 import { addressOfNode } from '../domain/node-path.js';
-import { type Branch, treeRows, type TreeRow } from '../domain/tree-rows.js';
+import { type Branch, treeRows, type TreeRow, withFoundTables } from '../domain/tree-rows.js';
 import { treeSearch } from '../domain/tree-search.js';
+import { Failure } from './failure.js';
 import { Search } from './filter-bar.js';
 import { SEARCH, useFilters } from './filters.js';
 import { Icon } from './icon.js';
@@ -33,10 +35,16 @@ export function DataTree({ open }: { open: readonly string[] }) {
   const catalogs = useChildren([], part(0));
   const schemas = useChildren(catalog === undefined ? null : [catalog], part(1));
   const tables = useChildren(catalog === undefined || schema === undefined ? null : [catalog, schema], part(2));
+  const found = useFoundTables(searched === 1 ? catalog : undefined, search.part);
   const branches = [catalogs, schemas, tables].slice(0, searched + 1);
   const [deepest = catalogs] = branches.slice(-1);
+  const failed = branches.find(({ query, items }) => query.isError && items === null);
   const total = deepest.first?.total ?? null;
   const kind = PLURALS[searched] ?? 'tables';
+  const rows = treeRows(
+    isBelow(open, search.under) ? open : search.under,
+    branches.slice(0, failed && branches.indexOf(failed)).map(branchOf),
+  );
   return (
     <nav className="tree" id="tree" aria-label="Data tree" popover="auto">
       <Search
@@ -44,13 +52,12 @@ export function DataTree({ open }: { open: readonly string[] }) {
         asked={q}
         ask={(text) => ask(SEARCH, text)}
       />
+      {failed?.query.error && <Failure problem={failed.query.error} retry={() => void failed.query.refetch()} />}
       <EngineNote engine={deepest.first?.engine} of={search.under} />
-      <Rows
-        rows={treeRows(isBelow(open, search.under) ? open : search.under, branches.map(branchOf))}
-        open={open}
-        q={q}
-        branches={branches}
-      />
+      <Rows rows={withFoundTables(rows, catalog ?? '', found?.items ?? [])} open={open} q={q} branches={branches} />
+      {found !== undefined && (found.total ?? 0) > found.items.length && (
+        <p className="note">{moreText([countText((found.total ?? 0) - found.items.length, 'table')])}</p>
+      )}
     </nav>
   );
 }
@@ -144,13 +151,23 @@ function Row({ row, isCurrent, q, branches }: RowProps) {
     <li style={{ '--depth': depth } as object}>
       {row.kind === 'node' && <NodeLink names={row.names} child={row.child} isCurrent={isCurrent} q={q} />}
       {row.kind === 'loading' && <span className="skeleton skeleton--s" />}
-      {row.kind === 'none' && <span className="dim">No {kind}</span>}
+      {row.kind === 'none' && <NoneBelow kind={kind} depth={depth} isSearched={q !== ''} />}
       {row.kind === 'more' && (
         <button type="button" onClick={() => branches[depth - 1]?.more?.()}>
           {row.count === null ? `More ${kind}` : `${row.count.toLocaleString('en-GB')} more ${kind}`}
         </button>
       )}
     </li>
+  );
+}
+
+/** A search is among the children of one node, and can say which. */
+function NoneBelow({ kind, depth, isSearched }: { kind: string; depth: number; isSearched: boolean }) {
+  return (
+    <p className="note">
+      {isSearched ? `No ${kind} match.` : `No ${kind}.`}
+      {isSearched && depth === 1 && ' Open a catalog to search its tables, or write a path such as sales.eu.ord.'}
+    </p>
   );
 }
 
@@ -171,7 +188,7 @@ function NodeLink({ names, child, isCurrent, q }: NodeLinkProps) {
       className={isAbsent ? 'is-absent' : ''}
       href={addressOfNode(node) + kept}
       aria-current={isCurrent ? 'page' : undefined}
-      title={isAbsent ? 'Grants or policies name it, the engine does not list it' : undefined}
+      title={`${names.at(-1) ?? ''}${isAbsent ? ': grants or policies name it, the engine does not list it' : ''}`}
       onClick={() => document.getElementById('tree')?.hidePopover()}
     >
       <NodeIcon node={node} />

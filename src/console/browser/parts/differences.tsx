@@ -8,15 +8,16 @@ type Changed = Schemas['ChangedAccessResponse'];
 export function AccessDifference({ access }: { access: Schemas['AccessChangeResponse'] | null }) {
   return (
     <div className="pair">
-      <Side title="Who gains" count={access?.gained_in_all ?? 0} changed={access?.gained ?? []} />
-      <Side title="Who loses" count={access?.lost_in_all ?? 0} changed={access?.lost ?? []} isLoss />
+      <Side title="Who gains" count={access?.gained_in_all ?? null} changed={access?.gained ?? []} />
+      <Side title="Who loses" count={access?.lost_in_all ?? null} changed={access?.lost ?? []} isLoss />
     </div>
   );
 }
 
 interface SideProps {
   title: string;
-  count: number;
+  /** Null: it is not known. */
+  count: number | null;
   changed: readonly Changed[];
   isLoss?: boolean;
 }
@@ -32,9 +33,10 @@ function Side({ title, count, changed, isLoss = false }: SideProps) {
     <section aria-labelledby={id}>
       <div className="head">
         <h2 id={id}>{title}</h2>
-        <span className="count">{count.toLocaleString('en-GB')}</span>
+        <span className="count">{count?.toLocaleString('en-GB')}</span>
       </div>
-      {changed.length === 0 && <p className="dim">Nobody {isLoss ? 'loses' : 'gains'} anything.</p>}
+      {count === null && <p className="dim">There is nothing before it to compare with.</p>}
+      {count === 0 && <p className="dim">Nobody {isLoss ? 'loses' : 'gains'} anything.</p>}
       {outcomes.slice(0, most).map(({ whats, people, others }) => (
         <div key={whats.join()} className="outcome">
           {whats.map((what) => (

@@ -35,10 +35,10 @@ interface EffectiveAccessProps {
 /** All that somebody may do, where, and through what. */
 export function EffectiveAccess({ name, of, read, why, empty }: EffectiveAccessProps) {
   const { asked } = useFilters(FILTERS);
-  const list = usePages(['effective-access', of], read, { isWhole: true });
-  const { items, hasMore } = list;
   const text = (asked[SEARCH] ?? '').toLowerCase();
   const may = asked['may'];
+  const list = usePages(['effective-access', of], read, { isWhole: text !== '' || may !== undefined });
+  const { items, hasMore } = list;
   const shown =
     items?.filter(
       ({ resource, privileges }) =>
@@ -92,7 +92,7 @@ function AccessCells({ access, why }: { access: Access; why: EffectiveAccessProp
           </Link>
         )}
       </Cell>
-      <Cell className="nowrap">
+      <Cell className="nowrap" data-label="Until">
         <Until at={lastEnd(access)} />
       </Cell>
     </>

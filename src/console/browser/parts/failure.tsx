@@ -5,6 +5,7 @@ import { Icon } from './icon.js';
 
 /** What happened, and what to do. Codes without an entry say what the service said. */
 const TEXTS: Record<string, string> = {
+  not_found: 'There is no such thing, or it was removed meanwhile.',
   invalid_credentials: 'Username or password is wrong.',
   account_deactivated: 'This account is deactivated. Ask an administrator.',
   unreachable: 'The service does not answer. What you typed is kept.',
@@ -18,6 +19,11 @@ const TEXTS: Record<string, string> = {
   cross_site: 'Your browser did not say that this page made the request. Open the page at its own address.',
 };
 
+/** A field of a draft as its form calls it: *principal*. */
+function fieldText(field: string): string {
+  return field.replace(/^(grant|revoke|policies\.put)\.\d+\.?/, '').replace(/\.(id|name)$/, '');
+}
+
 /** A failure in one sentence. */
 export function failureText(problem: Error): string {
   if (!(problem instanceof Problem)) return problem.message;
@@ -26,7 +32,7 @@ export function failureText(problem: Error): string {
     return `Too many attempts from here. Try again at ${clockTime(at)}.`;
   }
   const [first] = problem.fields;
-  if (first !== undefined) return `${first.field}: ${first.message}`;
+  if (first !== undefined) return [fieldText(first.field), first.message].filter((part) => part !== '').join(': ');
   return TEXTS[problem.code] ?? problem.message;
 }
 

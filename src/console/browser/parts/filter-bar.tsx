@@ -182,8 +182,8 @@ function Field({ filter, isFirst, choose }: { filter: Filter; isFirst: boolean; 
             spellCheck={false}
             autoFocus={isFirst}
           />
-          <button className="button button--small" type="submit" aria-label={`Filter by ${name}`}>
-            Apply
+          <button className="button button--small" type="submit">
+            Apply<span className="hidden"> {name}</span>
           </button>
         </span>
       ) : (

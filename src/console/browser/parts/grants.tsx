@@ -68,7 +68,7 @@ export function GrantTable({ name, list, empty, reach, isOfOne = false }: GrantT
             <Moment at={grant.granted_at} />{' '}
             <span className="dim">by {grant.granted_by?.name ?? 'the command line'}</span>
           </Cell>
-          <Cell className="nowrap">
+          <Cell className="nowrap" data-label="Until">
             <Until at={grant.expires_at} />
           </Cell>
           <Cell className="num">

@@ -6,7 +6,9 @@ import { Table, type TableProps } from './table.js';
 export interface Pages<T> {
   query: { error: Error | null; refetch: () => unknown };
   items: readonly T[] | null;
-  more: (() => void) | undefined;
+  more?: (() => void) | undefined;
+  /** Some have not been read yet. */
+  hasMore?: boolean;
 }
 
 interface ListingProps<T> extends Omit<TableProps<T>, 'items' | 'more'> {
@@ -16,13 +18,16 @@ interface ListingProps<T> extends Omit<TableProps<T>, 'items' | 'more'> {
 }
 
 /** The table of a list, or why it could not be read, or what to do where nothing is in it. */
-export function Listing<T>({ list: { query, items, more }, empty, ...table }: ListingProps<T>) {
+export function Listing<T>({ list, empty, count, ...table }: ListingProps<T>) {
+  const { query, items, more, hasMore = false } = list;
   return (
     <>
       {query.error !== null && <Failure problem={query.error} retry={() => void query.refetch()} />}
       {items?.length === 0
         ? empty
-        : (items !== null || query.error === null) && <Table {...table} items={items} more={more} />}
+        : (items !== null || query.error === null) && (
+            <Table {...table} items={items} more={more} count={count ?? (hasMore ? null : undefined)} />
+          )}
     </>
   );
 }

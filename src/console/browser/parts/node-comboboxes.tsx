@@ -63,7 +63,7 @@ interface NameComboboxProps {
 
 function NameCombobox({ label, text, isDisabled, under, set }: NameComboboxProps) {
   const [isTyped, setTyped] = useState(false);
-  const { names, total } = useNames(under, isTyped ? text : '', !isDisabled);
+  const { names, total, more } = useNames(under, isTyped ? text : '', !isDisabled);
   return (
     <Combobox
       label={label}
@@ -72,6 +72,7 @@ function NameCombobox({ label, text, isDisabled, under, set }: NameComboboxProps
       isDisabled={isDisabled}
       placeholder={total === null || isTyped ? 'all' : `all ${total}`}
       choices={names.map((name) => ({ key: name, text: name }))}
+      more={more}
       setText={(name) => {
         setTyped(true);
         set(name);

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
+import { moreText, peopleText } from '../domain/count-text.js';
 import { principalParameter } from '../domain/principal-parameter.js';
 import { type Choice, Combobox } from './combobox.js';
 import type { Named } from './principal.js';
@@ -23,6 +24,16 @@ interface PrincipalComboboxProps {
 
 const NOBODY: readonly 'everyone'[] = [];
 
+/** Matches of each kind that are listed. */
+const LISTED = 20;
+
+interface Known {
+  choices: PrincipalChoice[];
+  more: string | null;
+}
+
+const NONE: Known = { choices: [], more: null };
+
 const EVERYONE: PrincipalChoice = { key: 'everyone', text: 'Everyone', of: { type: 'everyone' } };
 
 /** Who: a person, a group, an engine principal by its name, or everyone. */
@@ -34,8 +45,8 @@ export function PrincipalCombobox({ label, value, set, placeholder, without = NO
   const text = typed ?? name;
   const wanted = typed?.trim() ?? '';
   const asked = useSettled(wanted, 100);
-  const { data: known = [], isPlaceholderData: isOld, isSuccess } = useChoices(asked);
-  const choices = [EVERYONE, ...known].filter(
+  const { data: known = NONE, isPlaceholderData: isOld, isSuccess } = useChoices(asked);
+  const choices = [EVERYONE, ...known.choices].filter(
     ({ of, text }) => isPart(wanted, text) && !without.some((kind) => kind === of.type),
   );
   const exact = choices.filter((choice) => choice.text === wanted);
@@ -62,6 +73,7 @@ export function PrincipalCombobox({ label, value, set, placeholder, without = NO
       isClosed
       {...(placeholder !== undefined && { placeholder })}
       choices={choices}
+      more={known.more}
       setText={(next) => {
         setTyped(next);
         setLeft(false);
@@ -103,19 +115,25 @@ export function usePrincipalName(of: Named | null): string {
 function useChoices(part: string) {
   return useQuery({
     queryKey: ['principals', part],
-    placeholderData: (former: PrincipalChoice[] | undefined) => former,
-    queryFn: async (): Promise<PrincipalChoice[]> => {
-      const query = { limit: 20, ...(part !== '' && { q: part }) };
+    placeholderData: (former: Known | undefined) => former,
+    queryFn: async (): Promise<Known> => {
+      const query = { limit: LISTED, ...(part !== '' && { q: part }) };
       const [groups, people] = await Promise.all([
         bodyOf(api.GET('/api/admin/groups', { params: { query } })),
         bodyOf(api.GET('/api/admin/users', { params: { query } })),
       ]);
-      return [
-        ...groups.items.map(({ id, name }) => choiceOf({ type: 'group', id, name }, 'group')),
-        ...people.items.map(({ id, username, is_active: isActive }) =>
-          choiceOf({ type: 'user', id, name: username }, isActive ? undefined : 'inactive'),
-        ),
-      ];
+      return {
+        choices: [
+          ...groups.items.map(({ id, name }) => choiceOf({ type: 'group', id, name }, 'group')),
+          ...people.items.map(({ id, username, is_active: isActive }) =>
+            choiceOf({ type: 'user', id, name: username }, isActive ? undefined : 'inactive'),
+          ),
+        ],
+        more: moreText([
+          ...(groups.next === null ? [] : ['groups']),
+          ...(people.next === null ? [] : [peopleText(people.total - people.items.length)]),
+        ]),
+      };
     },
   });
 }

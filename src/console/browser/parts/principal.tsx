@@ -36,7 +36,7 @@ export function Principal({ of, href }: { of: Named; href?: string | undefined }
   const content = (
     <>
       <Shape of={of} />
-      <span>{of.type === 'everyone' ? 'Everyone' : of.name}</span>
+      <span title={of.name}>{of.type === 'everyone' ? 'Everyone' : of.name}</span>
       {of.type === 'user' && <span className="hidden"> (person)</span>}
       {of.type === 'group' && <small> group</small>}
       {of.type !== 'user' && of.type !== 'group' && of.type !== 'everyone' && <small> engine</small>}

@@ -1,9 +1,11 @@
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Entry, Run, Version } from '../api/publishing.js';
 import { Icon } from './icon.js';
+import { Listing, type Pages } from './listing.js';
 import { Moment } from './moment.js';
 import { sizeText } from './size.js';
-import { Cell, Table } from './table.js';
+import { Cell } from './table.js';
 
 const COLUMNS = [
   { name: 'Version' },
@@ -17,21 +19,21 @@ const COLUMNS = [
 ];
 
 interface PublicationTableProps {
-  entries: readonly Entry[] | null;
+  list: Pages<Entry>;
   liveHash: string | undefined;
-  more: (() => void) | undefined;
+  empty: ReactNode;
 }
 
 /** Versions, and the runs among them that published none. */
-export function PublicationTable({ entries, liveHash, more }: PublicationTableProps) {
-  const live = entries?.find((entry): entry is Version => 'version' in entry && entry.hash === liveHash)?.version;
+export function PublicationTable({ list, liveHash, empty }: PublicationTableProps) {
+  const live = list.items?.find((entry): entry is Version => 'version' in entry && entry.hash === liveHash)?.version;
   return (
-    <Table
+    <Listing
       name="Publications"
+      list={list}
+      empty={empty}
       columns={COLUMNS}
-      items={entries}
       keyOf={(entry) => ('version' in entry ? entry.version : `run ${entry.id}`)}
-      more={more}
       cells={(entry) =>
         'id' in entry ? <RunCells run={entry} /> : <VersionCells version={entry} isLive={entry.version === live} />
       }

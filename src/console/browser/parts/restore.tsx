@@ -5,6 +5,7 @@ import { ActDialog } from './act-dialog.js';
 import { Failure } from './failure.js';
 import { Icon } from './icon.js';
 import { Moment } from './moment.js';
+import { TextField } from './text-field.js';
 
 const LONGEST_HOURS = 24;
 
@@ -34,35 +35,8 @@ export function Restore({ version }: { version: number }) {
             <p>
               Its rules are published at once, and stay for so long whatever is granted meanwhile. Revokes still count.
             </p>
-            <div className="field">
-              <label className="label" htmlFor="reason">
-                Reason
-              </label>
-              <input
-                className="input"
-                id="reason"
-                value={reason}
-                onChange={(event) => setReason(event.target.value)}
-                autoComplete="off"
-                maxLength={1000}
-                required
-              />
-            </div>
-            <div className="field">
-              <label className="label" htmlFor="hours">
-                Hours
-              </label>
-              <input
-                className="input"
-                id="hours"
-                type="number"
-                min={1}
-                max={LONGEST_HOURS}
-                value={hours}
-                onChange={(event) => setHours(event.target.value)}
-                required
-              />
-            </div>
+            <TextField label="Reason" value={reason} set={setReason} maxLength={1000} required />
+            <TextField label="Hours" type="number" min={1} max={LONGEST_HOURS} value={hours} set={setHours} required />
           </div>
         </ActDialog>
       )}

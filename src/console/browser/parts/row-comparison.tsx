@@ -6,6 +6,7 @@ import { readRefusal } from '../domain/engine-refusal.js';
 import { whyAddress } from '../domain/why-address.js';
 import type { PolicyForm } from '../domain/policy-form.js';
 import { rowSampleOf } from '../domain/row-sample.js';
+import { DataTable } from './data-table.js';
 import { failureText } from './failure.js';
 import { useSettled } from './settled.js';
 
@@ -44,13 +45,13 @@ export function RowComparison({ draft, saved, userId }: RowComparisonProps) {
   return (
     <div className="pair">
       <Side title="Rows before" hint={saved === null ? 'as you see them' : 'with the policy as it is saved'}>
-        {sides === null ? <p className="dim">{reason}</p> : <RowTable name="Before" rows={sides.before} />}
+        {sides === null ? <p className="dim">{reason}</p> : <SideRows name="Before" rows={sides.before} />}
       </Side>
       <Side title="Rows after" hint="with what stands above">
         {sides === null ? (
           <p className="dim">{reason}</p>
         ) : (
-          <RowTable name="After" rows={sides.after} marked={draft.kind === 'column_mask' ? draft.column : null} />
+          <SideRows name="After" rows={sides.after} marked={draft.kind === 'column_mask' ? draft.column : null} />
         )}
       </Side>
     </div>
@@ -82,51 +83,6 @@ function Side({ title, hint, children }: { title: string; hint: string; children
   );
 }
 
-function RowTable({
-  name,
-  rows: { columns, rows },
-  marked = null,
-}: {
-  name: string;
-  rows: Rows;
-  marked?: string | null;
-}) {
-  if (rows.length === 0) return <p className="dim">No row.</p>;
-  return (
-    <div className="scroll" tabIndex={0} role="group" aria-label={`${name}, table`}>
-      <table className="table table--data" aria-label={name} role="table">
-        <thead role="rowgroup">
-          <tr role="row">
-            {columns.map((column, i) => (
-              <th key={i} role="columnheader" scope="col">
-                {column.name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody role="rowgroup">
-          {rows.map((row, at) => (
-            <tr key={at} role="row">
-              {row.map((value, i) => (
-                <td key={i} role="cell">
-                  {columns[i]?.name === marked ? (
-                    <mark>
-                      <Value of={value} />
-                    </mark>
-                  ) : (
-                    <Value of={value} />
-                  )}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Value({ of }: { of: unknown }) {
-  if (of === null) return <i className="null">NULL</i>;
-  return <>{typeof of === 'string' ? of : JSON.stringify(of)}</>;
+function SideRows({ name, rows, marked = null }: { name: string; rows: Rows; marked?: string | null }) {
+  return rows.rows.length === 0 ? <p className="dim">No row.</p> : <DataTable name={name} {...rows} marked={marked} />;
 }

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import type { Schemas } from '../api/client.js';
-import { type PageQuery, usePages } from '../api/pages.js';
+import { countOf, type PageQuery, usePages } from '../api/pages.js';
 import { queries } from '../api/session.js';
 import { Failure } from './failure.js';
 import { Listing } from './listing.js';
@@ -33,7 +33,7 @@ export function Sessions({ of, read, end, endAll }: SessionsProps) {
     <section>
       <div className="head">
         <h2>Sessions</h2>
-        {items !== null && <span className="count">{items.length}</span>}
+        <span className="count">{countOf(list)}</span>
         {endAll !== undefined && others.length > 0 && (
           <button className="button button--small button--quiet" type="button" onClick={() => ending.mutate(null)}>
             {of === 'own' ? 'End all others' : 'End all'}

@@ -20,8 +20,8 @@ export interface TableProps<T> {
   keyOf: (item: T) => string | number;
   /** The cells of a row. */
   cells: (item: T) => ReactNode;
-  /** Of all rows, where a part of them has been read. */
-  count?: number | undefined;
+  /** Of all rows, where a part of them has been read; null: not known. */
+  count?: number | null | undefined;
   /** A state of a row that has a ground of its own. */
   rowClass?: (item: T) => string | undefined;
   /** Reads the next part, once the last row of this one is near. */
@@ -59,7 +59,7 @@ export function Table<T>({ name, isData, columns, items, keyOf, cells, count, ro
     <table
       className={isData === true ? 'table table--data' : 'table'}
       aria-label={name}
-      aria-rowcount={(count ?? all.length) + 1}
+      aria-rowcount={count === null ? -1 : (count ?? all.length) + 1}
       role="table"
     >
       <thead role="rowgroup">

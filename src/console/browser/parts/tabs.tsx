@@ -6,7 +6,7 @@ export interface Tab {
   /** The address that selects it. */
   href: string;
   /** Undefined: not known yet. */
-  count?: number | string | undefined;
+  count?: string | undefined;
 }
 
 const idOf = (name: string): string => name.toLowerCase().replaceAll(/\W+/g, '-');

@@ -3,7 +3,7 @@ import { Icon } from './icon.js';
 
 type OfInput = Pick<
   InputHTMLAttributes<HTMLInputElement>,
-  'type' | 'placeholder' | 'maxLength' | 'required' | 'autoFocus' | 'autoCapitalize'
+  'type' | 'placeholder' | 'maxLength' | 'min' | 'max' | 'required' | 'autoFocus' | 'autoCapitalize'
 >;
 
 interface TextFieldProps extends OfInput {
@@ -23,7 +23,6 @@ export function TextField(props: TextFieldProps) {
   const { label, value, set, hint, error = null, rows = 1, isMono, isDisabled, type = 'text', ...ofInput } = props;
   const id = useId();
   const field = {
-    ...ofInput,
     className: isMono === true ? 'input input--mono' : 'input',
     id,
     value,
@@ -39,7 +38,7 @@ export function TextField(props: TextFieldProps) {
       <label className="label" htmlFor={id}>
         {label}
       </label>
-      {rows > 1 ? <textarea {...field} rows={rows} /> : <input {...field} type={type} />}
+      {rows > 1 ? <textarea {...field} rows={rows} /> : <input {...ofInput} {...field} type={type} />}
       <FieldHint id={`${id}-hint`} hint={hint} error={error} />
     </div>
   );

@@ -35,20 +35,23 @@ export function Toast() {
     const timer = setTimeout(() => toast(null), LIFE);
     return () => clearTimeout(timer);
   }, [message, isHeld]);
-  if (message === null) return null;
-  const { text, link } = message;
+  // What comes into the page as a whole is not read aloud: the region is there before.
   return (
-    <div
-      className="toast"
-      role="status"
-      onMouseEnter={() => hold(true)}
-      onMouseLeave={() => hold(false)}
-      onFocus={() => hold(true)}
-      onBlur={() => hold(false)}
-    >
-      <Icon name="check" />
-      <span>{text}</span>
-      {link !== undefined && <Link href={link.href}>{link.text}</Link>}
+    <div aria-live="polite">
+      {message !== null && (
+        <div
+          className="toast"
+          role="status"
+          onMouseEnter={() => hold(true)}
+          onMouseLeave={() => hold(false)}
+          onFocus={() => hold(true)}
+          onBlur={() => hold(false)}
+        >
+          <Icon name="check" />
+          <span>{message.text}</span>
+          {message.link !== undefined && <Link href={message.link.href}>{message.link.text}</Link>}
+        </div>
+      )}
     </div>
   );
 }

@@ -1,0 +1,68 @@
+import type { Locator, Page } from '@playwright/test';
+import { expect, test } from './running/console-test.js';
+
+/** Tabs on until that has the focus. */
+async function tabTo(page: Page, target: Locator, back = false): Promise<void> {
+  await target.waitFor();
+  const focused = target.and(page.locator(':focus'));
+  for (let steps = 0; (await focused.count()) === 0; steps += 1) {
+    expect(steps, 'presses of Tab').toBeLessThan(60);
+    await page.keyboard.press(back ? 'Shift+Tab' : 'Tab');
+  }
+}
+
+test('a grant is made by keyboard alone', async ({ page, records, admin, signIn }) => {
+  const nora = await records.person('nora');
+  await signIn('admin');
+  await page.goto('/grants');
+  const { keyboard } = page;
+  await tabTo(page, page.getByRole('link', { name: 'New grant' }));
+  await keyboard.press('Enter');
+
+  await tabTo(page, page.getByRole('combobox', { name: 'Person or group' }));
+  await keyboard.type('nor');
+  await expect(page.getByRole('option', { name: 'nora' })).toBeVisible();
+  await keyboard.press('Enter');
+  await tabTo(page, page.getByRole('combobox', { name: 'Catalog' }));
+  await keyboard.type('kb_sales');
+  await tabTo(page, page.getByRole('checkbox', { name: 'SELECT', exact: true }));
+  await keyboard.press('Space');
+  const button = page.getByRole('button', { name: 'Grant to 1 person' });
+  await tabTo(page, button);
+  await keyboard.press('Enter');
+  await expect(page).toHaveURL(/\/grants$/);
+  await expect(page.getByRole('main')).toBeFocused();
+  expect((await admin.get(`/api/admin/grants?principal=user:${nora}`)).body?.['items']).toEqual([
+    expect.objectContaining({ resource: { catalog: 'kb_sales' }, privileges: ['SELECT'] }),
+  ]);
+});
+
+test('the focus stays where somebody works, whatever is closed or taken away', async ({ page, records, signIn }) => {
+  const group = await records.group('kf-readers', await records.person('kofi'));
+  for (const schema of ['a', 'b', 'c']) await records.grant({ type: 'group', id: group }, `kf_sales.${schema}`);
+  await signIn('admin');
+  await page.goto('/grants?q=kf-readers&state=live');
+  const rows = page.getByRole('table', { name: 'Grants' }).getByRole('row');
+  const revoke = (row: number): Locator => rows.nth(row).getByRole('button', { name: 'Revoke' });
+  await expect(rows).toHaveCount(4);
+
+  await tabTo(page, revoke(2));
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(dialog).toBeHidden();
+  await expect(revoke(2)).toBeFocused();
+
+  const kept = await rows.nth(3).textContent();
+  await page.keyboard.press('Enter');
+  await tabTo(page, dialog.getByRole('button', { name: 'Revoke' }));
+  await page.keyboard.press('Enter');
+  await expect(rows).toHaveCount(3);
+  await expect(rows.nth(2)).toHaveText(kept ?? '');
+  await expect(revoke(2)).toBeFocused();
+
+  await tabTo(page, page.getByRole('button', { name: 'Remove State live' }), true);
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('button', { name: 'Add filter' })).toBeFocused();
+});
