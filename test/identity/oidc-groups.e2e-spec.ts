@@ -170,6 +170,13 @@ describe('groups of people who sign in at the provider', () => {
       expect((await boss.patch(`/api/admin/users/${ivy}`, { is_active: false })).status).toBe(200);
     });
 
+    it('are left, with the role, by whoever is linked to nobody any more', async () => {
+      const id = await signIn('rae', { groups: ['Chiefs', 'ops'] });
+      expect([await roleOf(id), await groupsOf(id)]).toEqual(['admin', ['ops', 'Chiefs']]);
+      expect((await boss.delete(`/api/admin/users/${id}/link`)).status).toBe(204);
+      expect([await roleOf(id), await groupsOf(id)]).toEqual(['user', []]);
+    });
+
     it('take the role with them when they are deleted', async () => {
       const id = await signIn('lou', { groups: ['Chiefs'] });
       expect(await roleOf(id)).toBe('admin');

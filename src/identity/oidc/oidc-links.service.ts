@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
 import { SessionsService } from '../../auth/sessions.service.js';
+import { ProviderGroupsService } from '../../grants/provider-groups.service.js';
 import { found, Refused } from '../../kernel/errors.js';
 import { type AuthenticatedUser, type Client, sessionIdOf } from '../../platform/access.js';
 import { Settings } from '../../platform/settings.js';
@@ -31,6 +32,7 @@ export class OidcLinksService {
     private readonly store: OidcStore,
     private readonly users: UsersService,
     private readonly sessions: SessionsService,
+    private readonly groups: ProviderGroupsService,
     private readonly transaction: Transaction,
     private readonly audit: AuditService,
   ) {}
@@ -79,7 +81,7 @@ export class OidcLinksService {
     await this.unlink(userId, by, client);
   }
 
-  /** Ends the sessions that began there. @throws Refused `not_found` where there is no link */
+  /** Ends the sessions that began there, and the memberships: nobody would end them later. @throws Refused `not_found` where there is no link; `busy` */
   async unlink(userId: number, by: AuditContext, client: Client): Promise<void> {
     this.settings.demand();
     await this.transaction.run(async () => {
@@ -87,6 +89,7 @@ export class OidcLinksService {
       const { person, sessionIds } = found(await this.store.unlink(userId));
       const details = { issuer: person.issuer, subject: person.subject };
       await this.audit.record({ event: 'account_unlinked', ...by, subject: userSubject(account), details });
+      await this.groups.follow(userId, [], by);
       await this.sessions.endVouched(sessionIds, 'unlink', client);
     });
   }
