@@ -196,8 +196,8 @@ function scatteredHalves(times: number): Snapshot {
 
 /** Groups that overlap at random view and kill one another's queries, and denies take some: hardly two people have the same over the same owners. */
 function queriesOfGroups(times: number): Snapshot {
-  const builder = new TrapBuilder(Math.round(300 * Math.sqrt(times)));
-  const groups = counted(Math.round(60 * Math.sqrt(times))).map(() => builder.randomGroup(60 * Math.sqrt(times)));
+  const builder = new TrapBuilder(Math.round(700 * Math.sqrt(times)));
+  const groups = counted(Math.round(60 * Math.sqrt(times))).map(() => builder.randomGroup(80 * Math.sqrt(times)));
   const queriesOf = (queries: Principal): Node => ({ queries });
   builder.grant(builder.all, ['SELECT'], { catalog: 'sales' });
   for (const principal of groups) {

@@ -1,5 +1,6 @@
 import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
+import { OwnerIndex } from './owner-index.js';
 import { RuleTrie, type Branch } from './rule-trie.js';
 import { addWord, everyWord, wordAt, type Bitset } from './sparse-bitset.js';
 import type { UserUniverse } from './user-universe.js';
@@ -19,6 +20,7 @@ export class EngineSets {
   readonly tables: RuleTrie;
   readonly functions: RuleTrie;
   readonly procedures: RuleTrie;
+  private owners: OwnerIndex | null = null;
 
   /** Whatever is asked of it is paid out of the budget of `patterns`. */
   constructor(
@@ -41,6 +43,11 @@ export class EngineSets {
   /** A name that neither a rule nor the snapshot spells out. */
   get fresh(): string {
     return this.patterns.fresh();
+  }
+
+  /** Rules about queries, by their owners. */
+  get queryOwners(): OwnerIndex {
+    return (this.owners ??= new OwnerIndex(this.rules.queries, this.people, this.patterns.budget));
   }
 
   spend(steps: number): void {

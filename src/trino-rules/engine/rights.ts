@@ -63,12 +63,9 @@ export function holders(engine: EngineSets, right: Right): Bitset {
     case 'queries': {
       // Of an owner whom no rule names, only rules about all owners decide.
       const positions = right.owner === undefined ? [] : people.named(right.owner);
-      const about = rules.queries.filter(
-        ({ queryOwner }) =>
-          queryOwner === undefined || (right.right !== 'execute' && matchesAny(queryOwner, positions)),
-      );
+      const owners = right.right === 'execute' ? [] : positions;
       return without(
-        engine.first(about, ({ allow }) => allow.includes(right.right)),
+        engine.first(engine.queryOwners.about(owners), ({ allow }) => allow.includes(right.right)),
         positions,
       );
     }

@@ -14,6 +14,8 @@ const MEBIBYTE = 1_048_576;
 /** At one node, for one thing that people are given or that restricts them: to keep and compare it, and for every 32 users. */
 const STEPS_PER_THING = 800;
 const STEPS_PER_WORD = 12;
+/** Of a user whose queries something is said about: their rules grow with owners and holders. */
+const STEPS_PER_OWNER = 1_000;
 
 /**
  * Everything that must hold before rules are published, judged on their text, in this order: the strict reader, complete
@@ -38,9 +40,10 @@ export function checkBudget(text: string, snapshot: Snapshot): WorkBudget {
   return new WorkBudget(STEPS_PER_MEBIBYTE * Math.max(1, text.length / MEBIBYTE) + stepsFor(snapshot));
 }
 
-/** The work of the snapshot alone: all users at each node that it names, with each of its policies. */
+/** The work of the snapshot alone: all users at each node that it names, with each of its policies, and as owners of queries. */
 function stepsFor({ users, grants, policies }: Snapshot): number {
   const named = [...grants, ...policies].map(({ resource }) => nodeKey(resource));
   const each = STEPS_PER_THING + STEPS_PER_WORD * (users.length / 32 + 1);
-  return each * new Set(named).size * (policies.length + 1);
+  const ofQueries = [...grants, ...policies].filter(({ resource }) => resource.queries !== undefined);
+  return each * new Set(named).size * (policies.length + 1) + STEPS_PER_OWNER * users.length * ofQueries.length;
 }
