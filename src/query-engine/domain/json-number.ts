@@ -28,9 +28,12 @@ export function endOfFloat(source: Buffer, at: number): number {
   const isZero = source[start] === ZERO;
   if (source[whole] !== POINT) return endOfInteger(source, at, EXACT_DIGITS);
   const end = endOfDigits(source, whole + 1);
-  const digits = end - start - 1;
-  const isOther = whole === start || (isZero && whole - start > 1) || end === whole + 1 || digits > EXACT_DIGITS;
+  const isOther = whole === start || (isZero && whole - start > 1) || end === whole + 1;
   if (isOther || continuesNumber(source[end])) return -1;
+  if (end - start - 1 > EXACT_DIGITS) {
+    const written = source.toString('latin1', at, end);
+    return String(Number(written)) === written ? end : -1;
+  }
   if (source[end - 1] === ZERO) return end === whole + 2 && !(isZero && start > at) ? end : -1;
   return isZero && zerosFrom(source, whole + 1) > MOST_ZEROS ? -1 : end;
 }
