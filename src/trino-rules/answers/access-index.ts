@@ -113,7 +113,10 @@ export class AccessIndex {
     const owners = this.ownersIn([...grants, ...policies].flatMap(({ resource: { queries } }) => queries ?? []));
     return {
       users: joined(users, [...acting.users, ...owners.users]),
-      groups: joined(owners.groups, joined(groups, acting.groups)),
+      groups:
+        owners.groups.length === 0
+          ? joined(groups, acting.groups)
+          : joined(owners.groups, joined(groups, acting.groups)),
       ...{ grants, policies, settings, at },
     };
   }

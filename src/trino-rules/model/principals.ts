@@ -39,10 +39,10 @@ export class Principals {
     private readonly snapshot: Snapshot,
     private readonly assumed: readonly string[] = [],
   ) {
-    this.users = new Map(snapshot.users.map((user) => [user.id, user]));
-    this.groups = new Map(snapshot.groups.map((group) => [group.id, group]));
-    for (const name of snapshot.groups.flatMap(({ engines }) => engines))
-      if (!isServiceAccount(snapshot, { type: 'engine', name })) this.known.set(name, null);
+    this.users = kept(USERS, snapshot.users, byId);
+    const { groups, engines } = kept(GROUPS, snapshot.groups, indexed);
+    this.groups = groups;
+    for (const name of engines) if (!isServiceAccount(snapshot, { type: 'engine', name })) this.known.set(name, null);
     const actors = new Set<string>();
     this.actors = actors;
     for (const grant of snapshot.grants) {
@@ -172,6 +172,24 @@ export class Principals {
       return user !== undefined && (isAlsoInactive || user.isActive) ? [{ type: 'user', id, name: user.name }] : [];
     });
   }
+}
+
+/** Of the lists of snapshots: the parts of one at its nodes, which are thousands, share them. */
+const USERS = new WeakMap<Snapshot['users'], ReadonlyMap<number, Snapshot['users'][number]>>();
+const GROUPS = new WeakMap<Snapshot['groups'], ReturnType<typeof indexed>>();
+
+function indexed(groups: Snapshot['groups']): { groups: ReadonlyMap<number, SnapshotGroup>; engines: string[] } {
+  return { groups: byId(groups), engines: groups.flatMap(({ engines }) => engines) };
+}
+
+function kept<K extends object, V>(cache: WeakMap<K, V>, key: K, make: (key: K) => V): V {
+  const value = cache.get(key) ?? make(key);
+  cache.set(key, value);
+  return value;
+}
+
+function byId<T extends { id: number }>(rows: readonly T[]): ReadonlyMap<number, T> {
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Whether who everyone is matters to these, which also name everyone where anybody can be acted as. */
