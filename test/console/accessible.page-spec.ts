@@ -58,6 +58,7 @@ test('a phone shows every page without scrolling sideways, and its menus are acc
     expect(await page.evaluate(TOO_WIDE), path).toEqual([]);
   }
   await page.goto('/data/ph_sales');
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await page.getByRole('button', { name: 'Menu' }).click();
   await expectAccessible(page);
   await page.keyboard.press('Escape');

@@ -3,14 +3,19 @@ import { join } from 'node:path';
 
 const RECORD = /records\.(?:person|administrator|group)\('([^']*)'/g;
 
+/** Which scenarios share a service is not known before they run. */
 describe('the scenarios of the console', () => {
-  it('make people and groups of their own: which of them share a service is not known before they run', () => {
-    const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.page-spec.ts'));
-    const names = files.flatMap((file) =>
-      [...readFileSync(join(import.meta.dirname, file), 'utf8').matchAll(RECORD)].map(([, name]) => name),
-    );
+  const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.page-spec.ts'));
+  const texts = files.map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'));
+
+  it('make people and groups of their own', () => {
+    const names = texts.flatMap((text) => [...text.matchAll(RECORD)].map(([, name]) => name));
 
     expect(names.length).toBeGreaterThan(files.length);
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+  });
+
+  it('give nothing to everyone, among whom are the people of others', () => {
+    expect(files.filter((_, at) => /records\.grant\(\s*\{ type: 'everyone'/.test(texts[at] ?? ''))).toEqual([]);
   });
 });
