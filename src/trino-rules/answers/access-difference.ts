@@ -8,6 +8,7 @@ import { combined, isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn } f
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { type Given, heldAlready } from './already-held.js';
+import { changedNodes } from './changed-nodes.js';
 import type { Touched } from './draft.js';
 import { withCatalogs, withDeniedMembers, withOpenSystem } from './effective-access.js';
 import { likenessIn } from './likeness.js';
@@ -140,10 +141,12 @@ function* differencesOf(
   { former, next, had, has }: Record<'former' | 'next' | 'had' | 'has', AccessIndex>,
 ): Generator<null, AccessDifference[]> {
   const known = new Map<string, Parts>();
+  const canDiffer = changedNodes(had, has);
   const at = (node: Node) =>
     getOrInsert(known, nodeKey(node), () => {
       // Whom one acts as depends on others.
       if (node.as !== undefined) return difference(actingAt(former, principal, node), actingAt(next, principal, node));
+      if (!canDiffer(node)) return NO_DIFFERENCE;
       // What all read in `system` follows from entries elsewhere.
       const [was, is] = isOpenSystem(node) ? [had.snapshot, has.snapshot] : [had.onPath(node), has.onPath(node)];
       // Whose queries are meant depends on others, too.

@@ -140,7 +140,7 @@ export class AccessIndex {
 }
 
 /** Whether policies on nodes that it is not held at can take it. */
-function yieldsElsewhere(privilege: Privilege): boolean {
+export function yieldsElsewhere(privilege: Privilege): boolean {
   return isOverRoutines(privilege) || PRIVILEGE_TERMS[privilege].ownsSchemas;
 }
 
