@@ -7,7 +7,7 @@ import { AdministratorsService } from '../users/administrators.service.js';
  * was the last administrator with a password and is not any more.
  */
 @Injectable()
-export class AdministratorsWatch implements OnApplicationBootstrap {
+export class AdministratorsWatchService implements OnApplicationBootstrap {
   constructor(private readonly administrators: AdministratorsService) {}
 
   onApplicationBootstrap(): Promise<void> {

@@ -4,7 +4,7 @@ import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AdministrationController } from './administration.controller.js';
 import { AdministrationService } from './administration.service.js';
-import { AdministratorsWatch } from './administrators-watch.service.js';
+import { AdministratorsWatchService } from './administrators-watch.service.js';
 import { AuthController } from './auth.controller.js';
 import { DeactivationsService } from './deactivations.service.js';
 import { SessionStore } from './domain/session.js';
@@ -47,7 +47,7 @@ import { TokensService } from './tokens.service.js';
     SessionUsesService,
     PasswordsService,
     AdministrationService,
-    AdministratorsWatch,
+    AdministratorsWatchService,
     DeactivationsService,
     SweepService,
     TokensService,

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { AdministratorsWatch } from '../../src/auth/administrators-watch.service.js';
+import { AdministratorsWatchService } from '../../src/auth/administrators-watch.service.js';
 import { administrator } from '../support/service/administrator.js';
 import { type ApiClient, tokensOf } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
@@ -193,7 +193,7 @@ describe('groups of people who sign in at the provider', () => {
       const role = async () => (await mia.get('/api/auth/me')).body?.['role'];
       expect(await role()).toBe('admin');
       await administrator(service, 'nan');
-      await service.app.get(AdministratorsWatch).follow();
+      await service.app.get(AdministratorsWatchService).follow();
       expect(await role()).toBe('user');
     });
 
@@ -238,7 +238,7 @@ describe('groups of people who sign in at the provider', () => {
       expect(await afterStart('HEADS')).toEqual(['kai']);
       expect(await afterStart('Locals')).toEqual([]);
       // As after a rollout, in which a former replica wrote last.
-      await service.app.get(AdministratorsWatch).follow();
+      await service.app.get(AdministratorsWatchService).follow();
       expect(await administratorsAmongThem()).toEqual(['jo']);
       expect(await afterStart('')).toEqual([]);
     });
