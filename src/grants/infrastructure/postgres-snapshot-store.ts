@@ -122,14 +122,15 @@ const OF_PRINCIPAL = `WITH
     policies: 'own_policies',
   })}`;
 
+const WITHOUT_PATH = `($4 = 'everything' OR $4 IN ${BESIDE})`;
 /** $1 to $3: the principal; $4: the kind of the node, $5 to $8: the node, both as for `OF_PRINCIPAL`. */
 const ON_PATH_TO = `SELECT g.id, ${principalForm('g.', 'named')} AS principal, ${resourceForm('g', 'unnamed')} AS resource, g.privileges,
        g.expires_at AS "expiresAt"
   FROM grants g
  WHERE g.revoked_at IS NULL AND (g.is_for_everyone OR g.group_id IS NOT NULL OR g.user_id = $1 OR g.engine_name = $3)
    AND ($2::integer IS NULL OR g.is_for_everyone OR g.group_id = $2)
-   AND (($4 IN ('everything', 'engine', 'queries', 'acting') AND (node_kind = $4 OR ($4 = 'queries' AND node_kind = 'engine')))
-     OR ($4 NOT IN ('everything', 'engine', 'queries', 'acting') AND node_kind NOT IN ${BESIDE} AND ${ON_PATH}))`;
+   AND ((${WITHOUT_PATH} AND (node_kind = $4 OR ($4 = 'queries' AND node_kind = 'engine')))
+     OR (NOT ${WITHOUT_PATH} AND node_kind NOT IN ${BESIDE} AND ${ON_PATH}))`; // CASE would read every grant
 
 /**
  * An upper estimate: a rule has some 400 bytes besides its names. Names are counted several times, because they can be in several
