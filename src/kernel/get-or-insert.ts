@@ -1,5 +1,11 @@
+/** A Map or a WeakMap. */
+interface Cache<K, V> {
+  get: (key: K) => V | undefined;
+  set: (key: K, value: V) => unknown;
+}
+
 /** The value under a key; where there is none, a new one is made and kept (ECMAScript's `getOrInsertComputed`). */
-export function getOrInsert<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+export function getOrInsert<K, V>(map: Cache<K, V>, key: K, make: () => NoInfer<V>): V {
   const found = map.get(key);
   if (found !== undefined) return found;
   const made = make();

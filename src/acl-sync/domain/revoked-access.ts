@@ -198,7 +198,10 @@ function includes(grant: SnapshotGrant, { resource, privileges }: SnapshotGrant)
 function merged(losses: readonly RevokedNode[]): RevokedNode[] {
   const byNode = new Map<string, { resource: Node; names: Set<string> }>();
   for (const { resource, names } of losses) {
-    const known = getOrInsert(byNode, nodeKey(resource), () => ({ resource: nodeOf(resource), names: new Set() }));
+    const known = getOrInsert(byNode, nodeKey(resource), () => ({
+      resource: nodeOf(resource),
+      names: new Set<string>(),
+    }));
     for (const name of names) known.names.add(name);
   }
   const some = [...byNode.values()].filter(({ names }) => names.size > 0);

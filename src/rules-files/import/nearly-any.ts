@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { namesLeftOut } from '../../trino-rules/document/rule-language.js';
 
@@ -20,12 +21,10 @@ export function leftOut(text: string | undefined, patterns: PatternCache): Reado
   const language = patterns.language(text);
   if (language.kind !== 'open') return null;
   const { pattern } = language;
-  const known = found.get(pattern);
-  if (known !== undefined) return known;
-  const names = namesLeftOut(pattern, MOST_NAMES, MOST_NODES);
-  const few = names === null ? null : new Set(names);
-  found.set(pattern, few);
-  return few;
+  return getOrInsert(found, pattern, () => {
+    const names = namesLeftOut(pattern, MOST_NAMES, MOST_NODES);
+    return names && new Set(names);
+  });
 }
 
 const NONE: ReadonlySet<string> = new Set();

@@ -61,7 +61,11 @@ export function* accessDifferences(
     for (const subject of each.subjects)
       for (const { principals } of [former, next])
         for (const [text, principal] of principals.members(subject))
-          getOrInsert(touchedFor, text, () => ({ principal, touched: new Set(), given: new Set() })).touched.add(each);
+          getOrInsert(touchedFor, text, () => ({
+            principal,
+            touched: new Set<Touched>(),
+            given: new Set<Given>(),
+          })).touched.add(each);
     yield null;
   }
   for (const each of given)

@@ -39,8 +39,8 @@ export class Principals {
     private readonly snapshot: Snapshot,
     private readonly assumed: readonly string[] = [],
   ) {
-    this.users = kept(USERS, snapshot.users, byId);
-    const { groups, engines } = kept(GROUPS, snapshot.groups, indexed);
+    this.users = getOrInsert(USERS, snapshot.users, () => byId(snapshot.users));
+    const { groups, engines } = getOrInsert(GROUPS, snapshot.groups, () => indexed(snapshot.groups));
     this.groups = groups;
     for (const name of engines) if (!isServiceAccount(snapshot, { type: 'engine', name })) this.known.set(name, null);
     const actors = new Set<string>();
@@ -180,12 +180,6 @@ const GROUPS = new WeakMap<Snapshot['groups'], ReturnType<typeof indexed>>();
 
 function indexed(groups: Snapshot['groups']): { groups: ReadonlyMap<number, SnapshotGroup>; engines: string[] } {
   return { groups: byId(groups), engines: groups.flatMap(({ engines }) => engines) };
-}
-
-function kept<K extends object, V>(cache: WeakMap<K, V>, key: K, make: (key: K) => V): V {
-  const value = cache.get(key) ?? make(key);
-  cache.set(key, value);
-  return value;
 }
 
 function byId<T extends { id: number }>(rows: readonly T[]): ReadonlyMap<number, T> {
