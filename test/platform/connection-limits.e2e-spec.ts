@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Client } from 'pg';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { GrantlineProcess } from '../support/service/grantline-process.js';
 import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
@@ -151,11 +152,15 @@ describe('limits of a connection', () => {
   });
 
   it('closes without an answer if malformed bytes follow a request that waits for its answer', async () => {
+    const holder = new Client(service.database.migrationUrl);
+    await holder.connect();
+    await holder.query('BEGIN; LOCK TABLE users IN ACCESS EXCLUSIVE MODE');
     const connection = await RawConnection.open(service.url);
     const body = '{"username":"nobody","password":"a password that is hashed"}';
     const login = `POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
     connection.send(`${login}\r\n\r\n${body}broken bytes\r\n\r\n`);
 
     expect(statusesIn(await connection.closed)).toEqual([]);
+    await holder.end();
   });
 });
