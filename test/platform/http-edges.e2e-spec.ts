@@ -128,6 +128,18 @@ describe('HTTP edges', () => {
     expect(await answer.json()).toMatchObject({ code: 'bad_request' });
   });
 
+  it('answers a query of more than a hundred parameters before it reads one', async () => {
+    const answers = await Promise.all(
+      [99, 100].map((more) => fetch(`${service.url}/api/auth/me?${'a=&'.repeat(more)}b=`)),
+    );
+
+    expect(answers.map(({ status }) => status)).toEqual([401, 400]);
+    expect(await answers[1]?.json()).toMatchObject({
+      code: 'bad_request',
+      detail: 'There are more than 100 parameters.',
+    });
+  });
+
   it.each<[name: string, headers: Record<string, string>, body: string | Buffer, status: number, code: string]>([
     ['a form', { 'Content-Type': 'application/x-www-form-urlencoded' }, 'a=b', 415, 'unsupported_media_type'],
     ['another charset', { 'Content-Type': 'application/json; charset=latin1' }, '{}', 415, 'unsupported_media_type'],

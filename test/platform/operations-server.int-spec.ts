@@ -109,6 +109,10 @@ describe('the second port', () => {
     expect(await answer.json()).toMatchObject({ type: 'about:blank', status: 404, code: 'not_found' });
   });
 
+  it('answers a query of more than a hundred parameters as the first port does', async () => {
+    expect((await fetch(`${url}/health/live?${'a=&'.repeat(100)}`)).status).toBe(400);
+  });
+
   it.each(['BREW', 'POST', 'PROPFIND'])('answers a wrong method with what is allowed: %s', async (method) => {
     const connection = await RawConnection.open(url);
     connection.send(`${method} /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);

@@ -10,6 +10,7 @@ import { toProblem } from '../problem.js';
 import { AllowedMethods } from './allowed-methods.js';
 import { clientErrorHandler } from './client-error-handler.js';
 import type { Connections } from './connections.js';
+import { parameters, refuseManyParameters } from './parameters.js';
 
 /** Milliseconds between two answers of the second port. */
 const BEAT = 100;
@@ -26,8 +27,10 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
     genReqId: () => randomUUID(),
     serverFactory: (answer) => connections.serve(answer),
     clientErrorHandler: clientErrorHandler(methods, connections),
+    routerOptions: { querystringParser: parameters },
   });
   methods.watch(server);
+  refuseManyParameters(server);
   const beat = new Beat(BEAT);
   const report = singleFlight(() => health.report());
   exposeHealth(metrics, report);
