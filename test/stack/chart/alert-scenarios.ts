@@ -213,6 +213,14 @@ export const CONDITIONS: Scenario[] = [
     fires: { GrantlineScimRefused: 330 },
   },
   {
+    fault: 'the provider refuses our client, whose secret has expired',
+    series: {
+      'grantline_oidc_rechecks_total{outcome="renewed"}': rises(1, 0),
+      'grantline_oidc_rechecks_total{outcome="silent"}': rises(0, 1),
+    },
+    fires: { GrantlineRechecksFailing: 1170 },
+  },
+  {
     fault: "an administrator's API token lies about",
     series: { 'grantline_stale_administrator_tokens{pod="b"}': turns(0, 2) },
     fires: { GrantlineStaleToken: 30 },

@@ -1,12 +1,13 @@
 import type { Scenario } from './alert-scenarios.js';
 import { ago, always, at, onEach, SAMPLES, turns } from './healthy-series.js';
 
-/** Some requests fail on any day, and a token is late. */
+/** Some requests fail on any day, a token is late, and the provider leaves some questions unanswered. */
 export const USUAL_DAY: Scenario = {
   fault: 'none: a usual day',
   series: {
     'grantline_http_request_duration_seconds_count{route="/api/queries", status="503"}': turns(0, 4),
     'grantline_service_token_failures_total{reason="unavailable"}': turns(0, 2),
+    'grantline_oidc_rechecks_total{outcome="silent"}': turns(0, 9),
   },
   fires: {},
 };

@@ -97,6 +97,7 @@ export const HEALTHY: Series = {
   'grantline_service_token_failures_total{reason="unavailable"}': always(0),
   grantline_password_hash_turned_away_total: always(0),
   grantline_break_glass_sign_ins_total: always(0),
+  'grantline_oidc_rechecks_total{outcome="renewed"}': rises(1),
   'grantline_http_request_duration_seconds_count{route="/api/auth/me", status="200"}': rises(30),
   ...buckets('grantline_http_request_duration_seconds_bucket', { '0.1': rises(30), '5': rises(30), '+Inf': rises(30) }),
   ...buckets('grantline_acl_grant_to_live_seconds_bucket', { '450': rises(1), '900': rises(1), '+Inf': rises(1) }),
