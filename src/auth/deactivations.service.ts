@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-/** What ends an account's own in a later module, in the transaction that deactivates the account. */
+/** What ends an account's own in a later module, in the transaction that deactivates the account or takes it from its person. */
 export type Ending = (userId: number) => Promise<void>;
 
-/** Tells later modules of accounts that are deactivated. */
+/** Tells later modules of accounts that are deactivated, or nobody's for the time being. */
 @Injectable()
 export class DeactivationsService {
   private readonly endings: Ending[] = [];

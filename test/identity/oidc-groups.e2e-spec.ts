@@ -1,3 +1,4 @@
+import { SignJWT } from 'jose';
 import { DataSource } from 'typeorm';
 import { AdministratorsWatchService } from '../../src/auth/administrators-watch.service.js';
 import { administrator } from '../support/service/administrator.js';
@@ -174,6 +175,28 @@ describe('groups of people who sign in at the provider', () => {
       const id = await signIn('rae', { groups: ['Chiefs', 'ops'] });
       expect([await roleOf(id), await groupsOf(id)]).toEqual(['admin', ['ops', 'Chiefs']]);
       expect((await boss.delete(`/api/admin/users/${id}/link`)).status).toBe(204);
+      expect([await roleOf(id), await groupsOf(id)]).toEqual(['user', []]);
+    });
+
+    it('are not joined again by what the provider says about a session that was ended meanwhile', async () => {
+      const sid = await signedIn('sid', { groups: ['Chiefs'] });
+      const id = await idOf(sid);
+      const answered = async () =>
+        / \d+$/m.exec(/^.*rechecks_total\{outcome="renewed"\}.*$/m.exec(await service.metrics())?.[0] ?? '')?.[0];
+      const [before, asked] = [await answered(), provider.asked.length];
+      let answer = (): void => undefined;
+      const held = new Promise<void>((resolve) => (answer = resolve));
+      provider.forge = async (payload, { kid, pair }) => {
+        await held;
+        return new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid }).sign(pair.privateKey);
+      };
+      clock.advance(301);
+      await sid.get('/api/auth/me');
+      await until(() => Promise.resolve(provider.asked.length > asked));
+      expect((await boss.delete(`/api/admin/users/${id}/link`)).status).toBe(204);
+      answer();
+      await until(async () => (await answered()) !== before);
+      provider.forge = null;
       expect([await roleOf(id), await groupsOf(id)]).toEqual(['user', []]);
     });
 

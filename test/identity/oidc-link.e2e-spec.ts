@@ -5,7 +5,7 @@ import { sharedOidcService } from '../support/service/oidc-service.js';
 const COOKIE = '__Host-grantline';
 
 describe('people with a password, who link their account at the provider', () => {
-  const { service, provider, boss, client, redeem } = sharedOidcService();
+  const { service, provider, clock, boss, client, redeem } = sharedOidcService();
   const comeBack = (browser: OidcBrowser, answer: URLSearchParams) =>
     browser.go(`/api/auth/oidc/callback?${answer.toString()}`);
   const LINK = '/api/auth/oidc/link';
@@ -83,6 +83,16 @@ describe('people with a password, who link their account at the provider', () =>
     expect(await events('login_failed', await idOf(max))).toHaveLength(3);
   });
 
+  it.each([
+    ['kim', 'before they were asked to', clock.now().getTime() / 1000 - 86_400],
+    ['kit', 'at no time that it says', undefined],
+  ])('are not whoever the provider knows: %s, who signed in there %s', async (name, _, auth_time) => {
+    const browser = await withPassword(name);
+    const answer = provider.signIn(await start(browser, name), { sub: `sub of ${name}`, auth_time });
+    expect(new URL(await comeBack(browser, answer)).searchParams.get('error')).toBe('not_signed_in_anew');
+    expect((await browser.ask('GET', LINK)).body).toMatchObject({ subject: null });
+  });
+
   it('are one of two who claim to be the same person at once', async () => {
     const both = await Promise.all(['one_of_two', 'two_of_two'].map(withPassword));
     const [one = '', two = ''] = await Promise.all(
@@ -127,11 +137,17 @@ describe('people with a password, who link their account at the provider', () =>
     const id = await idOf(quin);
     expect((await quin.ask('DELETE', LINK)).body?.['code']).toBe('last_way_in');
     const path = `/api/admin/users/${id}/link`;
+    const expires_at = new Date(clock.now().getTime() + 3_600_000).toISOString();
+    const wish = { name: 'a program', scopes: ['queries'], expires_at };
+    const program = client.as(String((await quin.ask('POST', '/api/auth/tokens', wish)).body?.['token']));
+    expect((await program.get('/api/auth/me')).status).toBe(200);
     expect((await boss.get(path)).body).toMatchObject({ subject: 'sub of quin' });
     expect((await boss.delete(path)).status).toBe(204);
     expect([(await boss.delete(path)).status, await statusOf(quin)]).toEqual([404, 401]);
     expect(await events('account_unlinked', id)).toMatchObject([{ actor: { name: 'admin' } }]);
     // A person who was made anew there has another subject, and the account again by its name.
     expect(await idOf(await atProvider('another sub of quin', 'quin'))).toBe(id);
+    // Whose programs are not those of the former one.
+    expect((await program.get('/api/auth/me')).status).toBe(401);
   });
 });

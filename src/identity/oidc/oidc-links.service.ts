@@ -1,13 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
+import { DeactivationsService } from '../../auth/deactivations.service.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import { ProviderGroupsService } from '../../grants/provider-groups.service.js';
+import { Clock } from '../../kernel/clock.js';
 import { found, Refused } from '../../kernel/errors.js';
 import { type AuthenticatedUser, type Client, sessionIdOf } from '../../platform/access.js';
 import { Settings } from '../../platform/settings.js';
 import { Transaction } from '../../platform/transaction.js';
 import { UsersService } from '../../users/users.service.js';
+import { judgeAnew } from './domain/confirmation.js';
 import type { FlowPurpose } from './domain/flow.js';
 import { type Link, OidcStore } from './domain/oidc-store.js';
 import { personOf } from './domain/person.js';
@@ -33,8 +36,10 @@ export class OidcLinksService {
     private readonly users: UsersService,
     private readonly sessions: SessionsService,
     private readonly groups: ProviderGroupsService,
+    private readonly deactivations: DeactivationsService,
     private readonly transaction: Transaction,
     private readonly audit: AuditService,
+    private readonly clock: Clock,
   ) {}
 
   /** Null: there is none. @throws Refused `not_found` without a provider, or without such an account */
@@ -58,11 +63,17 @@ export class OidcLinksService {
   }
 
   /** Somebody is back. @returns null: the person is theirs */
-  async finish({ userId, sessionId }: Purpose, { claims }: Returned, client: Client): Promise<Failed | null> {
+  async finish(
+    { userId, sessionId }: Purpose,
+    { claims, startedAt }: Returned,
+    client: Client,
+  ): Promise<Failed | null> {
+    const anew = judgeAnew(claims, { startedAt, now: this.clock.now() });
     const person = personOf(claims, this.settings.given);
     return this.transaction.run(async () => {
       const account = await this.sessions.accountOf({ id: sessionId, userId });
       if (account === null) return failure('session_ended', 'ended', await this.users.find(userId));
+      if (anew.kind === 'refused') return failure(anew.code, anew.reason, account);
       if (person === null) return failure('subject_invalid', 'claims', account);
       if (await this.people.link(account, person, { actor: account, origin: client })) return null;
       const isTaken = (await this.store.linkOf(userId)) === null;
@@ -81,7 +92,10 @@ export class OidcLinksService {
     await this.unlink(userId, by, client);
   }
 
-  /** Ends the sessions that began there, and the memberships: nobody would end them later. @throws Refused `not_found` where there is no link; `busy` */
+  /**
+   * Ends the sessions that began there, and the memberships: nobody would end them later. Without a password the account is from then on
+   * whoever's comes by its name: its API tokens end as well. @throws Refused `not_found` where there is no link; `busy`
+   */
   async unlink(userId: number, by: AuditContext, client: Client): Promise<void> {
     this.settings.demand();
     await this.transaction.run(async () => {
@@ -91,6 +105,7 @@ export class OidcLinksService {
       await this.audit.record({ event: 'account_unlinked', ...by, subject: userSubject(account), details });
       await this.groups.follow(userId, [], by);
       await this.sessions.endVouched(sessionIds, 'unlink', client);
+      if (!account.hasPassword) await this.deactivations.end(userId);
     });
   }
 }

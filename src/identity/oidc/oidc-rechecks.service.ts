@@ -5,8 +5,7 @@ import { Clock } from '../../kernel/clock.js';
 import { Timers } from '../../kernel/timers.js';
 import { Log } from '../../platform/log.js';
 import { Transaction } from '../../platform/transaction.js';
-import { UsersService } from '../../users/users.service.js';
-import { type Claims, IdentityProvider } from './domain/identity-provider.js';
+import { IdentityProvider, type Renewal } from './domain/identity-provider.js';
 import { OidcStore, type Recheck } from './domain/oidc-store.js';
 import { OidcGroupsService } from './oidc-groups.service.js';
 import { OidcMetrics } from './oidc.metrics.js';
@@ -32,7 +31,8 @@ const STOP_MS = 6_000;
 export class OidcRechecksService implements OnModuleInit, OnModuleDestroy {
   /** By session: when it is looked at next, in milliseconds since 1970. */
   private readonly nextAt = new Map<string, number>();
-  private readonly waiting: string[] = [];
+  /** Once, however long the provider takes for those before. */
+  private readonly waiting = new Set<string>();
   private readonly underWay = new Set<Promise<void>>();
   private isStopping = false;
   private isSilent = false;
@@ -42,7 +42,6 @@ export class OidcRechecksService implements OnModuleInit, OnModuleDestroy {
     private readonly uses: SessionUsesService,
     private readonly provider: IdentityProvider,
     private readonly store: OidcStore,
-    private readonly users: UsersService,
     private readonly groups: OidcGroupsService,
     private readonly sessions: SessionsService,
     private readonly seal: SealService,
@@ -66,14 +65,15 @@ export class OidcRechecksService implements OnModuleInit, OnModuleDestroy {
     const now = this.clock.now().getTime();
     if (now < (this.nextAt.get(sessionId) ?? 0)) return;
     this.lookAgain(sessionId, now + this.interval);
-    this.waiting.push(sessionId);
+    this.waiting.add(sessionId);
     this.goOn();
   }
 
   private goOn(): void {
     if (this.isStopping || this.underWay.size >= MOST_AT_ONCE) return;
-    const sessionId = this.waiting.shift();
+    const [sessionId] = this.waiting;
     if (sessionId === undefined) return;
+    this.waiting.delete(sessionId);
     const recheck = this.recheck(sessionId)
       .catch((error: unknown) => this.log.warn('session could not be checked at the provider', { err: error }))
       .finally(() => {
@@ -91,18 +91,25 @@ export class OidcRechecksService implements OnModuleInit, OnModuleDestroy {
     else this.lookAgain(sessionId, turn === null ? Infinity : turn.askedAt.getTime() + this.interval);
   }
 
-  private async ask(sessionId: string, { userId, session }: Recheck): Promise<void> {
+  private async ask(sessionId: string, turn: Recheck): Promise<void> {
+    const { session } = turn;
     const refreshToken = this.seal.open('refresh-token', session.refreshToken);
     if (refreshToken === null || session.issuer !== this.settings.given.issuer) return;
     const renewal = await this.provider.renew(refreshToken);
-    this.metrics.rechecked(renewal.kind);
+    await this.apply(renewal, sessionId, turn).finally(() => this.metrics.rechecked(renewal.kind));
+  }
+
+  private async apply(renewal: Renewal, sessionId: string, { userId, session }: Recheck): Promise<void> {
     if (renewal.kind === 'ended') return this.end(sessionId, session.refreshToken);
     // First: the provider may take the former one no longer.
     const kept = await this.keep(sessionId, session.refreshToken, renewal.refreshToken);
     this.noteSilence(renewal.kind === 'silent' ? renewal.reason : null);
     if (renewal.kind === 'silent' || renewal.claims === null) return;
     if (renewal.claims['sub'] !== session.subject) return this.end(sessionId, kept);
-    await this.follow(userId, renewal.claims);
+    // Meanwhile it may have been ended, and its groups left, by who unlinked the account.
+    const account = await this.sessions.accountOf({ id: sessionId, userId });
+    // Too busy: at the next recheck.
+    if (account !== null) await this.groups.follow(account, renewal.claims, { actor: null, origin: null }, false);
   }
 
   /** @returns the sealed token that the session has now, unless another sign-in has replaced it */
@@ -119,12 +126,6 @@ export class OidcRechecksService implements OnModuleInit, OnModuleDestroy {
       if (!(await this.store.replaceRefreshToken(sessionId, refreshToken, null))) return;
       await this.sessions.endVouched([sessionId], 'recheck', null);
     });
-  }
-
-  private async follow(userId: number, claims: Claims): Promise<void> {
-    const account = await this.users.find(userId);
-    // Too busy: at the next recheck.
-    if (account !== null) await this.groups.follow(account, claims, { actor: null, origin: null }, false);
   }
 
   /** Once, however many sessions there are. */

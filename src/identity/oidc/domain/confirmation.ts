@@ -16,22 +16,29 @@ export function signedInAt({ auth_time: seconds }: Claims, now: Date): Date | nu
 }
 
 /**
- * Whether somebody who comes back is the person of the session, and signed in after it was asked for: providers may disregard `max_age`.
- * @param session as it began, and whose account the person has by now; null: none
+ * Whether somebody who was to sign in anew did so: providers may disregard `max_age`.
  * @param startedAt milliseconds since 1970
  */
-export function judgeConfirmation(
-  claims: Claims,
-  session: { userId: number; atProvider: ProviderSession | null; ownerId: number | null },
-  { startedAt, now }: { startedAt: number; now: Date },
-): Confirmation {
-  const { userId, atProvider, ownerId } = session;
-  if (atProvider === null) return { kind: 'refused', code: 'session_ended', reason: 'unknown' };
-  if (claims['sub'] !== atProvider.subject) return { kind: 'refused', code: 'other_person', reason: 'sub' };
-  if (ownerId !== userId) return { kind: 'refused', code: 'other_person', reason: 'link' };
+export function judgeAnew(claims: Claims, { startedAt, now }: { startedAt: number; now: Date }): Confirmation {
   const at = signedInAt(claims, now);
   if (at === null) return { kind: 'refused', code: 'not_signed_in_anew', reason: 'no auth_time' };
   // The claim has whole seconds.
   const isAnew = at.getTime() >= Math.floor(startedAt / 1000) * 1000;
   return isAnew ? { kind: 'confirmed', at } : { kind: 'refused', code: 'not_signed_in_anew', reason: 'auth_time' };
+}
+
+/**
+ * Whether somebody who comes back is the person of the session, and signed in after it was asked for.
+ * @param session as it began, and whose account the person has by now; null: none
+ */
+export function judgeConfirmation(
+  claims: Claims,
+  session: { userId: number; atProvider: ProviderSession | null; ownerId: number | null },
+  times: { startedAt: number; now: Date },
+): Confirmation {
+  const { userId, atProvider, ownerId } = session;
+  if (atProvider === null) return { kind: 'refused', code: 'session_ended', reason: 'unknown' };
+  if (claims['sub'] !== atProvider.subject) return { kind: 'refused', code: 'other_person', reason: 'sub' };
+  if (ownerId !== userId) return { kind: 'refused', code: 'other_person', reason: 'link' };
+  return judgeAnew(claims, times);
 }
