@@ -9,6 +9,10 @@ import { sharedService } from '../support/service/service.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
+/** Of SCIM, which the OpenAPI document leaves out. */
+const DISCOVERY = ['ServiceProviderConfig', 'Schemas', 'ResourceTypes'].map((path) => `get ${path}`);
+const ON_ONE = ['get', 'put', 'patch', 'delete'];
+
 /** What refuses whom, in a word of the table; everything else has opened the route. */
 const WORDS: Partial<Record<string, string>> = {
   token_missing: '401',
@@ -50,8 +54,15 @@ describe('every route', () => {
         return item[method] === undefined ? [] : [{ method, path, scopes: scopes as TokenScope[] }];
       }),
     );
-    const scim = ['ServiceProviderConfig', 'Schemas', 'Users', 'Users/{id}'];
-    for (const path of scim) described.push({ method: 'get', path: `/api/scim/v2/${path}`, scopes: [] });
+    const resource = (name: string) => [
+      `get ${name}`,
+      `post ${name}`,
+      ...ON_ONE.map((method) => `${method} ${name}/{id}`),
+    ];
+    for (const route of [...DISCOVERY, ...resource('Users'), ...resource('Groups')]) {
+      const [method = '', path = ''] = route.split(' ');
+      described.push({ method, path: `/api/scim/v2/${path}`, scopes: [] });
+    }
   });
 
   const signInAgain = async (): Promise<void> => {
