@@ -204,7 +204,7 @@ describe('the import of rules', () => {
     const ops = { type: 'user', id: 4 };
     expect(snapshot.grants).toMatchObject([
       { principal: { type: 'group', id: 1 }, resource: { engine: true }, privileges: ['EXECUTE_QUERIES'] },
-      { principal: ops, resource: { engine: true }, privileges: ['VIEW_QUERIES', 'KILL_QUERIES'] },
+      { principal: ops, resource: { engine: true }, privileges: ['EXECUTE_QUERIES', 'VIEW_QUERIES', 'KILL_QUERIES'] },
     ]);
     expect(snapshot.policies.filter(({ resource }) => resource.queries)).toMatchObject([
       { principal: ops, resource: { queries: { type: 'user', id: 3 } }, privileges: ['VIEW_QUERIES'] },

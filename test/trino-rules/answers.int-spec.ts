@@ -202,8 +202,8 @@ describe('an explanation', () => {
         const { serviceAccounts, metadataCatalog } = snapshot.settings;
         const isService = principal.type === 'engine' && serviceAccounts.includes(principal.name);
         if (holderProblem([at.privilege], principal) !== null) return;
-        // Nobody is given acting as who acts as others, or whose account is none.
-        if (at.privilege === 'IMPERSONATE') return;
+        // Nobody is given acting as who acts as others, or whose account is none; executing comes with any access.
+        if (at.privilege === 'IMPERSONATE' || at.privilege === 'EXECUTE_QUERIES') return;
         if (isService || catalog === metadataCatalog || schema === 'information_schema') return;
         if (catalog === 'system' && schema !== undefined && !SYSTEM_SCHEMAS.includes(schema)) return;
         const changes = smallestChange(new AccessIndex(snapshot), principal, questionOf(snapshot, at));

@@ -80,7 +80,11 @@ export function lostQueries(before: QueryRights, after: QueryRights): { user: st
   });
 }
 
-/** Whether a user may kill some queries by both. */
+/** Whether a user may kill some queries by both, those of strangers among them. */
 export function stillKills(before: QueryRights, after: QueryRights, user: string): boolean {
-  return [...before.owners].some((owner) => [before, after].every((rights) => rights.has(user, owner, 'KILL_QUERIES')));
+  const owners = [STRANGER, ...before.owners];
+  return owners.some((owner) => [before, after].every((rights) => rights.has(user, owner, 'KILL_QUERIES')));
 }
+
+/** No name of anybody. */
+const STRANGER = '';

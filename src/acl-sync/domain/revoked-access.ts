@@ -3,7 +3,16 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { actingPairs } from '../../trino-rules/model/acting.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { accessOf, withoutSchemaOwnership } from '../../trino-rules/model/intent.js';
-import { covers, kindOf, namedBy, nodeKey, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
+import {
+  covers,
+  isKillQuery,
+  kindOf,
+  namedBy,
+  nodeKey,
+  nodeOf,
+  SYSTEM,
+  type Node,
+} from '../../trino-rules/model/node.js';
 import { type Members, Principals } from '../../trino-rules/model/principals.js';
 import { isOverRoutines, PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
 import { isAroundCatalogOf, restrictsData, restrictsTableOf } from '../../trino-rules/model/restrictions.js';
@@ -96,11 +105,11 @@ export function revokedAccess(previous: Snapshot, explained: Snapshot): RevokedA
   const [hadOver, hasOver] = [new QueryRights(previous, before), new QueryRights(explained, after)];
   const queries = lostQueries(hadOver, hasOver);
   const losing = [...nodes.flatMap(({ names }) => names), ...queries.map(({ user }) => user)];
-  const held = remainingPlaces(losing, nodes, kept, [
-    ...previous.policies.map(under(before)),
-    ...explained.policies.map(under(after)),
-  ]);
-  for (const [name, places] of held) if (stillKills(hadOver, hasOver, name)) places.add(QUERIES);
+  const policies = [...previous.policies.map(under(before)), ...explained.policies.map(under(after))];
+  const held = remainingPlaces(losing, nodes, kept, policies);
+  const spared = policies.filter(({ policy }) => policy.kind === 'deny' && isKillQuery(policy.resource));
+  const calls = (name: string): boolean => !spared.some(({ names }) => names.has(name));
+  for (const [name, places] of held) if (stillKills(hadOver, hasOver, name) && calls(name)) places.add(QUERIES);
   const catalogs = nodes
     // Access to anything else keeps `system` open.
     .filter(({ resource }) => resource.engine === undefined && resource.catalog !== SYSTEM)

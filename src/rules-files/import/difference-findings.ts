@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
 import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
-import { SYSTEM, type Node } from '../../trino-rules/model/node.js';
+import { SYSTEM, type Node, withNames } from '../../trino-rules/model/node.js';
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
@@ -103,10 +103,10 @@ export class DifferenceFindings {
       return this.listed.some(({ name, isEngine }) => name === user && isEngine === true)
         ? 'nobody acts as strangers, service accounts and those who act as others themselves'
         : 'people do not act as others; the list marks a program with engine: before its name';
-    return opened + this.limitOfGrants(fact, deciding);
+    return opened + this.limitOfGrants(fact, user, deciding);
   }
 
-  private limitOfGrants(fact: AccessFact, deciding: RuleAt | null): string {
+  private limitOfGrants(fact: AccessFact, user: string, deciding: RuleAt | null): string {
     const rule = deciding?.section === 'tables' ? this.given.document.tables[deciding.index] : undefined;
     const problem = rule === undefined ? null : this.given.problemOf(rule);
     if (problem !== null) return problem;
@@ -117,11 +117,28 @@ export class DifferenceFindings {
     const { catalog, schema, table } = fact.resource;
     if (catalog === SYSTEM) return limitOfSystem(fact);
     if (isUnnamed(catalog)) return 'a grant on everything would also reach catalogs that other rules decide';
-    if (fact.about === 'schema-ownership' || (fact.about === 'privilege' && fact.privilege === 'OWNERSHIP'))
-      return 'OWNERSHIP of a schema is OWNERSHIP of all its tables';
+    const isOwnership =
+      fact.about === 'schema-ownership' || (fact.about === 'privilege' && fact.privilege === 'OWNERSHIP');
+    if (isOwnership && this.isRestricted(fact, user))
+      return 'a filter, a mask, a hidden column or a deny wins over ownership of what it is on, and of the schema';
     if (isUnnamed(schema) || isUnnamed(table)) return 'a grant above would also reach names that other rules decide';
     if (fact.about === 'catalog-mode') return 'a catalog is entered by those with access to something in it';
     return 'what is granted and denied above reaches it, too';
+  }
+
+  /** Whether the file itself restricts a table for a user, or some table of a schema. */
+  private isRestricted(fact: AccessFact, user: string): boolean {
+    const { catalog, schema, table }: Node = 'resource' in fact ? withNames(fact.resource, nameInRules) : {};
+    const isAbout = (pattern: string | undefined, name: string | undefined): boolean =>
+      name === undefined || this.patterns.matches(pattern, name);
+    return this.given.document.tables.some(
+      (rule) =>
+        this.patterns.matches(rule.user, user) &&
+        isAbout(rule.catalog, catalog) &&
+        isAbout(rule.schema, schema) &&
+        isAbout(rule.table, table) &&
+        (rule.privileges.length === 0 || rule.filter !== undefined || rule.columns !== undefined),
+    );
   }
 }
 

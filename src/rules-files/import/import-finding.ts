@@ -21,7 +21,7 @@ const CHOSEN = {
   'import-basic-access': 'it is given',
   'import-right': 'nobody gets it',
   'import-pattern-not-judged': 'nothing that the rule may match is granted',
-  'import-no-queries': 'nothing is granted',
+  'import-no-queries': 'it is not granted',
   'import-no-principal': 'nothing is granted',
   'import-principals': 'users are whom their tokens name',
   'import-no-groups': 'the rules for groups match nobody',

@@ -12,7 +12,7 @@ import { KnownNames, type ListedName } from './known-names.js';
 import type { ListedRules } from './listed-rules.js';
 import { catalogsOf, isOpen, type NamedNode, namedNodes } from './named-nodes.js';
 import { NO_OUTCOME, OutcomeReader } from './node-outcome.js';
-import { isUsedByStatements, killingBeside, systemBeside, systemTables } from './system-tables.js';
+import { CALL_KILLING, isUsedByStatements, killingBeside, systemBeside, systemTables } from './system-tables.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
 import { ofOthers, userQueries, type UserQueries } from './user-queries.js';
 import { RightsReader } from './user-rights.js';
@@ -31,7 +31,8 @@ export interface Exclusion {
 /**
  * Grants, groups and policies that give these users what the rules give them, on every node that the rules name and in every catalog
  * that the settings name. Users who are alike become a group, by the name of the engine's group of exactly these where it has one.
- * Never more access than the rules give; where grants cannot say the same, less. A user who may not execute queries gets nothing.
+ * Never more access than the rules give; where grants cannot say the same, less. Who may not execute queries gets nothing that
+ * statements use.
  */
 export function importRules(
   { document, problemOf }: Pick<ListedRules, 'document' | 'problemOf'>,
@@ -52,8 +53,7 @@ export function importRules(
   for (const name of new Set(names)) {
     const own = without(name);
     const applying = rulesFor(name, document, patterns);
-    const executing = applying.rules.queries.find(({ queryOwner }) => queryOwner === undefined);
-    if (own.includes(null) || !executing?.allow.includes('execute')) continue;
+    if (own.includes(null)) continue;
     const unnamed = leftOut(name, true);
     const inRules = getOrInsert(queriesByRules, applying.key, () =>
       userQueries(applying.rules, name, listedNames, patterns),
@@ -62,6 +62,7 @@ export function importRules(
     const access = getOrInsert(accessByRules, JSON.stringify([applying.key, own, unnamed, queries]), () =>
       accessBy(applying.rules, name, queries, own, unnamed),
     );
+    if (isNothing(access)) continue;
     getOrInsert(alike, JSON.stringify(access), () => ({ access, names: [] })).names.push(name);
   }
   const rows = new ImportedRows(listed);
@@ -107,23 +108,32 @@ export function importRules(
     without: readonly (string | null)[],
     unnamed: readonly (string | null)[],
   ): ImportedAccess {
+    const rights = new RightsReader(rules, patterns, settings.metadataCatalog, {
+      named: nodes.flatMap(({ resource: { catalog } }) => catalog ?? []),
+      fresh: engine.fresh,
+    });
+    const given = ofSome.filter(({ isDenied }) => !isDenied).flatMap(({ privileges }) => privileges);
+    const kills = [...ofAll, ...given].includes('KILL_QUERIES');
+    const ofAny = rules.queries.find(({ queryOwner }) => queryOwner === undefined);
+    if (ofAny?.allow.includes('execute') !== true)
+      return {
+        parts: [{ ...NOTHING, grants: rights.onEngine(user, ofAll) }],
+        inSystem: killingBeside(false, kills),
+        queries: ofSome,
+      };
     const reader = new OutcomeReader(rules, patterns, (rule) => problemOf(rule) !== null);
     // What is left out of a catalog cannot be given on everything.
     const isIncluded = ({ resource: { catalog } }: { resource: Node }): boolean =>
       catalog === undefined ? without.length === 0 : !without.includes(catalog);
     const roots = without.length === 0 && isOpen({}, settings) ? [{ resource: {}, below: nodes }] : nodes;
     const data = roots.filter(isIncluded).map((node) => accessOf(outcomes(reader, user, node, engine.fresh, unnamed)));
-    const catalogs = { named: nodes.flatMap(({ resource: { catalog } }) => catalog ?? []), fresh: engine.fresh };
-    const rights = new RightsReader(rules, patterns, settings.metadataCatalog, catalogs);
     const onRoutines = rights.onRoutines(user, data).filter(isIncluded);
     const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
-    const given = ofSome.filter(({ isDenied }) => !isDenied).flatMap(({ privileges }) => privileges);
-    const kills = [...ofAll, ...given].includes('KILL_QUERIES');
-    const killing = killingBeside(rights.mayCallKilling(user), kills);
+    const calls = rights.mayCallKilling(user);
+    const killing = killingBeside(calls, kills);
     const inSystem = systemTables(reader, user, ofSystem).filter(isIncluded);
-    const overQueries = { resource: { engine: true } as const, privileges: given };
-    const inData = [...data.flatMap(({ grants }) => grants), ...onRoutines, ...killing.grants, overQueries];
-    const executing = isUsedByStatements([...inData, ...inSystem]) || kills ? [] : (['EXECUTE_QUERIES'] as const);
+    const inData = [...data.flatMap(({ grants }) => grants), ...onRoutines, ...(calls ? [CALL_KILLING] : [])];
+    const executing = isUsedByStatements([...inData, ...inSystem]) ? [] : (['EXECUTE_QUERIES'] as const);
     const onEngine = rights.onEngine(user, [...executing, ...ofAll]);
     const others = [...onRoutines, ...onEngine, ...killing.grants];
     const beside = systemBeside(inSystem, [...inData, ...onEngine]);
@@ -139,6 +149,12 @@ interface ImportedAccess {
   parts: UserAccess[];
   inSystem: Pick<UserAccess, 'grants' | 'denies'>;
   queries: UserQueries['ofSome'];
+}
+
+function isNothing({ parts, inSystem, queries }: ImportedAccess): boolean {
+  return (
+    [...parts, inSystem].every(({ grants, denies }) => grants.length + denies.length === 0) && queries.length === 0
+  );
 }
 
 type OwnRules = Pick<

@@ -46,7 +46,7 @@ export function provenImport(
   const strangers = usersWithoutPrincipal(rules, listed);
   const silent = names.filter((name) => !strangers.includes(name) && !evaluator.mayWithQueries(name, 'execute'));
 
-  // Who may not execute queries gets nothing but acting as others.
+  // Who may not execute queries gets nothing that statements use.
   const excluded: Exclusion[] = strangers.map((user) => ({ user, catalog: null }));
   const letIn = new Set(names.filter((name) => !strangers.includes(name)));
   const judged = new Set([...letIn].filter((name) => !silent.includes(name)));
@@ -58,13 +58,13 @@ export function provenImport(
     const more = gained.filter((each) => !isBasic(each));
     if (more.length === 0) {
       const lost = ofUsers(differences.lost, new Set(names)).filter(({ fact }) => !isWithoutEffect(fact));
-      const [acting, others] = [lost.filter(isActing), lost.filter((each) => !isActing(each))];
+      const [beside, others] = [lost.filter(isBesideStatements), lost.filter((each) => !isBesideStatements(each))];
       const losing = (user: string): boolean => others.some(({ people }) => people.includes(user));
       const reported = new DifferenceFindings(file, given, evaluator, anyPatterns(budget), users);
       findings.push(
         ...principalFindings(rules, at, names, strangers.filter(losing)),
         ...queryFindings(rules, at, silent.filter(losing)),
-        ...reported.lost([...ofUsers(others, judged), ...ofUsers(acting, letIn)], listing.length > 0),
+        ...reported.lost([...ofUsers(others, judged), ...ofUsers(beside, letIn)], listing.length > 0),
         ...reported.basicAccess(gained),
       );
       return { snapshot, findings: findings.sort((a, b) => a.at - b.at) };
@@ -89,8 +89,8 @@ function isBasic({ fact }: AccessDifference): boolean {
   return fact.about === 'session-property';
 }
 
-function isActing({ fact }: AccessDifference): boolean {
-  return fact.about === 'impersonation';
+function isBesideStatements({ fact }: AccessDifference): boolean {
+  return ['impersonation', 'queries', 'system-information'].includes(fact.about);
 }
 
 function ofUsers(differences: readonly AccessDifference[], names: ReadonlySet<string>): AccessDifference[] {
@@ -122,7 +122,7 @@ function principalFindings(
 function queryFindings(rules: ForeignRules, at: number, silent: readonly string[]): ImportFinding[] {
   if (silent.length === 0) return [];
   const place = { rule: null, at: rules.get('queries')?.[0]?.at ?? at };
-  return [importFinding('import-no-queries', silent, ['everything'], 'they may not execute queries', place)];
+  return [importFinding('import-no-queries', silent, ['what statements use'], 'they may not execute queries', place)];
 }
 
 /** A file with rules for groups is nearly always meant for users with some. */

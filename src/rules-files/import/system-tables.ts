@@ -37,9 +37,10 @@ export function systemTables(
 
 /** What of `CALL system.runtime.kill_query` is to be granted and denied beside the right to kill, which brings it. */
 export function killingBeside(calls: boolean, kills: boolean): Pick<UserAccess, 'grants' | 'denies'> {
-  const call: Grants = [{ resource: KILL_QUERY, privileges: ['CALL_PROCEDURE'] }];
-  return { grants: calls && !kills ? call : [], denies: kills && !calls ? call : [] };
+  return { grants: calls && !kills ? [CALL_KILLING] : [], denies: kills && !calls ? [CALL_KILLING] : [] };
 }
+
+export const CALL_KILLING: Grants[number] = { resource: KILL_QUERY, privileges: ['CALL_PROCEDURE'] };
 
 /**
  * What of `system` is to be granted and denied beside other grants, so that no more is read there than by the rules.

@@ -14,8 +14,6 @@ export interface EngineRights {
   execute: Bitset;
   view: Bitset;
   kill: Bitset;
-  /** Users who may kill anybody's queries: of all others, or of some. */
-  killing: Bitset;
   ofSome: QueriesOfSome[];
   /** `CALL system.runtime.kill_query`: it comes with the right to kill, can be given without it, and denied. */
   callKill: Bitset;
@@ -43,7 +41,7 @@ export function engineRights(snapshot: Snapshot, principals: PrincipalIndex): En
     .filter(({ allow }) => allow.includes('kill'))
     .reduce((all, { holders }) => all.or(holders), kill);
   return {
-    ...{ execute: holders('EXECUTE_QUERIES'), view, kill, ofSome, killing },
+    ...{ execute: holders('EXECUTE_QUERIES'), view, kill, ofSome },
     callKill: holders('CALL_PROCEDURE', isKillQuery, killing),
     read: holders('READ_SYSTEM_INFORMATION'),
     write: holders('WRITE_SYSTEM_INFORMATION'),

@@ -62,11 +62,7 @@ export function intentSets(snapshot: Snapshot): IntentSets {
   const { otherModes } = catalogs;
   const reachesSomething = [otherModes, ...modes.values()].reduce(
     (some, mode) => some.or(mode.all).or(mode.readOnly),
-    principals.serviceAccounts
-      .or(engine.execute)
-      .or(engine.killing)
-      .or(engine.callKill)
-      .or(readersOf(inSystem, principals)),
+    principals.serviceAccounts.or(engine.execute).or(engine.callKill).or(readersOf(inSystem, principals)),
   );
   const system = [...inSystem, ...openSchemas(reachesSomething)];
   // What is said on everything ends here, too.

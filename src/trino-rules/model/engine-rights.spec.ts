@@ -63,6 +63,9 @@ describe('rights over the engine', () => {
     const { document, text } = compile(snapshot);
     const where = { catalog: 'system', schema: 'runtime', procedure: 'kill_query' };
     expect(document.procedures).toEqual([{ user: 'bo|cy', ...where, privileges: ['EXECUTE'] }]);
+    // Killing by the engine's API alone is no statement.
+    const executing = document.queries.filter(({ allow }) => allow.includes('execute')).map(({ user }) => user);
+    expect(executing).toEqual(['cy', 'bo|service-account-grantline']);
     expect(checkRules(text, snapshot)).toEqual([]);
 
     const index = new AccessIndex(snapshot);

@@ -3,7 +3,7 @@ import { isOpenSystem } from './resource.js';
 import { actingTargets } from './acting.js';
 import { killing } from './killing.js';
 import { coversIn } from './named-others.js';
-import { depth, isInTree, isKillQuery, kindOf, namedBy, nodeKey, SYSTEM, type Node } from './node.js';
+import { depth, isInTree, isKillQuery, KILL_QUERY, kindOf, namedBy, nodeKey, SYSTEM, type Node } from './node.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
 import {
@@ -175,12 +175,12 @@ export function reachesSomething(
   principals = new Principals(snapshot),
 ): boolean {
   if (isServiceAccount(snapshot, principal)) return true;
-  if (killing(snapshot, principal, principals).length > 0) return true;
-  // A deny reaches down, so what is left of a grant anywhere is left on the node that it names.
-  return snapshot.grants.some(
-    ({ resource }) =>
-      namedBy(resource) === undefined &&
-      intentByEntries(snapshot, principal, resource, principals).privileges.some(
+  // A deny reaches down, so what is left of a grant anywhere is left on the node that it names, or on the procedure that it brings.
+  const nodes = [KILL_QUERY, ...snapshot.grants.map(({ resource }) => resource)];
+  return nodes.some(
+    (node) =>
+      namedBy(node) === undefined &&
+      intentByEntries(snapshot, principal, node, principals).privileges.some(
         (privilege) => PRIVILEGE_TERMS[privilege].usedByStatements,
       ),
   );

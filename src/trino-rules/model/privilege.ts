@@ -192,8 +192,8 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   // It comes with all that statements use; a deny takes the grant alone.
   EXECUTE_QUERIES: onEngine({ about: 'queries', right: 'execute' }, 'execute queries on', true),
   VIEW_QUERIES: onQueries('view'),
-  // It brings a statement: see `isKillQuery`.
-  KILL_QUERIES: { ...onQueries('kill'), usedByStatements: true },
+  // It brings a statement, the procedure `KILL_QUERY`; where that is denied, the engine's API is left.
+  KILL_QUERIES: onQueries('kill'),
   READ_SYSTEM_INFORMATION: onEngine({ about: 'system-information', right: 'read' }, 'read the system information of'),
   // It shuts nodes down.
   WRITE_SYSTEM_INFORMATION: {

@@ -87,7 +87,7 @@ describe('rights over the queries of some', () => {
     };
     expect(may(team().may('KILL_QUERIES', ofUser(1)).snapshot())).toEqual([true, true]);
     expect(may(team().may('KILL_QUERIES', ofUser(1)).mayNot('system.runtime.kill_query()').snapshot())).toEqual([
-      ...[true, false],
+      ...[false, false],
     ]);
     expect(may(team().may('KILL_QUERIES', ofUser(1)).mayNot(TEAM).snapshot())).toEqual([false, false]);
     expect(

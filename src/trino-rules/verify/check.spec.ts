@@ -4,7 +4,17 @@ import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../compile/compile.js';
 import { rulesText } from '../compile/rules-text.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
+import { WorkBudget } from '../document/work-budget.js';
 import { checkRules } from './check.js';
+import { prove, withEngine } from './proof.js';
+
+class CountedSteps extends WorkBudget {
+  spent = 0;
+
+  override spend(steps: number): void {
+    this.spent += steps;
+  }
+}
 
 describe('the check of a text', () => {
   it('finds nothing in what the compiler makes of any snapshot', () => {
@@ -67,6 +77,21 @@ describe('the check of a text', () => {
     const snapshot = builder.snapshot();
 
     expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
+  });
+
+  it('takes twice the steps for twice the people who each view the queries of somebody else', () => {
+    const [some, twice] = [100, 200].map((count) => {
+      const builder = aSnapshot();
+      for (let i = 0; i < count; i++)
+        builder.user(`person_${i}`).may('VIEW_QUERIES', { queries: { type: 'engine', name: `job_${i}` } });
+      const [snapshot, budget] = [builder.snapshot(), new CountedSteps()];
+      const { document } = compile(snapshot);
+      expect(document.queries).toHaveLength(count + 1);
+      const found = withEngine(document, snapshot, budget, (...judged) => prove(...judged));
+      expect(found).toEqual([]);
+      return budget.spent;
+    });
+    expect((twice ?? NaN) / (some ?? NaN)).toBeLessThan(2.2);
   });
 
   it('reads more exceptions than a call can have arguments', () => {

@@ -65,9 +65,7 @@ export function proveData(
   for (const [privilege, users] of onEngine) {
     if (PRIVILEGE_TERMS[privilege].usedByStatements) add(reaching, users);
   }
-  const kill = queries.killing();
-  if (kill !== null) add(reaching, kill);
-  const killing = routines.killing(kill);
+  const killing = routines.killing(queries.killing());
   if (killing !== null) for (const into of [reaching, reach.any]) add(into, killing);
   // The rest of the access to `system` follows from all other.
   proveCatalog(SYSTEM, reach, ExpectedScope.top(reach, withOpenSchemas(said.system, membersOf(reaching))));

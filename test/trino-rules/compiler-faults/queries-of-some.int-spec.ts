@@ -58,12 +58,6 @@ stopsEach({
     to: 'true',
     found: /may (?:not )?(?:view|kill) queries of/,
   },
-  'lets nobody execute who kills the queries of some': {
-    file: 'trino-rules/compile/intent-sets.js',
-    from: 'engine.killing',
-    to: 'engine.kill',
-    found: /vic may execute queries/,
-  },
   'gives the procedure to those alone who kill the queries of all': {
     file: RIGHTS,
     from: "holders('CALL_PROCEDURE', isKillQuery, killing)",

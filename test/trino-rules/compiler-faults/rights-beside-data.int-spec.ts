@@ -87,16 +87,22 @@ stopsEach({
     to: "privileges: ['GRANT_EXECUTE'] }",
     found: /may not GRANT_EXECUTE the procedure system\.runtime\.kill_query/,
   },
-  'lets those who kill execute nothing': {
+  'lets those who call the procedure that kills execute nothing': {
     file: 'trino-rules/compile/intent-sets.js',
-    from: '.or(engine.killing)',
-    to: '',
-    found: /ivy .*may execute queries/,
+    from: '.or(engine.callKill).or(readersOf(',
+    to: '.or(readersOf(',
+    found: /may execute queries/,
+  },
+  'lets those execute who kill and may not call the procedure': {
+    file: 'trino-rules/compile/intent-sets.js',
+    from: '.or(engine.callKill).or(readersOf(',
+    to: '.or(engine.callKill).or(engine.kill).or(readersOf(',
+    found: /ivy .*may not execute queries/,
   },
   'lets those who view execute': {
     file: 'trino-rules/compile/intent-sets.js',
-    from: '.or(engine.killing)',
-    to: '.or(engine.killing).or(engine.read)',
+    from: '.or(engine.callKill).or(readersOf(',
+    to: '.or(engine.callKill).or(engine.read).or(readersOf(',
     found: /cy .*may not execute queries/,
   },
   'lets nobody execute by a grant of that alone': {
