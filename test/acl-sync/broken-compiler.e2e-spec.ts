@@ -1,18 +1,13 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { ApiClient, type Tokens } from '../support/service/api-client.js';
 import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
 import { type Finished, GrantlineProcess, runGrantline } from '../support/service/grantline-process.js';
-import { plant, type PlantedFault } from '../support/rules/planted-fault.js';
+import { brokenBuild, ONE_GROUP_ALONE, type PlantedFault } from '../support/rules/planted-fault.js';
 
 /** One fault each, in a copy of the built service; `found`: the finding to expect in the log. */
 const FAULTS = {
-  'drops what the other group gives': {
-    file: 'trino-rules/compile/access-state.js',
-    from: "given | rights(statement.privileges, 'gives')",
-    to: "rights(statement.privileges, 'gives')",
-    found: /boris may SELECT .*?sales\.eu\.orders.*?group/,
-  },
+  'drops what the other group gives': ONE_GROUP_ALONE,
   'does not escape a dot': {
     file: 'trino-rules/compile/name-pattern.js',
     from: '/[.$|?*+(){}]|',
@@ -37,15 +32,6 @@ describe('a broken compiler', () => {
   let dotted: string;
   const rules = (): string => readFileSync(join(folder, 'acl', 'rules.json'), 'utf8');
 
-  const brokenBuild = (fault: PlantedFault): string => {
-    const copy = mkdtempSync(join(folder, 'broken-'));
-    for (const name of ['dist', 'migrations', 'package.json']) cpSync(name, join(copy, name), { recursive: true });
-    symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
-    plant(join(copy, 'dist'), fault);
-    // Instead of the bundle of what was built.
-    writeFileSync(join(copy, 'dist/preparation.js'), "import './acl-sync/infrastructure/preparation.js';\n");
-    return copy;
-  };
   const sync = (build: string): Promise<Finished> =>
     new GrantlineProcess(['acl', 'sync'], environment, { folder: build }).finished;
 
@@ -105,7 +91,7 @@ describe('a broken compiler', () => {
     async (_, fault) => {
       const published = rules();
 
-      const { code, stderr } = await sync(brokenBuild(fault));
+      const { code, stderr } = await sync(brokenBuild(folder, fault));
 
       expect({ code, stderr }).toMatchObject({ code: 1 });
       expect(stderr).toContain('TRINO_ACL_SYNC_REFUSED');
@@ -116,7 +102,7 @@ describe('a broken compiler', () => {
 
   it('that would publish nothing takes no change that it cannot publish, and every revoke', async () => {
     const broken = new GrantlineProcess(['serve'], environment, {
-      folder: brokenBuild(FAULTS['does not escape a dot']),
+      folder: brokenBuild(folder, FAULTS['does not escape a dot']),
     });
     try {
       const admin = new ApiClient(await broken.url()).as(token);

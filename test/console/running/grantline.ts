@@ -5,7 +5,7 @@ import { EmbeddedCluster, folderOfClusters } from '../../support/database/embedd
 import { FakeTrino } from '../../support/fakes/fake-trino.js';
 import { administratorOf } from '../../support/service/administrator.js';
 import { ApiClient } from '../../support/service/api-client.js';
-import { GrantlineProcess } from '../../support/service/grantline-process.js';
+import { type Finished, GrantlineProcess } from '../../support/service/grantline-process.js';
 import { leaksOfFile, TEST_SECRET } from '../../support/service/secrets.js';
 
 /** The built service as `npm start` runs it, on its embedded PostgreSQL, in front of an engine that tests script. */
@@ -48,6 +48,11 @@ export class Grantline {
   /** Makes the administrator `admin` by the command line, as the first one is made. */
   createAdministrator(): Promise<ApiClient> {
     return administratorOf(this.url, this.environment);
+  }
+
+  /** A command beside the service. @param build the folder of another build */
+  command(args: readonly string[], build = '.'): Promise<Finished> {
+    return new GrantlineProcess(args, this.environment, { folder: build }).finished;
   }
 
   /** The service's database, as the superuser: for rows that are too many for the API. */

@@ -1,5 +1,5 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 
 /** A slip, as a text of the built code that is replaced. */
 export interface PlantedFault {
@@ -18,4 +18,23 @@ export function plant(copy: string, { file, from, to }: PlantedFault): void {
   if (parts.length !== 2) throw new Error(`${file} holds ${JSON.stringify(from)} ${parts.length - 1} times`);
   rmSync(path);
   writeFileSync(path, parts.join(to));
+}
+
+/** Who is in two groups loses what one of them gives. */
+export const ONE_GROUP_ALONE: PlantedFault = {
+  file: 'trino-rules/compile/access-state.js',
+  from: "given | rights(statement.privileges, 'gives')",
+  to: "rights(statement.privileges, 'gives')",
+  found: /may SELECT .*?sales\.eu\.orders.*?group/,
+};
+
+/** A copy of the built service with a slip in it. @returns its folder, in the given one */
+export function brokenBuild(folder: string, fault: PlantedFault): string {
+  const copy = mkdtempSync(join(folder, 'broken-'));
+  for (const name of ['dist', 'migrations', 'package.json']) cpSync(name, join(copy, name), { recursive: true });
+  symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
+  plant(join(copy, 'dist'), fault);
+  // Instead of the bundle of what was built.
+  writeFileSync(join(copy, 'dist/preparation.js'), "import './acl-sync/infrastructure/preparation.js';\n");
+  return copy;
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, bodyOf, type Schemas } from './client.js';
 import type { paths } from './schema.js';
 
-export type AuditQuery = NonNullable<paths['/api/admin/audit']['get']['parameters']['query']>;
+type AuditQuery = NonNullable<paths['/api/admin/audit']['get']['parameters']['query']>;
 
 /** A part of the audit trail, newest first. */
 export function auditPage(query: Omit<AuditQuery, 'format'>): Promise<Schemas['AuditPage']> {

@@ -1,4 +1,5 @@
 import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
+import { numberText } from '../domain/count-text.js';
 import { useEffect } from 'react';
 
 interface PageOf {
@@ -54,5 +55,5 @@ export function usePages<P extends PageOf>(
 
 /** How many have been read, and whether there are more: *12*, *200+*. */
 export function countOf({ items, hasMore }: { items: readonly unknown[] | null; hasMore: boolean }) {
-  return items === null ? undefined : `${items.length.toLocaleString('en-GB')}${hasMore ? '+' : ''}`;
+  return items === null ? undefined : `${numberText(items.length)}${hasMore ? '+' : ''}`;
 }

@@ -1,3 +1,8 @@
+/** *1,204*. */
+export function numberText(number: number): string {
+  return number.toLocaleString('en-GB');
+}
+
 interface CountTextOptions {
   plural?: string;
   /** Not all of them have been read. */
@@ -10,7 +15,18 @@ export function countText(
   word: string,
   { plural = `${word}s`, hasMore = false }: CountTextOptions = {},
 ) {
-  return `${count.toLocaleString('en-GB')}${hasMore ? ' and more' : ''} ${count === 1 && !hasMore ? word : plural}`;
+  return `${numberText(count)}${hasMore ? ' and more' : ''} ${count === 1 && !hasMore ? word : plural}`;
+}
+
+interface List {
+  /** Null: none has been read yet. */
+  items: readonly unknown[] | null;
+  hasMore: boolean;
+}
+
+/** How much of a list is there: *Reading grants*, *12 grants*, *200 and more grants*. */
+export function listText({ items, hasMore }: List, word: string, plural = `${word}s`): string {
+  return items === null ? `Reading ${plural}` : countText(items.length, word, { plural, hasMore });
 }
 
 /** *1 person*, *8 people*. */

@@ -1,5 +1,5 @@
 /** What the engine refused, as far as its text says. */
-export interface RefusedAccess {
+interface RefusedAccess {
   privilege: string;
   node: { catalog: string; schema: string; table: string };
 }

@@ -2,7 +2,7 @@ import type { Rows } from '../api/rows.js';
 import { hasColumn, type PolicyForm } from './policy-form.js';
 
 /** Rows that are shown on each side. */
-export const SAMPLE = 20;
+const SAMPLE = 20;
 
 export interface RowSample {
   sql: string;

@@ -1,5 +1,5 @@
 /** A piece of a rule's text; what its counterpart in the other text does not have is marked. */
-export interface Segment {
+interface Segment {
   text: string;
   isChanged: boolean;
 }

@@ -11,7 +11,7 @@ export interface Stop {
   bytes: number;
 }
 
-export interface Mark {
+interface Mark {
   x: number;
   text: string;
 }

@@ -15,7 +15,7 @@ interface Act {
   act: string;
   icon: string;
   isDanger?: boolean;
-  asksProof?: boolean;
+  asks?: 'proof';
   follows: ReactNode;
   run: () => Promise<unknown>;
 }
@@ -56,7 +56,7 @@ export function AccountActs({ account }: { account: Account }) {
           title: `Make ${username} administrator?`,
           act: 'Make administrator',
           icon: 'policy',
-          asksProof: true,
+          asks: 'proof',
           follows: <p>{username} can then see and change all access.</p>,
           run: () => change({ role: 'admin' }),
         },
@@ -129,8 +129,8 @@ export function AccountActs({ account }: { account: Account }) {
         <ActDialog
           title={current.title}
           act={current.act}
-          isDanger={current.isDanger === true}
-          asksProof={current.asksProof === true}
+          isDanger={current.isDanger}
+          asks={current.asks}
           run={current.run}
           close={close}
         >

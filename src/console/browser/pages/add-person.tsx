@@ -3,8 +3,9 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { queries } from '../api/session.js';
+import { Form } from '../parts/form.js';
 import { Icon } from '../parts/icon.js';
-import { PanelForm } from '../parts/panel-form.js';
+import { Notice } from '../parts/notice.js';
 import { Secret } from '../parts/secret.js';
 import { Segments } from '../parts/segments.js';
 import { TextField } from '../parts/text-field.js';
@@ -35,7 +36,7 @@ export function AddPerson({ close }: { close: () => void }) {
   });
   if (adding.isSuccess) return <Added person={adding.data} close={close} />;
   return (
-    <PanelForm label="Add person" saving={adding} close={close}>
+    <Form isPanel label="Add person" doing={adding} act="Save" close={close}>
       <div className="pair">
         <TextField
           label="Username"
@@ -51,7 +52,7 @@ export function AddPerson({ close }: { close: () => void }) {
         <TextField label="E-mail" type="email" value={email} set={setEmail} hint="May stay empty." maxLength={254} />
       </div>
       <Segments legend="Signs in with" choices={WAYS} value={way} set={setWay} />
-    </PanelForm>
+    </Form>
   );
 }
 
@@ -66,21 +67,24 @@ function Added({ person, close }: { person: NewPerson; close: () => void }) {
           Give it to them: they sign in with it and choose their own.
         </Secret>
       ) : (
-        <div className="notice notice--gain" role="status">
-          <Icon name="check" />
-          <div>
-            <b>{username} was added</b>
-            <p>The account is theirs once they sign in at the identity provider under this name.</p>
-          </div>
-          <div className="row">
-            <Link className="button button--small" href={`/people/${id}`}>
-              Open
-            </Link>
-            <button className="button button--small button--quiet" type="button" onClick={close}>
-              Done
-            </button>
-          </div>
-        </div>
+        <Notice
+          tone="gain"
+          icon="check"
+          role="status"
+          title={`${username} was added`}
+          actions={
+            <>
+              <Link className="button button--small" href={`/people/${id}`}>
+                Open
+              </Link>
+              <button className="button button--small button--quiet" type="button" onClick={close}>
+                Done
+              </button>
+            </>
+          }
+        >
+          <p>The account is theirs once they sign in at the identity provider under this name.</p>
+        </Notice>
       )}
       {warnings.map((warning) => (
         <p key={warning} className="note">

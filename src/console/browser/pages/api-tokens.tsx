@@ -4,10 +4,11 @@ import { api, bodyOf, type Schemas } from '../api/client.js';
 import { queries } from '../api/session.js';
 import { now } from '../now.js';
 import { ActDialog } from '../parts/act-dialog.js';
+import { Form } from '../parts/form.js';
 import { Icon } from '../parts/icon.js';
 import { Listing } from '../parts/listing.js';
 import { Moment } from '../parts/moment.js';
-import { PanelForm } from '../parts/panel-form.js';
+import { Region } from '../parts/region.js';
 import { Secret } from '../parts/secret.js';
 import { Cell } from '../parts/table.js';
 import { TextField } from '../parts/text-field.js';
@@ -35,19 +36,17 @@ export function ApiTokens({ isAdministrator }: { isAdministrator: boolean }) {
   const query = useQuery({ queryKey: KEY, queryFn: () => bodyOf(api.GET('/api/auth/tokens')) });
   const items = query.data?.items ?? null;
   return (
-    <section className="stack stack--tight">
-      <div className="head">
-        <h2>API tokens</h2>
-        {items !== null && (
-          <span className="count">
-            {items.length} of {MOST}
-          </span>
-        )}
+    <Region
+      title="API tokens"
+      isStack
+      count={items !== null && `${items.length} of ${MOST}`}
+      actions={
         <button className="button button--small button--quiet" type="button" onClick={() => setMaking(true)}>
           <Icon name="plus" />
           New token
         </button>
-      </div>
+      }
+    >
       {made !== null && (
         <Secret
           title={`Token ${made.name}`}
@@ -90,7 +89,7 @@ export function ApiTokens({ isAdministrator }: { isAdministrator: boolean }) {
           <p>Programs that use it are refused from then on.</p>
         </ActDialog>
       )}
-    </section>
+    </Region>
   );
 }
 
@@ -141,7 +140,7 @@ function NewToken({ isAdministrator, close, done }: NewTokenProps) {
     },
   });
   return (
-    <PanelForm label="New token" saving={making} close={close}>
+    <Form isPanel label="New token" doing={making} act="Save" close={close}>
       <div className="pair">
         <TextField label="Name" value={name} set={setName} maxLength={128} autoFocus required />
         <TextField label="Expires" type="date" value={until} set={setUntil} required />
@@ -164,6 +163,6 @@ function NewToken({ isAdministrator, close, done }: NewTokenProps) {
           ),
         )}
       </fieldset>
-    </PanelForm>
+    </Form>
   );
 }

@@ -3,7 +3,7 @@ import { auditFile, auditPage } from '../api/audit.js';
 import type { Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { detailsText, eventText, EVENTS, subjectAddress } from '../domain/audit-text.js';
-import { countText } from '../domain/count-text.js';
+import { listText } from '../domain/count-text.js';
 import { momentText } from '../domain/moment-text.js';
 import { now } from '../now.js';
 import { FilterBar } from '../parts/filter-bar.js';
@@ -42,7 +42,6 @@ export function Audit() {
   const { from, to, ...rest } = asked;
   const query = { ...rest, ...momentOf('from', from), ...momentOf('to', to) };
   const list = usePages(['audit', query], (page) => auditPage({ ...query, ...page }), { isKept: true });
-  const { items, hasMore } = list;
   return (
     <main id="main" tabIndex={-1}>
       <div className="stack stack--mid">
@@ -56,7 +55,7 @@ export function Audit() {
           }
         />
         <FilterBar placeholder="Search events" filters={FILTERS}>
-          {items === null ? 'Reading events' : countText(items.length, 'event', { hasMore })}
+          {listText(list, 'event')}
         </FilterBar>
         <Listing
           name="Audit"

@@ -2,6 +2,7 @@ import { useLocation, useSearchParams } from 'wouter';
 import { useChildren } from '../api/catalog.js';
 import { useGrants, usePolicies } from '../api/entries.js';
 import { countOf } from '../api/pages.js';
+import { numberText } from '../domain/count-text.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { sqlPath } from '../domain/sql-path.js';
 import { DataTree, nodeAt } from '../parts/data-tree.js';
@@ -101,7 +102,7 @@ function NodeTabs({ names, title }: { names: readonly string[]; title: string })
   const isTable = names.length === 3;
   const { first } = useWho(node, false);
   const counts = {
-    Who: first && sizeOf(first.totals).toLocaleString('en-GB'),
+    Who: first && numberText(sizeOf(first.totals)),
     Grants: countOf(useGrantsOn(names)),
     Policies: countOf(usePoliciesOn(names)),
     Routines: countOf(useRoutineGrants(names, !isTable)),

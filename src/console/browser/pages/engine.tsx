@@ -7,6 +7,7 @@ import { Icon } from '../parts/icon.js';
 import { PageHead } from '../parts/page.js';
 import { Path } from '../parts/path.js';
 import { addressOf, Principal } from '../parts/principal.js';
+import { Region } from '../parts/region.js';
 
 interface Section {
   title: string;
@@ -60,20 +61,20 @@ export function Engine() {
 }
 
 function Rights({ section: { title, query, add, nobody } }: { section: Section }) {
-  const id = title.toLowerCase().replaceAll(' ', '-');
   const list = useGrants(query);
   return (
-    <section aria-labelledby={id}>
-      <div className="head">
-        <h2 id={id}>{title}</h2>
-        <span className="count">{countOf(list)}</span>
+    <Region
+      title={title}
+      count={countOf(list)}
+      actions={
         <Link className="button button--small button--quiet" href={`/grants/new${add.query}`}>
           <Icon name="plus" />
           {add.text}
         </Link>
-      </div>
+      }
+    >
       <GrantTable name={title} list={list} reach={reachOf} empty={<p className="dim">{nobody}</p>} />
-    </section>
+    </Region>
   );
 }
 

@@ -1,5 +1,5 @@
 import { useGrants, useOneGrant } from '../api/entries.js';
-import { countText } from '../domain/count-text.js';
+import { listText } from '../domain/count-text.js';
 import { type Asked, ENTRY_FILTERS, entryQueryOf } from '../parts/entry-filters.js';
 import { FilterBar } from '../parts/filter-bar.js';
 import { type Filter, useFilters } from '../parts/filters.js';
@@ -27,13 +27,12 @@ export function Grants() {
   const all = useGrants(queryOf(asked), id === undefined);
   const one = useOneGrant(id);
   const list = id === undefined ? all : one;
-  const { items, hasMore } = list;
   return (
     <main id="main" tabIndex={-1}>
       <div className="stack stack--mid">
         <PageHead title="Grants" actions={<NewGrant isPrimary />} />
         <FilterBar placeholder="Search grants" filters={FILTERS}>
-          {items === null ? 'Reading grants' : countText(items.length, 'grant', { hasMore })}
+          {listText(list, 'grant')}
         </FilterBar>
         <GrantTable name="Grants" list={list} empty={<NoGrants isFiltered={Object.keys(asked).length > 0} />} />
       </div>

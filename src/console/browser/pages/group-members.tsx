@@ -3,7 +3,9 @@ import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
 import { usePages } from '../api/pages.js';
 import { useMemberChanges } from '../api/member-changes.js';
+import { numberText } from '../domain/count-text.js';
 import { draftOf, keyOf, type MemberRow, rowsOf, sameAs } from '../domain/member-rows.js';
+import { DraftChange } from '../parts/change.js';
 import { Changes, Totals } from '../parts/changes.js';
 import { Failure } from '../parts/failure.js';
 import { Listing, type Pages } from '../parts/listing.js';
@@ -82,12 +84,7 @@ export function GroupMembers({ group, head, holdings }: MembersProps) {
             <button className="button button--quiet" type="button" aria-disabled={!isChanged} onClick={discard}>
               Discard
             </button>
-            {draft.preview !== null && (
-              <p className="hint">
-                <span className="change">+{draft.preview.people_gaining} gain</span>{' '}
-                <span className="change change--loss">−{draft.preview.people_losing} lose</span>
-              </p>
-            )}
+            <DraftChange of={draft.preview} />
           </div>
         </form>
       </div>
@@ -156,8 +153,8 @@ function MembersHead({ count, then }: { count: number; then: number }) {
     <div className="head">
       <h2>Members</h2>
       <span className="count">
-        {count.toLocaleString('en-GB')}
-        {then !== count && `, ${then.toLocaleString('en-GB')} once saved`}
+        {numberText(count)}
+        {then !== count && `, ${numberText(then)} once saved`}
       </span>
     </div>
   );

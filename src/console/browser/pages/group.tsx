@@ -6,9 +6,9 @@ import { accessChanged } from '../api/entries.js';
 import { queries } from '../api/session.js';
 import { ActDialog } from '../parts/act-dialog.js';
 import { Failure } from '../parts/failure.js';
+import { Form } from '../parts/form.js';
 import { Icon } from '../parts/icon.js';
 import { PageHead } from '../parts/page.js';
-import { PanelForm } from '../parts/panel-form.js';
 import { Shape } from '../parts/principal.js';
 import { TextField } from '../parts/text-field.js';
 import { NotHere } from './absent.js';
@@ -121,9 +121,9 @@ function EditGroup({ group: { id, source, ...before }, close }: { group: Group; 
     },
   });
   return (
-    <PanelForm label={isLocal ? 'Rename the group' : 'Describe the group'} saving={saving} close={close}>
+    <Form isPanel label={isLocal ? 'Rename the group' : 'Describe the group'} doing={saving} act="Save" close={close}>
       {isLocal && <TextField label="Name" value={name} set={setName} maxLength={128} autoFocus required />}
       <TextField label="Description" value={description} set={setDescription} maxLength={1000} autoFocus={!isLocal} />
-    </PanelForm>
+    </Form>
   );
 }

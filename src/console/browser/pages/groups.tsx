@@ -4,13 +4,13 @@ import { useLocation } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { queries } from '../api/session.js';
-import { countText } from '../domain/count-text.js';
+import { listText, numberText } from '../domain/count-text.js';
 import { FilterBar } from '../parts/filter-bar.js';
 import { useFilters } from '../parts/filters.js';
+import { AddButton, Form } from '../parts/form.js';
 import { Listing } from '../parts/listing.js';
 import { Moment } from '../parts/moment.js';
 import { Empty, PageHead } from '../parts/page.js';
-import { AddButton, PanelForm } from '../parts/panel-form.js';
 import { Principal } from '../parts/principal.js';
 import { Cell } from '../parts/table.js';
 import { TextField } from '../parts/text-field.js';
@@ -38,7 +38,6 @@ export function Groups() {
     (page) => bodyOf(api.GET('/api/admin/groups', { params: { query: { ...asked, ...page } } })),
     { isKept: true },
   );
-  const { items, hasMore } = list;
   return (
     <main id="main" tabIndex={-1}>
       <div className="stack stack--mid">
@@ -47,9 +46,7 @@ export function Groups() {
           actions={<AddButton text="New group" isOpen={isAdding} open={() => setAdding(true)} />}
         />
         {isAdding && <NewGroup close={() => setAdding(false)} />}
-        <FilterBar placeholder="Search groups">
-          {items === null ? 'Reading groups' : countText(items.length, 'group', { hasMore })}
-        </FilterBar>
+        <FilterBar placeholder="Search groups">{listText(list, 'group')}</FilterBar>
         <Listing
           name="Groups"
           list={list}
@@ -80,7 +77,7 @@ function GroupCells({ group }: { group: Schemas['GroupResponse'] }) {
       </Cell>
       <Cell className="full prose">{description}</Cell>
       <Cell className="num" data-label="Members">
-        {count.toLocaleString('en-GB')}
+        {numberText(count)}
       </Cell>
       <Cell data-label="Managed">
         <span className="dim">{MANAGED[source]}</span>
@@ -109,11 +106,11 @@ function NewGroup({ close }: { close: () => void }) {
     },
   });
   return (
-    <PanelForm label="New group" saving={adding} close={close}>
+    <Form isPanel label="New group" doing={adding} act="Save" close={close}>
       <div className="pair">
         <TextField label="Name" value={name} set={setName} maxLength={128} autoFocus required />
         <TextField label="Description" value={description} set={setDescription} maxLength={1000} />
       </div>
-    </PanelForm>
+    </Form>
   );
 }

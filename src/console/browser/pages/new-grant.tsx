@@ -10,6 +10,7 @@ import { addressOfForm, formOfAddress, type GrantForm, grantOfForm } from '../do
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { offeredAt } from '../domain/place-form.js';
 import { now } from '../now.js';
+import { DraftChange } from '../parts/change.js';
 import { Changes, Totals } from '../parts/changes.js';
 import { Failure } from '../parts/failure.js';
 import { PageHead } from '../parts/page.js';
@@ -97,12 +98,7 @@ export function GrantDraft() {
           <Link className="button button--quiet" href="/grants">
             Cancel
           </Link>
-          {preview !== null && (
-            <p className="hint">
-              <span className="change">+{gaining} gain</span>{' '}
-              <span className="change change--loss">−{preview.people_losing} lose</span>
-            </p>
-          )}
+          <DraftChange of={preview} />
         </div>
       </form>
       <div className="sunken stack">

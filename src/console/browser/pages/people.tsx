@@ -1,14 +1,14 @@
 import { useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
-import { peopleText } from '../domain/count-text.js';
+import { numberText, peopleText } from '../domain/count-text.js';
 import { AccountState, signInText } from '../parts/account.js';
 import { FilterBar } from '../parts/filter-bar.js';
 import { type Filter, useFilters } from '../parts/filters.js';
+import { AddButton } from '../parts/form.js';
 import { Listing } from '../parts/listing.js';
 import { Moment } from '../parts/moment.js';
 import { Empty, PageHead } from '../parts/page.js';
-import { AddButton } from '../parts/panel-form.js';
 import { Principal } from '../parts/principal.js';
 import { Cell } from '../parts/table.js';
 import { AddPerson } from './add-person.js';
@@ -95,9 +95,7 @@ function PersonCells({ account }: { account: Schemas['UsedAccountResponse'] }) {
         <span className="dim">{signInText(account)}</span>
       </Cell>
       <Cell className="full">
-        <span className="dim">
-          {[...groups, ...(others > 0 ? [`${others.toLocaleString('en-GB')} more`] : [])].join(', ')}
-        </span>
+        <span className="dim">{[...groups, ...(others > 0 ? [`${numberText(others)} more`] : [])].join(', ')}</span>
       </Cell>
       <Cell className="date" data-label="Last sign-in">
         {at !== null && <Moment at={at} />}

@@ -5,11 +5,13 @@ import { countOf, usePages } from '../api/pages.js';
 import { AccountBadge, signInText } from '../parts/account.js';
 import { EffectiveAccess } from '../parts/effective-access.js';
 import { whyOfEntry } from '../domain/why-address.js';
+import { Fact } from '../parts/fact.js';
 import { Failure } from '../parts/failure.js';
 import { NewGrant } from '../parts/grants.js';
 import { Moment } from '../parts/moment.js';
 import { Empty, PageHead } from '../parts/page.js';
 import { Principal, Shape } from '../parts/principal.js';
+import { Region } from '../parts/region.js';
 import { Sessions } from '../parts/sessions.js';
 import { NotHere } from './absent.js';
 import { AccountActs } from './account-acts.js';
@@ -96,40 +98,22 @@ function Head({ account, id }: { account: Account | undefined; id: number }) {
 function Facts({ account }: { account: Account }) {
   return (
     <dl className="facts facts--rows">
-      <div>
-        <dt>E-mail</dt>
-        <dd>{account.email ?? <span className="dim">none</span>}</dd>
-      </div>
-      <div>
-        <dt>Signs in with</dt>
-        <dd>{signInText(account)}</dd>
-      </div>
-      <div>
-        <dt>Last sign-in</dt>
-        <dd>
-          {account.last_sign_in_at === null ? (
-            <span className="dim">none known</span>
-          ) : (
-            <Moment at={account.last_sign_in_at} />
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Account since</dt>
-        <dd>
-          <Moment at={account.created_at} />
-        </dd>
-      </div>
-      <div>
-        <dt>Role</dt>
-        <dd>{account.role === 'admin' ? 'administrator' : 'user'}</dd>
-      </div>
-      <div>
-        <dt>History</dt>
-        <dd>
-          <Link href={`/audit?user=${account.id}`}>Audit</Link>
-        </dd>
-      </div>
+      <Fact name="E-mail">{account.email ?? <span className="dim">none</span>}</Fact>
+      <Fact name="Signs in with">{signInText(account)}</Fact>
+      <Fact name="Last sign-in">
+        {account.last_sign_in_at === null ? (
+          <span className="dim">none known</span>
+        ) : (
+          <Moment at={account.last_sign_in_at} />
+        )}
+      </Fact>
+      <Fact name="Account since">
+        <Moment at={account.created_at} />
+      </Fact>
+      <Fact name="Role">{account.role === 'admin' ? 'administrator' : 'user'}</Fact>
+      <Fact name="History">
+        <Link href={`/audit?user=${account.id}`}>Audit</Link>
+      </Fact>
     </dl>
   );
 }
@@ -140,11 +124,7 @@ function Groups({ id }: { id: number }) {
   );
   const { query, items: groups, more } = list;
   return (
-    <section className="stack stack--tight">
-      <div className="head">
-        <h2>Groups</h2>
-        <span className="count">{countOf(list)}</span>
-      </div>
+    <Region title="Groups" count={countOf(list)} isStack>
       {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
       {groups?.length === 0 && <p className="dim">In no group.</p>}
       <ul className="stack stack--tight">
@@ -160,6 +140,6 @@ function Groups({ id }: { id: number }) {
           More groups
         </button>
       )}
-    </section>
+    </Region>
   );
 }

@@ -1,6 +1,6 @@
 import { Link } from 'wouter';
 import { usePolicies } from '../api/entries.js';
-import { countText } from '../domain/count-text.js';
+import { listText } from '../domain/count-text.js';
 import { ENTRY_FILTERS, entryQueryOf } from '../parts/entry-filters.js';
 import { FilterBar } from '../parts/filter-bar.js';
 import { useFilters } from '../parts/filters.js';
@@ -12,7 +12,6 @@ import { PolicyTable } from '../parts/policies.js';
 export function Policies() {
   const { asked } = useFilters(ENTRY_FILTERS);
   const list = usePolicies(entryQueryOf(asked));
-  const { items, hasMore } = list;
   return (
     <main id="main" tabIndex={-1}>
       <div className="stack stack--mid">
@@ -28,7 +27,7 @@ export function Policies() {
           What takes from grants: rows that are filtered, columns that are masked or hidden, and denies.
         </PageHead>
         <FilterBar placeholder="Search policies" filters={ENTRY_FILTERS}>
-          {items === null ? 'Reading policies' : countText(items.length, 'policy', { plural: 'policies', hasMore })}
+          {listText(list, 'policy', 'policies')}
         </FilterBar>
         <PolicyTable list={list} empty={<NoPolicies isFiltered={Object.keys(asked).length > 0} />} />
       </div>

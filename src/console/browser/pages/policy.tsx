@@ -7,6 +7,7 @@ import { usePreview } from '../api/drafts.js';
 import { accessChanged } from '../api/entries.js';
 import { peopleText } from '../domain/count-text.js';
 import { formOfPolicy, KIND_NAMES, missingIn, NEW_POLICY, type Policy, policyOfForm } from '../domain/policy-form.js';
+import { Sign } from '../parts/change.js';
 import { Checks, WhoGains, WhoLoses } from '../parts/changes.js';
 import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
 import { DeletePolicy } from '../parts/delete-policy.js';
@@ -181,13 +182,7 @@ function Consequence({ preview, isComputing }: Pick<ReturnType<typeof usePreview
   const { people_gaining: gaining = 0, people_losing: losing = 0 } = preview ?? {};
   return (
     <div className="notice">
-      {gaining + losing === 0 ? (
-        <Icon name="info" />
-      ) : (
-        <span className={`sign${losing > 0 ? ' sign--loss' : ''}`} aria-hidden="true">
-          {losing > 0 ? '−' : '+'}
-        </span>
-      )}
+      {gaining + losing === 0 ? <Icon name="info" /> : <Sign isLoss={losing > 0} />}
       <p role="status">
         {preview === null ? (
           'Computing who gains and who loses'

@@ -2,13 +2,17 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearchParams } from 'wouter';
 import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
 import { inTurn, usePublishingStatus } from '../api/publishing.js';
+import { numberText } from '../domain/count-text.js';
+import { Change } from '../parts/change.js';
 import { AccessDifference, RulesDifference } from '../parts/differences.js';
+import { Fact } from '../parts/fact.js';
 import { Failure } from '../parts/failure.js';
 import { Findings } from '../parts/findings.js';
 import { Icon } from '../parts/icon.js';
 import { Moment } from '../parts/moment.js';
 import { PageHead } from '../parts/page.js';
 import { Cause, OutcomeBadge } from '../parts/publication-table.js';
+import { Region } from '../parts/region.js';
 import { Restore } from '../parts/restore.js';
 import { sizeText } from '../parts/size.js';
 import { NotHere } from './absent.js';
@@ -76,17 +80,13 @@ function OneVersion({ version }: { version: number }) {
             <Facts publication={publication} against={against} />
             <AccessDifference access={publication.access} />
             <RulesDifference diff={publication.diff} />
-            <section aria-labelledby="checks">
-              <div className="head">
-                <h2 id="checks">Checks</h2>
-                <span className="count">{publication.checks.length}</span>
-              </div>
+            <Region title="Checks" count={publication.checks.length}>
               {publication.checks.length === 0 ? (
                 <p className="dim">Proved complete: the rules give exactly what was granted.</p>
               ) : (
                 <Findings findings={publication.checks} />
               )}
-            </section>
+            </Region>
           </>
         )}
       </div>
@@ -99,53 +99,34 @@ function Facts({ publication, against }: { publication: Publication; against: nu
   const other = against ?? version - 1;
   return (
     <dl className="facts">
-      <div>
-        <dt>Compared with</dt>
-        <dd>{other > 0 ? <Link href={`/publications/${other}`}>Version {other}</Link> : 'nothing before'}</dd>
-      </div>
-      <div>
-        <dt>Access</dt>
-        <dd>
-          {access === null ? (
-            'not compared'
-          ) : (
-            <>
-              <span className="change">+{access.gained_in_all.toLocaleString('en-GB')}</span>{' '}
-              <span className="change change--loss">−{access.lost_in_all.toLocaleString('en-GB')}</span>
-              <small>people and nodes</small>
-            </>
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Rules</dt>
-        <dd>
-          <span className="change">+{diff.added.length}</span>{' '}
-          <span className="change change--loss">−{diff.removed.length}</span>
-          <small>{rules.toLocaleString('en-GB')} in all</small>
-        </dd>
-      </div>
-      <div>
-        <dt>Size</dt>
-        <dd>{sizeText(bytes)}</dd>
-      </div>
-      <div>
-        <dt>Live</dt>
-        <dd>{liveAt === null ? 'not seen' : <Moment at={liveAt} />}</dd>
-      </div>
+      <Fact name="Compared with">
+        {other > 0 ? <Link href={`/publications/${other}`}>Version {other}</Link> : 'nothing before'}
+      </Fact>
+      <Fact name="Access">
+        {access === null ? (
+          'not compared'
+        ) : (
+          <>
+            <Change count={access.gained_in_all} /> <Change count={access.lost_in_all} isLoss />
+            <small>people and nodes</small>
+          </>
+        )}
+      </Fact>
+      <Fact name="Rules">
+        <Change count={diff.added.length} /> <Change count={diff.removed.length} isLoss />
+        <small>{numberText(rules)} in all</small>
+      </Fact>
+      <Fact name="Size">{sizeText(bytes)}</Fact>
+      <Fact name="Live">{liveAt === null ? 'not seen' : <Moment at={liveAt} />}</Fact>
       {restored !== null && (
-        <div>
-          <dt>Restored</dt>
-          <dd>
-            <Link href={`/publications/${restored.version}`}>Version {restored.version}</Link>
-            <small>{restored.reason}</small>
-          </dd>
-        </div>
+        <Fact name="Restored">
+          <Link href={`/publications/${restored.version}`}>Version {restored.version}</Link>
+          <small>{restored.reason}</small>
+        </Fact>
       )}
-      <div>
-        <dt>Hash</dt>
-        <dd className="mono">{hash.slice(0, 8)}</dd>
-      </div>
+      <Fact name="Hash">
+        <span className="mono">{hash.slice(0, 8)}</span>
+      </Fact>
     </dl>
   );
 }

@@ -8,15 +8,19 @@ import {
   type Version,
 } from '../api/publishing.js';
 import type { Schemas } from '../api/client.js';
+import { numberText } from '../domain/count-text.js';
 import { SPAN, type Stop } from '../domain/timeline.js';
 import { now } from '../now.js';
+import { Sign } from '../parts/change.js';
 import { Failure } from '../parts/failure.js';
 import { Counterexample } from '../parts/findings.js';
 import { Icon } from '../parts/icon.js';
 import { Moment } from '../parts/moment.js';
+import { Notice } from '../parts/notice.js';
 import { Empty, PageHead } from '../parts/page.js';
 import { PublicationTable } from '../parts/publication-table.js';
 import { PublishingFacts } from '../parts/publishing-facts.js';
+import { Region } from '../parts/region.js';
 import { Timeline } from '../parts/timeline.js';
 import { WaitingForApproval } from '../parts/waiting.js';
 import { RestoreInEffect } from '../parts/restore.js';
@@ -112,8 +116,7 @@ function LiveSentence({ status }: { status: Status | undefined }) {
   const seconds = Math.max(0, Math.round((Date.parse(live.confirmed_at) - Date.parse(published.at)) / 1000));
   return (
     <>
-      Confirmed by the engine <Moment at={live.confirmed_at} />, {seconds.toLocaleString('en-GB')} s after it was
-      published.
+      Confirmed by the engine <Moment at={live.confirmed_at} />, {numberText(seconds)} s after it was published.
     </>
   );
 }
@@ -140,13 +143,9 @@ function Attention({ status }: { status: Status }) {
   return (
     <>
       {behind !== null && (
-        <section className="notice notice--loss">
-          <Icon name="warn" />
-          <div>
-            <b>Version {behind.version} is in force, and this database does not have it</b>
-            <p>It was restored from a backup, or another installation publishes to the same target.</p>
-          </div>
-        </section>
+        <Notice tone="loss" title={`Version ${behind.version} is in force, and this database does not have it`}>
+          <p>It was restored from a backup, or another installation publishes to the same target.</p>
+        </Notice>
       )}
       {status.restored_until !== null && <RestoreInEffect until={status.restored_until} />}
       {waiting !== null && <WaitingForApproval waiting={waiting} version={status.published?.version} />}
@@ -157,13 +156,9 @@ function Attention({ status }: { status: Status }) {
         />
       )}
       {last === 'failed' && (
-        <section className="notice notice--loss">
-          <Icon name="warn" />
-          <div>
-            <b>The last run failed</b>
-            <p>{status.last_reasons.map(({ message }) => message).join(' ')}</p>
-          </div>
-        </section>
+        <Notice tone="loss" title="The last run failed">
+          <p>{status.last_reasons.map(({ message }) => message).join(' ')}</p>
+        </Notice>
       )}
     </>
   );
@@ -178,32 +173,27 @@ function LastDay({ entries, status }: { entries: readonly Entry[]; status: Statu
     .reverse()
     .map((entry) => stopOf(entry, status));
   return (
-    <section aria-labelledby="day">
-      <div className="head">
-        <h2 id="day">Last 24 hours</h2>
+    <Region
+      title="Last 24 hours"
+      actions={
         <p className="row hint">
           <span className="row">
-            <span className="sign" aria-hidden="true">
-              +
-            </span>
-            gained
+            <Sign /> gained
           </span>
           <span className="row">
-            <span className="sign sign--loss" aria-hidden="true">
-              −
-            </span>
-            lost
+            <Sign isLoss /> lost
           </span>
           <span>people and nodes; upper line: size</span>
         </p>
-      </div>
+      }
+    >
       <Timeline
         stops={stops}
         before={before?.bytes ?? null}
         isWaiting={(status?.waiting_for_approval ?? null) !== null}
         now={at}
       />
-    </section>
+    </Region>
   );
 }
 

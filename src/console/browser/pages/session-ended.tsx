@@ -4,6 +4,7 @@ import { api, bodyOf } from '../api/client.js';
 import { type Interruption, interrupt, queries, signIn, signOut, useProvider, useStart } from '../api/session.js';
 import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/failure.js';
+import { Form } from '../parts/form.js';
 import { HiddenUsername, PasswordField } from '../parts/password-field.js';
 import { CredentialsForm } from './sign-in.js';
 
@@ -69,13 +70,11 @@ function PasswordChange({ username }: { username: string }) {
   return (
     <Dialog title="Choose your password">
       <p>You signed in with a one-time password. Choose your own before you go on.</p>
-      <form
-        className="stack stack--tight"
-        method="post"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!changing.isPending) changing.mutate();
-        }}
+      <Form
+        doing={changing}
+        act="Change password"
+        away="Sign out"
+        close={() => void signOut().then(() => interrupt(null))}
       >
         <HiddenUsername username={username} />
         <PasswordField
@@ -86,20 +85,7 @@ function PasswordChange({ username }: { username: string }) {
           set={setCurrent}
         />
         <PasswordField id="new-password" label="New password" complete="new-password" value={next} set={setNext} />
-        <div className="actions">
-          <button
-            className="button button--quiet"
-            type="button"
-            onClick={() => void signOut().then(() => interrupt(null))}
-          >
-            Sign out
-          </button>
-          <button className="button button--primary" type="submit" aria-disabled={changing.isPending}>
-            Change password
-          </button>
-        </div>
-      </form>
-      {changing.isError && <Failure problem={changing.error} />}
+      </Form>
     </Dialog>
   );
 }

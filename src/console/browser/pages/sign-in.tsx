@@ -1,12 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { Problem, type Schemas } from '../api/client.js';
+import type { Schemas } from '../api/client.js';
 import { signIn, useProvider } from '../api/session.js';
 import { CopyButton } from '../parts/copy-button.js';
 import { Failure } from '../parts/failure.js';
 import { Brand, Icon } from '../parts/icon.js';
 import { useTitle } from '../parts/page.js';
+import { ReturnFailure } from '../parts/provider-proof.js';
 
 /** Signing in, or, where nobody can grant anything yet, how the first administrator is made. */
 export function SignIn({ isFirst }: { isFirst: boolean }) {
@@ -28,12 +29,9 @@ export function SignIn({ isFirst }: { isFirst: boolean }) {
 /** The way to the identity provider, and why somebody came back from it without being signed in. */
 function AtProvider({ provider }: { provider: Schemas['ProviderResponse'] }) {
   const [search] = useSearchParams();
-  const failed = search.get('error');
   return (
     <>
-      {failed !== null && (
-        <Failure problem={new Problem(0, failed, NOT_SIGNED_IN, search.get('request_id'), null, [])} />
-      )}
+      <ReturnFailure texts={NOT_SIGNED_IN} />
       <a
         className="button button--primary"
         href={`/api/auth/oidc/console?${new URLSearchParams({ to: search.get('to') ?? '/' }).toString()}`}
@@ -45,7 +43,7 @@ function AtProvider({ provider }: { provider: Schemas['ProviderResponse'] }) {
   );
 }
 
-const NOT_SIGNED_IN = 'The identity provider sent you back, and you are not signed in.';
+const NOT_SIGNED_IN = { other: 'The identity provider sent you back, and you are not signed in.' };
 
 /** For when nobody can sign in at the provider. */
 function ForAdministrators() {

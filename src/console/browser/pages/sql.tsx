@@ -11,6 +11,7 @@ import { whyAddress } from '../domain/why-address.js';
 import { Combobox } from '../parts/combobox.js';
 import { Failure } from '../parts/failure.js';
 import { Icon } from '../parts/icon.js';
+import { Notice } from '../parts/notice.js';
 import { PageHead } from '../parts/page.js';
 import { SqlResults } from './sql-results.js';
 
@@ -142,27 +143,28 @@ function Refusal({ fault, me }: { fault: Fault; me: Schemas['ConsoleAccountRespo
       ? 'The engine refused this statement'
       : (ENDS[error.code] ?? 'The statement failed');
   return (
-    <div className="notice notice--loss" role="alert">
-      <Icon name="stop" />
-      <div>
-        <b>{title}</b>
-        <p>
-          {error.line !== null && `Line ${error.line}: `}
-          {error.message.replace(/\.?$/, '.')} Your text is still here.
-        </p>
-        <p className="hint">
-          {[error.engine_error_name ?? error.code, query.engine_query_id && `query ${query.engine_query_id}`]
-            .filter((each) => each !== null)
-            .join(', ')}
-        </p>
-      </div>
-      {refused !== null && (
-        <div className="row">
+    <Notice
+      tone="loss"
+      icon="stop"
+      role="alert"
+      title={title}
+      actions={
+        refused && (
           <Link className="button" href={whyAddress({ type: 'user', id: me.id }, refused.privilege, refused.node)}>
             Why?
           </Link>
-        </div>
-      )}
-    </div>
+        )
+      }
+    >
+      <p>
+        {error.line !== null && `Line ${error.line}: `}
+        {error.message.replace(/\.?$/, '.')} Your text is still here.
+      </p>
+      <p className="hint">
+        {[error.engine_error_name ?? error.code, query.engine_query_id && `query ${query.engine_query_id}`]
+          .filter((each) => each !== null)
+          .join(', ')}
+      </p>
+    </Notice>
   );
 }

@@ -5,6 +5,7 @@ import { Failure } from '../parts/failure.js';
 import { Counterexample, Findings } from '../parts/findings.js';
 import { Moment } from '../parts/moment.js';
 import { Empty, PageHead } from '../parts/page.js';
+import { Region } from '../parts/region.js';
 import { Approve } from '../parts/waiting.js';
 
 /** The change that waits for an approval, as the next run would publish it. */
@@ -52,13 +53,9 @@ export function WaitingChange() {
             )}
             <AccessDifference access={preview.diff.access} />
             <RulesDifference diff={preview.diff.rules} />
-            <section aria-labelledby="checks">
-              <div className="head">
-                <h2 id="checks">Checks</h2>
-                <span className="count">{checks.length}</span>
-              </div>
+            <Region title="Checks" count={checks.length}>
               <Findings findings={checks} />
-            </section>
+            </Region>
           </>
         )}
       </div>

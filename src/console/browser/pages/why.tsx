@@ -1,6 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useSearchParams } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { type Named, principalParameter } from '../domain/principal-parameter.js';
 import { NO_NAMES } from '../domain/node-names.js';
@@ -9,6 +8,7 @@ import { pathText } from '../domain/node-path.js';
 import { type Node, privilegesOn } from '../domain/privileges.js';
 import { prepositionOf, questionOfAddress, type WhyQuestion, withName } from '../domain/why-question.js';
 import { now } from '../now.js';
+import { useAddress } from '../parts/address.js';
 import { Combobox } from '../parts/combobox.js';
 import { CopyButton } from '../parts/copy-button.js';
 import { Failure } from '../parts/failure.js';
@@ -27,7 +27,7 @@ type Me = Schemas['ConsoleAccountResponse'];
 
 /** Why somebody may do something on a node, or not; others than administrators ask about themselves. */
 export function Why({ me }: { me: Me }) {
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   const settled = useSettled(search.toString(), 150);
   const isAdministrator = me.role === 'admin';
   const self = { type: 'user', id: me.id, name: me.username };
@@ -94,36 +94,24 @@ function useExplanation({ principal, privilege, node }: WhyQuestion, isAdministr
 }
 
 function QuestionForm({ isAdministrator }: { isAdministrator: boolean }) {
-  const [search, setSearch] = useSearchParams();
+  const { search, change } = useAddress();
   const { principal, privilege, node } = questionOfAddress(search);
   const name = usePrincipalName(isAdministrator ? principal : null);
-  const set = (part: Record<string, string>): void =>
-    setSearch(
-      (before) => {
-        const after = new URLSearchParams(before);
-        for (const [field, value] of Object.entries(part)) {
-          if (value === '') after.delete(field);
-          else after.set(field, value);
-        }
-        return after;
-      },
-      { replace: true },
-    );
   return (
     <form className="question" role="search" aria-label="Question" onSubmit={(event) => event.preventDefault()}>
       {isAdministrator && (
         <PrincipalCombobox
           value={principal && { ...principal, name }}
           without={['everyone']}
-          set={(value) => set({ principal: value === null ? '' : principalParameter(value) })}
+          set={(value) => change({ principal: value === null ? '' : principalParameter(value) })}
         />
       )}
-      <PrivilegeCombobox node={node} value={privilege} set={(value) => set({ privilege: value })} />
+      <PrivilegeCombobox node={node} value={privilege} set={(value) => change({ privilege: value })} />
       <NodeComboboxes
         value={{ ...NO_NAMES, ...node }}
         last={node.routine === undefined ? 'table' : 'routine'}
         set={({ catalog, schema, table, routine = '' }) =>
-          set({ catalog, schema, table, routine, engine: '', as: '', queries: '' })
+          change({ catalog, schema, table, routine, engine: '', as: '', queries: '' })
         }
       />
     </form>
@@ -171,8 +159,8 @@ interface AnswerProps {
 }
 
 function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
-  const [search, setSearch] = useSearchParams();
-  const { allowed, rule, published, ways, smallest_change: change } = explanation;
+  const { search, change } = useAddress();
+  const { allowed, rule, published, ways, smallest_change: nearest } = explanation;
   const who = isOwn ? 'You' : (principal.name ?? '');
   useTitle('Why');
   const shown = search.has('ways') ? ways : ways.slice(0, FIRST_WAYS);
@@ -194,11 +182,7 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
       <Chains explanation={explanation} principal={principal} node={question.node} ways={shown} isOwn={isOwn} />
       {ways.length > shown.length && (
         <div className="row">
-          <button
-            className="button"
-            type="button"
-            onClick={() => setSearch((before) => new URLSearchParams([...before, ['ways', 'all']]))}
-          >
+          <button className="button" type="button" onClick={() => change({ ways: 'all' }, true)}>
             Show all {explanation.ways_in_all} ways
           </button>
         </div>
@@ -218,7 +202,7 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
             {allowed && <LimitsThatApply policies={explanation.policies} />}
           </div>
         )}
-        <NearestChange change={change} isOwn={isOwn} />
+        <NearestChange change={nearest} isOwn={isOwn} />
         {isOwn && !allowed && <Nearby node={question.node} />}
       </div>
     </>

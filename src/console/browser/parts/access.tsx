@@ -1,4 +1,5 @@
 import { Fragment } from 'react';
+import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
 import { momentText } from '../domain/moment-text.js';
 import { pathText } from '../domain/node-path.js';
@@ -54,8 +55,23 @@ export function Limits({ of: { row_filters, masked_columns, hidden_columns } }: 
 
 type Through = 'directly' | 'everyone' | { group: { name: string } };
 
-/** Through what somebody has access: the first way in words, and how many more there are. */
-export function Ways({ ways }: { ways: readonly { through: Through; from: object | null; until?: string | null }[] }) {
+interface WaysProps {
+  ways: readonly { through: Through; from: object | null; until?: string | null }[];
+}
+
+/** Through what somebody has access, leading to the explanation. @param props.href null: there is none */
+export function WhyLink({ href, ways }: WaysProps & { href: string | null }) {
+  if (href === null) return <Ways ways={ways} />;
+  return (
+    <Link className="why" href={href}>
+      <Ways ways={ways} />
+      <span className="hidden">. Why?</span>
+    </Link>
+  );
+}
+
+/** The first way in words, and how many more there are. */
+function Ways({ ways }: WaysProps) {
   const [first] = ways;
   if (first === undefined) return <>by the settings of this service</>;
   const { through, from, until } = first;

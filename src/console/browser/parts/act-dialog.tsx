@@ -6,7 +6,7 @@ import { confirmAtProvider, refreshStart, useStart } from '../api/session.js';
 import { returnAddress } from './asked.js';
 import { HiddenUsername, PasswordField } from './password-field.js';
 import { Dialog } from './dialog.js';
-import { Failure } from './failure.js';
+import { Form } from './form.js';
 import { ProviderProof } from './provider-proof.js';
 
 interface ActDialogProps<T> {
@@ -14,10 +14,13 @@ interface ActDialogProps<T> {
   title: string;
   /** The button: verb and object. */
   act: string;
-  isDanger?: boolean;
-  /** What may only follow a proof of who acts: the password, or a sign-in at the provider, from which one comes back to this address. */
-  asksProof?: boolean;
-  run: () => Promise<T>;
+  isDanger?: boolean | undefined;
+  /**
+   * What the act needs besides a yes: a proof of who acts, which is the password or a sign-in at the provider, from which one
+   * comes back to this address; or the password itself, for `run`.
+   */
+  asks?: 'proof' | 'password' | undefined;
+  run: (password: string) => Promise<T>;
   close: () => void;
   done?: (result: T) => void;
   /** What follows from it, in numbers. */
@@ -26,20 +29,21 @@ interface ActDialogProps<T> {
 
 /** Asks before what cannot be undone, and for a proof of who acts where the act needs one. */
 export function ActDialog<T>(props: ActDialogProps<T>) {
-  const { title, act, isDanger = false, asksProof = false, run, close, done, children } = props;
+  const { title, act, isDanger = false, asks, run, close, done, children } = props;
   const [password, setPassword] = useState('');
   const [search] = useSearchParams();
   const account = useStart().data?.account;
-  const withPassword = asksProof && account?.has_password === true;
-  const withProvider = asksProof && account?.has_password === false;
+  const withPassword = asks !== undefined && account?.has_password === true;
+  const withProvider = asks === 'proof' && account?.has_password === false;
   const mustLeave = withProvider && !account.is_confirmed;
   useEffect(() => {
     if (withProvider) void refreshStart(); // a proof of some minutes ago may count no more
   }, [withProvider]);
   const acting = useMutation({
     mutationFn: async () => {
-      if (withPassword) await bodyOf(api.POST('/api/auth/console-session/confirm', { body: { password } }));
-      return run();
+      if (withPassword && asks === 'proof')
+        await bodyOf(api.POST('/api/auth/console-session/confirm', { body: { password } }));
+      return run(password);
     },
     onSuccess: (result) => {
       close();
@@ -50,16 +54,13 @@ export function ActDialog<T>(props: ActDialogProps<T>) {
     },
   });
   const leaving = useMutation({ mutationFn: () => confirmAtProvider(returnAddress(search)) });
-  const { isPending, error, mutate } = mustLeave ? leaving : acting;
   return (
     <Dialog title={title} close={close}>
-      <form
-        className="stack stack--tight"
-        method="post"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!isPending) mutate();
-        }}
+      <Form
+        doing={mustLeave ? leaving : acting}
+        act={mustLeave ? 'Confirm at the provider' : act}
+        isDanger={isDanger && !mustLeave}
+        close={close}
       >
         <div className="dim">{children}</div>
         {withPassword && (
@@ -75,20 +76,7 @@ export function ActDialog<T>(props: ActDialogProps<T>) {
           </>
         )}
         {withProvider && <ProviderProof isConfirmed={account.is_confirmed} />}
-        {error !== null && <Failure problem={error} />}
-        <div className="actions">
-          <button className="button button--quiet" type="button" onClick={close}>
-            Cancel
-          </button>
-          <button
-            className={`button button--primary${isDanger && !mustLeave ? ' button--danger' : ''}`}
-            type="submit"
-            aria-disabled={isPending}
-          >
-            {mustLeave ? 'Confirm at the provider' : act}
-          </button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useLastActor } from '../api/audit.js';
 import { clockTime } from '../domain/moment-text.js';
 import { differencesOf, formOfPolicy, type Policy, type PolicyForm } from '../domain/policy-form.js';
-import { Icon } from './icon.js';
+import { Notice } from './notice.js';
 
 interface ChangedMeanwhileProps {
   theirs: Policy;
@@ -17,31 +17,12 @@ export function ChangedMeanwhile({ theirs, mine, takeTheirs, keepMine }: Changed
   const [isComparing, compare] = useState(false);
   const differences = differencesOf(formOfPolicy(theirs), mine);
   return (
-    <div className="notice notice--warn" role="alert">
-      <Icon name="warn" />
-      <div>
-        <b>Changed meanwhile</b>
-        <p>
-          {useLastActor('policy', theirs.id, theirs.changed_at) ?? 'Somebody'} changed this policy at{' '}
-          {clockTime(new Date(theirs.changed_at))}, while you were editing. Nothing is saved or lost.
-        </p>
-        {isComparing && (
-          <dl className="facts facts--rows">
-            {differences.map(({ field, one, other }) => (
-              <div key={field}>
-                <dt>{field}</dt>
-                <dd>
-                  {one === '' ? 'nothing' : one}
-                  <small>yours: {other === '' ? 'nothing' : other}</small>
-                </dd>
-              </div>
-            ))}
-            {differences.length === 0 && <p>Theirs is the same as yours.</p>}
-          </dl>
-        )}
-      </div>
-      <div className="row">
-        {isComparing ? (
+    <Notice
+      tone="warn"
+      role="alert"
+      title="Changed meanwhile"
+      actions={
+        isComparing ? (
           <>
             <button className="button button--small" type="button" onClick={takeTheirs}>
               Take theirs
@@ -54,8 +35,27 @@ export function ChangedMeanwhile({ theirs, mine, takeTheirs, keepMine }: Changed
           <button className="button button--small" type="button" onClick={() => compare(true)}>
             Compare
           </button>
-        )}
-      </div>
-    </div>
+        )
+      }
+    >
+      <p>
+        {useLastActor('policy', theirs.id, theirs.changed_at) ?? 'Somebody'} changed this policy at{' '}
+        {clockTime(new Date(theirs.changed_at))}, while you were editing. Nothing is saved or lost.
+      </p>
+      {isComparing && (
+        <dl className="facts facts--rows">
+          {differences.map(({ field, one, other }) => (
+            <div key={field}>
+              <dt>{field}</dt>
+              <dd>
+                {one === '' ? 'nothing' : one}
+                <small>yours: {other === '' ? 'nothing' : other}</small>
+              </dd>
+            </div>
+          ))}
+          {differences.length === 0 && <p>Theirs is the same as yours.</p>}
+        </dl>
+      )}
+    </Notice>
   );
 }

@@ -1,11 +1,15 @@
-import { type ReactNode, useId, useState } from 'react';
 import type { Preview } from '../api/drafts.js';
-import { peopleText } from '../domain/count-text.js';
+import { numberText, peopleText } from '../domain/count-text.js';
 import { type Outcome, outcomesOf } from '../domain/outcomes.js';
 import { Privileges } from './access.js';
+import { OutcomeLine } from './change.js';
+import { Fact } from './fact.js';
 import { Icon } from './icon.js';
+import { Notice } from './notice.js';
 import { Path } from './path.js';
 import { addressOf, type Named, Principal } from './principal.js';
+import { Region } from './region.js';
+import { useFirst } from './show-more.js';
 
 /** How many gain, lose, and have all of it already. */
 export function Totals({ preview, isComputing }: { preview: Preview | null; isComputing: boolean }) {
@@ -16,16 +20,16 @@ export function Totals({ preview, isComputing }: { preview: Preview | null; isCo
       ) : (
         <>
           <span>
-            <b className="change">+{preview.people_gaining}</b>{' '}
+            <b className="change">+{numberText(preview.people_gaining)}</b>{' '}
             {preview.people_gaining === 1 ? 'person gains' : 'people gain'}
           </span>{' '}
           <span>
-            <b className="change change--loss">−{preview.people_losing}</b>{' '}
+            <b className="change change--loss">−{numberText(preview.people_losing)}</b>{' '}
             {preview.people_losing === 1 ? 'person loses' : 'people lose'}
           </span>{' '}
           {preview.people_unchanged > 0 && (
             <span>
-              <b>{preview.people_unchanged}</b> unchanged
+              <b>{numberText(preview.people_unchanged)}</b> unchanged
             </span>
           )}
           {isComputing && <span className="dim">computing</span>}
@@ -88,7 +92,7 @@ interface SideProps {
 
 function Side({ title, count, outcomes, catalogs, nobody, isLoss = false }: SideProps) {
   return (
-    <Region title={title} count={count}>
+    <Region title={title} count={peopleText(count)}>
       {outcomes.length === 0 && <p className="dim">{nobody}</p>}
       {outcomes.map((outcome) => (
         <div key={outcome.key} className="outcome">
@@ -102,19 +106,6 @@ function Side({ title, count, outcomes, catalogs, nobody, isLoss = false }: Side
   );
 }
 
-function Region({ title, count, children }: { title: string; count: number; children: ReactNode }) {
-  const id = useId();
-  return (
-    <section aria-labelledby={id}>
-      <div className="head">
-        <h2 id={id}>{title}</h2>
-        <span className="count">{peopleText(count)}</span>
-      </div>
-      {children}
-    </section>
-  );
-}
-
 interface ChangeProps {
   of: Outcome['differences'][number];
   catalogs: readonly string[];
@@ -122,22 +113,16 @@ interface ChangeProps {
 }
 
 function Change({ of: { resource, ...access }, catalogs, isLoss }: ChangeProps) {
-  const variant = isLoss ? ' change--loss' : '';
-  const verb = isLoss ? 'lose' : 'gain';
   const isEverything = Object.keys(resource).length === 0;
   return (
     <>
       {access.privileges.length > 0 && (
-        <div className="outcome__what">
-          <span className={`sign${isLoss ? ' sign--loss' : ''}`} aria-hidden="true">
-            {isLoss ? '−' : '+'}
-          </span>
-          <span className={`change${variant}`}>{verb}</span> <Privileges names={access.privileges} />{' '}
-          <span>{'as' in resource ? '' : 'on'}</span> <Path node={resource} />
+        <OutcomeLine verb={isLoss ? 'lose' : 'gain'} isLoss={isLoss}>
+          <Privileges names={access.privileges} /> <span>{'as' in resource ? '' : 'on'}</span> <Path node={resource} />
           {isEverything && catalogs.length > 0 && (
             <span className="hint">{catalogs.length} catalogs today, and later ones</span>
           )}
-        </div>
+        </OutcomeLine>
       )}
       {restrictionsOf(access).map(({ icon, text, code }) => (
         <p key={`${text} ${code}`} className="note">
@@ -161,29 +146,21 @@ function restrictionsOf({ row_filters: filters, masked_columns: masks, hidden_co
 
 type Restrictions = Pick<Outcome['differences'][number], 'row_filters' | 'masked_columns' | 'hidden_columns'>;
 
-/** Above so many, the others are shown on demand. */
+/** People of one outcome that are shown at first. */
 const MOST = 60;
 
 function People({ people }: { people: readonly Named[] }) {
-  const [most, setMost] = useState(MOST);
-  const rest = people.length - most;
+  const [first, more] = useFirst(people, MOST);
   return (
     <>
       <ul className="outcome__who">
-        {people.slice(0, most).map((each) => (
+        {first.map((each) => (
           <li key={`${each.type} ${each.name ?? ''}`}>
             <Principal of={each} href={addressOf(each)} />
           </li>
         ))}
       </ul>
-      {rest > 0 && (
-        <p className="note">
-          <button className="button button--small" type="button" onClick={() => setMost(most + 10 * MOST)}>
-            Show {rest > 10 * MOST ? `${10 * MOST} of ` : ''}
-            {rest.toLocaleString('en-GB')} more
-          </button>
-        </p>
-      )}
+      {more && <p className="note">{more}</p>}
     </>
   );
 }
@@ -196,7 +173,7 @@ function Unchanged({ preview }: { preview: Preview }) {
     ways.set(text, [...(ways.get(text) ?? []), principal]);
   }
   return (
-    <Region title="Unchanged" count={preview.people_unchanged}>
+    <Region title="Unchanged" count={peopleText(preview.people_unchanged)}>
       {[...ways].map(([text, people]) => (
         <div key={text} className="outcome">
           <p className="dim">
@@ -216,37 +193,21 @@ function throughText(through: Preview['unchanged'][number]['through']): string {
 
 /** What the write would be refused for; or that it would not. */
 export function Checks({ preview: { checks, size } }: { preview: Preview }) {
-  const id = useId();
   return (
-    <section aria-labelledby={id}>
-      <div className="head">
-        <h2 id={id}>Checks</h2>
-      </div>
+    <Region title="Checks">
       {checks.map(({ code, message }) => (
-        <div key={code + message} className="notice notice--loss">
-          <Icon name="warn" />
-          <div>
-            <b>{CHECKS[code] ?? code}</b>
-            <p>{message}</p>
-          </div>
-        </div>
+        <Notice key={code + message} tone="loss" title={CHECKS[code] ?? code}>
+          <p>{message}</p>
+        </Notice>
       ))}
       <dl className="facts">
-        {checks.length === 0 && (
-          <div>
-            <dt>Proof</dt>
-            <dd>complete</dd>
-          </div>
-        )}
-        <div>
-          <dt>Size</dt>
-          <dd>
-            {size === null ? 'fits' : size.fits ? 'fits, with little left' : 'too large'}
-            {size !== null && <small>{size.message}</small>}
-          </dd>
-        </div>
+        {checks.length === 0 && <Fact name="Proof">complete</Fact>}
+        <Fact name="Size">
+          {size === null ? 'fits' : size.fits ? 'fits, with little left' : 'too large'}
+          {size !== null && <small>{size.message}</small>}
+        </Fact>
       </dl>
-    </section>
+    </Region>
   );
 }
 

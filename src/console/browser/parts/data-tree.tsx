@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import { type Children, useChildren, useFoundTables } from '../api/catalog.js';
-import { countText, moreText } from '../domain/count-text.js';
+import { countText, moreText, numberText } from '../domain/count-text.js';
 import { addressOfNode } from '../domain/node-path.js';
 import { type Branch, treeRows, type TreeRow, withFoundTables } from '../domain/tree-rows.js';
 import { treeSearch } from '../domain/tree-search.js';
@@ -48,7 +48,7 @@ export function DataTree({ open }: { open: readonly string[] }) {
   return (
     <nav className="tree" id="tree" aria-label="Data tree" popover="auto">
       <Search
-        placeholder={total === null || q !== '' ? `Search ${kind}` : `${total.toLocaleString('en-GB')} ${kind}`}
+        placeholder={total === null || q !== '' ? `Search ${kind}` : `${numberText(total)} ${kind}`}
         asked={q}
         ask={(text) => ask(SEARCH, text)}
       />
@@ -154,7 +154,7 @@ function Row({ row, isCurrent, q, branches }: RowProps) {
       {row.kind === 'none' && <NoneBelow kind={kind} depth={depth} isSearched={q !== ''} />}
       {row.kind === 'more' && (
         <button type="button" onClick={() => branches[depth - 1]?.more?.()}>
-          {row.count === null ? `More ${kind}` : `${row.count.toLocaleString('en-GB')} more ${kind}`}
+          {row.count === null ? `More ${kind}` : `${numberText(row.count)} more ${kind}`}
         </button>
       )}
     </li>
@@ -196,7 +196,7 @@ function NodeLink({ names, child, isCurrent, q }: NodeLinkProps) {
       {isAbsent && <span className="hidden"> (not in the engine)</span>}
       {child !== null && child.grants > 0 && !isAbsent && (
         <span className="count">
-          {child.grants.toLocaleString('en-GB')}
+          {numberText(child.grants)}
           <span className="hidden"> {child.grants === 1 ? 'grant' : 'grants'}</span>
         </span>
       )}

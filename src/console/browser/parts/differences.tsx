@@ -1,6 +1,10 @@
-import { Fragment, useId, useMemo, useState } from 'react';
+import { Fragment, useMemo } from 'react';
 import type { Schemas } from '../api/client.js';
+import { numberText } from '../domain/count-text.js';
 import { ruleLines, type RuleLine } from '../domain/rule-segments.js';
+import { OutcomeLine } from './change.js';
+import { Region } from './region.js';
+import { useFirst } from './show-more.js';
 
 type Changed = Schemas['ChangedAccessResponse'];
 
@@ -26,38 +30,28 @@ interface SideProps {
 const MOST = 50;
 
 function Side({ title, count, changed, isLoss = false }: SideProps) {
-  const id = useId();
-  const [most, setMost] = useState(MOST);
-  const outcomes = alike(changed);
+  const [outcomes, more] = useFirst(alike(changed), MOST);
   return (
-    <section aria-labelledby={id}>
-      <div className="head">
-        <h2 id={id}>{title}</h2>
-        <span className="count">{count?.toLocaleString('en-GB')}</span>
-      </div>
+    <Region title={title} count={count !== null && numberText(count)}>
       {count === null && <p className="dim">There is nothing before it to compare with.</p>}
       {count === 0 && <p className="dim">Nobody {isLoss ? 'loses' : 'gains'} anything.</p>}
-      {outcomes.slice(0, most).map(({ whats, people, others }) => (
+      {outcomes.map(({ whats, people, others }) => (
         <div key={whats.join()} className="outcome">
           {whats.map((what) => (
-            <div key={what} className="outcome__what">
-              <span className={`sign${isLoss ? ' sign--loss' : ''}`} aria-hidden="true">
-                {isLoss ? '−' : '+'}
-              </span>
-              <span className={`change${isLoss ? ' change--loss' : ''}`}>{isLoss ? 'loses' : 'gains'}</span>{' '}
+            <OutcomeLine key={what} verb={isLoss ? 'loses' : 'gains'} isLoss={isLoss}>
               <span className="path">{what}</span>
-            </div>
+            </OutcomeLine>
           ))}
           <ul className="outcome__who">
             {people.map((name) => (
               <li key={name}>{name}</li>
             ))}
-            {others > 0 && <li className="dim">{others.toLocaleString('en-GB')} others</li>}
+            {others > 0 && <li className="dim">{numberText(others)} others</li>}
           </ul>
         </div>
       ))}
-      <More left={outcomes.length - most} more={() => setMost(most + 10 * MOST)} />
-    </section>
+      {more}
+    </Region>
   );
 }
 
@@ -94,19 +88,14 @@ function Rules({
   rules: readonly RuleLine[];
   isRemoved?: boolean;
 }) {
-  const id = useId();
-  const [most, setMost] = useState(MOST);
+  const [first, more] = useFirst(rules, MOST);
   const Changed = isRemoved ? 'del' : 'ins';
   return (
-    <section aria-labelledby={id}>
-      <div className="head">
-        <h2 id={id}>{title}</h2>
-        <span className="count">{rules.length.toLocaleString('en-GB')}</span>
-      </div>
+    <Region title={title} count={numberText(rules.length)}>
       {rules.length === 0 && <p className="dim">None.</p>}
       {rules.length > 0 && (
         <ol className={`diff${isRemoved ? ' diff--removed' : ''}`}>
-          {rules.slice(0, most).map(({ section, segments }, index) => (
+          {first.map(({ section, segments }, index) => (
             <li key={index}>
               <span aria-hidden="true">{isRemoved ? '−' : '+'}</span>
               <span>{section}</span>
@@ -125,8 +114,8 @@ function Rules({
           ))}
         </ol>
       )}
-      <More left={rules.length - most} more={() => setMost(most + 10 * MOST)} />
-    </section>
+      {more}
+    </Region>
   );
 }
 
@@ -138,13 +127,4 @@ function Breakable({ text }: { text: string }) {
       {part}
     </Fragment>
   ));
-}
-
-function More({ left, more }: { left: number; more: () => void }) {
-  if (left <= 0) return null;
-  return (
-    <button className="button button--small" type="button" onClick={more}>
-      Show {left.toLocaleString('en-GB')} more
-    </button>
-  );
 }

@@ -1,11 +1,10 @@
 import type { ReactNode } from 'react';
-import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
 import { type PageQuery, usePages } from '../api/pages.js';
 import { PRIVILEGES } from '../../../trino-rules/model/privilege.js';
 import { countText } from '../domain/count-text.js';
 import { pathText } from '../domain/node-path.js';
-import { Limits, Privileges, Ways } from './access.js';
+import { Limits, Privileges, WhyLink } from './access.js';
 import { FilterBar } from './filter-bar.js';
 import { type Filter, SEARCH, useFilters } from './filters.js';
 import { Until } from './grants.js';
@@ -70,8 +69,6 @@ function nodesText(shown: readonly Access[], hasMore: boolean): string {
 }
 
 function AccessCells({ access, why }: { access: Access; why: EffectiveAccessProps['why'] }) {
-  const address = why?.(access) ?? null;
-  const ways = <Ways ways={access.origins.map(({ through, inherited_from: from }) => ({ through, from }))} />;
   return (
     <>
       <Cell>
@@ -84,13 +81,10 @@ function AccessCells({ access, why }: { access: Access; why: EffectiveAccessProp
         <Limits of={access} />
       </Cell>
       <Cell className="full">
-        {address === null ? (
-          ways
-        ) : (
-          <Link className="why" href={address}>
-            {ways}
-          </Link>
-        )}
+        <WhyLink
+          href={why?.(access) ?? null}
+          ways={access.origins.map(({ through, inherited_from: from }) => ({ through, from }))}
+        />
       </Cell>
       <Cell className="nowrap" data-label="Until">
         <Until at={lastEnd(access)} />

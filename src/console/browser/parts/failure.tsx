@@ -1,7 +1,7 @@
 import { Problem } from '../api/client.js';
 import { clockTime } from '../domain/moment-text.js';
 import { now } from '../now.js';
-import { Icon } from './icon.js';
+import { Notice } from './notice.js';
 
 /** What happened, and what to do. Codes without an entry say what the service said. */
 const TEXTS: Record<string, string> = {
@@ -39,26 +39,26 @@ export function failureText(problem: Error): string {
 /** A failure where it happened: what it was, the code and request id for whoever runs the service, and another try. */
 export function Failure({ problem, retry }: { problem: Error; retry?: () => void }) {
   return (
-    <div className="notice notice--loss" role="alert">
-      <Icon name="warn" />
-      <div>
-        <b>{failureText(problem)}</b>
-        {problem instanceof Problem && (
-          <p>
-            <small>
-              {problem.code}
-              {problem.requestId === null ? '' : ` · request ${problem.requestId}`}
-            </small>
-          </p>
-        )}
-      </div>
-      {retry !== undefined && (
-        <div className="row">
+    <Notice
+      tone="loss"
+      role="alert"
+      title={failureText(problem)}
+      actions={
+        retry && (
           <button className="button button--small" type="button" onClick={retry}>
             Retry
           </button>
-        </div>
+        )
+      }
+    >
+      {problem instanceof Problem && (
+        <p>
+          <small>
+            {problem.code}
+            {problem.requestId === null ? '' : ` · request ${problem.requestId}`}
+          </small>
+        </p>
       )}
-    </div>
+    </Notice>
   );
 }

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { useSearchParams } from 'wouter';
+import { useAddress } from './address.js';
 
 /** One thing that a list can be asked for: a token on its bar, and a parameter of the address. */
 export interface Filter {
@@ -24,7 +24,7 @@ export const SEARCH = 'q';
  * as if nobody had asked.
  */
 export function useFilters(filters: readonly Filter[]) {
-  const [search, setSearch] = useSearchParams();
+  const { search, change } = useAddress();
   const asked: Record<string, string> = {};
   const text = search.get(SEARCH) ?? '';
   if (text !== '') asked[SEARCH] = text;
@@ -34,16 +34,6 @@ export function useFilters(filters: readonly Filter[]) {
     if (value !== '' && isKnown) asked[parameter] = value;
   }
   /** Empty: not asked for any more. A search replaces the address, so that *back* skips half-typed words. */
-  const ask = (parameter: string, value: string): void => {
-    setSearch(
-      (before) => {
-        const after = new URLSearchParams(before);
-        if (value === '') after.delete(parameter);
-        else after.set(parameter, value);
-        return after;
-      },
-      { replace: parameter === SEARCH },
-    );
-  };
+  const ask = (parameter: string, value: string): void => change({ [parameter]: value }, parameter !== SEARCH);
   return { asked: asked as Readonly<Record<string, string>>, ask };
 }

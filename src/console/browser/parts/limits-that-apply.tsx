@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { api, bodyOf } from '../api/client.js';
 import { KIND_NAMES } from '../domain/policy-form.js';
 import { PolicyEffect } from './policies.js';
+import { Region } from './region.js';
 import { Cell, Table } from './table.js';
 
 const COLUMNS = ['Policy', 'Kind', 'What'].map((name) => ({ name }));
@@ -18,10 +19,7 @@ export function LimitsThatApply({ policies: ids }: { policies: readonly number[]
   if (ids.length === 0) return null;
   const isPending = answers.some((answer) => answer.isPending);
   return (
-    <section>
-      <div className="head">
-        <h2>Limits that apply</h2>
-      </div>
+    <Region title="Limits that apply">
       <Table
         name="Limits"
         columns={COLUMNS}
@@ -44,6 +42,6 @@ export function LimitsThatApply({ policies: ids }: { policies: readonly number[]
           </>
         )}
       />
-    </section>
+    </Region>
   );
 }

@@ -3,6 +3,7 @@ import { api, bodyOf } from '../api/client.js';
 import { nearest } from '../domain/nearest.js';
 import { Privileges } from './access.js';
 import { Path } from './path.js';
+import { Region } from './region.js';
 import { Cell, Table } from './table.js';
 
 const COLUMNS = ['Where', 'May'].map((name) => ({ name }));
@@ -16,10 +17,7 @@ export function Nearby({ node }: { node: object }) {
   const items = nearest(node, data?.items ?? []);
   if (items.length === 0) return null;
   return (
-    <section>
-      <div className="head">
-        <h2>What you reach nearby</h2>
-      </div>
+    <Region title="What you reach nearby">
       <Table
         name="Nearby"
         columns={COLUMNS}
@@ -36,6 +34,6 @@ export function Nearby({ node }: { node: object }) {
           </>
         )}
       />
-    </section>
+    </Region>
   );
 }

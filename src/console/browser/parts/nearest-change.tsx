@@ -8,6 +8,7 @@ import { Privileges } from './access.js';
 import { CopyButton } from './copy-button.js';
 import { Path } from './path.js';
 import { addressOf, Principal } from './principal.js';
+import { Region } from './region.js';
 
 type Step = Schemas['ChangeStepResponse'];
 
@@ -19,10 +20,7 @@ interface NearestChangeProps {
 /** The smallest change that turns the answer round, as an order. */
 export function NearestChange({ change, isOwn }: NearestChangeProps) {
   return (
-    <section aria-labelledby="nearest">
-      <div className="head">
-        <h2 id="nearest">Nearest change</h2>
-      </div>
+    <Region title="Nearest change">
       <div className="panel stack stack--tight">
         {change === null ? (
           <p>No grant and no policy turns this round.</p>
@@ -42,7 +40,7 @@ export function NearestChange({ change, isOwn }: NearestChangeProps) {
           </div>
         )}
       </div>
-    </section>
+    </Region>
   );
 }
 

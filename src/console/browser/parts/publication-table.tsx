@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Entry, Run, Version } from '../api/publishing.js';
+import { numberText } from '../domain/count-text.js';
+import { Change } from './change.js';
 import { Icon } from './icon.js';
 import { Listing, type Pages } from './listing.js';
 import { Moment } from './moment.js';
@@ -57,32 +59,27 @@ function VersionCells({ version: entry, isLive }: { version: Version; isLive: bo
         <Cause of={entry} />
       </Cell>
       <Cell className="num" data-label="Gained">
-        {entry.gained_in_all === 0 ? (
-          <span className="dim">0</span>
-        ) : (
-          <span className="change">
-            +{entry.gained_in_all.toLocaleString('en-GB')}
-            <span className="hidden"> gained</span>
-          </span>
-        )}
+        <Difference count={entry.gained_in_all} word="gained" />
       </Cell>
       <Cell className="num" data-label="Lost">
-        {entry.lost_in_all === 0 ? (
-          <span className="dim">0</span>
-        ) : (
-          <span className="change change--loss">
-            −{entry.lost_in_all.toLocaleString('en-GB')}
-            <span className="hidden"> lost</span>
-          </span>
-        )}
+        <Difference count={entry.lost_in_all} word="lost" isLoss />
       </Cell>
       <Cell className="num" data-label="Rules">
-        {entry.rules.toLocaleString('en-GB')}
+        {numberText(entry.rules)}
       </Cell>
       <Cell className="num" data-label="Size">
         {sizeText(entry.bytes)}
       </Cell>
     </>
+  );
+}
+
+function Difference({ count, word, isLoss = false }: { count: number; word: string; isLoss?: boolean }) {
+  if (count === 0) return <span className="dim">0</span>;
+  return (
+    <Change count={count} isLoss={isLoss}>
+      <span className="hidden"> {word}</span>
+    </Change>
   );
 }
 

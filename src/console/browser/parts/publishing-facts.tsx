@@ -1,5 +1,7 @@
 import type { Schemas } from '../api/client.js';
+import { numberText } from '../domain/count-text.js';
 import { now } from '../now.js';
+import { Fact } from './fact.js';
 import { Moment } from './moment.js';
 import { sizeText } from './size.js';
 
@@ -11,59 +13,41 @@ export function PublishingFacts({ status }: { status: Schemas['StatusResponse'] 
   const { published, next_run_at: next, drift, refused_since: refused, waiting_for_approval: waiting } = status;
   return (
     <dl className="facts">
-      <div>
-        <dt>Next run</dt>
-        <dd>
-          {next === null ? 'No schedule here' : <Moment at={next} />}
-          {next !== null && <small>{inText(next)}</small>}
-        </dd>
-      </div>
-      <div>
-        <dt>Last run</dt>
-        <dd>
-          {status.last_run_at === null ? 'None yet' : <Moment at={status.last_run_at} />}
-          {status.last_outcome !== null && <small>{OUTCOMES[status.last_outcome]}</small>}
-        </dd>
-      </div>
-      <div>
-        <dt>Rules</dt>
-        <dd>{(published?.rules ?? 0).toLocaleString('en-GB')}</dd>
-      </div>
-      <div>
-        <dt>Size</dt>
-        <dd>
-          {sizeText(published?.bytes ?? 0)}
-          {status.target.startsWith('configmap') && (
-            <small>{Math.round(((published?.bytes ?? 0) / CONFIGMAP) * 100)} % of the ConfigMap</small>
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Drift</dt>
-        <dd>
-          {drift === null ? (
-            'None'
-          ) : (
-            <>
-              <Moment at={drift.found_at} />
-              <small>edited by hand, {drift.overwritten ? 'overwritten' : 'still there'}</small>
-            </>
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Refused</dt>
-        <dd>
-          {refused === null ? (
-            'Nothing'
-          ) : (
-            <>
-              since <Moment at={refused} />
-            </>
-          )}
-          {waiting !== null && <small>1 change waits</small>}
-        </dd>
-      </div>
+      <Fact name="Next run">
+        {next === null ? 'No schedule here' : <Moment at={next} />}
+        {next !== null && <small>{inText(next)}</small>}
+      </Fact>
+      <Fact name="Last run">
+        {status.last_run_at === null ? 'None yet' : <Moment at={status.last_run_at} />}
+        {status.last_outcome !== null && <small>{OUTCOMES[status.last_outcome]}</small>}
+      </Fact>
+      <Fact name="Rules">{numberText(published?.rules ?? 0)}</Fact>
+      <Fact name="Size">
+        {sizeText(published?.bytes ?? 0)}
+        {status.target.startsWith('configmap') && (
+          <small>{Math.round(((published?.bytes ?? 0) / CONFIGMAP) * 100)} % of the ConfigMap</small>
+        )}
+      </Fact>
+      <Fact name="Drift">
+        {drift === null ? (
+          'None'
+        ) : (
+          <>
+            <Moment at={drift.found_at} />
+            <small>edited by hand, {drift.overwritten ? 'overwritten' : 'still there'}</small>
+          </>
+        )}
+      </Fact>
+      <Fact name="Refused">
+        {refused === null ? (
+          'Nothing'
+        ) : (
+          <>
+            since <Moment at={refused} />
+          </>
+        )}
+        {waiting !== null && <small>1 change waits</small>}
+      </Fact>
     </dl>
   );
 }
@@ -76,7 +60,7 @@ const OUTCOMES: Record<NonNullable<Schemas['StatusResponse']['last_outcome']>, s
 };
 
 /** *in 2 min*. */
-export function inText(moment: string): string {
+function inText(moment: string): string {
   const minutes = Math.max(0, Math.round((Date.parse(moment) - now().getTime()) / 60_000));
   return minutes === 0 ? 'in less than a minute' : `in ${minutes} min`;
 }

@@ -5,6 +5,7 @@ import { ActDialog } from './act-dialog.js';
 import { Failure } from './failure.js';
 import { Icon } from './icon.js';
 import { Moment } from './moment.js';
+import { Notice } from './notice.js';
 import { TextField } from './text-field.js';
 
 const LONGEST_HOURS = 24;
@@ -54,16 +55,15 @@ export function Restore({ version }: { version: number }) {
 export function RestoreInEffect({ until }: { until: string }) {
   const ending = useMutation({ mutationFn: endRestore });
   return (
-    <section className="notice notice--warn">
-      <Icon name="undo" />
-      <div>
-        <b>
+    <Notice
+      tone="warn"
+      icon="undo"
+      title={
+        <>
           An older version is restored until <Moment at={until} />
-        </b>
-        <p>What is granted meanwhile is published after that.</p>
-        {ending.isError && <Failure problem={ending.error} />}
-      </div>
-      <div className="row">
+        </>
+      }
+      actions={
         <button
           className="button"
           type="button"
@@ -74,7 +74,10 @@ export function RestoreInEffect({ until }: { until: string }) {
         >
           End the restore
         </button>
-      </div>
-    </section>
+      }
+    >
+      <p>What is granted meanwhile is published after that.</p>
+      {ending.isError && <Failure problem={ending.error} />}
+    </Notice>
   );
 }

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useId } from 'react';
 import { Link } from 'wouter';
 import { firstRows, type Rows } from '../api/rows.js';
 import { readRefusal } from '../domain/engine-refusal.js';
@@ -8,6 +7,7 @@ import type { PolicyForm } from '../domain/policy-form.js';
 import { rowSampleOf } from '../domain/row-sample.js';
 import { DataTable } from './data-table.js';
 import { failureText } from './failure.js';
+import { Region } from './region.js';
 import { useSettled } from './settled.js';
 
 /** Milliseconds without a change before the engine is asked. */
@@ -44,16 +44,16 @@ export function RowComparison({ draft, saved, userId }: RowComparisonProps) {
     );
   return (
     <div className="pair">
-      <Side title="Rows before" hint={saved === null ? 'as you see them' : 'with the policy as it is saved'}>
+      <Region title="Rows before" count={saved === null ? 'as you see them' : 'with the policy as it is saved'}>
         {sides === null ? <p className="dim">{reason}</p> : <SideRows name="Before" rows={sides.before} />}
-      </Side>
-      <Side title="Rows after" hint="with what stands above">
+      </Region>
+      <Region title="Rows after" count="with what stands above">
         {sides === null ? (
           <p className="dim">{reason}</p>
         ) : (
           <SideRows name="After" rows={sides.after} marked={draft.kind === 'column_mask' ? draft.column : null} />
         )}
-      </Side>
+      </Region>
     </div>
   );
 }
@@ -67,19 +67,6 @@ function NoRows({ error, userId }: { error: Error; userId: number }) {
         <Link href={whyAddress({ type: 'user', id: userId }, refused.privilege, refused.node)}>Why?</Link>
       )}
     </>
-  );
-}
-
-function Side({ title, hint, children }: { title: string; hint: string; children: ReactNode }) {
-  const id = useId();
-  return (
-    <section aria-labelledby={id}>
-      <div className="head">
-        <h2 id={id}>{title}</h2>
-        <span className="count">{hint}</span>
-      </div>
-      {children}
-    </section>
   );
 }
 

@@ -5,6 +5,7 @@ import { queries } from '../api/session.js';
 import { Failure } from './failure.js';
 import { Listing } from './listing.js';
 import { Moment } from './moment.js';
+import { Region } from './region.js';
 import { Cell } from './table.js';
 
 const COLUMNS = [{ name: 'Where' }, { name: 'Began' }, { name: 'Last used' }, { name: 'Action', isHidden: true }];
@@ -30,16 +31,18 @@ export function Sessions({ of, read, end, endAll }: SessionsProps) {
   });
   const others = items?.filter(({ current }) => !current) ?? [];
   return (
-    <section>
-      <div className="head">
-        <h2>Sessions</h2>
-        <span className="count">{countOf(list)}</span>
-        {endAll !== undefined && others.length > 0 && (
+    <Region
+      title="Sessions"
+      count={countOf(list)}
+      actions={
+        endAll !== undefined &&
+        others.length > 0 && (
           <button className="button button--small button--quiet" type="button" onClick={() => ending.mutate(null)}>
             {of === 'own' ? 'End all others' : 'End all'}
           </button>
-        )}
-      </div>
+        )
+      }
+    >
       {ending.isError && <Failure problem={ending.error} />}
       <Listing
         name="Sessions"
@@ -49,7 +52,7 @@ export function Sessions({ of, read, end, endAll }: SessionsProps) {
         keyOf={({ id }) => id}
         cells={(session) => <SessionCells session={session} end={() => ending.mutate([session.id])} />}
       />
-    </section>
+    </Region>
   );
 }
 

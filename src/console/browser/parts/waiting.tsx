@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { approve, useCandidate } from '../api/publishing.js';
+import { numberText } from '../domain/count-text.js';
 import { whyLost } from '../domain/why-lost.js';
 import { ActDialog } from './act-dialog.js';
 import { useAsked } from './asked.js';
@@ -54,7 +55,7 @@ export function Approve({ hash, follows }: { hash: string; follows: string | nul
         Approve this change
       </button>
       {asked !== null && (
-        <ActDialog title="Approve this change?" act="Approve" asksProof run={() => approve(asked)} close={close}>
+        <ActDialog title="Approve this change?" act="Approve" asks="proof" run={() => approve(asked)} close={close}>
           <p>
             The next run publishes text {asked.slice(0, 8)}
             {follows !== null && asked === hash && (
@@ -72,8 +73,8 @@ export function Approve({ hash, follows }: { hash: string; follows: string | nul
 
 function changeText({ gained_in_all: gained, lost_in_all: lost }: Schemas['AccessChangeResponse']): string {
   const parts = [
-    ...(lost > 0 ? [`${lost.toLocaleString('en-GB')} lost`] : []),
-    ...(gained > 0 ? [`${gained.toLocaleString('en-GB')} gained`] : []),
+    ...(lost > 0 ? [`${numberText(lost)} lost`] : []),
+    ...(gained > 0 ? [`${numberText(gained)} gained`] : []),
   ];
   return `Access of people and nodes: ${parts.join(', ') || 'nothing changes'}`;
 }

@@ -1,12 +1,12 @@
-import { Link, useSearchParams } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
-import { countText, peopleText } from '../domain/count-text.js';
+import { countText, numberText, peopleText } from '../domain/count-text.js';
 import { type Way, WAY, wayKey, waysThrough } from '../domain/holder-ways.js';
 import { pathText } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal-parameter.js';
 import { whyAddress } from '../domain/why-address.js';
-import { Limits, Privileges, Ways } from './access.js';
+import { Limits, Privileges, WhyLink } from './access.js';
+import { useAddress } from './address.js';
 import { NewGrant } from './grants.js';
 import { Listing } from './listing.js';
 import { Empty } from './page.js';
@@ -33,18 +33,18 @@ export function useWho(node: Node, isWhole: boolean) {
 
 /** Who may do what on a node, and through what: the ways are the summary, and filter the table. */
 export function Who({ node }: { node: Node }) {
-  const [search, setSearch] = useSearchParams();
+  const { search, change } = useAddress();
   const asked = search.get(WAY);
   const list = useWho(node, asked !== null);
   const { items, first } = list;
   if (items?.length === 0) {
     return (
       <Empty
-        title={`Nobody reaches ${pathText(node)}`}
+        title={node.catalog === undefined ? 'Nobody reaches everything at once' : `Nobody reaches ${pathText(node)}`}
         action={<NewGrant query={`?${new URLSearchParams({ ...node }).toString()}`} />}
       >
         {node.catalog === undefined
-          ? 'Nothing is granted on all data at once.'
+          ? 'Open a catalog of the tree to see who reaches what is in it, or look for a person under People.'
           : 'No grant covers it, and nothing above it.'}
       </Empty>
     );
@@ -52,13 +52,6 @@ export function Who({ node }: { node: Node }) {
   const ways = first?.totals.ways ?? [];
   const way = ways.find((each) => wayKey(each) === asked) ?? null;
   const shown = way === null ? items : (items?.filter((holder) => isThrough(holder, way)) ?? null);
-  const pick = (key: string | null): void =>
-    setSearch((before) => {
-      const after = new URLSearchParams(before);
-      if (key === null) after.delete(WAY);
-      else after.set(WAY, key);
-      return after;
-    });
   return (
     <>
       <div className="row row--apart">
@@ -67,7 +60,7 @@ export function Who({ node }: { node: Node }) {
           isForEveryone={items?.some(({ via }) => via.some((each) => each.is_for_everyone)) === true}
           all={first?.totals ?? null}
           asked={way && wayKey(way)}
-          pick={pick}
+          pick={(key) => change({ [WAY]: key }, true)}
         />
         <p className="hint" role="status">
           {first === undefined ? 'Reading who may' : holdersText(way ?? first.totals)}
@@ -114,19 +107,20 @@ interface WayPillsProps {
   isForEveryone: boolean;
   all: Counted | null;
   asked: string | null;
-  pick: (way: string | null) => void;
+  /** Empty: every way. */
+  pick: (way: string) => void;
 }
 
 function WayPills({ ways, isForEveryone, all, asked, pick }: WayPillsProps) {
-  const [search, setSearch] = useSearchParams();
+  const { search, change } = useAddress();
   const isWhole = search.has('ways') || ways.length === FIRST_WAYS + 1;
   const shown = isWhole ? ways : ways.filter((way, at) => at < FIRST_WAYS || wayKey(way) === asked);
   const others = ways.length - shown.length;
   return (
     <div className="filter-bar routes" role="group" aria-label="Way">
       {all !== null && (
-        <button className="route" type="button" aria-pressed={asked === null} onClick={() => pick(null)}>
-          Every way <b>{sizeOf(all).toLocaleString('en-GB')}</b>
+        <button className="route" type="button" aria-pressed={asked === null} onClick={() => pick('')}>
+          Every way <b>{numberText(sizeOf(all))}</b>
         </button>
       )}
       {shown.map((way) => (
@@ -137,17 +131,11 @@ function WayPills({ ways, isForEveryone, all, asked, pick }: WayPillsProps) {
           aria-pressed={wayKey(way) === asked}
           onClick={() => pick(wayKey(way))}
         >
-          {way.group?.name ?? (isForEveryone ? 'directly, as everyone' : 'directly')}{' '}
-          <b>{sizeOf(way).toLocaleString('en-GB')}</b>
+          {way.group?.name ?? (isForEveryone ? 'directly, as everyone' : 'directly')} <b>{numberText(sizeOf(way))}</b>
         </button>
       ))}
       {others > 0 && (
-        <button
-          className="route"
-          type="button"
-          aria-expanded="false"
-          onClick={() => setSearch((before) => new URLSearchParams([...before, ['ways', 'all']]))}
-        >
+        <button className="route" type="button" aria-expanded="false" onClick={() => change({ ways: 'all' }, true)}>
           {others} more ways
         </button>
       )}
@@ -171,10 +159,7 @@ function HolderCells({ holder, node }: { holder: Holder; node: Node }) {
         <Limits of={holder} />
       </Cell>
       <Cell className="full">
-        <Link className="why" href={whyAddress(principal, first, node)}>
-          <Ways ways={waysThrough(holder.via, node)} />
-          <span className="hidden">. Why?</span>
-        </Link>
+        <WhyLink href={whyAddress(principal, first, node)} ways={waysThrough(holder.via, node)} />
       </Cell>
     </>
   );
