@@ -16,8 +16,8 @@ function Absent({ title, children }: { title: string; children: string | string[
   useTitle(title);
   return (
     <main id="main" tabIndex={-1}>
-      <h1 className="hidden">{title}</h1>
       <Empty
+        isWhole
         title={title}
         action={
           <Link className="button" href="/me">

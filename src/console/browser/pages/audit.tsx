@@ -87,7 +87,7 @@ function EventCells({ event }: { event: Event }) {
       </Cell>
       <Cell>
         {actor === null ? (
-          <span className="dim">{event.address === null ? 'the service' : 'nobody'}</span>
+          <span className="dim nowrap">{event.address === null ? 'the service' : 'nobody'}</span>
         ) : (
           <Principal of={{ type: 'user', id: actor.id, name: actor.name }} href={`/people/${actor.id}`} />
         )}

@@ -102,12 +102,17 @@ export function GrantDraft() {
         </div>
       </form>
       <div className="sunken stack">
-        <Totals preview={preview} isComputing={isComputing} />
+        {draft === null ? (
+          <p className="dim" role="status">
+            {'problem' in expiry
+              ? 'Correct the date: who gains and who loses stands here then.'
+              : 'Say to whom, on what, and what they may: who gains and who loses stands here.'}
+          </p>
+        ) : (
+          <Totals preview={preview} isComputing={isComputing} />
+        )}
         {error !== null && !granting.isError && <Failure problem={error} retry={retry} />}
         {preview !== null && <Changes preview={preview} more={more} />}
-        {draft === null && (
-          <p className="dim">Say to whom, on what, and what they may: who gains and who loses stands here.</p>
-        )}
       </div>
     </main>
   );

@@ -112,7 +112,7 @@ function Facts({ account }: { account: Account }) {
       </Fact>
       <Fact name="Role">{account.role === 'admin' ? 'administrator' : 'user'}</Fact>
       <Fact name="History">
-        <Link href={`/audit?user=${account.id}`}>Audit</Link>
+        <Link href={`/audit?user=${account.id}`}>All events</Link>
       </Fact>
     </dl>
   );

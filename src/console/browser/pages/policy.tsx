@@ -188,12 +188,20 @@ function Consequence({ preview, isComputing }: Pick<ReturnType<typeof usePreview
           'Computing who gains and who loses'
         ) : (
           <>
-            <b>
-              {gaining === 0
-                ? 'Nobody gains anything.'
-                : `${peopleText(gaining)} ${gaining === 1 ? 'gains' : 'gain'} access.`}
-            </b>{' '}
-            {losing === 0 ? 'Nobody loses anything.' : `${peopleText(losing)} ${losing === 1 ? 'loses' : 'lose'} some.`}
+            {losing === 0 ? (
+              'Nobody loses anything.'
+            ) : (
+              <b>
+                {peopleText(losing)} {losing === 1 ? 'loses' : 'lose'} access, or sight of rows or columns.
+              </b>
+            )}{' '}
+            {gaining === 0 ? (
+              'Nobody gains anything.'
+            ) : (
+              <b>
+                {peopleText(gaining)} {gaining === 1 ? 'gains' : 'gain'} access, or sight of rows or columns.
+              </b>
+            )}
           </>
         )}
       </p>

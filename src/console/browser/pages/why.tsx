@@ -160,7 +160,7 @@ interface AnswerProps {
 
 function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
   const { search, change } = useAddress();
-  const { allowed, rule, published, ways, smallest_change: nearest } = explanation;
+  const { allowed, rule, ways, smallest_change: nearest } = explanation;
   const who = isOwn ? 'You' : (principal.name ?? '');
   useTitle('Why');
   const shown = search.has('ways') ? ways : ways.slice(0, FIRST_WAYS);
@@ -176,7 +176,7 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
             <b>{question.privilege}</b> {prepositionOf(question.privilege)} <Path node={question.node} />
             {allowed ? reasonFor(ways) : `: ${reasonAgainst(ways, isOwn)}`}.
           </h1>
-          <p className="dim">{publishedText(published, allowed)}</p>
+          <p className="dim">{publishedText(explanation, principal)}</p>
         </div>
       </div>
       <Chains explanation={explanation} principal={principal} node={question.node} ways={shown} isOwn={isOwn} />
@@ -230,9 +230,11 @@ function reasonAgainst(ways: readonly WayOfAnswer[], isOwn: boolean): string {
   return isOwn ? 'no grant of yours reaches it' : 'no grant reaches it';
 }
 
-function publishedText(published: Explanation['published'], allowed: boolean): string {
+function publishedText({ published, allowed }: Explanation, { type }: Named): string {
   if (published === null)
-    return 'By the grants as they are now. The engine answers about people, by what is published.';
+    return type === 'group'
+      ? 'By the grants as they are now. The engine answers about people, by what is published.'
+      : 'By the grants as they are now. Nothing is published yet: until then the engine refuses everything.';
   if (published.allowed === allowed) return `Live: version ${published.version} answers the same.`;
   return `Not live yet: version ${published.version} still ${published.allowed ? 'allows' : 'refuses'} it, until the next publication.`;
 }

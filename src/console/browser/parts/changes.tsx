@@ -16,7 +16,7 @@ export function Totals({ preview, isComputing }: { preview: Preview | null; isCo
   return (
     <p className="totals" role="status" aria-busy={isComputing}>
       {preview === null ? (
-        <span>{isComputing ? 'Computing who gains and who loses' : 'Nothing to compute yet'}</span>
+        <span>Computing who gains and who loses</span>
       ) : (
         <>
           <span>

@@ -98,7 +98,9 @@ function Rules({
           {first.map(({ section, segments }, index) => (
             <li key={index}>
               <span aria-hidden="true">{isRemoved ? '−' : '+'}</span>
-              <span>{section}</span>
+              <span>
+                <Breakable text={section} />
+              </span>
               <span>
                 {segments.map(({ text, isChanged }, at) =>
                   isChanged ? (
@@ -119,9 +121,9 @@ function Rules({
   );
 }
 
-/** Lines end after `|` and `,`. */
+/** Lines end after `|`, `,` and `_`. */
 function Breakable({ text }: { text: string }) {
-  return text.split(/(?<=[|,])/).map((part, index) => (
+  return text.split(/(?<=[|,_])/).map((part, index) => (
     <Fragment key={index}>
       {index > 0 && <wbr />}
       {part}

@@ -35,7 +35,19 @@ export function useTitle(title: string): void {
 }
 
 /** Nothing to show: what is not there, why, and what to do next. */
-export function Empty({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }) {
+export function Empty({
+  title,
+  isWhole = false,
+  children,
+  action,
+}: {
+  title: string;
+  /** There is nothing else on the page. */
+  isWhole?: boolean;
+  children: ReactNode;
+  action?: ReactNode;
+}) {
+  const Heading = isWhole ? 'h1' : 'h2';
   return (
     <div className="empty">
       <svg viewBox="0 0 112 32" aria-hidden="true">
@@ -43,7 +55,7 @@ export function Empty({ title, children, action }: { title: string; children: Re
         <circle cx="8" cy="16" r="6" />
         <circle cx="104" cy="16" r="6" />
       </svg>
-      <h2>{title}</h2>
+      <Heading>{title}</Heading>
       <p>{children}</p>
       {action}
     </div>

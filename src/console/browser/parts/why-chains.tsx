@@ -108,7 +108,13 @@ function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay)
       of: { icon: 'rule' },
       name:
         rule === null ? (
-          'No rule matches'
+          principal.type === 'group' ? (
+            'Of its members'
+          ) : published === null ? (
+            'Not published'
+          ) : (
+            'No rule matches'
+          )
         ) : isOwn || published === null ? (
           <RuleName rule={rule} />
         ) : (
@@ -118,8 +124,12 @@ function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay)
         ),
       facts: [
         ...(end?.kind === 'denied' ? [`denied by ${policiesText(end.policies ?? [])}`] : []),
-        ...(rule === null ? ['closed by default'] : []),
-        ...(published === null ? ['nothing is published'] : [`version ${published.version}`]),
+        ...(rule === null && published !== null ? ['closed by default'] : []),
+        ...(published !== null
+          ? [`version ${published.version}`]
+          : principal.type === 'group'
+            ? []
+            : [explanation.allowed ? 'comes with the first publication' : 'nothing is published']),
       ],
     },
   ];
