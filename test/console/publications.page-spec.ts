@@ -91,13 +91,14 @@ test('a fault of the compiler shows its counterexample, and nothing is published
   grantline,
   records,
   signIn,
-}, { outputPath }) => {
+}, testInfo) => {
   const dual = await records.person('reader_and_writer');
   const [readers, writers] = [await records.group('pb-readers', dual), await records.group('pb-writers', dual)];
   await records.grant({ type: 'group', id: readers }, 'sales.eu.orders', ['SELECT']);
   await records.grant({ type: 'group', id: writers }, 'sales.eu.orders', ['INSERT']);
-  mkdirSync(outputPath(), { recursive: true });
-  await grantline.command(['acl', 'sync'], brokenBuild(outputPath(), ONE_GROUP_ALONE));
+  const folder = testInfo.outputPath();
+  mkdirSync(folder, { recursive: true });
+  await grantline.command(['acl', 'sync'], brokenBuild(folder, ONE_GROUP_ALONE));
   await signIn('admin');
   await page.goto('/publications');
   await expect(page.getByRole('region', { name: 'Counterexample' })).toContainText(ONE_GROUP_ALONE.found);
