@@ -101,7 +101,8 @@ describe('snapshot files, applied', () => {
     const rows = async (query: string): Promise<unknown[]> => {
       const database = new Client(files.service.database.url);
       await database.connect();
-      const found = await database.query<{ row: unknown }>(query).finally(() => database.end());
+      const found = await database.query<{ row: unknown }>(query);
+      await database.end();
       return found.rows.map(({ row }) => row);
     };
     expect(await files.apply(file)).toHaveLength(tables.length);

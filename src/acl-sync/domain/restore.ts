@@ -62,7 +62,7 @@ export function isSameRestore({ restored }: { restored: RecordedRestore | null }
 /** The restore in effect now; null: none. */
 export function lastingRestore(latest: { restored: RecordedRestore | null } | null, now: Date): Restore | null {
   const restored = latest?.restored ?? null;
-  return restored !== null && restored.ended === null && restored.until > now ? restored : null;
+  return restored?.ended === null && restored.until > now ? restored : null;
 }
 
 export function restoredFinding({ version, until, reason }: Restore): Finding {

@@ -79,8 +79,9 @@ export function connect(options: ConnectOptions): Connection {
 }
 
 function originOf(address: string): string {
-  const url = URL.canParse(address) ? new URL(address) : null;
-  const isOrigin = url !== null && `${url.origin}/` === url.href && /^https?:$/.test(url.protocol);
-  if (isOrigin) return url.origin;
+  if (URL.canParse(address)) {
+    const { origin, href, protocol } = new URL(address);
+    if (`${origin}/` === href && /^https?:$/.test(protocol)) return origin;
+  }
   throw new InterfaceError('the url is not http://host:port or https://host:port');
 }

@@ -47,6 +47,7 @@ class TrieNode {
     return getOrInsert(this.children, character, () => new TrieNode());
   }
 
+  // oxlint-disable-next-line typescript/prefer-return-this-type -- another node, unless the text is empty
   below(text: string): TrieNode | undefined {
     if (text === '') return this;
     const first = text.codePointAt(0) ?? 0;

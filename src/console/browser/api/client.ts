@@ -43,7 +43,7 @@ export async function versionOf<T>(request: Promise<Answer<T>>): Promise<{ body:
 }
 
 function problemOf(response: Response, error: unknown): Problem {
-  const body = (typeof error === 'object' ? error : null) as Partial<Schemas['Problem']> | null;
+  const body: Partial<Schemas['Problem']> | null = typeof error === 'object' ? error : null;
   return new Problem(
     response.status,
     body?.code ?? 'internal_error',

@@ -180,7 +180,7 @@ export class OpenidProvider extends IdentityProvider {
       [clockTolerance]: ANY_TIME,
     });
     configuration[customFetch] = this.transport.fetch;
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so to stand out
+    // oxlint-disable-next-line typescript/no-deprecated -- marked so to stand out
     if (this.isInsecure) allowInsecureRequests(configuration);
     return configuration;
   }
