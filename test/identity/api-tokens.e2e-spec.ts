@@ -99,8 +99,9 @@ describe('an API token', () => {
 
   it('is one of 50 at most, however many are asked for at once; expired ones do not count', async () => {
     const bob = anonymous.as((await signedUp(anonymous, 'bob')).access_token);
-    const answers = await Promise.all(Array.from({ length: 53 }, () => create(bob)));
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(50);
+    for (let made = 0; made < 46; made += 1) expect((await create(bob)).status).toBe(201);
+    const answers = await Promise.all(Array.from({ length: 7 }, () => create(bob)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(4);
     expect(codeOf(await create(bob))).toEqual([409, 'too_many_tokens']);
     const again = await signIn(anonymous, 'bob');
     await rows(
