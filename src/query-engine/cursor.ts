@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { batchIterator } from './batch-iterator.js';
 import { databaseError, faultError, InterfaceError, InternalError } from './domain/db-api-errors.js';
 import { type EngineSession, type SessionChange, InvalidSession } from './domain/engine-session.js';
-import { nativeRows, type NativeValue } from './domain/engine-value.js';
+import { nativeRows } from './domain/engine-value.js';
 import { type ColumnDescription, describe } from './domain/column-description.js';
 import type { Column } from './domain/engine-type.js';
 import { Opaque } from '../kernel/secret.js';
@@ -11,6 +11,7 @@ import { ProtocolBreach } from './domain/reading.js';
 import { type Parameter, InvalidParameter, withParameters } from './domain/sql-literal.js';
 import { EngineFault, type StatementAnswer, type StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
+import { type Row, UnreadRows } from './unread-rows.js';
 
 export interface ExecuteOptions {
   /** Ends the statement, on the engine too. */
@@ -30,8 +31,6 @@ export interface Progress {
   percent: number | null;
 }
 
-export type Row = readonly NativeValue[];
-
 /** The connection as its cursors use it. */
 interface Owner {
   readonly session: EngineSession;
@@ -46,10 +45,9 @@ interface Running {
   path: string | null;
   session: EngineSession;
   columns: readonly Column[] | null;
-  convert: ((row: unknown) => Row) | null;
-  /** The rows of the current page, of which those before `position` have been read. */
-  rows: readonly Row[];
-  position: number;
+  decode: ((row: unknown) => Row) | null;
+  /** Of that page. */
+  unread: UnreadRows;
   handedOut: boolean;
   deadline: number;
   signal: AbortSignal;
@@ -118,11 +116,11 @@ export class Cursor implements AsyncIterable<Row> {
       const deadline = this.timers.now() + timeout * 1000;
       const answer = await this.client.submit(withParameters(sql, parameters), session, { deadline, signal });
       this.running = {
-        ...{ page: answer.page, path: null, session, columns: null, convert: null, rows: [], position: 0 },
+        ...{ page: answer.page, path: null, session, columns: null, decode: null, unread: new UnreadRows() },
         ...{ handedOut: false, deadline, signal, onProgress },
       };
       this.take(this.running, answer, null);
-      while (this.running.rows.length === 0 && this.running.page.nextPath !== null) await this.advance(this.running);
+      while (this.running.unread.isRead() && this.running.page.nextPath !== null) await this.advance(this.running);
     });
   }
 
@@ -134,14 +132,12 @@ export class Cursor implements AsyncIterable<Row> {
   /** Up to so many rows; fewer at the end only. */
   async fetchMany(count = this.arraySize): Promise<Row[]> {
     const running = this.required();
-    let rows: Row[] = [];
+    const rows: Row[] = [];
     await this.guarded(async () => {
       while (rows.length < count) {
-        const end = running.position + count - rows.length;
-        rows = rows.concat(running.rows.slice(running.position, end));
-        running.position = Math.min(end, running.rows.length);
-        if (rows.length === count || running.page.nextPath === null) break;
-        await this.advance(running);
+        const some = await this.some(running, count - rows.length);
+        if (some.length === 0) break;
+        rows.push(...some);
       }
     });
     running.handedOut ||= rows.length > 0;
@@ -156,11 +152,13 @@ export class Cursor implements AsyncIterable<Row> {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Row, undefined, undefined> {
-    const restOfPage = async (): Promise<Row[]> => {
-      const { rows, position } = this.required();
-      return this.fetchMany(Math.max(1, rows.length - position));
+    const batch = async (): Promise<readonly Row[]> => {
+      const running = this.required();
+      const rows = await this.guarded(() => this.some(running, Infinity));
+      running.handedOut ||= rows.length > 0;
+      return rows;
     };
-    return batchIterator(restOfPage, () => this.cancel());
+    return batchIterator(batch, () => this.cancel());
   }
 
   /** Ends the statement on the engine, if it still runs there. */
@@ -189,6 +187,15 @@ export class Cursor implements AsyncIterable<Row> {
     return this.running;
   }
 
+  /** Rows that are decoded at once, of this page or of one after it; none at the end. */
+  private async some(running: Running, most: number): Promise<readonly Row[]> {
+    for (;;) {
+      const rows = running.unread.take(most);
+      if (rows.length > 0 || running.page.nextPath === null) return rows;
+      await this.advance(running);
+    }
+  }
+
   private async advance(running: Running): Promise<void> {
     const path = running.page.nextPath;
     if (path === null) return;
@@ -204,23 +211,23 @@ export class Cursor implements AsyncIterable<Row> {
     if (page.error !== null) throw databaseError(page.error, page.queryId);
     if (this.progress !== null) running.onProgress?.(this.progress);
     running.columns ??= page.columns;
-    running.rows = [];
-    running.position = 0;
     if (page.rows.length === 0) return;
     if (running.columns === null) throw new ProtocolBreach('rows without columns');
-    running.convert ??= nativeRows(running.columns);
-    running.rows = page.rows.read().map(running.convert);
+    running.decode ??= nativeRows(running.columns);
+    running.unread = new UnreadRows(page.rows, running.decode);
   }
 
   /** One call at a time. Any failure cancels the statement, and is thrown as one of the DB-API's errors. */
-  private async guarded(work: () => Promise<void>): Promise<void> {
+  private async guarded<T>(work: () => Promise<T>): Promise<T> {
     if (this.isBusy) throw new InterfaceError('another call of this cursor is under way');
     this.isBusy = true;
     this.heartbeat.abort();
     try {
-      await work();
+      const result = await work();
       void this.keepAlive();
+      return result;
     } catch (error) {
+      if (this.running !== null) this.running.unread = new UnreadRows();
       await this.cancel();
       throw this.translated(error);
     } finally {

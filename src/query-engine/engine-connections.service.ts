@@ -2,10 +2,11 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Timers } from '../kernel/timers.js';
 import { Settings } from '../platform/settings.js';
 import { Connection } from './connection.js';
-import type { ExecuteOptions, Row } from './cursor.js';
+import type { ExecuteOptions } from './cursor.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import type { Parameter } from './domain/sql-literal.js';
 import { StatementClient } from './domain/statement-client.js';
+import type { Row } from './unread-rows.js';
 
 export type ConnectOptions = Partial<EngineSession>;
 

@@ -25,7 +25,7 @@ describe('TrinoStatementClient', () => {
       if (forwardedProto === 'https') engine.mode = { kind: 'verified', refusalOf: () => null };
       const answers = await tested.toTheEnd(tested.client({ headerPrefix, forwardedProto }), 'SELECT 1');
 
-      expect(answers.flatMap(({ page }) => page.rows.read())).toEqual([[1]]);
+      expect(answers.flatMap(({ page }) => [...page.rows.batches()].flat())).toEqual([[1]]);
       expect(engine.requests.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET']);
       const prefix = headerPrefix.toLowerCase();
       for (const { headers } of engine.requests) {
@@ -56,7 +56,7 @@ describe('TrinoStatementClient', () => {
   it('reads compressed pages if so configured', async () => {
     const answers = await tested.toTheEnd(tested.client({ compression: 'gzip' }), 'SELECT 1');
 
-    expect(answers.flatMap(({ page }) => page.rows.read())).toEqual([[1]]);
+    expect(answers.flatMap(({ page }) => [...page.rows.batches()].flat())).toEqual([[1]]);
     const { headers } = engine.requests[0] ?? {};
     expect(headers).toMatchObject({ 'accept-encoding': 'gzip', 'user-agent': `grantline/${VERSION}` });
   });
@@ -66,7 +66,7 @@ describe('TrinoStatementClient', () => {
 
     const answers = await tested.toTheEnd(tested.client(), 'SELECT 1');
 
-    expect(answers.flatMap(({ page }) => page.rows.read())).toEqual([[1]]);
+    expect(answers.flatMap(({ page }) => [...page.rows.batches()].flat())).toEqual([[1]]);
   });
 
   it.each(['/v1/query/1', '/v1/statement/../info', '/v1/statement/%2e%2e/info', 'file:///v1/statement/x', '//[/'])(
@@ -92,7 +92,7 @@ describe('TrinoStatementClient', () => {
     const { page } = await tested.client().submit('SELECT 1', ana, tested.inTime());
 
     expect(page).toMatchObject({ queryId: 'q', nextPath: null });
-    expect(page.rows.read()).toEqual([[1]]);
+    expect([...page.rows.batches()].flat()).toEqual([[1]]);
   });
 
   it('loses no digit of a 64-bit integer', async () => {
@@ -103,7 +103,10 @@ describe('TrinoStatementClient', () => {
 
     const answers = await tested.toTheEnd(tested.client(), 'SELECT big');
 
-    expect(answers.flatMap(({ page }) => page.rows.read())).toEqual([['9223372036854775807'], ['-9007199254740993']]);
+    expect(answers.flatMap(({ page }) => [...page.rows.batches()].flat())).toEqual([
+      ['9223372036854775807'],
+      ['-9007199254740993'],
+    ]);
   });
 
   it('passes on user errors, and no internals of the engine', async () => {

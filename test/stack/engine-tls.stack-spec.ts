@@ -70,10 +70,10 @@ async function outcome(mode: EngineMode, family: Family, token: Token): Promise<
   const [session, limits] = [sessionFor(SERVICE_ACCOUNT, {}), { deadline: timers.now() + 60_000 }];
   try {
     let { page } = await client.submit('SELECT current_user', session, limits);
-    const rows = [...page.rows.read()];
+    const rows = [...page.rows.batches()].flat();
     while (page.nextPath !== null) {
       ({ page } = await client.advance(page.nextPath, session, limits));
-      rows.push(...page.rows.read());
+      rows.push(...[...page.rows.batches()].flat());
     }
     return page.error?.message ?? rows;
   } catch (error) {

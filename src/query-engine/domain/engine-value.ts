@@ -25,17 +25,34 @@ export function apiConverter(type: EngineType): Converter<ApiValue> {
 
 /** One function for all rows of a statement. It throws ProtocolBreach on a value that its type cannot have. */
 export function nativeRows(columns: readonly Column[]): Converter<NativeValue[]> {
-  return rowsBy(columns.map((column) => nullable(nativeValue(column.shape))));
+  return rowsOf(columns.map((column) => column.shape));
 }
 
-function rowsBy<T>(cells: readonly Converter<T>[]): Converter<T[]> {
+function rowsOf(types: readonly EngineType[]): Converter<NativeValue[]> {
+  return rowsBy(
+    types.map(nativeValue),
+    types.map(({ kind }) => AS_PARSED[kind]),
+  );
+}
+
+/** What JSON.parse makes of values that are handed out as they are. */
+const AS_PARSED: Partial<Record<EngineType['kind'], 'string' | 'number' | 'boolean'>> = {
+  boolean: 'boolean',
+  decimal: 'string',
+  float: 'number',
+  text: 'string',
+};
+
+/** @param asParsed by position: values that need no conversion. */
+function rowsBy<T>(cells: readonly Converter<T>[], asParsed: readonly (string | undefined)[] = []): Converter<T[]> {
   return (row) => {
     if (!Array.isArray(row) || row.length !== cells.length)
       throw new ProtocolBreach('a row with another number of values than there are columns');
     // In place: the row has just been parsed, and belongs to nobody else.
     const values = row as unknown[];
     for (let position = 0; position < cells.length; position += 1) {
-      values[position] = cells[position]?.(values[position]);
+      const value = values[position];
+      if (value !== null && typeof value !== asParsed[position]) values[position] = cells[position]?.(value);
     }
     return values as T[];
   };
@@ -64,7 +81,7 @@ function apiValue(type: EngineType): Converter<ApiValue> {
       return (value) => list(value).map(element);
     }
     case 'row':
-      return rowsBy(type.fields.map((field) => nullable(apiValue(field.type))));
+      return rowsBy(type.fields.map((field) => apiValue(field.type)));
     case 'map': {
       const item = nullable(apiValue(type.value));
       return (value) => Object.fromEntries(entries(value).map(([key, inner]) => [key, item(inner)]));
@@ -96,7 +113,7 @@ function nativeValue(type: EngineType): Converter<NativeValue> {
     }
     case 'row': {
       const names = type.fields.map(({ name }) => name);
-      const values = rowsBy(type.fields.map((field) => nullable(nativeValue(field.type))));
+      const values = rowsOf(type.fields.map((field) => field.type));
       return (value) => new NamedRow(names, values(value));
     }
     case 'map': {

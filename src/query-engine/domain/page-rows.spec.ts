@@ -40,7 +40,7 @@ describe('PageRows', () => {
           const rows = list.map((values) => `[${values.join(`${gap},`)}]`);
           const json = `[${gap}${rows.join(`,${gap}`)}${gap}]`;
 
-          expect(scan(json).read()).toEqual(parseExactly(json));
+          expect([...scan(json).batches()].flat()).toEqual(parseExactly(json));
         },
       ),
     );
@@ -60,6 +60,6 @@ describe('PageRows', () => {
   });
 
   it.each(['[', '[[1]', '[[1],]', '[,[1]]', '[[1] [2]]', '[["1]]', ']', '[[1],'])('refuse %j', (json) => {
-    expect(() => scan(json).read()).toThrow(ProtocolBreach);
+    expect(() => [...scan(json).batches()].flat()).toThrow(ProtocolBreach);
   });
 });

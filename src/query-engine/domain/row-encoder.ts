@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { csvField } from '../../kernel/csv.js';
 import type { Column } from './engine-type.js';
 import { readExactly } from './exact-json.js';
-import { isAt, isBlank, isPlain } from './json-bytes.js';
+import { indexOfQuote, isAt, isBlank, isPlain } from './json-bytes.js';
 import { EXACT_DIGITS, endOfFloat, endOfInteger, isWholeFloat } from './json-number.js';
 import { JsonScanner } from './json-scanner.js';
 import { ProtocolBreach } from './reading.js';
@@ -120,7 +120,7 @@ export class RowEncoder {
       const first = source[start] ?? 0;
       if (kind !== 'float' || first === MINUS || (first >= ZERO && first <= NINE)) return false;
     }
-    const end = this.isPlain ? source.indexOf(QUOTE, start) : this.endOfText(start);
+    const end = this.isPlain ? indexOfQuote(source, start) : this.endOfText(start);
     if (end < 0) return false;
     // In CSV, quotes are for commas and for an empty text alone.
     if (isCsv && end > start && !this.hasComma(start, end)) {
