@@ -66,30 +66,19 @@ export function importRules(
     getOrInsert(alike, JSON.stringify(access), () => ({ access, names: [] })).names.push(name);
   }
   const rows = new ImportedRows(listed);
-  const found = [...alike.values()];
-  // What is denied to each of them is one policy.
-  const [first, ...rest] = found.map(({ access }) => access.inSystem.denies);
-  const isIn = (denies: UserAccess['denies']) => (deny: object) =>
-    denies.some((each) => JSON.stringify(each) === JSON.stringify(deny));
-  const ofEveryone =
-    rest.length === 0 ? [] : (first ?? []).filter((deny) => rest.every((denies) => isIn(denies)(deny)));
-  for (const { access, names } of found) {
-    for (const part of access.parts) rows.give(names, part);
-    const denies = access.inSystem.denies.filter((deny) => !isIn(ofEveryone)(deny));
-    rows.give(names, { ...NOTHING, ...access.inSystem, denies });
+  for (const { access, names } of alike.values()) {
+    for (const part of [...access.parts, access.inSystem]) rows.give(names, part);
     for (const { owners, privileges, isDenied } of access.queries) {
-      const [principal, resource] = [rows.principal(names), { queries: rows.principal(owners) }];
-      if (isDenied) rows.deny(principal, resource, privileges);
-      else rows.grant(principal, resource, privileges);
+      const onQueries = [{ resource: { queries: rows.principal(owners) }, privileges }];
+      rows.give(names, isDenied ? { denies: onQueries } : { grants: onQueries });
     }
   }
-  for (const { resource, privileges } of ofEveryone) rows.deny({ type: 'everyone' }, resource, privileges);
   for (const { name, as } of actingUsers(document, listed, patterns)) {
     if (without(name).includes(null)) continue;
     rows.grant(rows.principal([name]), { as: as === 'everyone' ? { type: as } : rows.principal(as) }, ['IMPERSONATE']);
   }
-  const { users, groups, grants, policies } = rows;
-  return { users, groups, grants, policies, settings, at };
+  const [grants, policies] = [rows.grants(), rows.policies()];
+  return { users: rows.users, groups: rows.groups, grants, policies, settings, at };
 
   function without(user: string): (string | null)[] {
     return leftOut(user, false);
