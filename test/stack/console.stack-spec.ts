@@ -7,10 +7,9 @@ import { installBrowser } from '../console/running/browser.js';
 import { PageWatch } from '../console/running/page-watch.js';
 import { Deployment } from './loop/deployment.js';
 import { emptyRules } from './running/config-map.js';
-import { freePort } from './running/free-port.js';
 import { READABLE_CATALOG, startGrantline } from './running/grantline.js';
 import { Processes } from './running/processes.js';
-import { KeycloakAdmin } from './sign-in/keycloak-admin.js';
+import { forPeople } from './sign-in/for-people.js';
 import { kubectlOf, openStack } from './stack.js';
 
 const stack = openStack(process.env);
@@ -38,22 +37,12 @@ describe('the console in a browser, on the real parts', () => {
 
   beforeAll(async () => {
     await emptyRules(kubectlOf(stack));
-    const port = await freePort();
-    const publicUrl = `http://127.0.0.1:${port}`;
-    await new KeycloakAdmin(issuer, people).allowReturn(publicUrl);
+    const { port, environment } = await forPeople(stack);
     const grantline = await startGrantline(processes, stack, {
       ...{ name: 'console', mode: 'insecure', family: 'X-Trino', port },
       environment: (given, database) => {
         databaseUrl = database.url;
-        return Promise.resolve({
-          ...given,
-          NODE_ENV: 'test', // the provider has no TLS here
-          DATABASE_MIGRATION_URL: database.migrationUrl,
-          AUTH_OIDC_ISSUER: issuer,
-          AUTH_OIDC_CLIENT_ID: people.signIn.id,
-          AUTH_OIDC_CLIENT_SECRET: people.signIn.secret,
-          PUBLIC_URL: publicUrl,
-        });
+        return environment(given, database);
       },
     });
     deployment = new Deployment(stack, grantline, 'insecure', 'X-Trino');

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 
 import { passwordOf } from '../support/service/api-client.js';
@@ -8,6 +9,7 @@ import { emptyRules } from './running/config-map.js';
 import { MODES, type Mode } from './running/engine.js';
 import { startGrantline } from './running/grantline.js';
 import type { Processes } from './running/processes.js';
+import { forPeople } from './sign-in/for-people.js';
 import { kubectlOf, type Stack, type StartedStack } from './stack.js';
 
 const ABOUT: Record<Mode, string> = {
@@ -15,9 +17,11 @@ const ABOUT: Record<Mode, string> = {
   verified: 'the engine verifies a token on every request, without TLS',
 };
 
-/** Runs the loop on the started parts, in both modes, reports each step, and leaves everything running until interrupted. */
+/**
+ * Runs the loop on the started parts, in both modes, and reports each step. Leaves everything running until interrupted, with a service
+ * that publishes each change, at which people of the provider sign in and to which people and groups can be pushed.
+ */
 export async function demo(processes: Processes, { stack, file }: StartedStack): Promise<number> {
-  const deployments: Deployment[] = [];
   for (const mode of MODES) {
     report(`\nThe loop, ${mode}: ${ABOUT[mode]}\n`);
     await emptyRules(kubectlOf(stack));
@@ -27,31 +31,48 @@ export async function demo(processes: Processes, { stack, file }: StartedStack):
       report(`${index + 1}. ${title}`);
       report(`   ${await run(deployment)}`);
     }
-    deployments.push(deployment);
-    if (mode !== MODES.at(-1)) await grantline.stop();
+    await grantline.stop();
   }
-  const last = deployments.at(-1);
-  if (last !== undefined) report(farewell(stack, last, file));
+  await emptyRules(kubectlOf(stack));
+  const scimToken = randomBytes(32).toString('hex');
+  const { port, environment } = await forPeople(stack, { SCIM_TOKEN: scimToken });
+  const how = { name: 'grantline', mode: LEFT, family: 'X-Query', runs: 'on-change', port, environment } as const;
+  const grantline = await startGrantline(processes, stack, how);
+  await new Deployment(stack, grantline, LEFT, 'X-Query').makeAdministrator();
+  report(farewell(stack, grantline.url, scimToken, file));
   await once(processes.ending, 'abort');
   return 0;
 }
 
-/** What to type in another terminal. */
-function farewell({ cluster, engines, parts }: Stack, { grantline, mode }: Deployment, file: string): string {
-  const token = `TOKEN=$(curl -s ${grantline.url}/api/auth/login -H 'Content-Type: application/json' \\
-    -d '{"username":"${ADMINISTRATOR}","password":"${passwordOf(ADMINISTRATOR)}"}' | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
-  const authorized = `-H "Authorization: Bearer $TOKEN"`;
-  const json = `-H 'Content-Type: application/json'`;
-  return `
-Everything stays up until Ctrl-C. Grantline: ${grantline.url} (its API: ${grantline.url}/api/docs). To go on by hand:
+/** Which engine the service uses that is left running. */
+const LEFT: Mode = 'verified';
 
-${token}
-curl -s ${grantline.url}/api/admin/grants ${authorized} ${json} \\
-    -d '{"principal":{"type":"user","id":2},"resource":{"catalog":"tpch","schema":"tiny"},"privileges":["SELECT"]}'
-curl -s -X POST ${grantline.url}/api/admin/acl/sync ${authorized}
-curl -s ${grantline.url}/api/admin/acl/status ${authorized}
+/** What to type in another terminal. */
+function farewell(
+  { cluster, engines, issuer, parts, realm }: Stack,
+  url: string,
+  scimToken: string,
+  file: string,
+): string {
+  const { people } = realm;
+  const json = `-H 'Content-Type: application/json'`;
+  const authorized = `-H "Authorization: Bearer $TOKEN"`;
+  const member = (name: string): string => `sed 's/.*"${name}":"\\([^"]*\\)".*/\\1/'`;
+  return `
+Everything stays up until Ctrl-C. The console: ${url} (the API: ${url}/api/docs)
+The administrator: ${ADMINISTRATOR}, password "${passwordOf(ADMINISTRATOR)}"
+People of Keycloak, who sign in there: ${people.users.join(', ')}, password ${people.password}
+
+To go on by hand, here or by docs/identity.md:
+
+GRANTLINE=${url} SCIM_TOKEN=${scimToken} KEYCLOAK=${new URL(issuer).origin}
+TOKEN=$(curl -s $GRANTLINE/api/auth/login ${json} \\
+    -d '{"username":"${ADMINISTRATOR}","password":"${passwordOf(ADMINISTRATOR)}"}' | ${member('access_token')})
+OPERATOR=$(curl -s $KEYCLOAK/realms/${people.name}/protocol/openid-connect/token -d grant_type=client_credentials \\
+    -d client_id=${people.administrator.id} -d client_secret=${people.administrator.secret} | ${member('access_token')})
+curl -s $GRANTLINE/api/admin/acl/status ${authorized}
 ${parts.clusterTools}/kubectl --kubeconfig=${cluster.kubeconfig} -n engine get configmap trino-access-control -o yaml
-curl -s ${engines[mode]}/v1/info
+curl -s ${engines[LEFT]}/v1/info
 All other addresses are in ${file}
 `;
 }

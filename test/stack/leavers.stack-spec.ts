@@ -1,14 +1,18 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { ApiClient, passwordOf, signIn } from '../support/service/api-client.js';
+import { ApiClient, tokensOf } from '../support/service/api-client.js';
 import { apiToken } from '../support/service/api-tokens.js';
+import { OidcBrowser, RETURN_TO } from '../support/service/oidc-browser.js';
 import { idOf, SCIM_TOKEN, ScimClient, scimGroup, scimUser } from '../support/service/scim-client.js';
 import { Deployment } from './loop/deployment.js';
 import { emptyRules } from './running/config-map.js';
 import { READABLE_CATALOG, startGrantline } from './running/grantline.js';
 import { Processes } from './running/processes.js';
 import { until } from './running/until.js';
+import { forPeople } from './sign-in/for-people.js';
+import type { KeycloakAdmin } from './sign-in/keycloak-admin.js';
+import { KeycloakPage } from './sign-in/keycloak-page.js';
 import { kubectlOf, openStack } from './stack.js';
 
 const stack = openStack(process.env);
@@ -16,30 +20,41 @@ const ENDLESS = `SELECT count(*) FROM ${READABLE_CATALOG}.sf100.lineitem a CROSS
 /** What is aimed at, from the provider's word to rules without the person. */
 const TARGET_SECONDS = 15;
 
-describe('a leaver whom the identity provider deactivates by SCIM', () => {
+describe('people who sign in at Keycloak, and whose groups are pushed by SCIM', () => {
   const processes = new Processes(mkdtempSync(join(stack.folder, 'leavers-')));
+  let keycloak: KeycloakAdmin;
   let deployment: Deployment;
   let scim: ScimClient;
-  let ana: string;
+  let erin: string;
+  let grace: string;
 
   beforeAll(async () => {
     await emptyRules(kubectlOf(stack));
+    const more = { SCIM_TOKEN, AUTH_OIDC_RETURN_ORIGINS: new URL(RETURN_TO).origin };
+    const { keycloak: admin, ...how } = await forPeople(stack, more);
+    keycloak = admin;
     const grantline = await startGrantline(processes, stack, {
-      ...{ name: 'leavers', mode: 'insecure', family: 'X-Trino', runs: 'on-change' },
-      environment: (given) => Promise.resolve({ ...given, SCIM_TOKEN }),
+      ...{ name: 'leavers', mode: 'insecure', family: 'X-Trino', runs: 'on-change', ...how },
     });
     deployment = new Deployment(stack, grantline, 'insecure', 'X-Trino');
     await deployment.makeAdministrator();
     scim = new ScimClient(grantline.url);
-    ana = await scim.made('/Users', scimUser('ana'));
-    const bob = await scim.made('/Users', scimUser('bob'));
-    const group = await scim.made('/Groups', scimGroup('analysts', { members: [ana, bob].map(member) }));
+    [erin, grace] = [await scim.made('/Users', scimUser('erin')), await scim.made('/Users', scimUser('grace'))];
+    const group = await scim.made('/Groups', scimGroup('analysts', { members: [erin, grace].map(member) }));
     const principal = { type: 'group', id: Number(idOf(group)) };
     await granted(principal, { catalog: READABLE_CATALOG }, 'SELECT');
     await granted(principal, { engine: true }, 'VIEW_QUERIES');
     await granted(principal, { catalog: 'system', schema: 'runtime' }, 'SELECT');
+    await until('members of the group are in the rules', 60_000, async () => {
+      const text = await published();
+      return /\berin\b/.test(text) && text.includes('"view"') && text.includes('runtime') ? true : undefined;
+    });
+    await deployment.untilLive();
   });
-  afterAll(() => processes.stopAll());
+  afterAll(async () => {
+    await keycloak.setEnabled('grace', true);
+    await processes.stopAll();
+  });
 
   const member = (path: string) => ({ value: idOf(path) });
   async function granted(principal: object, resource: object, ...privileges: string[]): Promise<void> {
@@ -47,20 +62,15 @@ describe('a leaver whom the identity provider deactivates by SCIM', () => {
     expect(answer).toMatchObject({ status: 201 });
   }
   const published = async () => (await deployment.configMap()).data['rules.json'] ?? '';
-  /** What the engine has of ana's statement. */
+  /** What the engine has of erin's statement. */
   const statement = async () => {
     const sql = `SELECT state, error_code FROM system.runtime.queries WHERE query LIKE 'SELECT count(*) FROM %CROSS JOIN %'`;
-    const answer = await deployment.onEngine(sql, 'bob');
+    const answer = await deployment.onEngine(sql, 'grace');
     return answer.kind === 'rows' ? answer.rows : answer;
   };
 
-  it('loses the access token, the API token, the running statement and the rules', async () => {
-    await until('members of the group are in the rules', 60_000, async () => {
-      const text = await published();
-      return /\bana\b/.test(text) && text.includes('"view"') && text.includes('runtime') ? true : undefined;
-    });
-    await deployment.untilLive();
-    const client = await signedIn();
+  it('have the access of their groups, and lose it when they are made inactive: tokens, running statement, rules', async () => {
+    const client = await signedIn('erin');
     const program = new ApiClient(deployment.grantline.url).as((await apiToken(client, new Date(), 'queries')).token);
     const submitted = await program.post('/api/queries', { sql: ENDLESS });
     expect(submitted).toMatchObject({ status: 201 });
@@ -69,7 +79,7 @@ describe('a leaver whom the identity provider deactivates by SCIM', () => {
     );
 
     const said = performance.now();
-    expect((await scim.patch(ana, { op: 'Replace', path: 'active', value: 'False' })).status).toBe(200);
+    expect((await scim.patch(erin, { op: 'Replace', path: 'active', value: 'False' })).status).toBe(200);
     expect((await client.get('/api/auth/me')).status).toBe(401);
     expect((await program.get('/api/auth/me')).status).toBe(401);
     await until('the statement is ended', 30_000, async () => {
@@ -78,23 +88,36 @@ describe('a leaver whom the identity provider deactivates by SCIM', () => {
     });
     const cancelled = (performance.now() - said) / 1000;
     await until('the rules are published without the person', 60_000, async () =>
-      /\bana\b/.test(await published()) ? undefined : true,
+      /\berin\b/.test(await published()) ? undefined : true,
     );
     const seconds = (performance.now() - said) / 1000;
     console.log(
       `leaver: statement ended after ${cancelled.toFixed(1)} s, rules published after ${seconds.toFixed(1)} s (target: ${TARGET_SECONDS} s)`,
     );
-    expect(await published()).toMatch(/\bbob\b/);
+    expect(await published()).toMatch(/\bgrace\b/);
   });
 
-  /** By a password of an administrator's, as nobody signs in at a provider here. */
-  async function signedIn(): Promise<ApiClient> {
-    const made = await deployment.administrator.post(`/api/admin/users/${idOf(ana)}/one-time-password`);
-    const first = String(made.body?.['one_time_password']);
+  it('are out at once when they are disabled and signed out there, and out of the rules when that is pushed', async () => {
+    const client = await signedIn('grace');
+    expect((await client.get('/api/auth/me')).body).toMatchObject({ id: Number(idOf(grace)) });
+    await keycloak.setEnabled('grace', false);
+    await keycloak.signOut('grace');
+    expect((await client.get('/api/auth/me')).status).toBe(401);
+    expect(await published()).toMatch(/\bgrace\b/);
+    expect((await scim.patch(grace, { op: 'Replace', path: 'active', value: 'False' })).status).toBe(200);
+    await until('the rules are published without the person', 60_000, async () =>
+      /\bgrace\b/.test(await published()) ? undefined : true,
+    );
+  });
+
+  async function signedIn(username: string): Promise<ApiClient> {
+    const browser = new OidcBrowser(deployment.grantline);
+    const page = new KeycloakPage(stack.realm.people.password);
+    const answer = await page.signIn(await browser.start(), username);
+    if (typeof answer === 'string') throw new Error(answer);
+    const { code } = await browser.finish(answer);
     const visitor = new ApiClient(deployment.grantline.url);
-    const client = visitor.as((await signIn(visitor, 'ana', first)).access_token);
-    const change = { current_password: first, new_password: passwordOf('ana') };
-    expect((await client.post('/api/auth/password', change)).status).toBe(204);
-    return client;
+    const asked = { code, code_verifier: browser.verifier };
+    return visitor.as(tokensOf(await visitor.post('/api/auth/oidc/tokens', asked)).access_token);
   }
 });

@@ -11,6 +11,7 @@ export interface PeopleRealm {
   other: ServiceClient;
   /** What changes the realm. */
   administrator: ServiceClient;
+  users: readonly string[];
   /** Everybody's. */
   password: string;
 }
@@ -26,12 +27,21 @@ export function newPeopleRealm(): PeopleRealm {
     notebook: client('notebook'),
     other: client('other'),
     administrator: client('operator'),
+    users: ['erin', 'frank', 'grace'],
     password: randomUUID(),
   };
 }
 
 /** The realm in the provider's own import format, with the client that docs/identity.md describes. */
-export function peopleImport({ name, signIn, notebook, other, administrator, password }: PeopleRealm): object {
+export function peopleImport({
+  name,
+  signIn,
+  notebook,
+  other,
+  administrator,
+  users: people,
+  password,
+}: PeopleRealm): object {
   const client = ({ id, secret }: ServiceClient): object => ({ clientId: id, secret, publicClient: false });
   return {
     realm: name,
@@ -75,7 +85,7 @@ export function peopleImport({ name, signIn, notebook, other, administrator, pas
       { ...client(administrator), standardFlowEnabled: false, serviceAccountsEnabled: true },
     ],
     users: [
-      ...['erin', 'frank', 'grace'].map((username) => ({
+      ...people.map((username) => ({
         username,
         enabled: true,
         ...{ email: `${username}@example.org`, emailVerified: true, firstName: username, lastName: 'Test' },
