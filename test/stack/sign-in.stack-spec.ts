@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { administrator } from '../support/service/administrator.js';
 import { type Answer, ApiClient, passwordOf, signIn, tokensOf } from '../support/service/api-client.js';
+import { apiToken } from '../support/service/api-tokens.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
 import { startService, type TestService } from '../support/service/service.js';
 import { TcpProxy } from '../support/service/tcp-proxy.js';
@@ -240,12 +241,13 @@ describe('people who sign in at Keycloak', () => {
 
   it('wait for the provider while it is down; passwords, sessions and tokens do not', async () => {
     const { access_token, refresh_token } = await signedIn('erin');
+    const { token } = await apiToken(client.as(access_token), clock.now(), 'queries');
     const browser = new OidcBrowser(service);
     const answer = (await atProvider('erin', browser)) as URLSearchParams;
     await provider.down();
     expect((await browser.finish(answer))['error']).toBe('provider_unavailable');
     expect(await service.ready()).toMatchObject({ status: 200, body: { parts: { sign_in_provider: 'degraded' } } });
-    expect((await me(access_token)).status).toBe(200);
+    for (const each of [access_token, token]) expect((await me(each)).status).toBe(200);
     expect((await client.post('/api/auth/refresh', { refresh_token })).status).toBe(200);
     expect((await signIn(client, 'admin', passwordOf('admin'))).access_token).toMatch(/./);
     await provider.up();
