@@ -31,10 +31,9 @@ export class PostgresApiTokenStore extends ApiTokenStore {
       'admit_token',
       `SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired",
               coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue",
-              $4::timestamptz IS NOT NULL AND u.password_hash IS NULL AND NOT EXISTS (
-                SELECT FROM oidc_people p WHERE p.user_id = u.id AND coalesce(p.signed_in_at, p.linked_at) > $4
-              ) AS "isOwnerAway"
-       FROM api_tokens t JOIN users u ON u.id = t.user_id
+              $4::timestamptz IS NOT NULL AND u.password_hash IS NULL
+                AND coalesce(p.signed_in_at, p.linked_at, '-infinity') <= $4 AS "isOwnerAway"
+       FROM api_tokens t JOIN users u ON u.id = t.user_id LEFT JOIN oidc_people p ON p.user_id = u.id
        WHERE t.id = $1 AND t.digest = $2 AND u.is_active`,
       [id, digest, now, signedInSince],
     );
