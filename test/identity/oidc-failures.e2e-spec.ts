@@ -190,6 +190,7 @@ describe('a sign-in at the provider that makes nothing, and says why', () => {
       ['of a program', 'token_of_program', { typ: 'Bearer', client_id: 'etl', sid: undefined }],
       ['of an application of Microsoft Entra', 'token_of_program', { idtyp: 'app' }],
       ['for refreshing', 'token_invalid', { typ: 'Refresh' }],
+      ['of a sign-in here', 'token_invalid', { nonce: 'of a sign-in' }],
       ['for signing out', 'token_invalid', {}, { typ: 'logout+jwt' }],
     ])('%s: %s', async (_, code, claims, ...[header]) => {
       const named = (usual: JWTPayload) => ({ ...usual, sub: SUB });

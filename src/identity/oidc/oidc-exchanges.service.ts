@@ -84,7 +84,7 @@ export class OidcExchangesService {
     if (verdict.kind === 'unavailable') return refused('provider_unavailable', 'keys');
     if (verdict.kind === 'refused') return refused(CODES[verdict.fault], verdict.reason);
     const { claims, type } = verdict;
-    const fault = shownTokenFault(claims, type);
+    const fault = shownTokenFault(claims, type, this.settings.given.clientId);
     return fault === null ? this.signIn(token, claims, client) : refused(fault.code, fault.reason);
   }
 

@@ -7,9 +7,11 @@ describe('a token that a client shows', () => {
     ['a person’s that names its client', { typ: 'Bearer', sid: 's', client_id: 'notebook' }, 'JWT'],
     ['one that says no type', {}, undefined],
     ['an access token by RFC 9068', {}, 'at+jwt'],
+    ['one of a sign-in elsewhere', { nonce: 'n', azp: 'notebook', aud: ['notebook', 'grantline'] }, 'JWT'],
+    ['one of ours that was refreshed', { azp: 'grantline', aud: 'grantline' }, 'JWT'],
     ['a person’s of Microsoft Entra', { idtyp: 'user' }, 'JWT'],
   ])('is taken: %s', (_, claims, type) => {
-    expect(shownTokenFault(claims, type)).toBeNull();
+    expect(shownTokenFault(claims, type, 'grantline')).toBeNull();
   });
 
   it.each<[string, string, Record<string, unknown>, unknown]>([
@@ -19,10 +21,12 @@ describe('a token that a client shows', () => {
     ['a logout token of Keycloak', 'token_invalid', { typ: 'Logout' }, 'JWT'],
     ['a refresh token', 'token_invalid', { typ: 'Refresh' }, 'JWT'],
     ['one of a type that is none', 'token_invalid', { typ: null }, 'JWT'],
+    ['one of a sign-in here', 'token_invalid', { nonce: 'n', azp: 'grantline', aud: ['grantline', 'x'] }, 'JWT'],
+    ['one of a sign-in here, as Microsoft Entra has it', 'token_invalid', { nonce: 'n', aud: 'grantline' }, 'JWT'],
     ['a service account’s', 'token_of_program', { typ: 'Bearer', client_id: 'etl' }, 'JWT'],
     ['a service account’s with an empty session', 'token_of_program', { typ: 'ID', client_id: 'etl', sid: '' }, 'JWT'],
     ['an application’s of Microsoft Entra', 'token_of_program', { idtyp: 'app', sid: 's' }, 'JWT'],
   ])('is refused: %s', (_, code, claims, type) => {
-    expect(shownTokenFault(claims, type)?.code).toBe(code);
+    expect(shownTokenFault(claims, type, 'grantline')?.code).toBe(code);
   });
 });

@@ -26,15 +26,18 @@ const LOGOUT = /^(application\/)?logout\+jwt$/i;
 
 /**
  * What is wrong with a token whose signature, issuer, audience and times are good: it must be an ID or access token of a person.
- * @param type of its header @returns null: nothing
+ * @param type of its header @param own the service's client at the provider @returns null: nothing
  */
 export function shownTokenFault(
-  { typ, events, client_id, sid, idtyp }: Claims,
+  { typ, events, client_id, sid, idtyp, nonce, azp, aud }: Claims,
   type: unknown,
+  own: string,
 ): { code: ExchangeFailure; reason: string } | null {
   const isLogout = events !== undefined || (typeof type === 'string' && LOGOUT.test(type));
   if (isLogout) return { code: 'token_invalid', reason: 'logout token' };
   if (typ !== undefined && typ !== 'ID' && typ !== 'Bearer') return { code: 'token_invalid', reason: 'typ' };
+  // Addresses for signing out hold it, and those are in logs and histories of browsers.
+  if (nonce !== undefined && (azp ?? aud) === own) return { code: 'token_invalid', reason: 'of a sign-in here' };
   // Keycloak names the client and no session of anybody's; Microsoft Entra says it.
   if (idtyp === 'app') return { code: 'token_of_program', reason: 'idtyp' };
   return client_id !== undefined && isAbsent(sid) ? { code: 'token_of_program', reason: 'client_id' } : null;
