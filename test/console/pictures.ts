@@ -87,7 +87,9 @@ async function takePictures(context: BrowserContext, path: string, name: string)
   const page = await context.newPage();
   page.on('console', (message) => console.log(`${path}: ${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => console.log(`${path}: ${error.message}`));
-  await page.goto(path, { waitUntil: 'networkidle' });
+  await page.goto(path);
+  // Of what takes longer there is a picture as well.
+  await page.waitForLoadState('networkidle', { timeout: 15_000 }).catch(() => undefined);
   for (const colorScheme of cropped === null ? SCHEMES : ['light' as const]) {
     await page.emulateMedia({ colorScheme });
     const file = join(values.folder, cropped === null ? `${name}-${colorScheme}.png` : `${nameOf(path)}.jpg`);

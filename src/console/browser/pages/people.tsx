@@ -91,7 +91,7 @@ function PersonCells({ account }: { account: Schemas['UsedAccountResponse'] }) {
         <AccountState account={account} />
       </Cell>
       <Cell>{role === 'admin' ? 'administrator' : <span className="dim">user</span>}</Cell>
-      <Cell>
+      <Cell data-label="Signs in with">
         <span className="dim">{signInText(account)}</span>
       </Cell>
       <Cell className="full">

@@ -119,8 +119,10 @@ function Facts({ account }: { account: Account }) {
 }
 
 function Groups({ id }: { id: number }) {
-  const list = usePages(['groups', 'of', id], (page) =>
-    bodyOf(api.GET('/api/admin/groups', { params: { query: { member: String(id), ...page } } })),
+  const list = usePages(
+    ['groups', 'of', id],
+    (page) => bodyOf(api.GET('/api/admin/groups', { params: { query: { member: String(id), ...page } } })),
+    { limit: 20 },
   );
   const { query, items: groups, more } = list;
   return (

@@ -51,7 +51,10 @@ export function Why({ me }: { me: Me }) {
             <p className="dim">Choose a person, a group or an engine principal, then what they may do, and where.</p>
           </div>
         ) : data === undefined ? (
-          <p role="status">Reading why</p>
+          <>
+            <Heading text="Why" />
+            <p role="status">Reading why</p>
+          </>
         ) : (
           <Answer
             explanation={data}

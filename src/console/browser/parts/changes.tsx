@@ -13,6 +13,7 @@ import { useFirst } from './show-more.js';
 
 /** How many gain, lose, and have all of it already. */
 export function Totals({ preview, isComputing }: { preview: Preview | null; isComputing: boolean }) {
+  if (preview === null && !isComputing) return null;
   return (
     <p className="totals" role="status" aria-busy={isComputing}>
       {preview === null ? (
@@ -46,9 +47,11 @@ export function Changes({ preview, more }: { preview: Preview; more?: (() => voi
       <WhoGains preview={preview} />
       <WhoLoses preview={preview} />
       {more !== undefined && (
-        <button className="button" type="button" onClick={more}>
-          Read more people
-        </button>
+        <div className="row">
+          <button className="button" type="button" onClick={more}>
+            Read more people
+          </button>
+        </div>
       )}
       <Unchanged preview={preview} />
       <Checks preview={preview} />
