@@ -29,6 +29,7 @@ test('a phone shows every page and its menus, accessible and without scrolling s
   records,
   signIn,
 }) => {
+  test.slow(); // axe, 32 times
   const person = await records.person('phoebe_of_the_long_names_in_two_columns');
   const group = await records.group('phones-of-the-eu-analysts-in-a-long-line', person);
   const grant = { type: 'group', id: group } as const;

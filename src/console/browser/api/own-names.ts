@@ -3,7 +3,7 @@ import { api, bodyOf } from './client.js';
 import { queries } from './session.js';
 
 /** As many as a list of names has room for. */
-export const MOST_NAMES = 200;
+const MOST_NAMES = 200;
 
 /** Names that the person may see below a node, that begin with or hold a text; none where they cannot be had. */
 export async function ownNames(under: readonly string[], part: string): Promise<string[]> {

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { accessChanged } from '../api/entries.js';
-import { queries, useProvider } from '../api/session.js';
+import { useProvider } from '../api/session.js';
 import { ActDialog } from '../parts/act-dialog.js';
 import { useAsked } from '../parts/asked.js';
 import { Icon } from '../parts/icon.js';
@@ -31,10 +31,8 @@ export function AccountActs({ account }: { account: Account }) {
     queryFn: () => bodyOf(api.GET('/api/admin/users/{id}/link', { params: { path: { id } } })),
     enabled: isProvider,
   });
-  const change = async (body: Schemas['UserChangeDto']): Promise<void> => {
-    await bodyOf(api.PATCH('/api/admin/users/{id}', { params: { path: { id } }, body }));
-    await accessChanged();
-  };
+  const change = (body: Schemas['UserChangeDto']) =>
+    bodyOf(api.PATCH('/api/admin/users/{id}', { params: { path: { id } }, body }));
   const acts: Act[] = [
     {
       title: `One-time password for ${username}?`,
@@ -91,10 +89,7 @@ export function AccountActs({ account }: { account: Account }) {
           account.
         </p>
       ),
-      run: async () => {
-        await bodyOf(api.DELETE('/api/admin/users/{id}/link', { params: { path: { id } } }));
-        await queries.invalidateQueries({ queryKey: ['people'] });
-      },
+      run: () => bodyOf(api.DELETE('/api/admin/users/{id}/link', { params: { path: { id } } })),
     });
   }
   const current = acts.find((each) => slugOf(each) === asked);
@@ -133,6 +128,8 @@ export function AccountActs({ account }: { account: Account }) {
           asks={current.asks}
           run={current.run}
           close={close}
+          // Once it is closed: another act stands in the place of this one then.
+          done={() => void accessChanged()}
         >
           {current.follows}
         </ActDialog>

@@ -188,24 +188,20 @@ function Consequence({ preview, isComputing }: Pick<ReturnType<typeof usePreview
           'Computing who gains and who loses'
         ) : (
           <>
-            {losing === 0 ? (
-              'Nobody loses anything.'
-            ) : (
-              <b>
-                {peopleText(losing)} {losing === 1 ? 'loses' : 'lose'} access, or sight of rows or columns.
-              </b>
-            )}{' '}
-            {gaining === 0 ? (
-              'Nobody gains anything.'
-            ) : (
-              <b>
-                {peopleText(gaining)} {gaining === 1 ? 'gains' : 'gain'} access, or sight of rows or columns.
-              </b>
-            )}
+            <Effect count={losing} verb="lose" /> <Effect count={gaining} verb="gain" />
           </>
         )}
       </p>
     </div>
+  );
+}
+
+function Effect({ count, verb }: { count: number; verb: string }) {
+  if (count === 0) return <>Nobody {verb}s anything.</>;
+  return (
+    <b>
+      {peopleText(count)} {count === 1 ? `${verb}s` : verb} access, or sight of rows or columns.
+    </b>
   );
 }
 

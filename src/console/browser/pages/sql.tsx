@@ -1,16 +1,14 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
-import { MOST_NAMES, ownNames } from '../api/own-names.js';
 import { queries } from '../api/session.js';
 import { type Fault, type Statement, useStatement } from '../api/statements.js';
-import { moreText } from '../domain/count-text.js';
 import { readRefusal } from '../domain/engine-refusal.js';
 import { whyAddress } from '../domain/why-address.js';
-import { Combobox } from '../parts/combobox.js';
 import { Failure } from '../parts/failure.js';
 import { Icon } from '../parts/icon.js';
+import { NameCombobox } from '../parts/node-comboboxes.js';
 import { Notice } from '../parts/notice.js';
 import { PageHead } from '../parts/page.js';
 import { SqlResults } from './sql-results.js';
@@ -41,17 +39,20 @@ export function Sql({ me }: { me: Schemas['ConsoleAccountResponse'] }) {
           title="SQL"
           actions={
             <>
-              <Name
+              <NameCombobox
+                isOwn
                 label="Catalog"
                 under={[]}
-                value={draft.catalog}
-                set={(catalog) => set({ catalog, ...(catalog === '' && { schema: '' }) })}
+                isDisabled={false}
+                text={draft.catalog}
+                set={(name) => set({ catalog: name.toLowerCase(), ...(name === '' && { schema: '' }) })}
               />
-              <Name
+              <NameCombobox
+                isOwn
                 label="Schema"
                 under={[draft.catalog]}
-                value={draft.schema}
-                set={(schema) => set({ schema })}
+                text={draft.schema}
+                set={(name) => set({ schema: name.toLowerCase() })}
                 isDisabled={draft.catalog === ''}
               />
               {running !== null && (
@@ -86,45 +87,6 @@ export function Sql({ me }: { me: Schemas['ConsoleAccountResponse'] }) {
         <SqlResults results={results} running={running} isBefore={fault !== null} more={more} fail={fail} />
       </div>
     </main>
-  );
-}
-
-interface NameProps {
-  label: string;
-  under: readonly string[];
-  value: string;
-  set: (value: string) => void;
-  isDisabled?: boolean;
-}
-
-/** A name without a path is looked up there. */
-function Name({ label, under, value, set, isDisabled = false }: NameProps) {
-  const [part, setPart] = useState('');
-  const names = useQuery({
-    queryKey: ['own-names-below', under, part],
-    queryFn: () => ownNames(under, part),
-    enabled: !isDisabled,
-    placeholderData: keepPreviousData,
-  });
-  return (
-    <Combobox
-      label={label}
-      isBare
-      isMono
-      placeholder={label.toLowerCase()}
-      isDisabled={isDisabled}
-      text={value}
-      choices={(names.data ?? []).map((name) => ({ key: name, text: name }))}
-      more={names.data?.length === MOST_NAMES ? moreText(['names']) : null}
-      setText={(text) => {
-        setPart(text.toLowerCase());
-        set(text.toLowerCase());
-      }}
-      choose={({ text }) => {
-        setPart('');
-        set(text);
-      }}
-    />
   );
 }
 

@@ -27,6 +27,7 @@ type Me = Schemas['ConsoleAccountResponse'];
 
 /** Why somebody may do something on a node, or not; others than administrators ask about themselves. */
 export function Why({ me }: { me: Me }) {
+  useTitle('Why');
   const { search } = useAddress();
   const settled = useSettled(search.toString(), 150);
   const isAdministrator = me.role === 'admin';
@@ -42,17 +43,17 @@ export function Why({ me }: { me: Me }) {
         <QuestionForm isAdministrator={isAdministrator} />
         {error !== null ? (
           <>
-            <Heading text="Why" />
+            <h1>Why</h1>
             <Failure problem={error} retry={() => void refetch()} />
           </>
         ) : principal === null ? (
           <div>
-            <Heading text="Why may somebody do something, or not?" />
+            <h1>Why may somebody do something, or not?</h1>
             <p className="dim">Choose a person, a group or an engine principal, then what they may do, and where.</p>
           </div>
         ) : data === undefined ? (
           <>
-            <Heading text="Why" />
+            <h1>Why</h1>
             <p role="status">Reading why</p>
           </>
         ) : (
@@ -66,11 +67,6 @@ export function Why({ me }: { me: Me }) {
       </div>
     </main>
   );
-}
-
-function Heading({ text }: { text: string }) {
-  useTitle('Why');
-  return <h1>{text}</h1>;
 }
 
 function useExplanation({ principal, privilege, node }: WhyQuestion, isAdministrator: boolean) {
@@ -165,7 +161,6 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
   const { search, change } = useAddress();
   const { allowed, rule, ways, smallest_change: nearest } = explanation;
   const who = isOwn ? 'You' : (principal.name ?? '');
-  useTitle('Why');
   const shown = search.has('ways') ? ways : ways.slice(0, FIRST_WAYS);
   return (
     <>

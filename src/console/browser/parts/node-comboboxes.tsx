@@ -59,18 +59,22 @@ interface NameComboboxProps {
   isDisabled: boolean;
   under: readonly string[];
   set: (name: string) => void;
+  /** Among what the person who is signed in may see; the placeholder is the label. */
+  isOwn?: boolean;
 }
 
-function NameCombobox({ label, text, isDisabled, under, set }: NameComboboxProps) {
+/** A name of a child of a node. */
+export function NameCombobox({ label, text, isDisabled, under, set, isOwn = false }: NameComboboxProps) {
   const [isTyped, setTyped] = useState(false);
-  const { names, total, more } = useNames(under, isTyped ? text : '', !isDisabled);
+  const { names, total, more } = useNames(under, isTyped ? text : '', { isEnabled: !isDisabled, isOwn });
   return (
     <Combobox
       label={label}
       text={text}
       isMono
       isDisabled={isDisabled}
-      placeholder={total === null || isTyped ? 'all' : `all ${total}`}
+      isBare={isOwn}
+      placeholder={isOwn ? label.toLowerCase() : total === null || isTyped ? 'all' : `all ${total}`}
       choices={names.map((name) => ({ key: name, text: name }))}
       more={more}
       setText={(name) => {
