@@ -13,8 +13,11 @@ export function inOneLine(sql: string): string {
     : sql.replace(QUOTED_OR_SPACE, (found) => (/^(?:['"]| +$)/.test(found) ? found : ' '));
 }
 
-/** Words of which the result depends on the identity that evaluates the expression: the session's, and those of sub-queries. */
-const OF_IDENTITY = /\b(?:current_[a-z_]+|select|table|values|with)\b/i;
+/**
+ * Words of which the result can depend on the identity that an expression is given: those of sub-queries, which are checked as that. The
+ * current user is the session's under any identity (seen on 483).
+ */
+const OF_IDENTITY = /\b(?:current_(?!(?:user|date|time|timestamp)\b)[a-z_]+|select|table|values|with)\b/i;
 
 /** Why policies cannot restrict as these expressions and columns do; null: they can. */
 export function policyProblem(

@@ -11,7 +11,7 @@ export function marked(
   ownAccount: string,
   unmarked: RulesDocument,
 ): { document: RulesDocument; text: string; hash: string } {
-  const hash = rulesHash(rulesText(unmarked));
+  const hash = rulesHash(unmarked);
   const marker = [
     { user: anyOf([ownAccount]), property: `grantline_rules_${hash}`, allow: true },
     { property: 'grantline_rules_.*', allow: false },

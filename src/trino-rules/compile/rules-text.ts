@@ -20,15 +20,24 @@ const SECTIONS: Record<keyof RulesDocument, readonly string[]> = {
  * `system_information` is left out: absent it is closed, unlike the others (Trino 483).
  */
 export function rulesText(document: RulesDocument): string {
-  const sections = Object.entries(SECTIONS).flatMap(([section, keys]) => {
-    const rules = document[section as keyof RulesDocument].map((rule) => `\n${JSON.stringify(rule, [...keys])}`);
-    if (rules.length === 0 && section === 'system_information') return [];
-    return [`"${section}":[${rules.join(',')}]`];
-  });
-  return `{\n${sections.join(',\n')}\n}\n`;
+  return [...linesOf(document)].join('');
 }
 
-/** What a version is known by: SHA-256 over the text, in hexadecimal. */
-export function rulesHash(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
+/** What a version is known by: SHA-256 over the text, in hexadecimal. The text is not put together for it: it can have 60 MB. */
+export function rulesHash(document: RulesDocument): string {
+  const hash = createHash('sha256');
+  for (const line of linesOf(document)) hash.update(line, 'utf8');
+  return hash.digest('hex');
+}
+
+function* linesOf(document: RulesDocument): Iterable<string> {
+  let before = '{\n';
+  for (const [section, keys] of Object.entries(SECTIONS)) {
+    const rules = document[section as keyof RulesDocument];
+    if (rules.length === 0 && section === 'system_information') continue;
+    yield `${before}"${section}":[`;
+    for (const [i, rule] of rules.entries()) yield `${i === 0 ? '' : ','}\n${JSON.stringify(rule, [...keys])}`;
+    before = '],\n';
+  }
+  yield ']\n}\n';
 }
