@@ -3,12 +3,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { RulesPreparer } from '../../../src/acl-sync/domain/rules-preparer.js';
 import { createApplication } from '../../../src/application.js';
 import { createPino, PinoLog } from '../../../src/platform/infrastructure/pino-log.js';
 import type { Timers } from '../../../src/kernel/timers.js';
 import type { HealthReport } from '../../../src/platform/health.js';
 import { parseSettings } from '../../../src/platform/settings-parser.js';
 import { freshDatabase, type TestDatabase } from '../database/database.js';
+import { prepareHere } from './prepared-here.js';
 import { recordOutput, TEST_SECRET } from './secrets.js';
 import { TestClock } from '../fakes/test-clock.js';
 
@@ -29,7 +31,7 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-/** The whole service in this process, on a database and a folder of rules of its own; the environment overrides the defaults. */
+/** The whole service in this process, its preparing of rules too, on a database and a folder of rules of its own; the environment overrides the defaults. */
 export async function startService(
   environment: Record<string, string> = {},
   { database, clock = new TestClock(), timers }: { database?: TestDatabase; clock?: TestClock; timers?: Timers } = {},
@@ -58,6 +60,7 @@ export async function startService(
     clock,
     ...(timers === undefined ? {} : { timers }),
   });
+  prepareHere(app.get(RulesPreparer));
   await app.listen(0, '127.0.0.1');
   const metrics = async (): Promise<string> => (await operations.inject('/metrics')).body;
   return {
