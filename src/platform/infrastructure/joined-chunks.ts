@@ -1,6 +1,7 @@
 /** From this size on a chunk is kept as it is. */
 const LARGE = 4_096;
-const BLOCK = 65_536;
+/** Blocks double with what has come, from a small answer's to this size. */
+const LARGEST_BLOCK = 65_536;
 
 /** A body as it comes. Small chunks are copied together: kept one by one, each would take some hundred bytes more. */
 export class JoinedChunks {
@@ -19,7 +20,7 @@ export class JoinedChunks {
     }
     if (this.used + chunk.length > this.block.length) {
       this.closeBlock();
-      this.block = Buffer.allocUnsafe(BLOCK);
+      this.block = Buffer.allocUnsafe(Math.min(Math.max(this.length, LARGE), LARGEST_BLOCK));
     }
     this.used += chunk.copy(this.block, this.used);
   }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { csvField } from '../../kernel/csv.js';
 import type { Column } from './engine-type.js';
 import { readExactly } from './exact-json.js';
-import { indexOfQuote, isAt, isBlank, isPlain } from './json-bytes.js';
+import { isAt, isBlank } from './json-bytes.js';
 import { EXACT_DIGITS, endOfFloat, endOfInteger, isWholeFloat } from './json-number.js';
 import { JsonScanner } from './json-scanner.js';
 import { ProtocolBreach } from './reading.js';
@@ -16,6 +16,11 @@ const WORDS = [...NULL_ALONE, Buffer.from('true'), Buffer.from('false')];
 
 /** What may follow a backslash in the JSON that JSON.stringify writes, apart from `\u`. */
 const SAME_ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\bfnrt'));
+
+/** Bytes of a text that are written as they came, whatever surrounds them: no quotes, backslashes and control characters. */
+const ORDINARY = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH),
+);
 
 /** Room for what surrounds the rows of a piece. */
 const SLACK = 64;
@@ -35,8 +40,6 @@ export class RowEncoder {
   private at = 0;
   /** … and what lies before this has been written: between both is what will be copied as it came. */
   private from = 0;
-  /** The rows have neither escapes nor control characters, so that each text ends with the next quote. */
-  private isPlain = false;
   /** The first comma of the text that was looked at last, or behind it. */
   private comma = -1;
   private out: Buffer = Buffer.alloc(0);
@@ -58,7 +61,6 @@ export class RowEncoder {
    */
   encode(rows: Buffer): Buffer {
     this.source = isUtf8(rows) ? rows : Buffer.from(rows.toString());
-    this.isPlain = isPlain(this.source);
     this.at = 0;
     this.from = 0;
     this.to = 0;
@@ -120,7 +122,7 @@ export class RowEncoder {
       const first = source[start] ?? 0;
       if (kind !== 'float' || first === MINUS || (first >= ZERO && first <= NINE)) return false;
     }
-    const end = this.isPlain ? indexOfQuote(source, start) : this.endOfText(start);
+    const end = this.endOfText(start);
     if (end < 0) return false;
     // In CSV, quotes are for commas and for an empty text alone.
     if (isCsv && end > start && !this.hasComma(start, end)) {
@@ -133,16 +135,14 @@ export class RowEncoder {
 
   /** Where the text that begins there ends; -1: it does not, or has an escape that is not written as it came. */
   private endOfText(start: number): number {
-    const { source } = this;
-    for (let at = start; at < source.length; at += 1) {
-      const byte = source[at] ?? 0;
-      if (byte === QUOTE) return at;
-      if (byte < 0x20) return -1;
-      if (byte !== BACKSLASH) continue;
+    const { source, isCsv } = this;
+    for (let at = start; ; at += 1) {
+      while (ORDINARY[source[at] ?? 0] === 1) at += 1;
+      if (source[at] === QUOTE) return at;
+      if (source[at] !== BACKSLASH) return -1;
       at += 1;
-      if (this.isCsv || !SAME_ESCAPES.has(source[at] ?? 0)) return -1;
+      if (isCsv || !SAME_ESCAPES.has(source[at] ?? 0)) return -1;
     }
-    return -1;
   }
 
   private hasComma(start: number, end: number): boolean {
