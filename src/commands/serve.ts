@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
 import { type Database, openDatabase } from '../platform/database.js';
 import { LogOutput } from '../platform/infrastructure/log-output.js';
 import { createPino, PinoLog } from '../platform/infrastructure/pino-log.js';
@@ -9,11 +10,15 @@ import { Lifetime } from './lifetime.js';
 import { migrateSchema } from './schema.js';
 import { atDatabase, listenOn } from './start-failure.js';
 
+/** Pages of rows lie outside of V8's heap, which takes each megabyte of them for growth of its own, and soon collects everything. */
+const ROOM_FOR_PAGES = '--heap-growing-percent=100';
+
 /**
  * The service, until SIGTERM or SIGINT. In production migrating is a separate step (`grantline migrate`), so that starting
  * replicas never race for it.
  */
 export async function serve(): Promise<number> {
+  setFlagsFromString(ROOM_FOR_PAGES);
   const settings = await loadSettings('serve');
   const output = new LogOutput(process.stdout, settings.log.format, process.stdout.isTTY);
   const log = new PinoLog(createPino(settings.log, output), output);
