@@ -1,18 +1,23 @@
 import { deserialize, serialize } from 'node:v8';
-import { type Preparation, prepare } from '../../../src/acl-sync/domain/candidate.js';
+import { type Preparation, prepare, refusalOf } from '../../../src/acl-sync/domain/candidate.js';
 import { prepareWithdrawal, type WithdrawalOrder } from '../../../src/acl-sync/domain/prepared-withdrawal.js';
 import type { RulesPreparer } from '../../../src/acl-sync/domain/rules-preparer.js';
 import { documentOf } from '../../../src/acl-sync/domain/unexplained-change.js';
+import type { AdmissionProof } from '../../../src/grants/domain/admission-ports.js';
 import { compareAccess } from '../../../src/trino-rules/diff/access-change.js';
+import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 
-/** Has it work in this process, where the compiler is loaded: the processes of all runs of all specs cost a minute of a core. */
-export function prepareHere(preparer: RulesPreparer): void {
+/** Has them work in this process, where the compiler is loaded: the processes of all runs of all specs cost a minute of a core. */
+export function prepareHere(preparer: RulesPreparer, proof: AdmissionProof): void {
   const { build } = preparer;
   Object.assign(preparer, {
     prepare: here((preparation: Preparation) => prepare(preparation, build)),
     withdraw: here((preparation: Preparation, order: WithdrawalOrder) => prepareWithdrawal(preparation, build, order)),
     compare: here((before: string, after: string) => compareAccess(documentOf(before), documentOf(after))),
   } satisfies Partial<RulesPreparer>);
+  Object.assign(proof, {
+    refusal: here((snapshot: Snapshot) => refusalOf(snapshot)?.message ?? null),
+  } satisfies Partial<AdmissionProof>);
 }
 
 /** What is given and answered is copied, as on the way to another process. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { RulesPreparer } from '../../../src/acl-sync/domain/rules-preparer.js';
 import { createApplication } from '../../../src/application.js';
+import { AdmissionProof } from '../../../src/grants/domain/admission-ports.js';
 import { createPino, PinoLog } from '../../../src/platform/infrastructure/pino-log.js';
 import type { Timers } from '../../../src/kernel/timers.js';
 import type { HealthReport } from '../../../src/platform/health.js';
@@ -60,7 +61,7 @@ export async function startService(
     clock,
     ...(timers === undefined ? {} : { timers }),
   });
-  prepareHere(app.get(RulesPreparer));
+  prepareHere(app.get(RulesPreparer), app.get(AdmissionProof));
   await app.listen(0, '127.0.0.1');
   const metrics = async (): Promise<string> => (await operations.inject('/metrics')).body;
   return {
