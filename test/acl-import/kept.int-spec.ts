@@ -13,7 +13,7 @@ describe('the import of rules files as people keep them', () => {
   it('takes over most of them whole', () => {
     const counts: Record<string, number> = {};
     for (const kinds of Object.values(DIFFERENCES)) counts[wholeness(kinds)] = (counts[wholeness(kinds)] ?? 0) + 1;
-    expect(counts).toEqual({ equal: 8, whole: 28, 'whole today': 24, 'in part': 13 });
+    expect(counts).toEqual({ equal: 8, whole: 28, 'whole today': 26, 'in part': 11 });
     expect(Object.keys(DIFFERENCES)).toEqual(keptCases().map(({ name }) => name));
   });
 
