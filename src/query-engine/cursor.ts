@@ -200,7 +200,7 @@ export class Cursor implements AsyncIterable<Row> {
     const path = running.page.nextPath;
     if (path === null) return;
     const { deadline, signal, handedOut } = running;
-    const limits = { deadline, rowsHandedOut: handedOut, signal };
+    const limits = { deadline, rowsHandedOut: handedOut, signal, asksOnce: true };
     this.take(running, await this.client.advance(path, running.session, limits), path);
   }
 

@@ -36,6 +36,11 @@ export interface ConnectOptions {
   roles?: Readonly<Record<string, string>>;
   /** Of pages between engine and client. Default none: within a data centre, gzip costs more time than it saves. */
   compression?: 'none' | 'gzip';
+  /**
+   * Takes large results from where the engine spools them, if it does: from the engine itself, and from these origins of its store.
+   * No token is sent there. Default: the engine sends all rows itself.
+   */
+  spooling?: { origins: readonly string[] };
   /** Bytes of the largest page that is taken; the engine makes pages of a megabyte, or of one row. Default 32 MiB. */
   maxPageBytes?: number;
   /** Called for what is odd and no error, such as a type that is not known. */
@@ -60,6 +65,7 @@ export function connect(options: ConnectOptions): Connection {
       ...{ origin, user: originalUser, forwardedProto, caFile: options.caFile ?? null },
       headerPrefix: options.headerPrefix ?? 'X-Trino',
       compression: options.compression ?? 'none',
+      spooling: options.spooling ?? null,
       largestPage: options.maxPageBytes ?? MAX_PAGE_BYTES,
     },
     token === undefined ? NO_SERVICE_TOKENS : new ProvidedTokens(token),

@@ -12,15 +12,20 @@ const ORIGIN = 'http://engine.invalid';
  * @throws ProtocolBreach when the path does not begin so, once it is read as the network would read it.
  */
 export function pinned(nextUri: string): string {
-  if (!URL.canParse(nextUri, ORIGIN)) throw new ProtocolBreach('a nextUri that is not a URL');
-  const url = new URL(nextUri, ORIGIN);
+  return addressWithin('/v1/statement/', nextUri, 'a nextUri');
+}
+
+/** The same for another of the engine's addresses. @param what it is, for the message */
+export function addressWithin(root: string, uri: string, what: string): string {
+  if (!URL.canParse(uri, ORIGIN)) throw new ProtocolBreach(`${what} that is not a URL`);
+  const url = new URL(uri, ORIGIN);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new ProtocolBreach('a nextUri that is not an http URL');
-  if (!url.pathname.startsWith('/v1/statement/')) throw new ProtocolBreach('a nextUri outside /v1/statement/');
+    throw new ProtocolBreach(`${what} that is not an http URL`);
+  if (!url.pathname.startsWith(root)) throw new ProtocolBreach(`${what} outside ${root}`);
   // Node 20 leaves dot segments behind a segment such as `.a` as they are; whoever is asked does not.
-  if (/\/\.\.?(?:\/|$)/.test(url.pathname)) throw new ProtocolBreach('a nextUri with a dot segment');
-  // Decoded, a dot segment or slash would leave /v1/statement/ on a server that decodes before it routes.
-  if (/%2e|%2f|%5c|%00|\\/i.test(url.pathname)) throw new ProtocolBreach('a nextUri with an encoded path');
+  if (/\/\.\.?(?:\/|$)/.test(url.pathname)) throw new ProtocolBreach(`${what} with a dot segment`);
+  // Decoded, a dot segment or slash would leave the root on a server that decodes before it routes.
+  if (/%2e|%2f|%5c|%00|\\/i.test(url.pathname)) throw new ProtocolBreach(`${what} with an encoded path`);
   return url.pathname + url.search;
 }
 

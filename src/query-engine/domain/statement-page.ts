@@ -6,6 +6,7 @@ import { JsonScanner } from './json-scanner.js';
 import { pinned } from './next-uri.js';
 import { PageRows } from './page-rows.js';
 import { ProtocolBreach, isObject, numberOrNull, readObject, readText, textOrNull } from './reading.js';
+import { readSegments, type Segment } from './spooled-data.js';
 
 /** One answer of the statement endpoint, read. */
 export interface StatementPage {
@@ -25,24 +26,29 @@ export interface StatementPage {
   updateCount: bigint | null;
 }
 
+/** A page as the engine sends it. */
+export interface SentPage extends StatementPage {
+  /** Where its rows are instead; null: they are here. Only for clients that ask for it. */
+  segments: readonly Segment[] | null;
+}
+
 /**
  * Reads one answer, its rows as bytes.
  * @param heaviestRow heap bytes that a row may take once it is parsed.
  * @throws ProtocolBreach when this is no answer of the statement endpoint.
  * @throws PageTooHeavy
  */
-export function readStatementPage(body: Buffer, heaviestRow = Infinity): StatementPage {
+export function readStatementPage(body: Buffer, heaviestRow = Infinity): SentPage {
   const { envelope, rows } = split(body, heaviestRow);
   const page = readObject(envelope, 'the answer');
   const stats = isObject(page['stats']) ? page['stats'] : {};
   const { nextUri, columns, data, error, updateCount } = page;
-  // The spooled protocol puts an object here, but only for clients that ask for it.
-  if (data !== undefined && data !== null) throw new ProtocolBreach('data is not a list');
   return {
     queryId: readQueryId(page['id']),
     nextPath: nextUri === undefined || nextUri === null ? null : pinned(readText(nextUri, 'nextUri')),
     columns: columns === undefined || columns === null ? null : readColumns(columns),
     rows,
+    segments: data === undefined || data === null ? null : readSegments(readObject(data, 'data')),
     engineState: wordOrNull(stats['state']) ?? 'UNKNOWN',
     progressPercent: numberOrNull(stats['progressPercentage']),
     error: error === undefined || error === null ? null : readEngineError(error),

@@ -1,11 +1,5 @@
 import type { Clock } from '../../kernel/clock.js';
-import {
-  AxiosExchange,
-  LostConnection,
-  OversizedHeaders,
-  OversizedReply,
-  type Reply,
-} from '../../platform/infrastructure/axios-exchange.js';
+import { AxiosExchange, type Reply } from '../../platform/infrastructure/axios-exchange.js';
 import type { Log } from '../../platform/log.js';
 import { type Column, unknownTypes } from '../domain/engine-type.js';
 import { type EngineSession, type HeaderPrefix, readSessionChange, sessionHeaders } from '../domain/engine-session.js';
@@ -13,10 +7,13 @@ import type { Random } from '../../kernel/random.js';
 import type { Timers } from '../../kernel/timers.js';
 import { belongsTo } from '../domain/next-uri.js';
 import { ProtocolBreach } from '../domain/reading.js';
-import { RETRY_BUDGET, pauseBeforeRetry, readRetryAfter, type FailedAttempt } from '../domain/retry.js';
+import { RETRY_BUDGET } from '../domain/retry.js';
 import { type ServiceTokenSource, TokenUnavailable } from '../domain/service-token-source.js';
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
-import { PageTooHeavy, readStatementPage } from '../domain/statement-page.js';
+import { pathFrom, segmentOf } from '../domain/spooled-data.js';
+import { PageTooHeavy, readStatementPage, type SentPage, type StatementPage } from '../domain/statement-page.js';
+import { type AttemptResult, EngineAttempts, type Method } from './engine-attempts.js';
+import { SPOOLED_ENCODINGS, SpooledRows } from './spooled-rows.js';
 
 /** An engine, and how it is spoken to. */
 export interface TrinoAddress {
@@ -29,17 +26,11 @@ export interface TrinoAddress {
   headerPrefix: HeaderPrefix;
   forwardedProto: 'https' | null;
   compression: 'none' | 'gzip';
+  /** Results may come by the engine's store, from these origins and the engine's own; null: never. */
+  spooling: { origins: readonly string[] } | null;
   /** Bytes of the largest page that is taken. */
   largestPage: number;
 }
-
-type Method = keyof typeof RETRY_BUDGET;
-
-/**
- * Milliseconds for one attempt. The engine holds a request for a second at most; the rest is for a busy one. People wait for a
- * POST, and nothing runs for one that was given up: the engine begins with the first GET.
- */
-const ATTEMPT = { POST: 10_000, GET: 30_000, HEAD: 5_000, DELETE: 5_000 } as const;
 
 /** How much more memory than the bytes of the largest page a row may take once it is parsed. */
 const LARGEST_PARSED = 4;
@@ -51,6 +42,7 @@ const LONGEST_TYPE = 200;
 /** The statement protocol over HTTP: which request, which headers, when to repeat. Answers are interpreted in domain/. */
 export class TrinoStatementClient extends StatementClient {
   private readonly exchange: AxiosExchange;
+  private readonly spooled: SpooledRows | null;
   private readonly unknownTypes = new Set<string>();
 
   constructor(
@@ -63,14 +55,26 @@ export class TrinoStatementClient extends StatementClient {
   ) {
     super();
     this.exchange = new AxiosExchange(engine.largestPage, { caFile: engine.caFile });
+    const { origin, largestPage, spooling } = engine;
+    this.spooled =
+      spooling === null
+        ? null
+        : new SpooledRows(
+            { origin, largestPage, exchange: this.exchange },
+            spooling.origins,
+            timers,
+            random,
+            clock,
+            log,
+          );
   }
 
   override async submit(sql: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
-    return this.answer(await this.ask('POST', '/v1/statement', session, limits, sql));
+    return this.answer(await this.ask('POST', '/v1/statement', session, limits, sql), null, limits);
   }
 
   override async advance(path: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
-    return this.answer(await this.ask('GET', path, session, limits), path);
+    return this.answer(await this.ask('GET', path, session, limits), path, limits);
   }
 
   override async keepAlive(path: string, session: EngineSession): Promise<void> {
@@ -83,23 +87,48 @@ export class TrinoStatementClient extends StatementClient {
 
   override close(): void {
     this.exchange.close();
+    this.spooled?.close();
   }
 
   /** @param path of the request; null: it was the POST. */
-  private answer(reply: Reply, path: string | null = null): StatementAnswer {
+  private async answer(reply: Reply, path: string | null, limits: RequestLimits): Promise<StatementAnswer> {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
-      const page = readStatementPage(reply.body, this.engine.largestPage * LARGEST_PARSED);
+      const sent = readStatementPage(reply.body, this.heaviestRow);
       // A proxy that mixes answers up must not show one user's rows to another.
-      const strays = [path, page.nextPath].some((known) => known !== null && !belongsTo(known, page.queryId));
+      const strays = [path, sent.nextPath].some((known) => known !== null && !belongsTo(known, sent.queryId));
       if (strays) throw new ProtocolBreach('a page of another query');
-      this.warnOfUnknownTypes(page.columns ?? []);
-      return { page, change: readSessionChange(header, this.engine.headerPrefix) };
+      this.warnOfUnknownTypes(sent.columns ?? []);
+      const change = readSessionChange(header, this.engine.headerPrefix);
+      return { page: await this.withRows(sent, path, limits), change };
     } catch (error) {
       if (error instanceof PageTooHeavy) throw new EngineFault('too-large', error.message);
       if (error instanceof ProtocolBreach) throw new EngineFault('protocol', error.message);
       throw error;
     }
+  }
+
+  private get heaviestRow(): number {
+    return this.engine.largestPage * LARGEST_PARSED;
+  }
+
+  /** A page whose rows are in the store is taken in parts: each names the same page again as its next, until all are read. */
+  private async withRows(
+    { segments, ...page }: SentPage,
+    path: string | null,
+    limits: RequestLimits,
+  ): Promise<StatementPage> {
+    if (path !== null) this.spooled?.acknowledgeBefore(path);
+    if (segments === null) return page;
+    if (this.spooled === null) throw new ProtocolBreach('data is not a list');
+    const { rows, to, read } = await this.spooled.read(segments, path === null ? 0 : segmentOf(path), limits);
+    if (rows.heaviest > this.heaviestRow) throw new PageTooHeavy('it would take too much memory');
+    const isWhole = to === segments.length;
+    if (!isWhole && path === null) throw new ProtocolBreach('more rows than a first answer has');
+    const nextPath = isWhole || path === null ? page.nextPath : pathFrom(path, to);
+    if (path === null || limits.asksOnce === true) this.spooled.acknowledge(read);
+    else this.spooled.keep(read, nextPath);
+    return { ...page, rows, nextPath };
   }
 
   private warnOfUnknownTypes(columns: readonly Column[]): void {
@@ -133,10 +162,11 @@ export class TrinoStatementClient extends StatementClient {
     const named = sessionHeaders(session, this.engine.headerPrefix, this.engine.user);
     let bearer = await this.bearer(method, limits);
     let renewed = limits.rowsHandedOut === true || bearer === null;
-    let failures = 0;
-    let failingSince = 0;
+    const { timers, random, clock, exchange } = this;
+    const attempts = new EngineAttempts(method, limits, { exchange, timers, random, clock });
     for (;;) {
-      const outcome = await this.attempt(method, path, this.headers(named, bearer, method), limits, body);
+      // The part of a path that names a segment is ours, and not sent.
+      const outcome = await attempts.attempt(this.engine.origin + path, this.headers(named, bearer, method), body);
       if (outcome.kind === 'reply') {
         const { reply } = outcome;
         if (reply.status === 200 || reply.status === 204) return reply;
@@ -146,48 +176,7 @@ export class TrinoStatementClient extends StatementClient {
           continue;
         }
       }
-      const failure = this.failureOf(outcome);
-      const now = this.timers.now();
-      if (now >= limits.deadline) throw outOfTime();
-      if (failures === 0) failingSince = now;
-      failures += 1;
-      const pause = pauseBeforeRetry(failure, {
-        failures,
-        failingFor: now - failingSince,
-        budget: RETRY_BUDGET[method],
-        remaining: limits.deadline - now,
-        jitter: this.random.fraction(),
-      });
-      if (pause === null) throw faultOf(method, outcome, bearer);
-      await this.timers.wait(pause, limits.signal);
-    }
-  }
-
-  private async attempt(
-    method: Method,
-    path: string,
-    headers: Record<string, string>,
-    { deadline, signal, onBytes }: RequestLimits,
-    body: string | undefined,
-  ): Promise<AttemptResult> {
-    const remaining = deadline - this.timers.now();
-    if (remaining <= 0) throw outOfTime();
-    try {
-      const reply = await this.exchange.ask({
-        method,
-        url: this.engine.origin + path,
-        headers,
-        timeout: Math.min(ATTEMPT[method], remaining),
-        ...(body === undefined ? {} : { body }),
-        ...(signal === undefined ? {} : { signal }),
-        ...(onBytes === undefined ? {} : { onBytes }),
-      });
-      return { kind: 'reply', reply };
-    } catch (error) {
-      if (error instanceof LostConnection) return { kind: 'lost', reason: error.message };
-      if (error instanceof OversizedHeaders) throw new EngineFault('protocol', error.message);
-      if (error instanceof OversizedReply) throw new EngineFault('too-large', 'a page of more bytes than are taken');
-      throw error;
+      if (!(await attempts.mayRepeat(outcome))) throw faultOf(method, outcome, bearer);
     }
   }
 
@@ -197,6 +186,9 @@ export class TrinoStatementClient extends StatementClient {
       ...(bearer === null ? {} : { Authorization: `Bearer ${bearer}` }),
       ...(this.engine.forwardedProto === null ? {} : { 'X-Forwarded-Proto': this.engine.forwardedProto }),
       ...(method === 'POST' ? { 'Content-Type': 'text/plain; charset=utf-8' } : {}),
+      ...(method === 'POST' && this.spooled !== null
+        ? { [`${this.engine.headerPrefix}-Query-Data-Encoding`]: SPOOLED_ENCODINGS }
+        : {}),
       'Accept-Encoding': this.engine.compression === 'gzip' ? 'gzip' : 'identity',
     };
   }
@@ -221,18 +213,6 @@ export class TrinoStatementClient extends StatementClient {
       throw new EngineFault('unavailable', `no new service-account token: ${error.message}`);
     }
   }
-
-  private failureOf(outcome: AttemptResult): FailedAttempt {
-    if (outcome.kind === 'lost') return { kind: 'connection' };
-    const { status, headers } = outcome.reply;
-    return { kind: 'status', status, retryAfter: readRetryAfter(headers['retry-after'], this.clock.now()) };
-  }
-}
-
-type AttemptResult = { kind: 'reply'; reply: Reply } | { kind: 'lost'; reason: string };
-
-function outOfTime(): EngineFault {
-  return new EngineFault('deadline', 'the time for the statement is over');
 }
 
 /** Error bodies can hold stack traces and the token itself; only that of a 401 is of use to operators. */

@@ -1,10 +1,11 @@
+import type { SpooledPage } from './fake-segment-store.js';
 import type { TrinoSession } from './fake-trino-identity.js';
 import { noteSecret } from '../service/secrets.js';
 
 export interface ScriptedPage {
   columns?: unknown[];
   /** Text goes out as it is: for integers that JavaScript cannot write. */
-  data?: unknown[] | string;
+  data?: unknown[] | string | SpooledPage;
   updateType?: string;
   updateCount?: number;
   state?: string;
