@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
-import { isKillQuery, type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
+import { isKillQuery, kindOf, type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
 import { Principals } from '../model/principals.js';
 import { isOverRoutines, type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
 import { whereRestricted } from '../model/restrictions.js';
@@ -74,7 +74,9 @@ export class AccessIndex {
     const above = pathTo(node).filter(({ queries }) => queries === undefined);
     const path = above.map((each) => this.byNode.get(nodeKey(each)) ?? noEntries());
     if (isOfQueries) path.push(this.ofQueries);
-    const yields = path.some(({ grants }) => grants.some(({ privileges }) => privileges.some(yieldsElsewhere)));
+    const yields =
+      kindOf(node) !== 'table' && // nothing that is held at a table does
+      path.some(({ grants }) => grants.some(({ privileges }) => privileges.some(yieldsElsewhere)));
     return this.narrowed(yields ? [...path, this.below(node, path)] : path, this.snapshot);
   }
 
