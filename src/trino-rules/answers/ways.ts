@@ -95,9 +95,9 @@ export function waysTo(
   }
   const missing: Way = { group: null, isForEveryone: false, grant: null, node, endsAt: { kind: 'no_grant' } };
   if (!ways.some(({ group, isForEveryone }) => group === null && !isForEveryone)) ways.push(missing);
-  if (principal.type !== 'group')
-    for (const { id, name } of own.values())
-      if (!ways.some(({ group }) => group?.id === id)) ways.push({ ...missing, group: { id, name } });
+  const through = new Set(ways.map(({ group }) => group?.id));
+  const others = principal.type === 'group' ? [] : [...own.values()].filter(({ id }) => !through.has(id));
+  for (const { id, name } of others) ways.push({ ...missing, group: { id, name } });
   return ways.sort(byLength);
 }
 
