@@ -16,6 +16,14 @@ interface TokenColumns extends Pick<AdmittedToken, 'name' | 'scopes' | 'hasExpir
   isUseDue: boolean;
 }
 
+/** Where it does not matter when people signed in at the provider, the token's request reads nothing of that. */
+const ANY_OWNER = { statement: 'admit_token', isAway: 'false', person: '' };
+const OWNER_SIGNED_IN = {
+  statement: 'admit_token_of_signed_in',
+  isAway: "u.password_hash IS NULL AND coalesce(p.signed_in_at, p.linked_at, '-infinity') <= $4",
+  person: 'LEFT JOIN oidc_people p ON p.user_id = u.id',
+};
+
 @Injectable()
 export class PostgresApiTokenStore extends ApiTokenStore {
   constructor(private readonly session: DatabaseSession) {
@@ -27,15 +35,14 @@ export class PostgresApiTokenStore extends ApiTokenStore {
     digest: Buffer,
     { now, signedInSince }: AdmissionTimes,
   ): Promise<AdmittedToken | null> {
+    const { statement, isAway, person } = signedInSince === null ? ANY_OWNER : OWNER_SIGNED_IN;
     const rows = await this.session.prepared<Account & TokenColumns>(
-      'admit_token',
-      `SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired",
-              coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue",
-              $4::timestamptz IS NOT NULL AND u.password_hash IS NULL
-                AND coalesce(p.signed_in_at, p.linked_at, '-infinity') <= $4 AS "isOwnerAway"
-       FROM api_tokens t JOIN users u ON u.id = t.user_id LEFT JOIN oidc_people p ON p.user_id = u.id
+      statement,
+      `SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired", ${isAway} AS "isOwnerAway",
+              coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"
+       FROM api_tokens t JOIN users u ON u.id = t.user_id ${person}
        WHERE t.id = $1 AND t.digest = $2 AND u.is_active`,
-      [id, digest, now, signedInSince],
+      [id, digest, now, ...(signedInSince === null ? [] : [signedInSince])],
     );
     if (rows[0] === undefined) return null;
     const { name, scopes, hasExpired, isOwnerAway, isUseDue, ...account } = rows[0];
