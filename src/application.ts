@@ -21,7 +21,7 @@ import { InputPipe } from './platform/infrastructure/input.pipe.js';
 import { leaveBodiesUnread } from './platform/infrastructure/json-body.guard.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
 import { operationsServer } from './platform/infrastructure/operations-server.js';
-import { parameters, refuseManyParameters } from './platform/infrastructure/parameters.js';
+import { readParameters, refuseManyParameters } from './platform/infrastructure/parameters.js';
 import { ProblemFilter } from './platform/infrastructure/problem.filter.js';
 import { RequestRecords } from './platform/infrastructure/request-records.js';
 import { STANDARD_HEADERS } from './platform/infrastructure/security-headers.js';
@@ -63,7 +63,7 @@ export async function createApplication(
     clientErrorHandler: clientErrorHandler(methods, connections, records),
     serverFactory: (answer: RequestListener) => connections.serve(answer),
     skipMiddie: true, // no Express middleware: looking for it would cost every request
-    routerOptions: { maxParamLength: 256, querystringParser: parameters },
+    routerOptions: { maxParamLength: 256, querystringParser: readParameters },
     return503OnClosing: false, // requests that arrive while the service stops are answered (ConnectionDrain)
   });
   const server = adapter.getInstance<FastifyInstance>();

@@ -10,7 +10,7 @@ import { toProblem } from '../problem.js';
 import { AllowedMethods } from './allowed-methods.js';
 import { clientErrorHandler } from './client-error-handler.js';
 import type { Connections } from './connections.js';
-import { parameters, refuseManyParameters } from './parameters.js';
+import { readParameters, refuseManyParameters } from './parameters.js';
 
 /** Milliseconds between two answers of the second port. */
 const BEAT = 100;
@@ -27,7 +27,7 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
     genReqId: () => randomUUID(),
     serverFactory: (answer) => connections.serve(answer),
     clientErrorHandler: clientErrorHandler(methods, connections),
-    routerOptions: { querystringParser: parameters },
+    routerOptions: { querystringParser: readParameters },
   });
   methods.watch(server);
   refuseManyParameters(server);

@@ -8,7 +8,7 @@ const MAX_PARAMETERS = 100;
 const TOO_MANY = Object.freeze({});
 
 /** Reads the query of a request's target, but for one with too many parameters: refuseManyParameters answers that. */
-export function parameters(query: string): Record<string, unknown> {
+export function readParameters(query: string): Record<string, unknown> {
   let count = 1;
   for (let at = query.indexOf('&'); at >= 0; at = query.indexOf('&', at + 1)) {
     count += 1;
@@ -20,7 +20,10 @@ export function parameters(query: string): Record<string, unknown> {
 /** Answers 400 to a request with more than 100 parameters, before anything else is done for it. */
 export function refuseManyParameters(server: FastifyInstance): void {
   server.addHook('onRequest', ({ query }, _, done) => {
-    const detail = `There are more than ${MAX_PARAMETERS} parameters.`;
-    done(query === TOO_MANY ? new Refused('bad_request', { detail }) : undefined);
+    done(query === TOO_MANY ? tooManyParameters() : undefined);
   });
+}
+
+function tooManyParameters(): Refused {
+  return new Refused('bad_request', { detail: `There are more than ${MAX_PARAMETERS} parameters.` });
 }

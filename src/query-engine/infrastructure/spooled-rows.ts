@@ -56,14 +56,14 @@ export class SpooledRows {
   }
 
   /**
-   * The rows of the next segments, as those of one page. @returns with the number of the first segment after them.
+   * The rows of the next segments, as those of one page. @returns with the number of the first segment after them, and those that came from the store.
    * @throws EngineFault @throws ProtocolBreach
    */
   async read(
     segments: readonly Segment[],
     from: number,
     limits: RequestLimits,
-  ): Promise<{ rows: PageRows; to: number; read: StoredSegment[] }> {
+  ): Promise<{ rows: PageRows; to: number; taken: StoredSegment[] }> {
     if (from > segments.length) throw new ProtocolBreach('a page with fewer segments than before');
     const to = endOfPage(segments, from);
     const wanted = segments.slice(from, to);
@@ -83,7 +83,7 @@ export class SpooledRows {
     const rows = joined(parts);
     if (rows.length !== wanted.reduce((sum, { rows: count }) => sum + count, 0))
       throw new ProtocolBreach('segments of another number of rows than was said');
-    return { rows, to, read: wanted.flatMap(({ source }) => ('inline' in source ? [] : [source])) };
+    return { rows, to, taken: wanted.flatMap(({ source }) => ('inline' in source ? [] : [source])) };
   }
 
   /** These have been read, and can be asked for again until somebody asks for that page. @param nextPath null: they are a query's last */

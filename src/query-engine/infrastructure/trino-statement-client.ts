@@ -56,17 +56,8 @@ export class TrinoStatementClient extends StatementClient {
     super();
     this.exchange = new AxiosExchange(engine.largestPage, { caFile: engine.caFile });
     const { origin, largestPage, spooling } = engine;
-    this.spooled =
-      spooling === null
-        ? null
-        : new SpooledRows(
-            { origin, largestPage, exchange: this.exchange },
-            spooling.origins,
-            timers,
-            random,
-            clock,
-            log,
-          );
+    const near = { origin, largestPage, exchange: this.exchange };
+    this.spooled = spooling && new SpooledRows(near, spooling.origins, timers, random, clock, log);
   }
 
   override async submit(sql: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
@@ -121,13 +112,13 @@ export class TrinoStatementClient extends StatementClient {
     if (path !== null) this.spooled?.acknowledgeBefore(path);
     if (segments === null) return page;
     if (this.spooled === null) throw new ProtocolBreach('data is not a list');
-    const { rows, to, read } = await this.spooled.read(segments, path === null ? 0 : segmentOf(path), limits);
+    const { rows, to, taken } = await this.spooled.read(segments, path === null ? 0 : segmentOf(path), limits);
     if (rows.heaviest > this.heaviestRow) throw new PageTooHeavy('it would take too much memory');
     const isWhole = to === segments.length;
     if (!isWhole && path === null) throw new ProtocolBreach('more rows than a first answer has');
     const nextPath = isWhole || path === null ? page.nextPath : pathFrom(path, to);
-    if (path === null || limits.asksOnce === true) this.spooled.acknowledge(read);
-    else this.spooled.keep(read, nextPath);
+    if (path === null || limits.asksOnce === true) this.spooled.acknowledge(taken);
+    else this.spooled.keep(taken, nextPath);
     return { ...page, rows, nextPath };
   }
 
