@@ -22,7 +22,7 @@ export default {
     { ...booted, displayName: 'int', testRegex: ['/test/(?!stack/|bench/).*\\.int-spec\\.ts$'] },
     { ...booted, displayName: 'e2e', testRegex: ['/test/(?!stack/|bench/).*\\.e2e-spec\\.ts$'] },
   ],
-  // jest leaves a core idle otherwise; specs wait for databases and processes more than they compute.
-  maxWorkers: 2,
+  // One more than the two cores of CI: specs wait for databases and processes, and for limits that end in seconds.
+  maxWorkers: 3,
   testTimeout: 60_000,
 };

@@ -30,40 +30,27 @@ describe('starting with nothing but Node', () => {
 
     expect((await service.finished).code).toBe(0);
     expect(cluster.postmaster()).toBeNull();
+    expect(statSync(join(folder, 'data', 'postgres.json')).mode & 0o077).toBe(0);
   });
 
-  it('starts with .env.example as its environment file', async () => {
+  it('starts with .env.example as its environment file, and is joined by a second process, whose end leaves it running', async () => {
     cluster.lay();
     const service = new GrantlineProcess(['serve'], { ...sampleEnvironment(), ...environment });
+    const url = await service.url();
 
-    expect((await fetch(`${await service.url()}/api/openapi.json`)).status).toBe(200);
+    expect(await runGrantline(['migrate'], environment)).toMatchObject({ code: 0, stdout: 'nothing to migrate\n' });
+
+    expect((await fetch(`${url}/api/openapi.json`)).status).toBe(200);
     service.signal('SIGTERM');
     expect((await service.finished).code).toBe(0);
   });
 
-  it('keeps the generated secret, and shows it to its owner only', async () => {
-    const secret = (): string => readFileSync(join(folder, 'data', 'development-secret'), 'utf8');
-    const start = async (): Promise<void> => {
-      const service = new GrantlineProcess(['serve'], environment);
-      await service.url();
-      service.signal('SIGTERM');
-      await service.finished;
-    };
-    await start();
-    const first = secret();
-    await start();
-
-    expect(secret()).toBe(first);
-    expect(first.length).toBeGreaterThanOrEqual(64);
-    expect(statSync(join(folder, 'data', 'development-secret')).mode & 0o077).toBe(0);
-    expect(statSync(join(folder, 'data', 'postgres.json')).mode & 0o077).toBe(0);
-  });
-
-  it('takes over the database that a killed process left behind', async () => {
+  it('takes over the database and the generated secret that a killed process left behind', async () => {
     cluster.lay();
+    const secret = (): string => readFileSync(join(folder, 'data', 'development-secret'), 'utf8');
     const killed = new GrantlineProcess(['serve'], environment);
     await killed.url();
-    const database = cluster.postmaster();
+    const [database, first] = [cluster.postmaster(), secret()];
     killed.signal('SIGKILL');
     await killed.finished;
     expect(cluster.postmaster()).toBe(database);
@@ -71,22 +58,13 @@ describe('starting with nothing but Node', () => {
     const next = new GrantlineProcess(['serve'], environment);
     await next.url();
     expect(cluster.postmaster()).toBe(database);
+    expect(secret()).toBe(first);
+    expect(first.length).toBeGreaterThanOrEqual(64);
+    expect(statSync(join(folder, 'data', 'development-secret')).mode & 0o077).toBe(0); // its owner's alone
     next.signal('SIGINT');
 
     expect((await next.finished).code).toBe(0);
     expect(cluster.postmaster()).toBeNull();
-  });
-
-  it('is joined by a second process, whose end leaves the first one running', async () => {
-    cluster.lay();
-    const service = new GrantlineProcess(['serve'], environment);
-    const url = await service.url();
-
-    expect(await runGrantline(['migrate'], environment)).toMatchObject({ code: 0, stdout: 'nothing to migrate\n' });
-
-    expect((await fetch(`${url}/api/openapi.json`)).status).toBe(200);
-    service.signal('SIGTERM');
-    await service.finished;
   });
 });
 

@@ -1,5 +1,6 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { copyBuild } from '../service/copied-build.js';
 
 /** A slip, as a text of the built code that is replaced. */
 export interface PlantedFault {
@@ -31,8 +32,7 @@ export const ONE_GROUP_ALONE: PlantedFault = {
 /** A copy of the built service with a slip in it. @returns its folder, in the given one */
 export function brokenBuild(folder: string, fault: PlantedFault): string {
   const copy = mkdtempSync(join(folder, 'broken-'));
-  for (const name of ['dist', 'migrations', 'package.json']) cpSync(name, join(copy, name), { recursive: true });
-  symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
+  copyBuild(copy);
   plant(join(copy, 'dist'), fault);
   // Instead of the bundle of what was built.
   writeFileSync(join(copy, 'dist/preparation.js'), "import './acl-sync/infrastructure/preparation.js';\n");

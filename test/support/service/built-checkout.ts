@@ -1,10 +1,7 @@
 import { execFile } from 'node:child_process';
-import { cpSync, symlinkSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { folderOfClusters } from '../database/embedded-cluster.js';
-
-const CHECKOUT = '.gitignore .prettierignore .prettierrc.json README.md dist docs migrations package.json'.split(' ');
+import { copyBuild } from './copied-build.js';
 
 /** A shell block of a document. */
 export interface Block {
@@ -27,8 +24,7 @@ export class BuiltCheckout {
   readonly folder = folderOfClusters();
 
   constructor() {
-    for (const name of CHECKOUT) cpSync(resolve(name), join(this.folder, name), { recursive: true });
-    symlinkSync(resolve('node_modules'), join(this.folder, 'node_modules'));
+    copyBuild(this.folder, '.gitignore', '.prettierignore', '.prettierrc.json', 'README.md', 'docs');
   }
 
   /** @returns standard output. @throws Error unless it ends with 0 */

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, symlinkSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { copyBuild } from './copied-build.js';
 import { recordOutput } from './secrets.js';
 
 /** `npm start` of a built checkout in that folder, as a shell starts it: npm and the service in one process group. */
@@ -10,8 +9,7 @@ export class NpmStart {
   readonly ended: Promise<number | null>;
 
   constructor(folder: string, environment: Record<string, string>) {
-    for (const name of ['dist', 'migrations', 'package.json']) cpSync(name, join(folder, name), { recursive: true });
-    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+    copyBuild(folder);
     // Without the build before it, which this checkout has had.
     this.npm = spawn('npm', ['start', '--ignore-scripts'], {
       cwd: folder,

@@ -1,4 +1,6 @@
-import { stopsEach } from './faulty-compilers.js';
+import { stopsEach, stopsNothingElse } from './faulty-compilers.js';
+
+stopsNothingElse();
 
 // Slips about what is said on everything, or to everyone: where it ends, and what a catalog without a name of its own gets.
 stopsEach({
