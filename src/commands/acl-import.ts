@@ -82,8 +82,8 @@ function nameProblems(listed: readonly UserLine[], defaults: SnapshotDefaults): 
   });
 }
 
-/** The place, the reason and the users on one line, and what it is about below. */
+/** The place, the users, the choice and the reason on one line, and what it is about below. */
 function findingText(path: string, { people, what, why, instead, rule, line, column }: PlacedImportFinding): string {
-  const head = `${path}:${line}:${column} ${rule === null ? '' : `${rule} `}${people.join(', ')}: ${why}; ${instead}:`;
+  const head = `${path}:${line}:${column} ${rule === null ? '' : `${rule} `}${people.join(', ')}: ${instead}, because ${why}:`;
   return [head, ...what.map((each) => `  ${each}`)].join('\n');
 }

@@ -60,14 +60,14 @@ describe('acl import', () => {
       people: ['ana'],
       what: ['SELECT from sales.eu.(any other table)'],
       why: 'a grant above would also reach names that other rules decide',
-      instead: 'it is not granted',
+      instead: 'not granted',
       rule: expect.stringMatching(/^tables\[\d+\]$/) as string,
       line: expect.any(Number) as number,
       column: expect.any(Number) as number,
     });
     const text = await importRules(changed, 'ana\n');
     expect(text.stderr).toMatch(
-      /rules[.]json:\d+:\d+ tables\[\d+\] ana: a grant above would also reach names that other rules decide; it is not granted:\n {2}SELECT from sales[.]eu[.]\(any other table\)\n/,
+      /rules[.]json:\d+:\d+ tables\[\d+\] ana: not granted, because a grant above would also reach names that other rules decide:\n {2}SELECT from sales[.]eu[.]\(any other table\)\n/,
     );
   });
 

@@ -2,6 +2,7 @@ import { readSource } from '../../src/commands/check/rules-source.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import type { ImportFinding } from '../../src/rules-files/import/import-finding.js';
 import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
+import { withoutParentheses } from '../../src/rules-files/foreign/equal-filters.js';
 import type { Answer, Question, RareQuestion } from '../support/rules/engine-question.js';
 import { importCase, type PublishedCase } from './published-cases.js';
 
@@ -68,10 +69,13 @@ function questionKey(question: object): string {
   return JSON.stringify([user, catalog, schema, table, columns]);
 }
 
-/** White space and the parentheses around a compiled filter mean nothing. */
-/** Equal for answers that mean the same: a compiled filter has parentheses around it. */
+/** Equal for answers that mean the same: a compiled filter has parentheses around it, and white space means nothing. */
 export function canonical(answer: unknown): string {
-  const text = (sql: string): string => sql.replace(/\s+/g, ' ').replace(/^\((.*)\)$/, '$1');
+  const bare = (sql: string): string => {
+    const inner = withoutParentheses(sql);
+    return inner === sql ? sql : bare(inner);
+  };
+  const text = (sql: string): string => bare(sql.replace(/\s+/g, ' '));
   if (Array.isArray(answer)) return JSON.stringify(answer.map((each) => text(String(each))).sort());
   return typeof answer === 'string' ? text(answer) : JSON.stringify(answer);
 }

@@ -22,7 +22,7 @@ import {
   type RuleWords,
   wordsOf,
 } from './engine-agreement.js';
-import type { keptCases } from './published-cases.js';
+import type { KeptCase } from './published-cases.js';
 
 export type KeptQuestion = Question & { groups: readonly string[] };
 
@@ -39,10 +39,7 @@ export interface KeptAgreement {
  * Asks the engine and our evaluator about every listed user on every named and unnamed node: the evaluator by the rules as `acl explain`
  * reads them for one user, and as `acl diff` and `acl import` read them for all.
  */
-export async function keptAgreement(
-  { users: list, rules: text }: ReturnType<typeof keptCases>[number],
-  ask: AskEngine,
-): Promise<KeptAgreement> {
+export async function keptAgreement({ users: list, rules: text }: KeptCase, ask: AskEngine): Promise<KeptAgreement> {
   const [users, file] = [readUsers(list), await readForeignRulesFile(Buffer.from(text))];
   if (file.kind === 'refused') throw new Error(JSON.stringify(file.problems));
   const names = users.map(({ name }) => name);

@@ -8,11 +8,12 @@ import type { RulesDocument } from '../../src/trino-rules/document/rules-documen
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
+import { SYSTEM_SCHEMAS } from '../../src/trino-rules/model/resource.js';
 import { byEvaluator } from '../support/rules/by-evaluator.js';
 import type { Answer, Question } from '../support/rules/engine-question.js';
 import { type AskEngine, type AskedQuestion, canonical, isAboutBuiltin } from './engine-agreement.js';
 import { everyQuestion, wordsFor } from './kept-agreement.js';
-import { importCase, type keptCases } from './published-cases.js';
+import { importCase, type KeptCase } from './published-cases.js';
 
 /** What an answer is about that an import changes. */
 export type Kind =
@@ -25,6 +26,8 @@ export type Kind =
   | 'routines of system'
   /** Where nothing else is given. */
   | 'enters a catalog'
+  /** What statements use, for who may execute none. */
+  | 'executes no queries'
   | 'names that the listing lacks'
   | 'users that the list lacks'
   | 'queries of some'
@@ -38,9 +41,9 @@ export type Kind =
   | 'routines';
 
 /** Answers on which nothing depends that somebody does or sees. */
-const WITHOUT_EFFECT: readonly Kind[] = ['enters system', 'writes in system', 'routines of system'];
+const WITHOUT_EFFECT: readonly string[] = ['enters system', 'writes in system', 'routines of system'];
 /** About what is not there today. */
-const NOT_THERE: readonly Kind[] = ['enters a catalog', 'names that the listing lacks', 'users that the list lacks'];
+const NOT_THERE: readonly string[] = ['enters a catalog', 'names that the listing lacks', 'users that the list lacks'];
 
 export type Wholeness = 'equal' | 'whole' | 'whole today' | 'in part';
 
@@ -48,7 +51,7 @@ export type Wholeness = 'equal' | 'whole' | 'whole today' | 'in part';
  * `equal`: every answer is. `whole`: every answer that a statement depends on; `whole today`: of these, about catalogs, tables and users
  * that the engine has.
  */
-export function wholeness(kinds: readonly Kind[]): Wholeness {
+export function wholeness(kinds: readonly string[]): Wholeness {
   if (kinds.length === 0) return 'equal';
   if (kinds.every((kind) => WITHOUT_EFFECT.includes(kind))) return 'whole';
   return kinds.every((kind) => WITHOUT_EFFECT.includes(kind) || NOT_THERE.includes(kind)) ? 'whole today' : 'in part';
@@ -61,99 +64,7 @@ export interface KeptDifferences {
   examples: Partial<Record<Kind, AskedQuestion>>;
 }
 
-/** What each file gives otherwise than its import. */
-export const DIFFERENCES: Record<string, readonly Kind[]> = {
-  'agent-never-as-an-administrator': [
-    'enters system',
-    'names that the listing lacks',
-    'users that the list lacks',
-    'writes in system',
-  ],
-  'agents-read-redacted': ['names that the listing lacks', 'writes in system'],
-  'all-but-salaries': ['enters a catalog', 'enters system', 'names that the listing lacks'],
-  'banned-before-the-rest': ['enters a catalog', 'enters system', 'names that the listing lacks', 'ownership'],
-  'builder-and-two-readers': ['writes in system'],
-  'candidates-kill-their-own': ['writes in system'],
-  'catalog-crawler-reads-comments': ['enters a catalog', 'enters system', 'part of a schema of system'],
-  'catalogs-by-prefix-of-user': [],
-  'catalogs-section-only': [],
-  'closed-for-the-rest': [],
-  'cluster-operators-named-groups': ['writes in system'],
-  'config-map-from-helm': ['enters system'],
-  'crawler-sees-names': ['enters a catalog', 'enters system', 'part of a schema of system'],
-  'customer-and-operator-of-one-warehouse': ['writes in system'],
-  'dashboard-as-anybody': ['users that the list lacks'],
-  'dashboards-as-their-viewers': ['enters system', 'users that the list lacks'],
-  'dashboards-for-countries': ['users that the list lacks', 'writes in system'],
-  'developers-own-dev-schemas': ['enters system', 'names that the listing lacks'],
-  'documented-filter-and-columns': ['enters system', 'ownership', 'writes in system'],
-  'domains-own-their-products': [
-    'enters a catalog',
-    'enters system',
-    'names that the listing lacks',
-    'part of a schema of system',
-  ],
-  'exceptions-first': ['enters a catalog', 'enters system', 'names that the listing lacks'],
-  'federated-functions': ['enters a catalog', 'enters system'],
-  'functions-owned-by-admins': ['routines of system', 'writes in system'],
-  'gateway-asks-for-health': [],
-  'groups-for-the-engines-own-tables': ['writes in system'],
-  'groups-nobody-is-in': ['enters system'],
-  'grown-over-years': ['enters system'],
-  'guests-and-sessions': ['routines of system', 'writes in system'],
-  'help-desk-kills-queries': ['enters system', 'users that the list lacks'],
-  'keycloak-groups-and-pipeline': ['impersonation', 'users that the list lacks', 'writes in system'],
-  'kill-by-call-for-all': [],
-  'kill-ones-own-by-call': ['writes in system'],
-  'lead-kills-own-team': ['enters system', 'users that the list lacks'],
-  'listing-of-drivers-for-guests': [],
-  'loader-limited-in-session': [
-    'enters system',
-    'names that the listing lacks',
-    'users that the list lacks',
-    'writes in system',
-  ],
-  'maintenance-procedures': ['enters a catalog', 'enters system', 'names that the listing lacks'],
-  'masked-customers': ['enters system'],
-  'metrics-agent': ['enters system'],
-  'minimal-catalog-guard': ['writes in system'],
-  'monitoring-reads-system': ['enters a catalog'],
-  'no-system-for-guests': ['enters a catalog', 'enters system', 'writes in system'],
-  'notebooks-impersonate-students': ['enters system', 'users that the list lacks'],
-  'one-administrator': ['writes in system'],
-  'one-person-loses-two-columns': ['enters system', 'ownership', 'writes in system'],
-  'open-to-all-but-one-catalog': ['writes in system'],
-  'operator-before-the-rest': ['routines of system', 'users that the list lacks', 'writes in system'],
-  'operator-of-the-cluster-only-kills': ['enters system'],
-  'own-queries-by-name': ['enters a catalog'],
-  'owners-of-schemas-and-no-more': ['writes in system'],
-  'pass-through-queries': ['enters a catalog', 'enters system'],
-  'patients-for-none-but-engineers': ['enters system'],
-  'personal-data-masked-in-a-catalog': ['enters system', 'names that the listing lacks'],
-  'personal-schemas': ['enters system'],
-  'platform-team-has-all': ['enters system', 'writes in system'],
-  'queries-section-only': ['writes in system'],
-  'read-everything': [],
-  'region-filters-by-group': ['enters system'],
-  'rows-by-a-mapping-table': ['a filter as another user', 'enters a catalog', 'enters system'],
-  'rows-by-current-user': ['a filter as another user', 'enters system'],
-  'samples-read-only-all-else-open': [],
-  'sandbox-per-environment': ['enters system', 'names that the listing lacks', 'routines of system'],
-  'sandboxes-of-teams': ['enters system', 'ownership', 'writes in system'],
-  'schema-owner-is-no-table-owner': ['enters system'],
-  'service-accounts-by-prefix': ['enters system', 'users that the list lacks'],
-  'session-properties-by-team': ['enters system'],
-  'single-sign-on-principals': ['enters system'],
-  'tables-of-two-roles': ['enters system', 'writes in system'],
-  'teams-with-scratch': ['enters system', 'part of a schema of system'],
-  'tenants-by-name': ['users that the list lacks', 'writes in system'],
-  'three-layers-and-a-report-tool': ['enters a catalog', 'enters system', 'writes in system'],
-  'two-tenants': ['enters a catalog', 'names that the listing lacks', 'users that the list lacks'],
-  'views-for-others': ['enters system', 'names that the listing lacks'],
-  'written-by-a-generator': ['enters system'],
-};
-
-type Kept = Omit<ReturnType<typeof keptCases>[number], 'name'>;
+type Kept = Pick<KeptCase, 'users' | 'rules' | 'catalog'>;
 
 /**
  * Asks by a file and by its compiled import: each user of the list about every name of the file, of the listing and of the list, names
@@ -210,13 +121,16 @@ function kindOf(question: Question, isMore: boolean, { given, listing, names }: 
     if (!names.includes(question.name)) return 'users that the list lacks';
     return question.ask === 'impersonate' ? 'impersonation' : 'queries of some';
   }
+  if ('catalog' in question && !given.mayWithQueries(question.user, 'execute')) return 'executes no queries';
   if (question.ask === 'catalog') return isInSystem ? 'enters system' : 'enters a catalog';
   if ('name' in question) {
     if (isInSystem) return isKilling(question) ? 'routines' : 'routines of system';
     if (!isListed({ catalog: question.catalog }, listing)) return 'names that the listing lacks';
     return question.ask === 'view-with-function' ? 'functions in views for others' : 'routines';
   }
-  if (isInSystem) return question.ask === 'select' ? 'part of a schema of system' : 'writes in system';
+  if (isInSystem && question.ask === 'select')
+    return SYSTEM_SCHEMAS.includes(question.schema) ? 'part of a schema of system' : 'names that the listing lacks';
+  if (isInSystem) return 'writes in system';
   if ('catalog' in question && !isListed(question, listing)) return 'names that the listing lacks';
   if (isOwnership(question)) return 'ownership';
   return isFilteredAsAnother(question) ? 'a filter as another user' : 'data';

@@ -22,7 +22,11 @@ export interface PublishedCase {
   snapshot: string;
   /** One finding a line: `line:column code rule users: what; what`. */
   report: string;
+  /** The kinds of what a kept file gives otherwise than its import. */
+  differences: string[];
 }
+
+export type KeptCase = Pick<PublishedCase, 'name' | 'users' | 'rules' | 'catalog' | 'differences'>;
 
 export const SETTINGS: SnapshotSettings = {
   ownAccount: 'service-account-grantline',
@@ -38,8 +42,8 @@ export function publishedCases(): PublishedCase[] {
   return casesIn('published');
 }
 
-/** Files of the kinds that people keep, written without a look at what the import can say: nothing is expected of each. */
-export function keptCases(): Pick<PublishedCase, 'name' | 'users' | 'rules' | 'catalog'>[] {
+/** Files of the kinds that people keep, written without a look at what the import can say. */
+export function keptCases(): KeptCase[] {
   return casesIn('kept');
 }
 
@@ -61,6 +65,7 @@ function casesIn(folder: string): PublishedCase[] {
       catalog: part('catalog'),
       snapshot: part('snapshot'),
       report: part('report'),
+      differences: part('differences').split('\n').filter(Boolean),
     };
   });
 }

@@ -3,6 +3,7 @@ import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
 import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
 import { SYSTEM, type Node, withNames } from '../../trino-rules/model/node.js';
+import { SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
@@ -112,17 +113,18 @@ export class DifferenceFindings {
     if (problem !== null) return problem;
     if (fact.about === 'routine') return limitOfRoutines(fact);
     if (fact.about === 'queries') return 'a grant names whose queries they are, as the list has them';
-    if (fact.about === 'session-property') return 'session properties are a setting, for everybody alike';
+    if (fact.about === 'session-property')
+      return 'session properties are a setting (ACL_SESSION_PROPERTIES), for everybody alike';
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;
     if (catalog === SYSTEM) return limitOfSystem(fact);
+    if (fact.about === 'catalog-mode') return 'a catalog is entered by those with access to something in it';
     if (isUnnamed(catalog)) return 'a grant on everything would also reach catalogs that other rules decide';
     const isOwnership =
       fact.about === 'schema-ownership' || (fact.about === 'privilege' && fact.privilege === 'OWNERSHIP');
     if (isOwnership && this.isRestricted(fact, user))
       return 'a filter, a mask, a hidden column or a deny wins over ownership of what it is on, and of the schema';
     if (isUnnamed(schema) || isUnnamed(table)) return 'a grant above would also reach names that other rules decide';
-    if (fact.about === 'catalog-mode') return 'a catalog is entered by those with access to something in it';
     return 'what is granted and denied above reaches it, too';
   }
 
@@ -145,8 +147,8 @@ export class DifferenceFindings {
 function limitOfSystem(fact: AccessFact): string {
   const isReading = fact.about === 'privilege' && fact.privilege === 'SELECT';
   return isReading
-    ? 'in system, tables of runtime are granted one by one, of metadata and jdbc all or none'
-    : 'in system, nothing but SELECT is granted';
+    ? 'in system, metadata and jdbc are given whole, or but for tables that the file names; of runtime, tables by name'
+    : 'system is the catalog of the engine itself, of which nothing but SELECT is granted';
 }
 
 function limitOfRoutines({ resource: { catalog }, privilege }: Extract<AccessFact, { about: 'routine' }>): string {
@@ -156,9 +158,11 @@ function limitOfRoutines({ resource: { catalog }, privilege }: Extract<AccessFac
   return 'a filter, a mask, a hidden column or a deny in the catalog wins over it, or a grant would reach other routines, too';
 }
 
-/** The mode `all` alone and the catalog `system` alone permit no statement. */
+/** The mode `all` alone and the catalog `system` alone permit no statement; in `system`, there are no schemas but three. */
 export function isWithoutEffect(fact: AccessFact | OtherRight): boolean {
-  return fact.about === 'catalog-mode' && (fact.mode === 'all' || fact.resource.catalog === SYSTEM);
+  if (fact.about === 'catalog-mode') return fact.mode === 'all' || fact.resource.catalog === SYSTEM;
+  if (fact.about !== 'privilege' || fact.privilege !== 'SELECT' || fact.resource.catalog !== SYSTEM) return false;
+  return !SYSTEM_SCHEMAS.includes(fact.resource.schema ?? '');
 }
 
 const OF_PATTERN = 'a pattern is granted as the names that the listing has, and not as those that come later';

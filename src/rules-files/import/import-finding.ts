@@ -16,12 +16,12 @@ export type ImportCode = keyof typeof CHOSEN;
 
 /** By code, what is chosen instead. */
 const CHOSEN = {
-  'import-lost': 'it is not granted',
-  'import-pattern-resolved': 'it is granted on the names of the listing alone',
-  'import-basic-access': 'it is given',
-  'import-right': 'nobody gets it',
+  'import-lost': 'not granted',
+  'import-pattern-resolved': 'granted on the names of the listing alone',
+  'import-basic-access': 'given',
+  'import-right': 'given to nobody',
   'import-pattern-not-judged': 'nothing that the rule may match is granted',
-  'import-no-queries': 'it is not granted',
+  'import-no-queries': 'not granted',
   'import-no-principal': 'nothing is granted',
   'import-principals': 'users are whom their tokens name',
   'import-no-groups': 'the rules for groups match nobody',

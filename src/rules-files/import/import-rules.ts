@@ -120,9 +120,9 @@ export function importRules(
     const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
     const calls = rights.mayCallKilling(user);
     const killing = killingBeside(calls, kills);
-    const inSystem = systemTables(reader, user, ofSystem).filter(isIncluded);
+    const inSystem = without.includes(SYSTEM) ? NOTHING : systemTables(reader, user, ofSystem);
     const inData = [...data.flatMap(({ grants }) => grants), ...onRoutines, ...(calls ? [CALL_KILLING] : [])];
-    const executing = isUsedByStatements([...inData, ...inSystem]) ? [] : (['EXECUTE_QUERIES'] as const);
+    const executing = isUsedByStatements([...inData, ...inSystem.grants]) ? [] : (['EXECUTE_QUERIES'] as const);
     const onEngine = rights.onEngine(user, [...executing, ...ofAll]);
     const others = [...onRoutines, ...onEngine, ...killing.grants];
     const beside = systemBeside(inSystem, [...inData, ...onEngine]);

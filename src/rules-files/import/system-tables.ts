@@ -1,42 +1,50 @@
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { EngineSets } from '../../trino-rules/engine/engine-sets.js';
-import { KILL_QUERY, nodeOf, SYSTEM } from '../../trino-rules/model/node.js';
+import { KILL_QUERY, type Level, nodeOf, SYSTEM } from '../../trino-rules/model/node.js';
 import { PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
 import { OPEN_SYSTEM_SCHEMAS, SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
 import type { NodeOutcome, OutcomeReader } from './node-outcome.js';
 import type { UserAccess } from './user-access.js';
 
 type Grants = UserAccess['grants'];
+type InSystem = Pick<UserAccess, 'grants' | 'denies'>;
 
-/** SELECT on the catalog `system`, on those of its schemas that a user reads whole, and on tables of the others. */
+/** SELECT on the catalog `system`, on those of its schemas that a user reads but for some tables, and on tables of the others. */
 export function systemTables(
   reader: OutcomeReader,
   user: string,
   { tables, schemaNames, fresh }: Pick<EngineSets, 'tables' | 'fresh'> & { schemaNames: Iterable<string> },
-): Grants {
+): InSystem {
   const reads = ({ privileges, filters, hidden, masks }: NodeOutcome): boolean =>
     privileges.has('SELECT') && filters.size + hidden.size + masks.size === 0;
-  const readsWhole = (schema: string): boolean =>
-    reads(reader.unnamed(user, { catalog: SYSTEM, schema, table: fresh }, 'schema')) &&
-    [...tables.branch([SYSTEM, schema]).names()].every((table) =>
-      reads(reader.table(user, { catalog: SYSTEM, schema, table })),
+  const readsUnnamed = (schema: string, named: Level): boolean =>
+    reads(reader.unnamed(user, { catalog: SYSTEM, schema, table: fresh }, named));
+  const tablesOf = (schema: string, isRead: boolean): string[] =>
+    [...tables.branch([SYSTEM, schema]).names()].filter(
+      (table) => reads(reader.table(user, { catalog: SYSTEM, schema, table })) === isRead,
     );
-  const readsUnnamed = reads(reader.unnamed(user, { catalog: SYSTEM, schema: fresh, table: fresh }, 'catalog'));
-  if (readsUnnamed && [...SYSTEM_SCHEMAS, ...schemaNames].every(readsWhole)) return [selectFrom()];
-  return SYSTEM_SCHEMAS.flatMap((schema) => {
-    if (readsWhole(schema)) return [selectFrom(schema)];
+  const isNamed = (schema: string, table: string): boolean =>
+    SYSTEM_SCHEMAS.includes(schema) && resourceNameProblem(table) === null;
+  const readsBut = (schema: string): boolean =>
+    readsUnnamed(schema, 'schema') && tablesOf(schema, false).every((table) => isNamed(schema, table));
+  const isWhole = readsUnnamed(fresh, 'catalog') && [...SYSTEM_SCHEMAS, ...schemaNames].every(readsBut);
+  const inSchemas = SYSTEM_SCHEMAS.map((schema): InSystem => {
+    const from = (isRead: boolean): Grants =>
+      tablesOf(schema, isRead)
+        .filter((table) => isNamed(schema, table))
+        .map((table) => selectFrom(schema, table));
+    if (readsBut(schema)) return { grants: isWhole ? [] : [selectFrom(schema)], denies: from(false) };
     // A deny on the schema, of what everybody reads there, would take its tables, too.
-    if (OPEN_SYSTEM_SCHEMAS.includes(schema)) return [];
-    return [...tables.branch([SYSTEM, schema]).names()]
-      .filter(
-        (table) => resourceNameProblem(table) === null && reads(reader.table(user, { catalog: SYSTEM, schema, table })),
-      )
-      .map((table) => selectFrom(schema, table));
+    return { grants: OPEN_SYSTEM_SCHEMAS.includes(schema) ? [] : from(true), denies: [] };
   });
+  return {
+    grants: [...(isWhole ? [selectFrom()] : []), ...inSchemas.flatMap(({ grants }) => grants)],
+    denies: inSchemas.flatMap(({ denies }) => denies),
+  };
 }
 
 /** What of `CALL system.runtime.kill_query` is to be granted and denied beside the right to kill, which brings it. */
-export function killingBeside(calls: boolean, kills: boolean): Pick<UserAccess, 'grants' | 'denies'> {
+export function killingBeside(calls: boolean, kills: boolean): InSystem {
   return { grants: calls && !kills ? [CALL_KILLING] : [], denies: kills && !calls ? [CALL_KILLING] : [] };
 }
 
@@ -47,17 +55,18 @@ export const CALL_KILLING: Grants[number] = { resource: KILL_QUERY, privileges: 
  * @param given what the rules give there
  * @param others all other grants of the user
  */
-export function systemBeside(given: Grants, others: Grants): Pick<UserAccess, 'grants' | 'denies'> {
+export function systemBeside(given: InSystem, others: Grants): InSystem {
+  const { grants } = given;
   const reaches = isUsedByStatements(others);
-  const isWhole = given.some(({ resource }) => resource.schema === undefined);
-  if (isWhole || !(reaches || given.length > 0)) return { grants: given, denies: [] };
-  const read = given.flatMap(({ resource }) => (resource.table === undefined ? [resource.schema] : []));
+  const isWhole = grants.some(({ resource }) => resource.schema === undefined);
+  if (isWhole || !(reaches || grants.length > 0)) return given;
+  const read = grants.flatMap(({ resource }) => (resource.table === undefined ? [resource.schema] : []));
   const unread = OPEN_SYSTEM_SCHEMAS.filter((schema) => !read.includes(schema));
-  const denies = given.length === 0 ? [selectFrom()] : unread.map((schema) => selectFrom(schema));
+  const denies = grants.length === 0 ? [selectFrom()] : unread.map((schema) => selectFrom(schema));
   // What comes with other access is granted to those alone who have none.
   const isGranted = ({ resource }: Grants[number]): boolean =>
     !reaches || !OPEN_SYSTEM_SCHEMAS.includes(resource.schema ?? '');
-  return { grants: given.filter(isGranted), denies };
+  return { grants: grants.filter(isGranted), denies: [...denies, ...given.denies] };
 }
 
 /** Whether queries are executed by some of these: they come with them. */
