@@ -59,7 +59,7 @@ describe('acl import', () => {
       code: 'import-lost',
       people: ['ana'],
       what: ['SELECT from sales.eu.(any other table)'],
-      why: 'a grant above would also reach names that other rules decide',
+      why: 'a grant above would also reach names that other rules decide; a listing (--catalog) tells which there are',
       instead: 'not granted',
       rule: expect.stringMatching(/^tables\[\d+\]$/) as string,
       line: expect.any(Number) as number,
@@ -67,7 +67,7 @@ describe('acl import', () => {
     });
     const text = await importRules(changed, 'ana\n');
     expect(text.stderr).toMatch(
-      /rules[.]json:\d+:\d+ tables\[\d+\] ana: not granted, because a grant above would also reach names that other rules decide:\n {2}SELECT from sales[.]eu[.]\(any other table\)\n/,
+      /rules[.]json:\d+:\d+ tables\[\d+\] ana: not granted, because a grant above would also reach names that other rules decide; a listing \(--catalog\) tells which there are:\n {2}SELECT from sales[.]eu[.]\(any other table\)\n/,
     );
   });
 

@@ -119,12 +119,14 @@ export class DifferenceFindings {
     const { catalog, schema, table } = fact.resource;
     if (catalog === SYSTEM) return limitOfSystem(fact);
     if (fact.about === 'catalog-mode') return 'a catalog is entered by those with access to something in it';
-    if (isUnnamed(catalog)) return 'a grant on everything would also reach catalogs that other rules decide';
+    if (isUnnamed(catalog))
+      return `a grant on everything would also reach catalogs that other rules decide; ${NEEDS_LISTING}`;
     const isOwnership =
       fact.about === 'schema-ownership' || (fact.about === 'privilege' && fact.privilege === 'OWNERSHIP');
     if (isOwnership && this.isRestricted(fact, user))
       return 'a filter, a mask, a hidden column or a deny wins over ownership of what it is on, and of the schema';
-    if (isUnnamed(schema) || isUnnamed(table)) return 'a grant above would also reach names that other rules decide';
+    if (isUnnamed(schema) || isUnnamed(table))
+      return `a grant above would also reach names that other rules decide; ${NEEDS_LISTING}`;
     return 'what is granted and denied above reaches it, too';
   }
 
@@ -165,6 +167,7 @@ export function isWithoutEffect(fact: AccessFact | OtherRight): boolean {
   return !SYSTEM_SCHEMAS.includes(fact.resource.schema ?? '');
 }
 
+const NEEDS_LISTING = 'a listing (--catalog) tells which there are';
 const OF_PATTERN = 'a pattern is granted as the names that the listing has, and not as those that come later';
 
 /** Whether it is about names of data that no rule spells out. */
