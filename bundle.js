@@ -16,11 +16,14 @@ const origins = {
   renderChunk: (code, { fileName }) => code.replaceAll(ORIGIN, relative(dirname(fileName), '.') || '.'),
 };
 
-/** @nestjs/typeorm asks for what this TypeORM no longer has, by a `require` that would load all of TypeORM once more. */
-const oneTypeorm = {
-  name: 'one-typeorm',
+/**
+ * These find a package by a `require` of their own, which loads it once more from node_modules: all of TypeORM, for what it no longer has,
+ * and all of class-validator and class-transformer, whose metadata would be those of the second.
+ */
+const onceLoaded = {
+  name: 'once-loaded',
   transform: (code, id) =>
-    id.endsWith('@nestjs/typeorm/dist/common/typeorm-compat.js')
+    /@nestjs\/(typeorm\/dist\/common\/typeorm-compat|mapped-types\/dist\/type-helpers\.utils)\.js$/.test(id)
       ? code.replace('const require = createRequire(import.meta.url);', '')
       : null,
 };
@@ -39,7 +42,7 @@ const bundle = await rolldown({
   platform: 'node',
   // The first three start threads from files of their own; TypeORM loads the last by its name.
   external: ['pino', 'pino-pretty', 'piscina', 'pg'],
-  plugins: [origins, oneTypeorm, compiledAtOnce],
+  plugins: [origins, onceLoaded, compiledAtOnce],
   checks: { unresolvedImport: false }, // peers that are not installed; tsc has checked ours
 });
 rmSync(join(BUILT, 'bundled'), { recursive: true, force: true });
