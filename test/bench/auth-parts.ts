@@ -18,11 +18,14 @@ export async function measureParts(parts: Parts, asked: readonly string[]): Prom
   const postgres = await joinEmbeddedPostgres(folder, report);
   try {
     const auth = await AuthUnderTest.start(postgres);
-    for (const [name, measure] of Object.entries(parts)) {
-      if (asked.length > 0 && !asked.includes(name)) continue;
-      console.log(ratioTable(await withProgress(name, () => measure(auth))));
+    try {
+      for (const [name, measure] of Object.entries(parts)) {
+        if (asked.length > 0 && !asked.includes(name)) continue;
+        console.log(ratioTable(await withProgress(name, () => measure(auth))));
+      }
+    } finally {
+      await auth.stop();
     }
-    await auth.stop();
   } finally {
     await postgres.release();
     rmSync(folder, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 // `read-service.js HOST:PORT TOKEN ndjson|csv|parsed`: a client of the service's stream, which counts its lines, or parses each.
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { serveStatements } from './commands.js';
 
 const [address = '', token = '', mode = ''] = process.argv.slice(2);
@@ -43,6 +44,6 @@ await serveStatements(async (sql, onFirst) => {
   if (submitted.statusCode !== 201) throw new Error(`the query was answered with ${String(submitted.statusCode)}`);
   const accept = mode === 'csv' ? 'text/csv' : 'application/x-ndjson';
   const rows = await ask('GET', `${submitted.headers.location ?? ''}/rows`, { Accept: accept });
-  if (rows.statusCode !== 200) throw new Error(`the rows were answered with ${String(rows.statusCode)}`);
+  if (rows.statusCode !== 200) throw new Error(`the rows were answered with ${await text(rows)}`);
   return count(rows, onFirst);
 });
