@@ -1,3 +1,8 @@
+import { NamedError } from './named-error.js';
+
+/** Made once: an abortion without a reason makes an error, with its stack, each time. */
+const DONE = new NamedError('the work is done');
+
 /** Monotonic time and waiting, handed in so that tests neither sleep nor race. */
 export abstract class Timers {
   /** Milliseconds since some fixed moment; never goes back, whatever the wall clock does. */
@@ -14,7 +19,7 @@ export abstract class Timers {
     try {
       await Promise.race([work, this.wait(milliseconds, done.signal).catch(() => undefined)]);
     } finally {
-      done.abort();
+      done.abort(DONE);
     }
   }
 

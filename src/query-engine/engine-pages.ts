@@ -37,6 +37,9 @@ class BudgetExhausted extends NamedError {}
 /** How taking a page ended. `not-ours`: another replica executes the query, or it has ended. */
 export type Taken = { kind: 'taken'; progress: QueryProgress; ending: Ending | null } | { kind: 'not-ours' };
 
+/** Made once: it is no failure, and nobody reads its stack. */
+const CLOSED = new NamedError('the pages are closed');
+
 /** Milliseconds before a path that led to itself is fetched again. */
 const SAME_PATH_PAUSE = 100;
 
@@ -149,7 +152,7 @@ export class EnginePages {
 
   /** Fetches no more. */
   close(): void {
-    this.closed.abort();
+    this.closed.abort(CLOSED);
   }
 
   /** Counts the bytes as they are received. @throws EngineFault @throws BudgetExhausted */

@@ -153,8 +153,10 @@ export class QueriesController {
     const format = asked ?? chooseFormat(accept);
     const isStream = format !== 'json';
     const all = (place: number): Promise<RowsResult> => this.queries.rows(user, id, place, isStream ? Infinity : limit);
-    const first = isStream ? await this.firstPage(all, from, gone) : pageOf(await all(from));
-    const stream = this.streams.begin(first, user, id, isStream);
+    const { first, rest } = isStream
+      ? await this.firstPage(all, from, gone)
+      : { first: pageOf(await all(from)), rest: 'none' as const };
+    const stream = this.streams.begin(first, user, id, rest);
     this.streams.follow(stream, reply.raw);
     const together = !isStream ? WHOLE_PAGE : first.length > 0 ? 2 : 1;
     const bytes = stream.bytes(format, together);
@@ -169,10 +171,10 @@ export class QueriesController {
     all: (place: number) => Promise<RowsResult>,
     from: number,
     gone: AbortSignal,
-  ): Promise<RowsPage> {
-    for (;;) {
-      const page = pageOf(await all(from));
-      if (page.columns.length > 0 || page.next === null || gone.aborted) return page;
+  ): Promise<{ first: RowsPage; rest: 'follows' | 'is-late' }> {
+    for (let rest: 'follows' | 'is-late' = 'follows'; ; rest = 'is-late') {
+      const first = pageOf(await all(from));
+      if (first.columns.length > 0 || first.next === null || gone.aborted) return { first, rest };
     }
   }
 }

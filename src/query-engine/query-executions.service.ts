@@ -21,6 +21,8 @@ const LAST_PAGE_KEPT = 60_000;
 const SWEEP_EVERY = 3_600_000;
 const ADOPTED_AT_ONCE = 20;
 const DAY = 86_400_000;
+/** Characters of SQL after which histories are trimmed at once; otherwise at the next tick. */
+const MUCH_TEXT = 1_000_000;
 
 /**
  * The queries that this replica executes (background work: its owner is the lease in the database, its deadline
@@ -38,8 +40,9 @@ export class QueryExecutions {
   private readonly claims = new Map<string, Promise<QueryExecution | null>>();
   /** Reserved queries without a statement on the engine, still to be removed. */
   private readonly unaccepted = new Set<string>();
-  /** Users whose history may have grown beyond what is kept. */
+  /** Users whose history may have grown beyond what is kept, and by how much text all of them together. */
   private readonly submitters = new Set<number>();
+  private submittedText = 0;
   private isStopping = false;
   private sweptAt = -SWEEP_EVERY;
 
@@ -81,7 +84,8 @@ export class QueryExecutions {
       const isReserved = await this.store.reserve(query, this.replica, mostAlive);
       if (isReserved) {
         this.submitters.add(query.userId);
-        this.start(this.forgetOldest());
+        this.submittedText += query.sql.length;
+        if (this.submittedText > MUCH_TEXT) this.start(this.forgetOldest());
       }
       return isReserved;
     } catch (error) {
@@ -150,6 +154,7 @@ export class QueryExecutions {
     const leases = new Map((await this.store.renew(this.replica)).map(({ id, isActive }) => [id, isActive]));
     for (const [id, execution] of present) this.start(this.tickOne(id, execution, leases.get(id)));
     this.start(this.discardUnaccepted());
+    this.start(this.forgetOldest());
     this.start(this.adoptExpired());
     this.start(this.sweep());
   }
@@ -180,8 +185,9 @@ export class QueryExecutions {
     }
   }
 
-  /** Behind a submission, which does not wait for it. */
+  /** Behind the submissions, which do not wait for it. */
   private readonly forgetOldest = singleFlight(async () => {
+    this.submittedText = 0;
     for (const userId of this.submitters) {
       this.submitters.delete(userId);
       await this.store.forgetOldest(userId);

@@ -14,7 +14,7 @@ export type StreamStop = 'session-ended' | 'stopping';
 
 /** Where a stream gets its further pages. */
 export interface StreamSource {
-  /** Called for each page, and each further mebibyte of it. Null: the stream may continue. */
+  /** Called for each page but the first, which the request itself was admitted for, and each further mebibyte. Null: the stream may continue. */
   stop(): Promise<StreamStop | null>;
   more(from: number): Promise<RowsResult>;
   /** The reader has gone: ends the query. */
@@ -45,11 +45,13 @@ export class RowStream {
   /**
    * @param source null: the answer is one page
    * @param turn resolves when the next piece may be made
+   * @param isLate whether it must be asked even for the first page if the stream may continue
    */
   constructor(
     first: RowsPage,
     private readonly source: StreamSource | null,
     private readonly turn: () => Promise<void>,
+    private readonly isLate = false,
   ) {
     this.page = first;
     this.isOver = source === null;
@@ -86,9 +88,9 @@ export class RowStream {
 
   /** The pieces of all pages up to the last one, or up to a stop. */
   private async *parts(format: RowsFormat): AsyncGenerator<Part, void, undefined> {
-    for (;;) {
+    for (let isAdmitted = !this.isLate; ; isAdmitted = false) {
       const pieces = this.page.pieces(format)[Symbol.iterator]();
-      for (let count = 0; ; count += 1) {
+      for (let count = isAdmitted ? 1 : 0; ; count += 1) {
         const asked = count % PIECES_BETWEEN_STOPS === 0 ? this.source?.stop() : null;
         const [stop, piece] = await Promise.all([asked, this.turn().then(() => pieces.next())]);
         if (stop !== undefined && stop !== null) return yield { kind: stop };

@@ -24,9 +24,13 @@ export class RowStreams {
     private readonly log: Log,
   ) {}
 
-  /** An answer that begins with that page of a user's query, and continues with the following ones if it is a stream of `all`. */
-  begin(first: RowsPage, user: AuthenticatedUser, id: string, all: boolean): RowStream {
-    return new RowStream(first, all ? this.source(user, id) : null, () => this.turns.next(user.username));
+  /**
+   * An answer that begins with that page of a user's query.
+   * @param rest a stream continues with the following pages; `is-late`: its first one has taken longer than a page may
+   */
+  begin(first: RowsPage, user: AuthenticatedUser, id: string, rest: 'none' | 'follows' | 'is-late'): RowStream {
+    const source = rest === 'none' ? null : this.source(user, id);
+    return new RowStream(first, source, () => this.turns.next(user.username), rest === 'is-late');
   }
 
   /** The pages of one user's query; the session is checked as they are read. */

@@ -17,6 +17,7 @@ import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { column, FakeTrino, failed } from '../support/fakes/fake-trino.js';
 import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
 import { LogBook } from '../support/fakes/log-book.js';
+import { until } from '../support/service/until.js';
 
 describe('the DB-API', () => {
   const engine = new FakeTrino();
@@ -62,6 +63,7 @@ describe('the DB-API', () => {
   });
 
   const connectionOf = (user: string) => new Connection(client, timers, sessionFor(user), () => undefined);
+  const PAGE = { columns: [column('n', 'integer')], data: '[[1],[2]]' };
   const asked = (method: string): number => engine.requests.filter((request) => request.method === method).length;
 
   it('describes and fetches, row by row and page by page', async () => {
@@ -84,15 +86,30 @@ describe('the DB-API', () => {
     expect(await cursor.fetchAll()).toEqual([]);
   });
 
-  it('asks for a page when the one before has been read, and not sooner', async () => {
+  it('asks for no page ahead before one has been read to its end, and then for one', async () => {
+    engine.answers('SELECT pages', PAGE, PAGE, PAGE, PAGE);
     const cursor = connection.cursor();
-    await cursor.execute('SELECT n');
-    expect(asked('GET')).toBe(1);
+    await cursor.execute('SELECT pages');
     await cursor.fetchMany(2);
     expect(asked('GET')).toBe(1);
-    await cursor.fetchOne();
 
+    expect(await cursor.fetchOne()).toEqual([1]);
+    await until(() => Promise.resolve(asked('GET') === 3));
+    expect(await cursor.fetchOne()).toEqual([2]);
+    await new Promise((resolve) => setImmediate(resolve));
     expect(asked('GET')).toBe(3);
+    expect(await cursor.fetchAll()).toHaveLength(4);
+  });
+
+  it('hands out the rows before a page that fails, and throws in its place', async () => {
+    engine.answers('SELECT broken', PAGE, PAGE, failed('GENERIC_INTERNAL_ERROR', 'a split failed'));
+    const cursor = connection.cursor();
+    await cursor.execute('SELECT broken');
+
+    expect(await cursor.fetchMany(3)).toHaveLength(3);
+    await until(() => Promise.resolve(asked('GET') === 3));
+    expect(await cursor.fetchOne()).toEqual([2]);
+    await expect(cursor.fetchOne()).rejects.toThrow('a split failed');
   });
 
   it('reads a page of any number of rows', async () => {

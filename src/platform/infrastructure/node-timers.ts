@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Timers } from '../../kernel/timers.js';
 
 export class NodeTimers extends Timers {
@@ -6,12 +5,18 @@ export class NodeTimers extends Timers {
     return performance.now();
   }
 
-  override async wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
-    try {
-      await delay(milliseconds, undefined, { ref: false, ...(signal === undefined ? {} : { signal }) });
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw error;
-    }
+  override wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
+    return new Promise((resolve, reject) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason as Error);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', end);
+        resolve();
+      }, milliseconds).unref();
+      signal?.addEventListener('abort', end, { once: true });
+    });
   }
 }

@@ -39,21 +39,16 @@ export class PostgresQueryStore extends QueryStore {
     return new PostgresOwnQueries(this.session, userId);
   }
 
-  override reserve(query: NewQuery, replica: string, mostAlive: number): Promise<boolean> {
+  override async reserve(query: NewQuery, replica: string, mostAlive: number): Promise<boolean> {
     const { id, userId, runAs, sql, catalog, schema, traceToken, createdAt, deadlineAt } = query;
-    return this.session.run(async () => {
-      const { manager } = this.session;
-      // One user's submissions one after the other, so that each counts those before it.
-      await manager.query(`SELECT pg_advisory_xact_lock(hashtext('queries'), $1)`, [userId]);
-      const reserved = await manager.query<unknown[]>(
-        `INSERT INTO queries (id, user_id, run_as, state, sql, catalog, schema, trace_token, created_at, deadline_at, driver, lease_until)
-         SELECT $1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, ${LEASE}
-         WHERE (SELECT count(*) FROM queries WHERE user_id = $2 AND ${ALIVE}) < $11
-         RETURNING id`,
-        [id, userId, runAs, sql, catalog, schema, traceToken, createdAt, deadlineAt, replica, mostAlive],
-      );
-      return reserved.length === 1;
-    });
+    const reserved = await this.session.prepared(
+      'queries-reserve',
+      `INSERT INTO queries (id, user_id, run_as, state, sql, catalog, schema, trace_token, created_at, deadline_at, driver, lease_until)
+       SELECT $1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, ${LEASE} WHERE may_run_one_more($2, $11)
+       RETURNING id`,
+      [id, userId, runAs, sql, catalog, schema, traceToken, createdAt, deadlineAt, replica, mostAlive],
+    );
+    return reserved.length === 1;
   }
 
   override async forgetOldest(userId: number): Promise<void> {
