@@ -10,6 +10,8 @@ import type { StatementPage } from './domain/statement-page.js';
  */
 export class ExecutionRecord {
   private hasUnstoredRead = false;
+  /** Its start is stored, as far as this replica knows. */
+  private isStarted = false;
 
   constructor(
     private readonly store: QueryStore,
@@ -35,7 +37,10 @@ export class ExecutionRecord {
       progressPercent: page.progressPercent,
       engineQueryId: page.queryId,
     } as const;
-    if (!(await this.store.progress(this.current.id, this.replica, progress))) return null;
+    // What ends a query that has begun is stored with its end.
+    const isTold = verdict.kind === 'end' && this.isStarted && progress.columns === null;
+    if (!isTold && !(await this.store.progress(this.current.id, this.replica, progress))) return null;
+    this.isStarted ||= progress.startedAt !== null;
     Object.assign(this.current, verdict.kind === 'end' ? { columns: next.columns } : next);
     return progress;
   }
