@@ -29,9 +29,7 @@ export function testPostgres(): TestPostgres {
 export async function freshDatabase(): Promise<TestDatabase> {
   const postgres = testPostgres();
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  // A copy of files costs half of one through the log; PostgreSQL 14 knows no other, and no word for it.
-  const strategy = postgres.binaries === undefined ? 'STRATEGY file_copy' : '';
-  await asSuperuser(`CREATE DATABASE ${name} TEMPLATE grantline OWNER grantline_owner ${strategy}`);
+  await asSuperuser(`CREATE DATABASE ${name} TEMPLATE grantline OWNER grantline_owner`);
   const inIt = (url: string): string => url.replace(/\/grantline$/, `/${name}`);
   return {
     url: inIt(postgres.url),
