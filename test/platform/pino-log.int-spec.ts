@@ -1,13 +1,18 @@
 import { AxiosError, AxiosHeaders } from 'axios';
 import { QueryFailedError } from 'typeorm';
+import type { LogFields } from '../../src/platform/log.js';
 import { createPino, PinoLog } from '../../src/platform/infrastructure/pino-log.js';
 
 function logged(err: unknown): string {
+  return line({ err });
+}
+
+function line(fields: LogFields): string {
   const lines: string[] = [];
   const log = new PinoLog(
     createPino({ level: 'info', format: 'json' }, { write: (line: string) => void lines.push(line) }),
   );
-  log.error('request failed', { err });
+  log.error('request failed', fields);
   return lines.join('');
 }
 
@@ -40,5 +45,14 @@ describe('an error in the log', () => {
   ])('of %p', (thrown, expected) => {
     expect(logged(thrown)).toContain(expected);
     expect(logged(thrown)).not.toMatch(/value-/);
+  });
+});
+
+describe('an object in the log', () => {
+  it('is written without its secrets', () => {
+    const written = line({ sent: { method: 'GET', headers: { cookie: 'value-6' }, authorization: 'value-7' } });
+
+    expect(written).toContain('GET');
+    expect(written).not.toMatch(/value-/);
   });
 });

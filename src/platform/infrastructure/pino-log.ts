@@ -4,17 +4,34 @@ import { Log, type LogFields } from '../log.js';
 import type { Settings } from '../settings.js';
 import type { LogOutput } from './log-output.js';
 
+const ORIGIN = performance.timeOrigin;
+
 /** One pino for the whole process: the HTTP server, Nest and our own lines all write through it. */
 export function createPino(settings: Settings['log'], destination: DestinationStream): Logger {
   const options = {
     level: settings.level,
     base: null,
-    timestamp: () => `,"time":"${new Date(performance.timeOrigin + performance.now()).toISOString()}"`,
-    formatters: { level: (label: string) => ({ level: label }) },
+    timestamp: () => `,"time":"${new Date(ORIGIN + performance.now()).toISOString()}"`,
+    formatters: { level: (label: string) => ({ level: label }), log: redacted },
     serializers: { err: (error: unknown) => loggedError(error) },
-    redact: { paths: ['headers.authorization', 'req.headers', '*.password', '*.authorization'], censor: '[redacted]' },
   };
   return pino(options, destination);
+}
+
+const SECRETS = ['password', 'authorization', 'headers'];
+
+/** Of the objects in a line. pino's own redaction reads its paths anew for each field, which took a tenth of a small request. */
+function redacted(fields: Record<string, unknown>): Record<string, unknown> {
+  let kept = fields;
+  for (const name in fields) {
+    const value = fields[name];
+    if (typeof value !== 'object' || value === null || value instanceof Error) continue;
+    const secrets = SECRETS.filter((secret) => secret in value);
+    if (secrets.length === 0) continue;
+    const censored = Object.fromEntries(secrets.map((secret) => [secret, '[redacted]']));
+    kept = { ...kept, [name]: { ...value, ...censored } };
+  }
+  return kept;
 }
 
 export class PinoLog extends Log {
