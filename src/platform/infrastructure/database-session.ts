@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { types } from 'node:util';
 import { Injectable } from '@nestjs/common';
-import type { Pool, QueryConfig, QueryResultRow } from 'pg';
+import { type Pool, Query, type QueryConfig, type QueryResultRow } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Transaction, TransactionDeadlock } from '../transaction.js';
@@ -9,8 +9,21 @@ import { Transaction, TransactionDeadlock } from '../transaction.js';
 /** Milliseconds: they read and write single rows. A process of the server that answers none of them has stopped for good. */
 const LONGEST_PREPARED = 5_000;
 
-/** The driver reads a query's own limit, which its types do not know. */
-type TimedQuery = QueryConfig & { query_timeout: number };
+/**
+ * A query that the driver sends as it is: it copies a plain configuration property by property, which takes as long as sending
+ * it. The driver reads a query's own limit, too, which its types do not know.
+ */
+class PreparedQuery extends Query implements QueryConfig {
+  readonly query_timeout = LONGEST_PREPARED;
+
+  constructor(
+    readonly name: string,
+    readonly text: string,
+    readonly values: unknown[],
+  ) {
+    super(text, values);
+  }
+}
 
 /** The transaction of the current asynchronous context. Stores run their queries on `manager`. */
 @Injectable()
@@ -35,7 +48,7 @@ export class DatabaseSession extends Transaction {
     const transaction = this.current.getStore();
     if (transaction !== undefined) return transaction.query<Row[]>(text, values);
     const pool = (this.source.driver as PostgresDriver).master as Pool;
-    const query: TimedQuery = { name, text, values, query_timeout: LONGEST_PREPARED };
+    const query: QueryConfig = new PreparedQuery(name, text, values);
     return (await pool.query<Row>(query)).rows;
   }
 
