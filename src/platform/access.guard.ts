@@ -1,11 +1,13 @@
 import { types } from 'node:util';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { AuthGuard } from '@nestjs/passport';
+import type { FastifyReply } from 'fastify';
+import passport from 'passport';
 import { Refused } from '../kernel/errors.js';
 import {
   ADMINISTRATORS_ONLY,
   API_TOKEN,
+  type AdmittedUser,
   type AuthenticatedRequest,
   type AuthenticatedUser,
   BEFORE_PASSWORD_CHANGE,
@@ -14,6 +16,7 @@ import {
 } from './access.js';
 import { hasApiToken } from './bearer-token.js';
 import type { TokenScope } from './domain/token-scope.js';
+import { HandlerMarks } from './handler-marks.js';
 
 const { isNativeError } = types;
 
@@ -29,26 +32,44 @@ export const BROWSER_SESSION = 'browser-session';
  */
 @Injectable()
 export class AccessGuard implements CanActivate {
-  private readonly strategies = {
-    session: strategyGuard(ACCESS_TOKEN, BROWSER_SESSION),
-    token: strategyGuard(API_TOKEN),
-  };
+  private readonly marks: HandlerMarks<AccessMarks>;
 
-  constructor(private readonly reflector: Reflector) {}
+  constructor(reflector: Reflector) {
+    this.marks = new HandlerMarks((...targets) => {
+      const markOf = (mark: string): unknown => reflector.getAllAndOverride<unknown>(mark, targets);
+      return {
+        isPublic: markOf(PUBLIC) === true,
+        isOpenBeforePasswordChange: markOf(BEFORE_PASSWORD_CHANGE) === true,
+        isForAdministrators: markOf(ADMINISTRATORS_ONLY) === true,
+        scopes: (markOf(OPEN_TO_TOKENS) ?? []) as readonly TokenScope[],
+      };
+    });
+  }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const markOf = (mark: string): unknown =>
-      this.reflector.getAllAndOverride<unknown>(mark, [context.getHandler(), context.getClass()]);
-    const isMarked = (mark: string): boolean => markOf(mark) === true;
-    if (isMarked(PUBLIC)) return true;
-    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    await this.strategies[hasApiToken(request) ? 'token' : 'session'].canActivate(context);
-    const { user } = request;
-    requireScope(user, (markOf(OPEN_TO_TOKENS) ?? []) as readonly TokenScope[]);
-    if (user.mustChangePassword && !isMarked(BEFORE_PASSWORD_CHANGE)) throw new Refused('password_change_required');
-    if (isMarked(ADMINISTRATORS_ONLY) && user.role !== 'admin') throw new Refused('administrator_required');
+    const marks = this.marks.of(context);
+    if (marks.isPublic) return true;
+    const [request, reply] = context.getArgs<[AuthenticatedRequest, FastifyReply]>();
+    const user = await authenticated(
+      hasApiToken(request) ? [API_TOKEN] : [ACCESS_TOKEN, BROWSER_SESSION],
+      request,
+      reply,
+    );
+    request.user = user;
+    requireScope(user, marks.scopes);
+    if (user.mustChangePassword && !marks.isOpenBeforePasswordChange) throw new Refused('password_change_required');
+    if (marks.isForAdministrators && user.role !== 'admin') throw new Refused('administrator_required');
     return true;
   }
+}
+
+/** Of a route, by its decorators. */
+interface AccessMarks {
+  isPublic: boolean;
+  isOpenBeforePasswordChange: boolean;
+  isForAdministrators: boolean;
+  /** Of API tokens that it takes. */
+  scopes: readonly TokenScope[];
 }
 
 function requireScope({ credential }: AuthenticatedUser, opening: readonly TokenScope[]): void {
@@ -60,18 +81,28 @@ function requireScope({ credential }: AuthenticatedUser, opening: readonly Token
   throw new Refused('insufficient_scope', { detail });
 }
 
-/** Passes on the strategy's errors. passport-jwt's message is "No auth token" where none was sent. */
-function strategyGuard(...strategies: string[]): CanActivate {
-  class StrategyGuard extends AuthGuard(strategies) {
-    override handleRequest<T>(error: unknown, user: T | false | null | undefined, info: unknown): T {
-      if (isNativeError(error)) throw error;
-      if (typeof user === 'object' && user !== null) return user;
-      // One of each strategy, the first of them first.
-      const first: unknown = [info].flat()[0];
-      const cause = isNativeError(first) ? first : new Error('refused');
-      if (cause.message === 'No auth token') throw new Refused('token_missing', { cause });
-      throw new Refused('token_invalid', { cause, reason: 'signature' });
-    }
-  }
-  return new StrategyGuard();
+/**
+ * By passport itself: Nest's guard for it copies its options and waits several times at each request. Passes on the strategy's
+ * errors. passport-jwt's message is "No auth token" where none was sent.
+ */
+function authenticated(strategies: string[], request: unknown, reply: unknown): Promise<AdmittedUser> {
+  return new Promise((resolve, reject) => {
+    const decide = (error: unknown, user: AdmittedUser | false | undefined, info: unknown): void => {
+      if (isNativeError(error)) reject(error);
+      else if (typeof user === 'object') resolve(user);
+      else reject(refusal(info));
+    };
+    const authenticate = passport.authenticate(strategies, { session: false }, decide) as Middleware;
+    authenticate(request, reply, reject);
+  });
 }
+
+/** @param info one of each strategy, the first of them first */
+function refusal(info: unknown): Refused {
+  const first: unknown = [info].flat()[0];
+  const cause = isNativeError(first) ? first : new Error('refused');
+  if (cause.message === 'No auth token') return new Refused('token_missing', { cause });
+  return new Refused('token_invalid', { cause, reason: 'signature' });
+}
+
+type Middleware = (request: unknown, reply: unknown, next: (error: unknown) => void) => void;

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 import { plainValue } from '../../kernel/json-node.js';
 import { readJson } from '../../kernel/json-reader.js';
+import { HandlerMarks } from '../handler-marks.js';
 import { WorkBudgets } from '../work-budgets.js';
 
 /**
@@ -61,27 +62,24 @@ export function leaveBodiesUnread(server: FastifyInstance): void {
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
-  private readonly takingBodies = new Map<object, boolean>();
+  // As Nest's own router reads them: `<kind>:<position>` of each decorated parameter.
+  private readonly takesBody = new HandlerMarks(({ name }, controller) =>
+    Object.keys((Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) as object | undefined) ?? {}).some((key) =>
+      key.startsWith(`${RouteParamtypes.BODY}:`),
+    ),
+  );
 
   constructor(private readonly budgets: WorkBudgets) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (!this.takesBody(context.getClass(), context.getHandler())) return true;
-    const http = context.switchToHttp();
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    return !this.takesBody.of(context) || this.readBody(context.switchToHttp());
+  }
+
+  private async readBody(http: ReturnType<ExecutionContext['switchToHttp']>): Promise<true> {
     const request = http.getRequest<FastifyRequest>();
     if (request.headers.expect?.toLowerCase() === '100-continue') http.getResponse<FastifyReply>().raw.writeContinue();
     request.body = await readJsonBody(request, this.budgets);
     return true;
-  }
-
-  private takesBody(controller: object, handler: { name: string }): boolean {
-    const known = this.takingBodies.get(handler);
-    if (known !== undefined) return known;
-    // As Nest's own router reads them: `<kind>:<position>` of each decorated parameter.
-    const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler.name) as object | undefined;
-    const takes = Object.keys(parameters ?? {}).some((key) => key.startsWith(`${RouteParamtypes.BODY}:`));
-    this.takingBodies.set(handler, takes);
-    return takes;
   }
 }
 
@@ -107,22 +105,35 @@ export async function readJsonBody(request: FastifyRequest, budgets: WorkBudgets
   return budgets.parsing(request, () => (path === FORM_ROUTE ? parseForm(bytes) : parseBody(bytes, limits)));
 }
 
+/** By events: Node's iterator takes as long as the rest of reading a small body. */
 async function readBytes({ raw, headers }: FastifyRequest, limit: number): Promise<Buffer> {
-  const tooLarge = new Refused('payload_too_large', { detail: `A body here has at most ${limit} bytes.` });
-  if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge;
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const refuse = (refused: Refused): void => {
+      raw.off('data', add);
+      raw.resume(); // discards the rest, so that the connection stays usable
+      reject(refused);
+    };
+    const endedEarly = (cause?: unknown): void =>
+      refuse(new Refused('bad_request', { detail: 'The body ended early.', cause }));
+    const add = (chunk: Buffer): void => {
       size += chunk.length;
-      if (size > limit) throw tooLarge;
       chunks.push(chunk);
-    }
-  } catch (cause) {
-    raw.resume(); // discards the rest, so that the connection stays usable
-    throw cause === tooLarge ? tooLarge : new Refused('bad_request', { detail: 'The body ended early.', cause });
-  }
-  return Buffer.concat(chunks);
+      if (size > limit) refuse(tooLarge(limit));
+    };
+    if (raw.destroyed) endedEarly();
+    raw.on('data', add);
+    raw.once('end', () => {
+      resolve(Buffer.concat(chunks));
+    });
+    raw.once('error', endedEarly);
+  });
+}
+
+function tooLarge(limit: number): Refused {
+  return new Refused('payload_too_large', { detail: `A body here has at most ${limit} bytes.` });
 }
 
 /**
