@@ -119,7 +119,7 @@ module.exports = {
           '^src/$1/',
           PURE,
           '[.](service|module)[.]ts$',
-          '^src/auth/((token|sign-out)[.]response|current-account[.]decorator)[.]ts$',
+          '^src/auth/((token|sign-out)[.]response|admitted-account)[.]ts$',
           '^src/users/account-columns[.]ts$',
         ],
       },

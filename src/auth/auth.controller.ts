@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
@@ -12,9 +12,8 @@ import {
 } from '../platform/access.js';
 import { TOKEN_SCOPES } from '../platform/domain/token-scope.js';
 import { ApiRoute } from '../platform/openapi.js';
-import type { Account } from '../users/domain/account.js';
 import { LoginDto, PASSWORD_REFUSALS, RefreshDto, RegisterDto, toUserResponse, UserResponse } from './auth.dto.js';
-import { CurrentAccount } from './current-account.decorator.js';
+import type { AdmittedRequest } from './admitted-account.js';
 import { RegistrationService } from './registration.service.js';
 import { SessionsService } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
@@ -111,7 +110,7 @@ export class AuthController {
   @Get('me')
   @ApiBearerAuth('access-token')
   @ApiOkResponse({ type: UserResponse })
-  me(@CurrentAccount() account: Account): UserResponse {
+  me(@Req() { user: { account } }: AdmittedRequest): UserResponse {
     return toUserResponse(account);
   }
 }

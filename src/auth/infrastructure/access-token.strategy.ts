@@ -6,7 +6,7 @@ import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { ACCESS_TOKEN } from '../../platform/access.guard.js';
 import { bearerToken } from '../../platform/bearer-token.js';
-import { type AdmittedAccount, admittedAccount } from '../current-account.decorator.js';
+import { type AdmittedAccount, admittedAccount } from '../admitted-account.js';
 import { judgeClaims, type TokenFault } from '../domain/claims.js';
 import { hasJwsSyntax } from '../domain/jws-syntax.js';
 import { SessionStore } from '../domain/session.js';

@@ -5,7 +5,7 @@ import { Strategy } from 'passport';
 import { Refused } from '../../kernel/errors.js';
 import { BROWSER_SESSION } from '../../platform/access.guard.js';
 import { Settings } from '../../platform/settings.js';
-import { type AdmittedAccount, admittedAccount } from '../current-account.decorator.js';
+import { type AdmittedAccount, admittedAccount } from '../admitted-account.js';
 import { browserCookieIn } from '../domain/browser-cookie.js';
 import type { TokenFault } from '../domain/claims.js';
 import { SessionUsesService } from '../session-uses.service.js';

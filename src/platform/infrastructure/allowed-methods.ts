@@ -43,9 +43,11 @@ export class AllowedMethods {
 
   private isAllowed({ is404, routeOptions, url }: FastifyRequest): boolean {
     if (is404) return false;
-    if (refusesAllMethods([routeOptions.method].flat())) return false;
+    const { method, url: route } = routeOptions;
+    if (Array.isArray(method) && refusesAllMethods(method)) return false;
+    if (route === url) return true;
     const path = pathOf(url);
-    return routeOptions.url === path || !this.routes.some((route) => route.path === path);
+    return route === path || !this.routes.some((known) => known.path === path);
   }
 }
 

@@ -13,8 +13,13 @@ export class InputPipe extends ValidationPipe {
     });
   }
 
+  /** What our own decorators hand in is not input. */
+  override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    return metadata.type === 'custom' ? Promise.resolve(value) : this.parsed(value, metadata);
+  }
+
   /** A missing body is refused, not read as an empty one. */
-  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+  private async parsed(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (metadata.type === 'body' && value === undefined) {
       throw new Refused('malformed_json', { detail: 'The body must be a JSON object.' });
     }

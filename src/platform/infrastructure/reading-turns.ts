@@ -57,14 +57,15 @@ export class ReadingTurns {
 
   /** Callbacks and promises that reading has caused run between the two: they belong to its cost. */
   private schedule(): void {
-    const wanted = this.admitted.reduce((sum, queue) => sum + queue.length, 0);
+    let wanted = 0;
+    for (const { length } of this.admitted) wanted += length;
     if (this.scheduled >= Math.min(wanted, MAX_READINGS)) return;
     this.scheduled += 1;
-    setImmediate(() => this.read());
-    setImmediate(() => this.settle());
+    setImmediate(this.read);
+    setImmediate(this.settle);
   }
 
-  private read(): void {
+  private readonly read = (): void => {
     this.scheduled -= 1;
     const now = performance.now();
     if (this.begun === null) {
@@ -79,7 +80,7 @@ export class ReadingTurns {
     taker.isWaiting = false;
     this.current = { taker, since: now, isDebtor: this.queues.indexOf(queue) >= DEBTORS };
     taker.takeTurn();
-  }
+  };
 
   /** Debts are forgotten while connections wait: or those that keep owing nothing could keep the others waiting for ever. */
   private promote(now: number): void {
@@ -92,7 +93,7 @@ export class ReadingTurns {
     }
   }
 
-  private settle(): void {
+  private readonly settle = (): void => {
     if (this.current !== null) {
       const { taker, since, isDebtor } = this.current;
       this.current = null;
@@ -102,7 +103,7 @@ export class ReadingTurns {
       taker.lookForMore();
     }
     this.schedule();
-  }
+  };
 
   private spend(milliseconds: number): void {
     this.spent += milliseconds;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport';
-import { type AdmittedAccount, admittedAccount } from '../../../auth/current-account.decorator.js';
+import { type AdmittedAccount, admittedAccount } from '../../../auth/admitted-account.js';
 import type { TokenFault } from '../../../auth/domain/claims.js';
 import { Clock } from '../../../kernel/clock.js';
 import { Refused } from '../../../kernel/errors.js';

@@ -1,4 +1,3 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { AdmittedUser, AuthenticatedRequest, AuthenticatedUser } from '../platform/access.js';
 import type { Account } from '../users/domain/account.js';
 
@@ -17,8 +16,5 @@ export function admittedAccount(
   return { id, username, role, credential, isStillAdmitted, mustChangePassword: oneTimeUntil !== null, account };
 }
 
-/** The parameter that holds the caller's account, an Account, without asking the database again. */
-export const CurrentAccount = createParamDecorator(
-  (_: unknown, context: ExecutionContext): Account =>
-    context.switchToHttp().getRequest<AuthenticatedRequest & { user: AdmittedAccount }>().user.account,
-);
+/** A request whose user has been admitted, with the account that was read for it. */
+export type AdmittedRequest = AuthenticatedRequest & { user: AdmittedAccount };
