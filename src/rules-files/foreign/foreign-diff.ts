@@ -1,7 +1,8 @@
+import type { SectionName } from '../check/engine-format.js';
 import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { type AccessDiff, type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
-import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { type RulesDocument, NO_RULES } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
 import {
@@ -16,7 +17,6 @@ import {
 } from './audiences.js';
 import { withoutEqualFilters } from './equal-filters.js';
 import { BUILTIN, foreignDocument } from './foreign-document.js';
-import { related, relationDocument, RELATIONS } from './relations.js';
 
 /** Why two files cannot be compared: a rule of one, and what is wrong with it. */
 export interface Incomparable {
@@ -119,4 +119,52 @@ export function isPossible({ fact }: AccessDifference<AccessFact | OtherRight>):
 
 function isObjectName(name: string): boolean {
   return name !== '' && name === name.toLowerCase();
+}
+
+/** A right on names of one kind, by the first rule that matches user and name. An absent section gives it to nobody. */
+interface Relation {
+  section: SectionName;
+  /** The field with the pattern of names. */
+  field: string;
+  /** Rules without the field are not about the right at all. */
+  isFieldRequired?: true;
+  gives: (rule: ForeignRule) => boolean;
+  right: (name: string) => OtherRight;
+}
+
+const RELATIONS: readonly Relation[] = [
+  ...(['user', 'role'] as const).map((to): Relation => ({
+    section: 'authorization',
+    field: `new_${to}`,
+    isFieldRequired: true,
+    gives: ({ gives }) => gives.includes('true'),
+    right: (name) => ({ about: 'authorization', to, name }),
+  })),
+  {
+    section: 'catalogs',
+    field: 'catalog',
+    gives: ({ gives }) => gives.includes('owner'),
+    right: (catalog) => ({ about: 'catalog-ownership', resource: { catalog } }),
+  },
+];
+
+/** A relation as the rules of a section with the same logic, whose properties are its names. */
+function relationDocument(rules: ForeignRules, audiences: Audiences, relation: Relation): RulesDocument {
+  const { section, field, isFieldRequired, gives } = relation;
+  const pairs = (rules.get(section) ?? []).flatMap((rule) => {
+    const { user } = audiences.audience(rule);
+    const names = rule.patterns.get(field)?.text;
+    if (user === null || (isFieldRequired && names === undefined)) return [];
+    return [
+      { ...(user !== undefined && { user }), ...(names !== undefined && { property: names }), allow: gives(rule) },
+    ];
+  });
+  const { everybody } = audiences;
+  // The last rule only names the users of a list.
+  const last = everybody === undefined ? [] : [{ user: everybody, allow: false }];
+  return { ...NO_RULES, system_session_properties: [...pairs, ...last] };
+}
+
+function related({ fact, ...users }: AccessDifference, { right }: Relation): AccessDifference<OtherRight>[] {
+  return fact.about === 'session-property' ? [{ ...users, fact: right(fact.property) }] : [];
 }

@@ -1,12 +1,14 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
+import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
+import { canBeImpersonated } from '../../trino-rules/model/acting.js';
 import { levelOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';
-import { actingUsers } from './acting-users.js';
 import { ImportedRows } from './imported-rows.js';
 import { KnownNames, type ListedName } from './known-names.js';
 import type { ListedRules } from './listed-rules.js';
@@ -193,4 +195,28 @@ function outcomes(
   const isLeftOut = schema === undefined && unnamed.includes(catalog ?? null);
   const nodes = below.map((node) => outcomes(reader, user, node, fresh, unnamed));
   return { resource, outcome: isLeftOut ? NO_OUTCOME : outcome, below: nodes };
+}
+
+/** An engine principal, and the listed users whom it acts as; with `everyone`, also those that join later. */
+interface ActingUser {
+  name: string;
+  as: string[] | 'everyone';
+}
+
+/** Whom the engine principals of a list act as. Nobody acts as one that acts as others, whatever the rules say. */
+function actingUsers(document: RulesDocument, listed: readonly ListedUser[], patterns: PatternCache): ActingUser[] {
+  if (document.impersonation.length === 0) return [];
+  const evaluator = new Evaluator(document, patterns);
+  const names = [...new Set(listed.map(({ name }) => name))].filter(canBeImpersonated);
+  const engines = [...new Set(listed.filter(({ isEngine }) => isEngine === true).map(({ name }) => name))];
+  const othersOf = (actor: string): string[] =>
+    names.filter((name) => name !== actor && evaluator.mayImpersonate(actor, name));
+  const actors = new Set(engines.filter((name) => othersOf(name).length > 0));
+  const open = names.filter((name) => !actors.has(name));
+  return [...actors].flatMap((name): ActingUser[] => {
+    const as = othersOf(name).filter((other) => !actors.has(other));
+    if (as.length === 0) return [];
+    const isEverybody = as.length === open.length && evaluator.mayImpersonate(name, FRESH_PREFIX);
+    return [{ name, as: isEverybody ? 'everyone' : as }];
+  });
 }

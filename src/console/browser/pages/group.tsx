@@ -2,17 +2,18 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
-import { accessChanged } from '../api/entries.js';
+import { accessChanged, useGrants } from '../api/entries.js';
 import { queries } from '../api/session.js';
 import { ActDialog } from '../parts/act-dialog.js';
 import { Failure } from '../parts/failure.js';
 import { Form } from '../parts/form.js';
+import { GrantTable } from '../parts/grants.js';
 import { Icon } from '../parts/icon.js';
 import { PageHead } from '../parts/page.js';
 import { Shape } from '../parts/principal.js';
+import { Region } from '../parts/region.js';
 import { TextField } from '../parts/text-field.js';
 import { NotHere } from './absent.js';
-import { GroupHoldings } from './group-holdings.js';
 import { GroupMembers, ProvidedMembers } from './group-members.js';
 import { MANAGED } from './groups.js';
 
@@ -125,5 +126,15 @@ function EditGroup({ group: { id, source, ...before }, close }: { group: Group; 
       {isLocal && <TextField label="Name" value={name} set={setName} maxLength={128} autoFocus required />}
       <TextField label="Description" value={description} set={setDescription} maxLength={1000} autoFocus={!isLocal} />
     </Form>
+  );
+}
+
+/** The grants that name a group. */
+function GroupHoldings({ group: { id } }: { group: Schemas['GroupResponse'] }) {
+  const list = useGrants({ principal: `group:${id}` });
+  return (
+    <Region title="What this group holds">
+      <GrantTable name="Grants" isOfOne list={list} empty={<p className="dim">No grant names this group.</p>} />
+    </Region>
   );
 }

@@ -1,4 +1,4 @@
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useEffect, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { api, bodyOf, Problem } from '../api/client.js';
@@ -8,7 +8,8 @@ import { countText, peopleText } from '../domain/count-text.js';
 import { daysUntil, type Expiry, parseExpiry } from '../domain/expiry.js';
 import { addressOfForm, formOfAddress, type GrantForm, grantOfForm } from '../domain/grant-form.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
-import { offeredAt } from '../domain/place-form.js';
+import { offeredAt, nodeOfForm } from '../domain/place-form.js';
+import { principalParameter } from '../domain/principal-parameter.js';
 import { now } from '../now.js';
 import { DraftChange } from '../parts/change.js';
 import { Changes, Totals } from '../parts/changes.js';
@@ -17,7 +18,6 @@ import { PageHead } from '../parts/page.js';
 import { PlaceFields } from '../parts/place-fields.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 import { PrivilegeChecks } from '../parts/privileges.js';
-import { Replaced } from '../parts/replaced.js';
 import { useSettled } from '../parts/settled.js';
 import { TextField } from '../parts/text-field.js';
 import { toast } from '../parts/toast.js';
@@ -150,4 +150,37 @@ function useFormInAddress() {
     // The form is what counts: the address follows.
   }, [settled]);
   return [form, setForm] as const;
+}
+
+/** Grants of the same holder on the node or below it, which the new one may take the place of. */
+function Replaced({ form, set }: { form: GrantForm; set: (revoke: number[]) => void }) {
+  const { principal, revoke } = form;
+  const node = form.place === 'data' ? nodeOfForm(form) : null;
+  const query = { ...node, principal: principal === null ? '' : principalParameter(principal), limit: 20 };
+  const { data = [] } = useQuery({
+    queryKey: ['grants', 'replaced', query],
+    enabled: principal !== null && node?.catalog !== undefined,
+    queryFn: async () => (await bodyOf(api.GET('/api/admin/grants', { params: { query: query as never } }))).items,
+  });
+  const shown = data.filter(
+    ({ id, privileges }) => revoke.includes(id) || privileges.some((each) => form.privileges.includes(each)),
+  );
+  if (principal === null || shown.length === 0) return null;
+  return (
+    <div className="field">
+      {shown.map(({ id, privileges, resource }) => (
+        <label key={id} className="check">
+          <input
+            type="checkbox"
+            checked={revoke.includes(id)}
+            onChange={({ target }) => set(target.checked ? [...revoke, id] : revoke.filter((each) => each !== id))}
+          />{' '}
+          <span>Revoke grant {id}, which this one replaces</span>
+          <span className="hint">
+            {privileges.join(', ')} on {pathText(resource)}
+          </span>
+        </label>
+      ))}
+    </div>
+  );
 }

@@ -1,22 +1,22 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearchParams } from 'wouter';
 import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
-import { inTurn, usePublishingStatus } from '../api/publishing.js';
+import { inTurn, usePublishingStatus, useCandidate } from '../api/publishing.js';
 import { numberText } from '../domain/count-text.js';
 import { Change } from '../parts/change.js';
 import { AccessDifference, RulesDifference } from '../parts/differences.js';
 import { Fact } from '../parts/fact.js';
 import { Failure } from '../parts/failure.js';
-import { Findings } from '../parts/findings.js';
+import { Findings, Counterexample } from '../parts/findings.js';
 import { Icon } from '../parts/icon.js';
 import { Moment } from '../parts/moment.js';
-import { PageHead } from '../parts/page.js';
+import { PageHead, Empty } from '../parts/page.js';
 import { Cause, OutcomeBadge } from '../parts/publication-table.js';
 import { Region } from '../parts/region.js';
 import { Restore } from '../parts/restore.js';
 import { sizeText } from '../parts/size.js';
+import { Approve } from '../parts/waiting.js';
 import { NotHere } from './absent.js';
-import { WaitingChange } from './waiting-change.js';
 
 type Publication = Schemas['PublicationResponse'];
 
@@ -137,4 +137,59 @@ function download(text: string): void {
   link.download = 'rules.json';
   link.click();
   URL.revokeObjectURL(link.href);
+}
+
+/** The change that waits for an approval, as the next run would publish it. */
+function WaitingChange() {
+  const status = usePublishingStatus();
+  const waiting = status.data?.waiting_for_approval ?? null;
+  const candidate = useCandidate(waiting?.hash);
+  const preview = candidate.data;
+  const checks = preview?.checks ?? [];
+  return (
+    <main id="main" aria-busy={status.isPending || candidate.isLoading} tabIndex={-1}>
+      <div className="stack">
+        <PageHead
+          title="Change that waits"
+          actions={waiting !== null && <Approve hash={waiting.hash} follows={null} />}
+        >
+          {waiting !== null && (
+            <>
+              Text {waiting.hash.slice(0, 8)} waits since <Moment at={waiting.since} />, because no recorded change
+              explains it.
+            </>
+          )}
+        </PageHead>
+        {status.isError && <Failure problem={status.error} retry={() => void status.refetch()} />}
+        {candidate.isError && <Failure problem={candidate.error} retry={() => void candidate.refetch()} />}
+        {waiting === null && status.isSuccess && (
+          <Empty
+            title="Nothing waits for approval"
+            action={
+              <Link className="button" href="/publications">
+                Open publications
+              </Link>
+            }
+          >
+            It was approved, or it is no longer proposed.
+          </Empty>
+        )}
+        {waiting !== null && preview !== undefined && (
+          <>
+            {preview.awaits === null && preview.would === 'refused' && (
+              <Counterexample
+                reasons={checks.filter(({ severity }) => severity === 'error')}
+                hint="It cannot be published."
+              />
+            )}
+            <AccessDifference access={preview.diff.access} />
+            <RulesDifference diff={preview.diff.rules} />
+            <Region title="Checks" count={checks.length}>
+              <Findings findings={checks} />
+            </Region>
+          </>
+        )}
+      </div>
+    </main>
+  );
 }
