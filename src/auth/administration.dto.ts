@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, ValidateIf } from 'class-validator';
-import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
+import { INTEGER, MOMENT, NAME, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
 import { PageQuery, SearchText } from '../platform/page.dto.js';
 import { FieldRule, TextRule } from '../platform/validation.js';
 import { accountNameProblem } from '../users/domain/account-name.js';
@@ -19,11 +19,8 @@ import type { MadeAccount, NewUser, UsedAccount } from './administration.service
 
 const ONE_ROLE = { message: `must be one of ${ROLES.join(', ')}` };
 
-const NAME = {
-  type: String,
-  minLength: 1,
-  maxLength: 128,
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
+const USERNAME = {
+  ...NAME,
   description:
     'As the engine sees it: NFC, without control, format or unassigned characters, without blanks at its ends; does not begin with service-account-. Unique in any case.',
 };
@@ -50,7 +47,7 @@ export class UserQuery extends PageQuery {
 }
 
 export class NewUserDto {
-  @ApiProperty(NAME)
+  @ApiProperty(USERNAME)
   @TextRule(accountNameProblem)
   username!: string;
 
@@ -83,7 +80,7 @@ export class UserChangeDto {
   @IsIn(ROLES, ONE_ROLE)
   role?: Role;
 
-  @ApiPropertyOptional({ ...NAME, description: `${NAME.description} Only of an account without a password.` })
+  @ApiPropertyOptional({ ...USERNAME, description: `${USERNAME.description} Only of an account without a password.` })
   @FieldRule((value) => {
     if (value === undefined) return null;
     return typeof value === 'string' ? accountNameProblem(value) : 'must be a string';

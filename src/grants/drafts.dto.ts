@@ -1,12 +1,12 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { principalNameProblem } from '../kernel/name.js';
+import { NAME } from '../platform/api-fields.js';
 import { AfterNames, Limit } from '../platform/page.dto.js';
 import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/validation.js';
 import type { Membership } from '../trino-rules/answers/draft.js';
 import type { DraftRequest } from './domain/draft-request.js';
 import { BATCH_MOST, GrantBatchDto, RowIds, toNewGrant } from './grants.dto.js';
-import { NAME } from './principal.dto.js';
 import { parsePolicy, PolicyDto } from './policies.dto.js';
 
 const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 } as const;

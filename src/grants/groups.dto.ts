@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { principalNameProblem } from '../kernel/name.js';
-import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
+import { INTEGER, MOMENT, NAME, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
 import { PageQuery, SearchText } from '../platform/page.dto.js';
 import { absentOr, FieldRule, WITHOUT_NUL } from '../platform/validation.js';
 import { descriptionProblem } from './domain/description.js';
@@ -14,17 +14,11 @@ import {
 } from './domain/group.js';
 import { MEMBER_TEXT, memberParameterProblem, parseMember } from './principal.dto.js';
 
-const NAME = {
-  type: String,
-  minLength: 1,
-  maxLength: 128,
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
-  description: 'Unique in any case.',
-};
+const GROUP_NAME = { ...NAME, description: 'Unique in any case.' };
 const DESCRIPTION = { type: String, maxLength: 1000, nullable: true, pattern: WITHOUT_NUL };
 
 export class GroupDto {
-  @ApiProperty(NAME)
+  @ApiProperty(GROUP_NAME)
   @FieldRule(principalNameProblem)
   name!: string;
 
@@ -34,7 +28,7 @@ export class GroupDto {
 }
 
 export class GroupChangeDto {
-  @ApiPropertyOptional(NAME)
+  @ApiPropertyOptional(GROUP_NAME)
   @FieldRule((name) => (name === undefined ? null : principalNameProblem(name)))
   name?: string;
 

@@ -6,6 +6,7 @@ import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/v
 import type { Node } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, NamedPrincipal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import { POLICY_KINDS } from '../trino-rules/model/snapshot.js';
 import { descriptionProblem } from './domain/description.js';
 import {
   EXCEPTIONS_MOST,
@@ -13,7 +14,6 @@ import {
   type NewPolicy,
   parsePolicyRule,
   type Policy,
-  POLICY_KINDS,
   type PolicyKind,
 } from './domain/policy.js';
 import { WARNINGS } from './grants.dto.js';

@@ -1,6 +1,7 @@
 import { IsIn } from 'class-validator';
 import { decimal } from '../kernel/decimal.js';
 import { principalNameProblem } from '../kernel/name.js';
+import { NAME } from '../platform/api-fields.js';
 import { FieldRule, idProblem } from '../platform/validation.js';
 import type { GroupMember, PolicyPrincipal, Principal } from '../trino-rules/model/principal.js';
 
@@ -11,12 +12,6 @@ const belongs = (value: unknown) => (value === undefined ? null : 'does not belo
 const hasId = (type: string) => type === 'user' || type === 'group';
 
 const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 };
-export const NAME = {
-  type: 'string' as const,
-  minLength: 1,
-  maxLength: 128,
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
-};
 
 /** OpenAPI schema of an object with exactly these fields. */
 export const only = (properties: Record<string, object>) => ({

@@ -8,6 +8,13 @@ export const TEXTS = { type: [String] as [typeof String] };
 export const NULLABLE_TEXT = { type: String, nullable: true };
 export const MOMENT = { type: String, format: 'date-time' };
 export const NULLABLE_MOMENT = { ...MOMENT, nullable: true };
+/** A name on the engine. */
+export const NAME = {
+  type: 'string' as const,
+  minLength: 1,
+  maxLength: 128,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
+};
 
 /** The body of a page of a list: `class GroupPageResponse extends PageResponse(GroupResponse) {}`. */
 export function PageResponse<T>(item: Type<T>) {

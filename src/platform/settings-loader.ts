@@ -18,21 +18,24 @@ export class SettingsRefused extends NamedError {
   }
 }
 
+const DATABASE: readonly Part[] = ['process', 'database'];
+const PUBLISHING: readonly Part[] = [...DATABASE, 'rules', 'publishing'];
+
 /** The parts of the settings that a command uses; problems of the others are ignored. */
 export const NEEDS = {
   serve: ['process', 'database', 'http', 'signing', 'hashing', 'sessions', 'engine', 'rules', 'publishing'],
-  migrate: ['process', 'database'],
-  'users create-admin': ['process', 'database', 'hashing'],
-  'users import': ['process', 'database', 'rules', 'publishing'],
-  'acl sync': ['process', 'database', 'rules', 'publishing'],
-  'acl approve': ['process', 'database', 'rules', 'publishing'],
-  'acl restore': ['process', 'database', 'rules', 'publishing'],
-  'acl explain': ['process', 'database', 'rules', 'publishing'],
-  'acl status': ['process', 'database', 'rules', 'publishing'],
+  migrate: DATABASE,
+  'users create-admin': [...DATABASE, 'hashing'],
+  'users import': PUBLISHING,
+  'acl sync': PUBLISHING,
+  'acl approve': PUBLISHING,
+  'acl restore': PUBLISHING,
+  'acl explain': PUBLISHING,
+  'acl status': PUBLISHING,
   'acl compile': ['rules'],
   'acl import': ['rules'],
-  'snapshot export': ['process', 'database', 'rules', 'publishing'],
-  'snapshot apply': ['process', 'database', 'rules', 'publishing'],
+  'snapshot export': PUBLISHING,
+  'snapshot apply': PUBLISHING,
 } as const satisfies Record<string, readonly Part[]>;
 
 export type SettingsUser = keyof typeof NEEDS;

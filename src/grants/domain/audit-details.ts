@@ -1,7 +1,6 @@
 import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
 import { withNamed } from '../../trino-rules/model/node.js';
 import { type GroupMember, type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
-import type { Privilege } from '../../trino-rules/model/privilege.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Grant, GrantOutcome, RevokeOutcome } from './grant.js';
 import type { Group } from './group.js';
@@ -10,12 +9,7 @@ import type { Policy, PolicyDraft } from './policy.js';
 /** The details of a grant or policy in its audit event, comparable with those of a row. */
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
-interface GrantTerms {
-  principal: PolicyPrincipal;
-  resource: SnapshotGrant['resource'];
-  privileges: readonly Privilege[];
-  expiresAt: Date | null;
-}
+type GrantTerms = Omit<SnapshotGrant, 'id' | 'revokedAt'>;
 
 export function grantDetails({ principal, resource, privileges, expiresAt }: GrantTerms): AuditDetails {
   return {

@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { type Draft, type Membership } from '../../trino-rules/answers/draft.js';
+import type { Draft } from '../../trino-rules/answers/draft.js';
 import { type MaskConflict, MaskConflicts } from '../../trino-rules/model/mask-conflicts.js';
 import { compareNames, kindOf, namedBy, namesOf } from '../../trino-rules/model/node.js';
 import { type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
@@ -10,13 +10,9 @@ import type { NewGrant } from './grant.js';
 import type { NewPolicy } from './policy.js';
 
 /** Changes to preview: ids of rows, and `id: null` for a new policy. */
-export interface DraftRequest {
+export interface DraftRequest extends Pick<Draft, 'revoked' | 'deleted' | 'joined' | 'left'> {
   grants: readonly NewGrant[];
-  revoked: readonly number[];
   policies: readonly { id: number | null; policy: NewPolicy }[];
-  deleted: readonly number[];
-  joined: readonly Membership[];
-  left: readonly Membership[];
 }
 
 /** Why the write would be refused, by the code of its answer. */

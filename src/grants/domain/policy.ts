@@ -12,8 +12,7 @@ import { privilegesProblem, restrictionProblem, type ColumnResource } from '../.
 import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
 import type { EntryFilter } from './entry-filter.js';
 
-export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
-export type PolicyKind = (typeof POLICY_KINDS)[number];
+export type PolicyKind = PolicyRule['kind'];
 
 /** UTF-16 units of an expression, and exceptions of a policy. */
 export const EXPRESSION_MOST = 10_000;

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { anyRules, RULE_NAMES } from '../../../test/support/snapshots/any-rules.js';
 import { PatternCache } from '../document/pattern-cache.js';
-import { NO_RULES, type RulesDocument } from '../document/rules-document.js';
-import { TABLE_PRIVILEGES } from '../document/rules-document.js';
+import { NO_RULES, type RulesDocument, TABLE_PRIVILEGES } from '../document/rules-document.js';
 import type { ActualAccess } from './actual-access.js';
 import { EngineSets } from './engine-sets.js';
 import { Evaluator, type TableName } from './evaluator.js';

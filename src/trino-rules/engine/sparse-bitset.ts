@@ -82,6 +82,13 @@ export function addWord(words: Bitset, index: number, members: number): void {
   words[index] = wordAt(words, index) | members;
 }
 
+/** Adds the members of a set; undefined: none. */
+export function addAll(words: Bitset, members: Bitset | undefined): void {
+  members?.forEach((word, index) => {
+    addWord(words, index, word);
+  });
+}
+
 export function addSparse(words: Bitset, { at, words: more }: SparseBitset): void {
   for (let i = 0; i < at.length; i++) addWord(words, wordAt(at, i), wordAt(more, i));
 }

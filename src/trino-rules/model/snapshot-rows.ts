@@ -5,7 +5,7 @@ import { orderedPrivileges, privilegesOn, type Privilege } from './privilege.js'
 import { closedProblem, type ColumnResource, restrictionProblem } from './resource.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotNames } from './snapshot-names.js';
-import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from './snapshot.js';
+import { POLICY_KINDS, type SnapshotGrant, type SnapshotPolicy, type SnapshotSettings } from './snapshot.js';
 import { expressionProblem } from './sql-expression.js';
 
 /** Reads the grants and policies of a snapshot file. */
@@ -35,7 +35,7 @@ export class SnapshotRows {
 
   policy(value: unknown, path: string, id: number): SnapshotPolicy {
     const row = this.form.object(value, path, POLICY_KEYS);
-    const kind = this.form.oneOf(row.kind, `${path}.kind`, KINDS) ?? 'deny';
+    const kind = this.form.oneOf(row.kind, `${path}.kind`, POLICY_KINDS) ?? 'deny';
     const base = {
       id,
       principal: this.names.subject(row.principal, `${path}.principal`),
@@ -124,7 +124,6 @@ export class SnapshotRows {
   }
 }
 
-const KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
 /** `description` is for people; the rules do not follow from it. */
 const GRANT_KEYS = ['id', 'principal', 'resource', 'privileges', 'expires_at', 'revoked_at', 'description'] as const;
 const POLICY_KEYS = [

@@ -35,6 +35,8 @@ export function isLive(grant: SnapshotGrant, at: Date): boolean {
   return grant.revokedAt === null && (grant.expiresAt === null || grant.expiresAt > at);
 }
 
+export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
+
 interface PolicyBase {
   id: number;
   principal: PolicyPrincipal;

@@ -1,7 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { addWord, bitset, wordAt, type Bitset } from '../engine/sparse-bitset.js';
-import type { Privilege } from '../model/privilege.js';
-import { taken, withContained } from '../model/privilege.js';
+import { addAll, bitset, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { type Privilege, taken, withContained } from '../model/privilege.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
 import type { PrincipalIndex } from './principal-index.js';
 
@@ -42,7 +41,7 @@ export class ExpectedQueries {
       if (queries !== undefined) note(this.denied, privileges, principals.resolveOwners(queries), users);
       else
         for (const privilege of privileges)
-          add(
+          addAll(
             getOrInsert(this.closed, privilege, () => bitset(width, [])),
             users,
           );
@@ -54,7 +53,7 @@ export class ExpectedQueries {
     const overAll = this.onEngine.get(privilege);
     if (!this.isByOwner) return overAll ?? null;
     const users = overAll?.slice() ?? bitset(this.width, []);
-    for (const owner of owners) add(users, this.given.get(privilege)?.get(owner));
+    for (const owner of owners) addAll(users, this.given.get(privilege)?.get(owner));
     const gone = [this.closed.get(privilege), ...owners.map((owner) => this.denied.get(privilege)?.get(owner))];
     for (const those of gone)
       if (those !== undefined) users.forEach((word, index) => (users[index] = word & ~wordAt(those, index)));
@@ -67,7 +66,7 @@ export class ExpectedQueries {
     if (!this.isByOwner) return overAll;
     const users = overAll?.slice() ?? bitset(this.width, []);
     for (const owner of this.given.get('KILL_QUERIES')?.keys() ?? [])
-      add(users, this.holders('KILL_QUERIES', [owner]) ?? undefined);
+      addAll(users, this.holders('KILL_QUERIES', [owner]) ?? undefined);
     return users;
   }
 }
@@ -81,15 +80,9 @@ function note(
   for (const privilege of privileges) {
     const byOwner = getOrInsert(into, privilege, () => new Map<number, Bitset>());
     for (const owner of owners)
-      add(
+      addAll(
         getOrInsert(byOwner, owner, () => new Uint32Array(users.length)),
         users,
       );
   }
-}
-
-function add(into: Bitset, users: Bitset | undefined): void {
-  users?.forEach((word, index) => {
-    addWord(into, index, word);
-  });
 }

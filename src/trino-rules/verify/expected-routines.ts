@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { addWord, bitset, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { addAll, bitset, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { KILL_QUERY, nodeKey, nodeOf, pathTo, type Node } from '../model/node.js';
 import { PRIVILEGE_TERMS, taken, withContained, type Privilege } from '../model/privilege.js';
 import type { RoutineQuestion } from '../model/question.js';
@@ -98,10 +98,4 @@ function rightsOf(privileges: Iterable<Privilege>): RoutineRight[] {
 
 function keyOf({ kind, privilege }: RoutineRight, node: Node): string {
   return `${kind} ${privilege} ${nodeKey(node)}`;
-}
-
-function addAll(into: Bitset, people: Bitset | undefined): void {
-  people?.forEach((word, index) => {
-    addWord(into, index, word);
-  });
 }

@@ -1,5 +1,4 @@
-import type { Account } from './account.js';
-import { takesLastAdministrator } from './account.js';
+import { type Account, takesLastAdministrator } from './account.js';
 
 /** The identity provider's group whose members are administrators while they are in it. A local one of that name is another group. */
 export interface AdministratorsGroup {

@@ -1,6 +1,7 @@
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { countText, numberText, peopleText } from '../domain/count-text.js';
+import type { NodeNames } from '../domain/node-names.js';
 import { type Way, WAY, wayKey, waysThrough } from '../domain/holder-ways.js';
 import { pathText } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal-parameter.js';
@@ -14,11 +15,7 @@ import { addressOf, Principal } from './principal.js';
 import { Cell } from './table.js';
 
 type Holder = Schemas['HolderResponse'];
-interface Node {
-  catalog?: string;
-  schema?: string;
-  table?: string;
-}
+type Node = Partial<NodeNames>;
 
 const COLUMNS = ['Person', 'May', 'Limits', 'Why'].map((name) => ({ name }));
 
