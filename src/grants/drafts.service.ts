@@ -7,11 +7,11 @@ import {
   type AccessOutcome,
 } from '../trino-rules/answers/access-difference.js';
 import { givenBy } from '../trino-rules/answers/already-held.js';
-import { compareNames, compareNodes, kindOf, namedBy, type NamedNode, type Node } from '../trino-rules/model/node.js';
+import { compareNames, compareNodes, kindOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { NamedPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { Principals, type Through } from '../trino-rules/model/principals.js';
-import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import { type Snapshot, subjectsOf } from '../trino-rules/model/snapshot.js';
 import { namedIn, AdmissionService, type GrantRequest } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
 import { rowErrors } from './domain/draft-errors.js';
@@ -110,14 +110,8 @@ export class DraftsService {
     const conflicts: DraftCheck[] = [];
     for await (const check of inSlices(maskChecks(before, after, draft.policies)))
       if (check !== null) conflicts.push(check);
-    const subjects = [
-      ...[...draft.grants, ...draft.policies].flatMap(({ principal, resource, ...rest }) => [
-        principal,
-        ...[namedBy(resource) ?? []].flat(),
-        ...('except' in rest ? rest.except : []),
-      ]),
-      ...draft.joined.map(({ member }) => member),
-    ];
+    const written = [...draft.grants, ...draft.policies].flatMap(subjectsOf);
+    const subjects = [...written, ...draft.joined.map(({ member }) => member)];
     const taken = await this.admission.takenName(subjects);
     const names: DraftCheck[] = taken === null ? [] : [{ code: 'name_taken', message: taken }];
     const principals = new Principals(before);

@@ -38,6 +38,15 @@ const Publications = later(async () => (await import('./pages/publications.js'))
 const Sql = later(async () => (await import('./pages/sql.js')).Sql);
 const Why = later(async () => (await import('./pages/why.js')).Why);
 
+function ListOrOne({ list, path, one }: { list: ComponentType; path: string; one: ComponentType }) {
+  return (
+    <Switch>
+      <Route path={path} component={one} />
+      <Route component={list} />
+    </Switch>
+  );
+}
+
 /** Every page, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
   {
@@ -61,36 +70,21 @@ export const PAGES: readonly Page[] = [
     icon: 'person',
     section: 'access',
     paths: ['/people', '/people/:id'],
-    show: () => (
-      <Switch>
-        <Route path="/people/:id" component={Person} />
-        <Route component={People} />
-      </Switch>
-    ),
+    show: () => <ListOrOne list={People} path="/people/:id" one={Person} />,
   },
   {
     name: 'Groups',
     icon: 'group',
     section: 'access',
     paths: ['/groups', '/groups/:id'],
-    show: () => (
-      <Switch>
-        <Route path="/groups/:id" component={GroupPage} />
-        <Route component={Groups} />
-      </Switch>
-    ),
+    show: () => <ListOrOne list={Groups} path="/groups/:id" one={GroupPage} />,
   },
   {
     name: 'Grants',
     icon: 'grant',
     section: 'access',
     paths: ['/grants', '/grants/new'],
-    show: () => (
-      <Switch>
-        <Route path="/grants/new" component={GrantDraft} />
-        <Route component={Grants} />
-      </Switch>
-    ),
+    show: () => <ListOrOne list={Grants} path="/grants/new" one={GrantDraft} />,
   },
   {
     name: 'Policies',
@@ -113,12 +107,7 @@ export const PAGES: readonly Page[] = [
     icon: 'publication',
     section: 'history',
     paths: ['/publications', '/publications/:version'],
-    show: () => (
-      <Switch>
-        <Route path="/publications/:version" component={PublicationPage} />
-        <Route component={Publications} />
-      </Switch>
-    ),
+    show: () => <ListOrOne list={Publications} path="/publications/:version" one={PublicationPage} />,
   },
   { name: 'Audit', icon: 'audit', section: 'history', paths: ['/audit'], show: () => <Audit /> },
 ];

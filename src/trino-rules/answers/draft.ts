@@ -1,9 +1,9 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type GroupMember, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
-import { namedBy, type Node } from '../model/node.js';
+import type { Node } from '../model/node.js';
 import { isOverRoutines } from '../model/privilege.js';
 import { whereRestricted } from '../model/restrictions.js';
-import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
+import { type Snapshot, type SnapshotGrant, type SnapshotPolicy, subjectsOf } from '../model/snapshot.js';
 
 /** Changes that are not made yet. New grants and policies have ids of their own that no other has. */
 export interface Draft {
@@ -86,9 +86,7 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
     getOrInsert(members, key, () => ({ subjects: [], nodes: [] })).subjects.push(member);
   }
   for (const entry of [...before.grants, ...before.policies, ...draft.policies]) {
-    const { principal, resource } = entry;
-    const named = [principal, namedBy(resource) ?? [], 'except' in entry ? entry.except : []].flat();
-    for (const subject of named) members.get(principalText(subject))?.nodes.push(...nodesOf(entry));
+    for (const subject of subjectsOf(entry)) members.get(principalText(subject))?.nodes.push(...nodesOf(entry));
   }
   const written = new Map<string, Touched>();
   // An exception that is added or dropped changes access of principals that the policy's own subject includes.

@@ -1,6 +1,6 @@
 import type { PolicyPrincipal, Principal } from './principal.js';
 import type { Privilege } from './privilege.js';
-import type { Node } from './node.js';
+import { namedBy, type Node } from './node.js';
 import type { ColumnResource } from './resource.js';
 
 /** An account. `name` is what the engine knows the person as, spelled as stored (it may hold upper-case letters). */
@@ -49,6 +49,11 @@ export type SnapshotPolicy =
   | (PolicyBase & { kind: 'column_mask'; resource: ColumnResource; expression: string })
   | (PolicyBase & { kind: 'hidden_column'; resource: ColumnResource })
   | (PolicyBase & { kind: 'deny'; resource: Node; privileges: readonly Privilege[] });
+
+/** Whom a grant or a policy names: for whom it is, in its node, and as exceptions. */
+export function subjectsOf({ principal, resource, ...rest }: SnapshotGrant | SnapshotPolicy): PolicyPrincipal[] {
+  return [principal, namedBy(resource) ?? [], 'except' in rest ? rest.except : []].flat();
+}
 
 /** The settings that shape the rules; names as in `.env.example`. */
 export interface SnapshotSettings {

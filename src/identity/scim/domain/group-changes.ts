@@ -3,7 +3,7 @@ import { entryMatches } from './entry-filter.js';
 import type { Filter } from './filter.js';
 import { attributesOf, type Operation } from './patch.js';
 import { invalid, shown } from './scim-refusal.js';
-import { entriesOf, identifierOf, membersOf, refuseOtherId, textOf } from './values.js';
+import { entriesOf, identifierOf, membersOf, refuseOtherId, requiredName } from './values.js';
 
 /** Changes of a group, each of the rows that it names alone. Ids as the client gave them: they may be nobody's. */
 export type GroupChange =
@@ -75,7 +75,7 @@ function changeOf(operation: Operation, id: string | null): GroupChange[] {
   const value = operation.op === 'remove' ? null : operation.value;
   switch (operation.path.attribute) {
     case 'displayname':
-      return [{ kind: 'rename', name: nameOf(value) }];
+      return [{ kind: 'rename', name: requiredName(value, 'displayName', nameProblem) }];
     case 'externalid':
       return [{ kind: 'external-id', externalId: identifierOf(value) }];
     case 'members':
@@ -121,11 +121,4 @@ function memberId(entry: unknown): string {
   }
   if (typeof value !== 'string' || value === '') throw invalid('invalidValue', 'An entry of members needs a value.');
   return value;
-}
-
-function nameOf(value: unknown): string {
-  const name = textOf(value, 'displayName') ?? '';
-  const problem = name === '' ? 'is required' : nameProblem(name);
-  if (problem !== null) throw invalid('invalidValue', `displayName ${problem}.`);
-  return name;
 }

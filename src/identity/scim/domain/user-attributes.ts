@@ -3,7 +3,7 @@ import { entryMatches } from './entry-filter.js';
 import type { Filter } from './filter.js';
 import { attributesOf, type Operation } from './patch.js';
 import { invalid } from './scim-refusal.js';
-import { booleanOf, entriesOf, identifierOf, membersOf, refuseOtherId, textOf } from './values.js';
+import { booleanOf, entriesOf, identifierOf, membersOf, refuseOtherId, requiredName, textOf } from './values.js';
 
 export interface UserEmail {
   value: string;
@@ -56,7 +56,7 @@ function after(user: UserAttributes, id: string | null, operation: Operation): U
   const value = op === 'remove' ? null : operation.value;
   switch (path.attribute) {
     case 'username':
-      return { ...user, userName: userNameOf(value) };
+      return { ...user, userName: requiredName(value, 'userName', accountNameProblem) };
     case 'externalid':
       return { ...user, externalId: identifierOf(value) };
     case 'displayname':
@@ -77,13 +77,6 @@ function after(user: UserAttributes, id: string | null, operation: Operation): U
     default:
       return user;
   }
-}
-
-function userNameOf(value: unknown): string {
-  const name = textOf(value, 'userName') ?? '';
-  const problem = name === '' ? 'is required' : accountNameProblem(name);
-  if (problem !== null) throw invalid('invalidValue', `userName ${problem}.`);
-  return name;
 }
 
 const NAME_PARTS = new Map<string, keyof UserName>([

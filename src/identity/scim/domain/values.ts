@@ -13,6 +13,14 @@ export function textOf(value: unknown, attribute: string): string | null {
   return value;
 }
 
+/** A name, which no resource is without. @throws Refused 400 `invalidValue` */
+export function requiredName(value: unknown, attribute: string, problemOf: (name: string) => string | null): string {
+  const name = textOf(value, attribute) ?? '';
+  const problem = name === '' ? 'is required' : problemOf(name);
+  if (problem !== null) throw invalid('invalidValue', `${attribute} ${problem}.`);
+  return name;
+}
+
 /** Microsoft Entra sends `"True"` and `"False"`. Null: unset. @throws Refused 400 `invalidValue` */
 export function booleanOf(value: unknown, attribute: string): boolean | null {
   if (value === null || value === undefined || typeof value === 'boolean') return value ?? null;
