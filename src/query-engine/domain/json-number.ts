@@ -3,6 +3,9 @@ const [MINUS, POINT, ZERO, NINE, LOWER_E, UPPER_E] = [0x2d, 0x2e, 0x30, 0x39, 0x
 /** Decimal digits of which a double loses none. */
 export const EXACT_DIGITS = 15;
 
+/** Decimal digits with which any double can be written. */
+const MOST_DIGITS = 17;
+
 /** JSON.stringify writes 0.000001 so, and smaller numbers with an exponent. */
 const MOST_ZEROS = 5;
 
@@ -19,7 +22,8 @@ export function endOfInteger(source: Buffer, at: number, most: number): number {
 }
 
 /**
- * The number that begins there, as JSON.stringify writes it, but for a whole one's `.0`.
+ * The number that begins there, as JSON.stringify writes it, but for a whole one's `.0`. One of sixteen or seventeen digits is taken as
+ * the engine wrote it, which is the shortest of its double (Java's Double.toString): making sure takes as long as writing a row.
  * @returns where it ends; -1: another number, or none.
  */
 export function endOfFloat(source: Buffer, at: number): number {
@@ -30,7 +34,7 @@ export function endOfFloat(source: Buffer, at: number): number {
   const end = endOfDigits(source, whole + 1);
   const isOther = whole === start || (isZero && whole - start > 1) || end === whole + 1;
   if (isOther || continuesNumber(source[end])) return -1;
-  if (end - start - 1 > EXACT_DIGITS) {
+  if (end - start - 1 > MOST_DIGITS + Number(isZero)) {
     const written = source.toString('latin1', at, end);
     return String(Number(written)) === written ? end : -1;
   }
