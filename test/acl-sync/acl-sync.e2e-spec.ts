@@ -11,11 +11,8 @@ describe('publishing through the API', () => {
   const { live, grant, sync, status, audited } = publishing;
   const logged = (message: string) => publishing.service.logLines.filter((line) => line.includes(`"${message}"`));
 
-  it.each([
-    ['ünal', 'Ünal'],
-    ['alice_k', 'alice_\u212a'], // the sign of the kelvin, whose lower case is k
-  ])('publishes what was granted to %s and to %s, which are two names', async (one, other) => {
-    const names = [one, other];
+  it('publishes what was granted to names that differ in the case of letters beyond ASCII', async () => {
+    const names = ['ünal', 'Ünal', 'alice_k', 'alice_\u212a']; // the sign of the kelvin, whose lower case is k
     for (const [i, name] of names.entries()) {
       const granted = {
         principal: { type: 'engine', name },
@@ -28,8 +25,16 @@ describe('publishing through the API', () => {
     expect(await sync()).toMatchObject({ outcome: 'applied', reasons: [] });
   });
 
-  it('publishes the granted access, and records it in audit trail, log and status', async () => {
+  it('shows what it would publish, publishes it, and records it in audit trail, log and status', async () => {
     await grant('alice', 'orders');
+
+    const { body: shown } = await publishing.admin.post(`${ACL}/preview`);
+    expect(shown).toMatchObject({ would: 'publish', drift: false, checks: [] });
+    expect((shown?.['diff'] as { rules: { added: string[] } }).rules.added).toContain(
+      'tables {"user":"alice","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
+    );
+    await expect(live()).rejects.toThrow('ENOENT');
+    expect(await status()).toMatchObject({ last_run_at: null, published: null });
 
     const body = await sync();
 
@@ -53,39 +58,20 @@ describe('publishing through the API', () => {
     expect(await audited('publication_applied')).toMatchObject([
       { actor: { username: 'admin' }, subject: { type: 'publication', id: '1' }, details: { trigger: 'route' } },
     ]);
-  });
+    const { body: publications } = await publishing.admin.get(`${ACL}/publications`);
 
-  it('writes nothing when nothing has changed', async () => {
-    await grant('alice', 'orders');
-    await sync();
-    const { body } = await publishing.admin.get(`${ACL}/publications`);
-
-    expect(await sync()).toMatchObject({ outcome: 'no_change', publication: { version: 1 } });
-
-    await expect(live('rules.json.bak')).rejects.toThrow('ENOENT');
-    expect((await publishing.admin.get(`${ACL}/publications`)).body).toEqual(body);
-    expect(logged('TRINO_ACL_SYNC_NO_CHANGE')).toHaveLength(1);
-  });
-
-  it('shows what it would do without doing it', async () => {
-    await grant('alice', 'orders');
-
-    const { body } = await publishing.admin.post(`${ACL}/preview`);
-
-    expect(body).toMatchObject({ would: 'publish', drift: false, checks: [] });
-    expect((body?.['diff'] as { rules: { added: string[] } }).rules.added).toContain(
-      'tables {"user":"alice","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
-    );
-    await expect(live()).rejects.toThrow('ENOENT');
-    expect(await status()).toMatchObject({ last_run_at: null, published: null });
-    await sync();
+    // Nothing has changed since.
     expect((await publishing.admin.post(`${ACL}/preview`)).body).toMatchObject({
       would: 'no_change',
       diff: { rules: { added: [], removed: [] } },
     });
+    expect(await sync()).toMatchObject({ outcome: 'no_change', publication: { version: 1 } });
+    await expect(live('rules.json.bak')).rejects.toThrow('ENOENT');
+    expect((await publishing.admin.get(`${ACL}/publications`)).body).toEqual(publications);
+    expect(logged('TRINO_ACL_SYNC_NO_CHANGE')).toHaveLength(1);
   });
 
-  it('overwrites an edit by hand, keeps it beside, and reports it once', async () => {
+  it('overwrites an edit by hand, keeps it beside, and reports it once; what is kept may be edited', async () => {
     await grant('alice', 'orders');
     await sync();
     const published = await live();
@@ -101,33 +87,32 @@ describe('publishing through the API', () => {
     expect(logged('TRINO_ACL_SYNC_DRIFT')).toHaveLength(1);
     expect(await sync()).toMatchObject({ outcome: 'no_change' });
     expect(await status()).toMatchObject({ drift: null });
+
+    await writeFile(join(publishing.directory, 'rules.json.bak'), 'mine');
+    expect(await sync()).toMatchObject({ outcome: 'no_change' });
+    expect(await live('rules.json.bak')).toBe('mine');
   });
 
-  it.each<[string, (published: string) => string]>([
-    ['a block of zeros, as a crash of the disk leaves it', () => '\0'.repeat(512)],
-    ['rules that name a user with a NUL', (published) => published.replace(/"alice"/g, '"al\\u0000ice"')],
-  ])('overwrites what the database cannot hold: %s', async (_, edited) => {
+  it('overwrites what the database cannot hold', async () => {
     await grant('alice', 'orders');
     await sync();
     const published = await live();
-    await writeFile(join(publishing.directory, 'rules.json'), edited(published));
+    const edits = [
+      '\0'.repeat(512), // as a crash of the disk leaves it
+      published.replace(/"alice"/g, '"al\\u0000ice"'),
+    ];
+    for (const [at, edited] of edits.entries()) {
+      await writeFile(join(publishing.directory, 'rules.json'), edited);
+      const version = at + 2;
 
-    expect(await sync()).toMatchObject({ outcome: 'applied', publication: { version: 2 } });
+      expect(await sync()).toMatchObject({ outcome: 'applied', publication: { version } });
 
-    expect(await live()).toBe(published);
-    expect(await live('rules.json.bak')).toBe(edited(published));
-    expect(await status()).toMatchObject({ drift: { overwritten: true } });
-    expect((await publishing.admin.get(`${ACL}/publications/2?against=1`)).status).toBe(200);
-    expect(await sync()).toMatchObject({ outcome: 'no_change' });
-  });
-
-  it('ignores an edit of the backup', async () => {
-    await grant('alice', 'orders');
-    await sync();
-    await writeFile(join(publishing.directory, 'rules.json.bak'), 'mine');
-
-    expect(await sync()).toMatchObject({ outcome: 'no_change' });
-    expect(await live('rules.json.bak')).toBe('mine');
+      expect(await live()).toBe(published);
+      expect(await live('rules.json.bak')).toBe(edited);
+      expect(await status()).toMatchObject({ drift: { overwritten: true } });
+      expect((await publishing.admin.get(`${ACL}/publications/${version}?against=1`)).status).toBe(200);
+      expect(await sync()).toMatchObject({ outcome: 'no_change' });
+    }
   });
 
   it('takes over a text that another database has published', async () => {

@@ -73,7 +73,14 @@ describe('published versions through the API', () => {
       expect(await publishing.admin.get(`${ACL}/publications/1?against=x`)).toMatchObject({ status: 400 });
     });
 
-    it('restores an older one for some hours, and ends that by hand', async () => {
+    it('restores an older one with a reason, for at most 24 hours, and ends that by hand', async () => {
+      expect(await restore(1, {})).toMatchObject({ status: 400 });
+      expect(await restore(1, { reason: ' ' })).toMatchObject({ status: 400 });
+      expect(await restore(1, { reason: 'x', hours: 25 })).toMatchObject({ status: 400 });
+      expect(await restore(1, { reason: 'x', hours: 0.5 })).toMatchObject({ status: 400 });
+      expect(await restore(99)).toMatchObject({ status: 404 });
+      expect(await status()).toMatchObject({ published: { version: 2 } });
+
       const answer = await restore(1);
       expect(answer).toMatchObject({ status: 200, body: { outcome: 'applied', reasons: [{ code: 'restored' }] } });
       expect(answer.body?.['publication']).toMatchObject({
@@ -115,15 +122,6 @@ describe('published versions through the API', () => {
       await publishing.admin.delete(`/api/admin/grants/${alice}`);
       expect(await sync()).toMatchObject({ outcome: 'applied', publication: { restored: null } });
       expect(await live()).not.toContain('alice');
-    });
-
-    it('wants a reason and at most 24 hours', async () => {
-      expect(await restore(1, {})).toMatchObject({ status: 400 });
-      expect(await restore(1, { reason: ' ' })).toMatchObject({ status: 400 });
-      expect(await restore(1, { reason: 'x', hours: 25 })).toMatchObject({ status: 400 });
-      expect(await restore(1, { reason: 'x', hours: 0.5 })).toMatchObject({ status: 400 });
-      expect(await restore(99)).toMatchObject({ status: 404 });
-      expect(await status()).toMatchObject({ published: { version: 2 } });
     });
   });
 });
