@@ -57,12 +57,12 @@ export function withRights<Effect>(
   without = none,
 ): RightSibling<Effect> {
   const stepOf = (state: AccessState): number => steps.findLastIndex(({ right }) => state.has(right));
+  const moves = changes
+    .map(({ position, from, to }) => ({ position, from: stepOf(from), to: stepOf(to) }))
+    .filter(({ from, to }) => from !== to);
   const changed = (step: number): Bitset => {
-    const those = changes.filter(({ from, to }) => stepOf(to) === step && stepOf(from) !== step);
-    return Bitset.of(
-      none.size,
-      those.map(({ position }) => position),
-    ).minus(serviceAccounts);
+    const positions = moves.flatMap(({ position, to }) => (to === step ? [position] : []));
+    return Bitset.of(none.size, positions).minus(serviceAccounts);
   };
   const gained = steps.map((_, step) => changed(step).minus(without));
   const lost = changed(-1).or(above.reduce((all, some) => all.or(some), none).and(without));
