@@ -17,18 +17,20 @@ export class SchemaTables implements SchemaAccess {
   private readonly here: ActualAccess;
   private dirty: Uint32Array = NONE;
 
+  /** @param entering the modes by which privileges on tables count */
   constructor(
     private readonly engine: EngineSets,
     catalog: string,
     schema: string,
     modes: CatalogModes,
+    entering = modes,
   ) {
     this.owners = engine.schemaOwners(catalog, schema, modes);
     this.branch = engine.tables.branch([catalog, schema]);
     const { budget } = engine.patterns;
-    this.everywhere = new ActualAccess(engine.width, budget, modes);
+    this.everywhere = new ActualAccess(engine.width, budget, entering);
     for (const { rule, people } of this.rules(this.branch.everywhere)) this.everywhere.decide(rule, people, null);
-    this.here = new ActualAccess(engine.width, budget, modes);
+    this.here = new ActualAccess(engine.width, budget, entering);
   }
 
   names(): Set<string> {

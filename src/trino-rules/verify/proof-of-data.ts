@@ -82,8 +82,12 @@ export function proveData(
 
   function proveCatalog(catalog: string, reach: ExpectedReach, expected: ExpectedScope): void {
     const modes = engine.modes(catalog);
-    for (const schema of new Set([...expected.names(), ...engine.schemaNames(catalog), fresh]))
-      schemas.compare({ catalog, schema }, new SchemaTables(engine, catalog, schema, modes), expected.child(schema));
+    // What the mode `read-only` takes of a rule's privileges shows columns all the same (seen on 483): no rule is to give it.
+    const entering = { ...modes, all: modes.all.map((word, index) => word | wordAt(modes.readOnly, index)) };
+    for (const schema of new Set([...expected.names(), ...engine.schemaNames(catalog), fresh])) {
+      const actual = new SchemaTables(engine, catalog, schema, modes, entering);
+      schemas.compare({ catalog, schema }, actual, expected.child(schema));
+    }
     add(reach.any, routines.reaching(catalog));
     const fact = (mode: 'all' | 'read-only') => () => ({ about: 'catalog-mode', resource: { catalog }, mode }) as const;
     differences.compare(fact('all'), everyWord, modes.all, reach.beyondReading);

@@ -35,6 +35,23 @@ describe('the proof', () => {
       ).toContain('proof-difference');
   });
 
+  it('refuses a privilege that the mode of the catalog takes: it shows columns all the same', () => {
+    const snapshot = aSnapshot().user('ana').may('SELECT', 'sales.eu.orders').snapshot();
+
+    const findings = judged(snapshot, ({ tables, ...others }) => ({
+      ...others,
+      tables: [
+        { user: 'ana', catalog: 'sales|system', schema: 'eu', table: 'prices', privileges: ['INSERT'] },
+        ...tables,
+      ],
+    }));
+
+    expect(findings.map(({ message }) => message)).toEqual([
+      'ana may not INSERT into sales.eu.prices (no grant gives it), but rule catalogs[3] gives it',
+      'ana may not INSERT into system.eu.prices (no grant gives it), but rule catalogs[4] gives it',
+    ]);
+  });
+
   it('names person, node, privilege, rule and grant when two groups are not merged', () => {
     const snapshot = aSnapshot()
       .group('readers', ['ana', 'bo'])
