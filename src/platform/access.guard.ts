@@ -87,9 +87,9 @@ function requireScope({ credential }: AuthenticatedUser, opening: readonly Token
  */
 function authenticated(strategies: string[], request: unknown, reply: unknown): Promise<AdmittedUser> {
   return new Promise((resolve, reject) => {
-    const decide = (error: unknown, user: AdmittedUser | false | undefined, info: unknown): void => {
+    const decide = (error: unknown, user: AdmittedUser | false | null | undefined, info: unknown): void => {
       if (isNativeError(error)) reject(error);
-      else if (typeof user === 'object') resolve(user);
+      else if (typeof user === 'object' && user !== null) resolve(user);
       else reject(refusal(info));
     };
     const authenticate = passport.authenticate(strategies, { session: false }, decide) as Middleware;
