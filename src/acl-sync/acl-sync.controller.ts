@@ -3,6 +3,7 @@ import { ApiBearerAuth, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swag
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { SessionsService } from '../auth/sessions.service.js';
+import { entityTag, matchesEntityTag } from '../kernel/entity-tag.js';
 import { Refused } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import {
@@ -12,7 +13,6 @@ import {
   CurrentUser,
   OpenToTokens,
 } from '../platform/access.js';
-import { entityTag, isKnownTag } from '../platform/domain/entity-tag.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { ApprovalDto, ComparisonQuery, PublicationQuery, RestoreDto } from './acl-sync.dto.js';
@@ -97,7 +97,7 @@ export class AclSyncController {
     const tag = entityTag(status);
     // Kept by the client, and asked about each time.
     void reply.headers({ ETag: tag, 'Cache-Control': 'private, no-cache' });
-    if (!isKnownTag(tag, headers['if-none-match'])) return status;
+    if (!matchesEntityTag(headers['if-none-match'], tag)) return status;
     void reply.status(304);
     return undefined;
   }
