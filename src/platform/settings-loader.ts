@@ -71,11 +71,8 @@ export interface RemoteAccess {
  * @returns null: neither names a service
  * @throws SettingsRefused
  */
-export function loadRemoteAccess(
-  given: string | undefined,
-  environment: Environment = process.env,
-): RemoteAccess | null {
-  const read = new SettingsReader('process', environment, readFile);
+export function loadRemoteAccess(given: string | undefined): RemoteAccess | null {
+  const read = new SettingsReader('process', process.env, readFile);
   const address = given ?? read.text('GRANTLINE_URL');
   if (address === null) return null;
   const name = given === undefined ? 'GRANTLINE_URL' : '--url';
@@ -95,8 +92,8 @@ export function loadRemoteAccess(
 }
 
 /** The service accounts and catalogs that the environment names, for a command that needs no settings. */
-export function loadServiceSettings(environment: Environment = process.env): ServiceSettings {
-  const read = new SettingsReader('rules', environment, readFile);
+export function loadServiceSettings(): ServiceSettings {
+  const read = new SettingsReader('rules', process.env, readFile);
   const metadataCatalog = read.text('ACL_METADATA_CATALOG')?.trim();
   return {
     serviceAccounts: read.list('ACL_SERVICE_ACCOUNTS'),

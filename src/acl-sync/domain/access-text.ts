@@ -6,10 +6,10 @@ export function changedText({ what, people, others }: ChangedAccess): string {
   return `${people.join(', ')}${others > 0 ? ` (+${others})` : ''}: ${what}`;
 }
 
-/** The first few changes, as part of a sentence. */
-export function firstChanges({ gained, lost }: AccessChange, few = 2): string {
+/** The first changes, as part of a sentence. */
+export function firstChanges({ gained, lost }: AccessChange): string {
   const lines = (verb: string, changes: readonly ChangedAccess[]): string[] =>
-    changes.slice(0, few).map((change) => `${verb} by ${changedText(change)}`);
+    changes.slice(0, 2).map((change) => `${verb} by ${changedText(change)}`);
   return [...lines('gained', gained), ...lines('lost', lost)].join('; ');
 }
 

@@ -21,11 +21,11 @@ export interface BuiltFile {
 }
 
 /** The page, and the files it loads by their names. @throws Error where nothing was built */
-export function readBuiltFiles(folder = FOLDER): { page: BuiltFile; assets: ReadonlyMap<string, BuiltFile> } {
-  const page = join(folder, 'index.html');
+export function readBuiltFiles(): { page: BuiltFile; assets: ReadonlyMap<string, BuiltFile> } {
+  const page = join(FOLDER, 'index.html');
   if (!existsSync(page)) throw new Error(`${page} is missing: npm run build makes it`);
-  const names = readdirSync(join(folder, 'assets')).filter((name) => extname(name) in TYPES);
-  const assets = names.map((name) => [name, readFile(join(folder, 'assets', name))] as const);
+  const names = readdirSync(join(FOLDER, 'assets')).filter((name) => extname(name) in TYPES);
+  const assets = names.map((name) => [name, readFile(join(FOLDER, 'assets', name))] as const);
   return { page: readFile(page), assets: new Map(assets) };
 }
 

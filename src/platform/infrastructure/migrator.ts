@@ -112,12 +112,12 @@ const EPOCH = 1_790_000_000_000;
  * The migrations as TypeORM wants them, one class for each `NNNN-what-it-does.sql`. Plain SQL, forward only: a file that
  * was released is never edited.
  */
-export function sqlMigrations(folder: string = FOLDER): (new () => MigrationInterface)[] {
-  const files = readdirSync(folder).filter((file) => file.endsWith('.sql'));
+function sqlMigrations(): (new () => MigrationInterface)[] {
+  const files = readdirSync(FOLDER).filter((file) => file.endsWith('.sql'));
   return files.sort().map((file) => {
     const [, number, intent] = /^(\d{4})-([a-z0-9-]+)\.sql$/.exec(file) ?? [];
     if (number === undefined || intent === undefined) throw new Error(`${file} is not named NNNN-what-it-does.sql`);
-    const sql = readFileSync(`${folder}/${file}`, 'utf8');
+    const sql = readFileSync(`${FOLDER}/${file}`, 'utf8');
     return class implements MigrationInterface {
       readonly name = `${number}-${intent}-${EPOCH + Number(number)}`;
 

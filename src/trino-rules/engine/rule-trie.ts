@@ -2,13 +2,13 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { PatternLanguage } from '../document/pattern-cache.js';
 import { matches } from '../document/pattern-meaning.js';
 import type { Pattern } from '../document/pattern.js';
-import { WorkBudget } from '../document/work-budget.js';
+import type { WorkBudget } from '../document/work-budget.js';
 
 /** Rules by the object names in their patterns, level by level; at each level a rule may match any name. */
 export class RuleTrie {
   private readonly root = new Level();
 
-  constructor(private readonly budget = new WorkBudget()) {}
+  constructor(private readonly budget: WorkBudget) {}
 
   /** Rules must be added in their order. Each combination of the names on the path costs. */
   add(rule: number, path: readonly PatternLanguage[]): void {

@@ -19,14 +19,14 @@ export function auditFile(query: AuditQuery): string {
 }
 
 /**
- * Who acted on something last.
+ * Who acted on a policy last.
  * @param at when that was: another time is another question
  * @returns undefined: not known, or the command line
  */
-export function useLastActor(type: 'policy', id: number, at: string): string | undefined {
+export function useLastActor(id: number, at: string): string | undefined {
   const { data } = useQuery({
-    queryKey: ['audit', 'last-of', type, id, at],
-    queryFn: () => auditPage({ subject: `${type}:${id}`, limit: 1 }),
+    queryKey: ['audit', 'last-of', 'policy', id, at],
+    queryFn: () => auditPage({ subject: `policy:${id}`, limit: 1 }),
   });
   return data?.items[0]?.actor?.name;
 }

@@ -151,7 +151,7 @@ function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['Consol
 }
 
 function Changed({ policy: { id, kind, changed_at: at } }: { policy: Policy }) {
-  const by = useLastActor('policy', id, at);
+  const by = useLastActor(id, at);
   return (
     <>
       {KIND_NAMES[kind]}, policy {id}, changed <Moment at={at} />

@@ -39,7 +39,7 @@ export function ChangedMeanwhile({ theirs, mine, takeTheirs, keepMine }: Changed
       }
     >
       <p>
-        {useLastActor('policy', theirs.id, theirs.changed_at) ?? 'Somebody'} changed this policy at{' '}
+        {useLastActor(theirs.id, theirs.changed_at) ?? 'Somebody'} changed this policy at{' '}
         {clockTime(new Date(theirs.changed_at))}, while you were editing. Nothing is saved or lost.
       </p>
       {isComparing && (
