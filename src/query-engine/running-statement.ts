@@ -3,9 +3,11 @@ import { databaseError } from './domain/db-api-errors.js';
 import type { EngineSession, SessionChange } from './domain/engine-session.js';
 import type { Column } from './domain/engine-type.js';
 import { nativeRows } from './domain/engine-value.js';
+import type { PageRows } from './domain/page-rows.js';
 import { ProtocolBreach } from './domain/reading.js';
 import type { StatementAnswer, StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
+import { exactColumns } from './domain/unscanned-rows.js';
 import type { Timers } from '../kernel/timers.js';
 import { type Row, UnreadRows } from './unread-rows.js';
 
@@ -45,6 +47,7 @@ export class RunningStatement {
   /** Where that page was found; null: in the answer to the POST. */
   private path: string | null = null;
   private decode: ((row: unknown) => Row) | null = null;
+  private exact: number[] | null = null;
   /** Of that page. */
   private unread = new UnreadRows();
   /** Rows have been handed out, all of a page, and what comes next has been asked for already. */
@@ -143,15 +146,16 @@ export class RunningStatement {
     const answer = this.ahead?.answer ?? this.ask(path);
     this.ahead = null;
     this.take(await answer, path);
-    const { nextPath, rows } = this.page;
-    if (!this.isReadOn || nextPath === null || rows.length === 0) return;
+    const { nextPath } = this.page;
+    if (!this.isReadOn || nextPath === null || rowsOf(this.page) === null) return;
     this.ahead = { path: nextPath, answer: this.ask(nextPath) };
     this.ahead.answer.catch(() => undefined); // thrown where its rows would be read
   }
 
   private ask(path: string): Promise<StatementAnswer> {
     const { client, session, deadline, signal } = this.setting;
-    return client.advance(path, session, { deadline, rowsHandedOut: this.handedOut, signal, asksOnce: true });
+    const { handedOut: rowsHandedOut, exact } = this;
+    return client.advance(path, session, { deadline, rowsHandedOut, signal, asksOnce: true, exactColumns: exact });
   }
 
   private take({ page, change }: StatementAnswer, path: string | null): void {
@@ -161,9 +165,16 @@ export class RunningStatement {
     if (page.error !== null) throw databaseError(page.error, page.queryId);
     this.setting.onProgress?.(this.progress);
     this.columns ??= page.columns;
-    if (page.rows.length === 0) return;
+    const rows = rowsOf(page);
+    if (rows === null) return;
     if (this.columns === null) throw new ProtocolBreach('rows without columns');
+    if (this.decode === null) this.exact = exactColumns(this.columns);
     this.decode ??= nativeRows(this.columns);
-    this.unread = new UnreadRows(page.rows, this.decode);
+    this.unread = new UnreadRows(rows, this.decode);
   }
+}
+
+/** Null: none. */
+function rowsOf({ rows, unscanned }: StatementPage): Pick<PageRows, 'batches'> | null {
+  return unscanned ?? (rows.length === 0 ? null : rows);
 }

@@ -11,10 +11,10 @@ export class UnreadRows {
   private readonly batches: Generator<readonly unknown[], void, undefined>;
 
   constructor(
-    page: PageRows = PageRows.NONE,
+    rows: Pick<PageRows, 'batches'> = PageRows.NONE,
     private readonly decode: (row: unknown) => Row = () => [],
   ) {
-    this.batches = page.batches();
+    this.batches = rows.batches();
   }
 
   /** Whether none are left, after decoding some more where necessary. @throws ProtocolBreach */

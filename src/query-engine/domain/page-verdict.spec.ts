@@ -11,6 +11,7 @@ const page: StatementPage = {
   nextPath: '/v1/statement/executing/q/y/1',
   columns: null,
   rows: PageRows.NONE,
+  unscanned: null,
   engineState: 'RUNNING',
   progressPercent: null,
   error: null,

@@ -18,6 +18,8 @@ export interface RequestLimits {
   rowsHandedOut?: boolean;
   /** Nobody asks for this page again: what the engine's store has of it can go. */
   asksOnce?: boolean;
+  /** Its rows are scalars, and read in order (UnscannedRows): the columns whose integers must lose no digit. Null: other rows. */
+  exactColumns?: readonly number[] | null;
 }
 
 /**

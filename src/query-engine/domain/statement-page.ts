@@ -7,6 +7,7 @@ import { pinned } from './next-uri.js';
 import { PageRows } from './page-rows.js';
 import { ProtocolBreach, isObject, numberOrNull, readObject, readText, textOrNull } from './reading.js';
 import { readSegments, type Segment } from './spooled-data.js';
+import { UnscannedRows } from './unscanned-rows.js';
 
 /** One answer of the statement endpoint, read. */
 export interface StatementPage {
@@ -16,6 +17,8 @@ export interface StatementPage {
   /** Known from some page on, and then on every page. */
   columns: readonly Column[] | null;
   rows: PageRows;
+  /** The rows, where they were not looked through: `rows` is then empty. Only for readers that take all of them, once. */
+  unscanned: UnscannedRows | null;
   /** QUEUED, PLANNING, RUNNING, FINISHED, … For display: only `nextPath` and `error` decide anything. */
   engineState: string;
   /** From 0 to 100; null while the engine reports none. */
@@ -35,11 +38,16 @@ export interface SentPage extends StatementPage {
 /**
  * Reads one answer, its rows as bytes.
  * @param heaviestRow heap bytes that a row may take once it is parsed.
+ * @param exact of rows of scalars that are read once, in order: the columns whose integers must lose no digit. Null: other rows.
  * @throws ProtocolBreach when this is no answer of the statement endpoint.
  * @throws PageTooHeavy
  */
-export function readStatementPage(body: Buffer, heaviestRow = Infinity): SentPage {
-  const { envelope, rows } = split(body, heaviestRow);
+export function readStatementPage(
+  body: Buffer,
+  heaviestRow = Infinity,
+  exact: readonly number[] | null = null,
+): SentPage {
+  const { envelope, rows, unscanned } = split(body, heaviestRow, exact);
   const page = readObject(envelope, 'the answer');
   const stats = isObject(page['stats']) ? page['stats'] : {};
   const { nextUri, columns, data, error, updateCount } = page;
@@ -48,6 +56,7 @@ export function readStatementPage(body: Buffer, heaviestRow = Infinity): SentPag
     nextPath: nextUri === undefined || nextUri === null ? null : pinned(readText(nextUri, 'nextUri')),
     columns: columns === undefined || columns === null ? null : readColumns(columns),
     rows,
+    unscanned,
     segments: data === undefined || data === null ? null : readSegments(readObject(data, 'data')),
     engineState: wordOrNull(stats['state']) ?? 'UNKNOWN',
     progressPercent: numberOrNull(stats['progressPercentage']),
@@ -67,18 +76,25 @@ export class PageTooHeavy extends NamedError {}
 const HEAVIEST_ENVELOPE = 8 * 1_048_576;
 
 /** The rows as bytes, and everything beside them parsed. */
-function split(body: Buffer, heaviestRow: number): { envelope: unknown; rows: PageRows } {
+function split(
+  body: Buffer,
+  heaviestRow: number,
+  exact: readonly number[] | null,
+): { envelope: unknown } & Pick<StatementPage, 'rows' | 'unscanned'> {
   const scanner = new JsonScanner(body);
   const members: string[] = [];
   let rows = PageRows.NONE;
+  let unscanned: UnscannedRows | null = null;
   let weight = 0;
   scanner.expect('{');
   const isEmpty = scanner.takes('}');
   for (let more = !isEmpty; more; more = scanner.takes(',')) {
     const key = textOf(scanner);
     scanner.expect(':');
-    if (key === '"data"' && scanner.isAt('[')) rows = PageRows.scan(scanner);
-    else {
+    if (key === '"data"' && scanner.isAt('[')) {
+      unscanned = exact && UnscannedRows.take(scanner, { exact, heaviestRow });
+      rows = unscanned === null ? PageRows.scan(scanner) : PageRows.NONE;
+    } else {
       members.push(`${key}:${textOf(scanner)}`);
       weight += scanner.weight;
     }
@@ -87,7 +103,7 @@ function split(body: Buffer, heaviestRow: number): { envelope: unknown; rows: Pa
   }
   if (!isEmpty) scanner.expect('}');
   scanner.expectEnd();
-  return { envelope: readExactly(`{${members.join(',')}}`), rows };
+  return { envelope: readExactly(`{${members.join(',')}}`), rows, unscanned };
 }
 
 function textOf(scanner: JsonScanner): string {

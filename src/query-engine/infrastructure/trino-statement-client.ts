@@ -85,7 +85,7 @@ export class TrinoStatementClient extends StatementClient {
   private async answer(reply: Reply, path: string | null, limits: RequestLimits): Promise<StatementAnswer> {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
-      const sent = readStatementPage(reply.body, this.heaviestRow);
+      const sent = readStatementPage(reply.body, this.heaviestRow, limits.exactColumns);
       // A proxy that mixes answers up must not show one user's rows to another.
       const strays = [path, sent.nextPath].some((known) => known !== null && !belongsTo(known, sent.queryId));
       if (strays) throw new ProtocolBreach('a page of another query');

@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { JsonScanner } from './json-scanner.js';
+import { PageRows } from './page-rows.js';
+import { UnscannedRows } from './unscanned-rows.js';
+
+const EXACT = [0, 2];
+const cell = fc.oneof(
+  fc.constantFrom('null', 'true', '1', '-0', '1.5', '9223372036854775807', '-9007199254740993', '1e30', ' 2 '),
+  fc.integer().map(String),
+  fc.constantFrom('],[', ']],\\"stats\\":', '[[', '\\\\', '\\"', 'é', '').map((text) => `"${text}"`),
+  fc.string().map((text) => JSON.stringify(text)),
+);
+const anyRows = fc.array(
+  fc.tuple(cell, cell, cell).map((cells) => `[${cells.join(',')}]`),
+  { minLength: 1, maxLength: 12 },
+);
+
+const start = (body: string): JsonScanner => {
+  const scanner = new JsonScanner(Buffer.from(body), body.indexOf(':') + 1);
+  return scanner;
+};
+const flatten = (rows: Pick<PageRows, 'batches'>): unknown[] => [...rows.batches()].flat();
+const taken = (body: string, piece?: number) =>
+  UnscannedRows.take(start(body), { exact: EXACT, heaviestRow: Infinity }, piece);
+
+describe('UnscannedRows', () => {
+  it('has the rows of a page that is looked through, but for digits that no column needs', () => {
+    fc.assert(
+      fc.property(anyRows, fc.nat(40), fc.constantFrom(',', ' , ', ',\n'), (rows, piece, comma) => {
+        const body = `{"data":[${rows.join(comma)}],"stats":{}}`;
+        const read = taken(body, piece);
+        const scanned = flatten(PageRows.scan(start(body))).map((row) => lossy(row as unknown[]));
+
+        expect(read && flatten(read).map((row) => lossy(row as unknown[]))).toEqual(scanned);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it.each([
+    ['an end that is written otherwise', '{"data":[[1,2,3]] ,"stats":{}}'],
+    ['no rows', '{"data":[],"stats":{}}'],
+    ['an end in another order', '{"data":[[1,2,3]],"id":"q","stats":{}}'],
+  ])('leaves a page with %s to be looked through', (_, body) => {
+    expect(taken(body)).toBeNull();
+  });
+
+  it('leaves the scanner behind the rows', () => {
+    const scanner = start('{"data":[[1,2,3]],"stats":{}}');
+    UnscannedRows.take(scanner, { exact: EXACT, heaviestRow: Infinity });
+
+    expect(scanner.bytes.toString('utf8', scanner.at)).toBe(',"stats":{}}');
+  });
+
+  it.each([
+    ['is cut off', '{"data":[[1,2,3],[4,5,[6]],"stats":{}}'],
+    ['goes on', '{"data":[[1,2,3]],"more":[[1]],"stats":{}}'],
+    ['is no JSON', '{"data":[[1,2,3],[4,x,6]],"stats":{}}'],
+  ])('refuses a list that %s', (_, body) => {
+    const rows = taken(body);
+
+    expect(() => rows && flatten(rows)).toThrow('the answer is not JSON');
+  });
+
+  it('refuses a row that would take more memory than a row may', () => {
+    const body = `{"data":[[1,${'[],'.repeat(400_000)}3]],"stats":{}}`;
+    const rows = UnscannedRows.take(start(body), { exact: [], heaviestRow: 1_000_000 });
+
+    expect(() => rows && flatten(rows)).toThrow('a row that would take too much memory');
+  });
+});
+
+/** Outside of the exact columns, long integers may be numbers or texts. */
+function lossy(row: unknown[]): unknown[] {
+  return row.map((value, position) =>
+    !EXACT.includes(position) && typeof value === 'string' && /^-?\d{16,}$/.test(value) ? Number(value) : value,
+  );
+}

@@ -1,0 +1,102 @@
+import type { Column, EngineType } from './engine-type.js';
+import { JsonScanner } from './json-scanner.js';
+import { PageRows } from './page-rows.js';
+import { ProtocolBreach } from './reading.js';
+
+/** A piece ends with the first row that ends behind so many bytes: small ones are parsed faster. */
+const PIECE = 65_536;
+/** A longer one is looked through for what it would take in memory. */
+const LONGEST_PIECE = 1_048_576;
+const OPEN_LIST = 0x5b;
+/** Of flat rows: the last one's end, where the engine writes it, and the end of any other. */
+const END_OF_ROWS = Buffer.from(']],"stats":');
+const BETWEEN_ROWS = Buffer.from('],[');
+
+/** The types of what JSON.parse hands out as one value, and those among them that are integers of more digits than a double has. */
+const SCALARS: ReadonlySet<string> = new Set<EngineType['kind']>(['boolean', 'float', 'text', 'varbinary']);
+const EXACT: ReadonlySet<string> = new Set<EngineType['kind']>(['integer', 'bigint', 'decimal']);
+
+/** The columns whose integers must lose no digit; null: some are no scalars, so that rows must be looked through. */
+export function exactColumns(columns: readonly Column[]): number[] | null {
+  const kinds = columns.map(({ shape }) => shape.kind);
+  if (!kinds.every((kind) => SCALARS.has(kind) || EXACT.has(kind))) return null;
+  return kinds.flatMap((kind, position) => (EXACT.has(kind) ? [position] : []));
+}
+
+/** Rows of scalars: the positions of columns whose integers must lose no digit, and the heap bytes that a row may take once it is parsed. */
+export interface FlatRows {
+  exact: readonly number[];
+  heaviestRow: number;
+}
+
+/**
+ * Rows of scalars that are read once, in order, and are not looked through before. Where a row ends is guessed by the bytes, which texts may
+ * have as well, and proved by the parser: what it takes from the beginning of a row on is whole rows. Where it does not, or a long integer
+ * would lose digits, the page is looked through after all.
+ */
+export class UnscannedRows {
+  private constructor(
+    private readonly body: Buffer,
+    /** Where the list begins, and its last row ends. */
+    private readonly open: number,
+    private readonly end: number,
+    private readonly flat: FlatRows,
+    private readonly piece: number,
+  ) {}
+
+  /** Takes the list that begins there, and leaves the scanner behind it. @returns null: it must be looked through. */
+  static take(scanner: JsonScanner, flat: FlatRows, piece = PIECE): UnscannedRows | null {
+    const { bytes, at } = scanner;
+    const last = bytes.lastIndexOf(END_OF_ROWS);
+    if (bytes[at] !== OPEN_LIST || bytes[at + 1] !== OPEN_LIST || last <= at) return null;
+    scanner.at = last + 2;
+    return new UnscannedRows(bytes, at, last + 1, flat, piece);
+  }
+
+  /** All rows, a piece at a time. @throws ProtocolBreach */
+  *batches(): Generator<readonly unknown[], void, undefined> {
+    let done = 0;
+    for (let [from, to] = [this.open + 1, 0]; from < this.end; from = to + 1) {
+      to = this.endOfPiece(from);
+      const rows = to - from > LONGEST_PIECE ? null : this.parsed(from, to);
+      if (rows === null) return yield* this.scannedFrom(done);
+      done += rows.length;
+      yield rows;
+    }
+  }
+
+  private endOfPiece(from: number): number {
+    const cut = this.body.indexOf(BETWEEN_ROWS, from + this.piece);
+    return cut < 0 || cut >= this.end ? this.end : cut + 1;
+  }
+
+  /** Null: these are no whole rows, or digits have been lost. */
+  private parsed(from: number, to: number): readonly unknown[] | null {
+    let rows: unknown[];
+    try {
+      rows = JSON.parse(`[${this.body.toString('utf8', from, to)}]`) as unknown[];
+    } catch {
+      return null;
+    }
+    for (const row of rows) {
+      if (!Array.isArray(row)) return null;
+      for (const position of this.flat.exact) {
+        const value: unknown = row[position];
+        if (typeof value === 'number' && !Number.isSafeInteger(value)) return null;
+      }
+    }
+    return rows;
+  }
+
+  private *scannedFrom(done: number): Generator<readonly unknown[], void, undefined> {
+    const scanner = new JsonScanner(this.body, this.open);
+    const scanned = PageRows.scan(scanner);
+    if (scanner.at !== this.end + 1) throw new ProtocolBreach('the answer is not JSON');
+    if (scanned.heaviest > this.flat.heaviestRow) throw new ProtocolBreach('a row that would take too much memory');
+    let left = done;
+    for (const rows of scanned.batches()) {
+      if (left < rows.length) yield rows.slice(left);
+      left = Math.max(0, left - rows.length);
+    }
+  }
+}
