@@ -3,6 +3,8 @@ import type { QueryBench } from './query-bench.js';
 import type { Reader } from './reader.js';
 
 const TURNS = 5;
+/** Compilers and collectors settle in them. */
+const WARMING = 3;
 /** Rows of one result: a second or so of the slower clients. */
 const TABLES = { narrow: 400_000, wide: 50_000, numbers: 100_000 } as const;
 
@@ -25,13 +27,13 @@ async function measureTable(bench: QueryBench, table: string, rows: number): Pro
   const { raw, official, ours, streams, readers, service } = bench;
   const isStream = new Set<Reader>(Object.values(streams));
   const figures = new Map(readers.map((reader): [Reader, Figures] => [reader, { perSecond: [], cpu: [], first: [] }]));
-  for (let turn = -1; turn < TURNS; turn += 1) {
+  for (let turn = -WARMING; turn < TURNS; turn += 1) {
     for (const [reader, { perSecond, cpu, first }] of figures) {
       const spent = (): number => reader.cpuSeconds() + (isStream.has(reader) ? service.cpuSeconds() : 0);
       const before = spent();
       const read = await reader.read(`SELECT ${table} ${rows}`);
       if (reader !== raw.bytes && read.rows !== rows) throw new Error(`${reader.name} read ${read.rows} rows`);
-      if (turn < 0) continue; // the first turn warms up
+      if (turn < 0) continue;
       perSecond.push((rows / read.all) * 1000);
       cpu.push(((spent() - before) / rows) * 1e6);
       first.push(read.first);

@@ -1,5 +1,5 @@
-// `read-grantline.js HOST:PORT`: our own client, by its DB-API, so many rows at a time.
-import { connect } from '../../../src/query-engine/client/index.js';
+// `read-grantline.js HOST:PORT`: our own client as it is built, by its DB-API, so many rows at a time.
+import { connect } from '../../../dist/query-engine/client/index.js';
 import { serveStatements } from './commands.js';
 
 const MANY = 1_000;
