@@ -38,8 +38,8 @@ export class ExecutionRecord {
       engineQueryId: page.queryId,
     } as const;
     // What ends a query that has begun is stored with its end.
-    const isTold = verdict.kind === 'end' && this.isStarted && progress.columns === null;
-    if (!isTold && !(await this.store.progress(this.current.id, this.replica, progress))) return null;
+    const isStoredWithEnd = verdict.kind === 'end' && this.isStarted && progress.columns === null;
+    if (!isStoredWithEnd && !(await this.store.progress(this.current.id, this.replica, progress))) return null;
     this.isStarted ||= progress.startedAt !== null;
     Object.assign(this.current, verdict.kind === 'end' ? { columns: next.columns } : next);
     return progress;

@@ -47,12 +47,14 @@ export class RunningStatement {
   /** Where that page was found; null: in the answer to the POST. */
   private path: string | null = null;
   private decode: ((row: unknown) => Row) | null = null;
+  /** Of its columns; null: none are known, or rows are to be looked through. */
   private exact: number[] | null = null;
   /** Of that page. */
   private unread = new UnreadRows();
-  /** Rows have been handed out, all of a page, and what comes next has been asked for already. */
   private handedOut = false;
+  /** A whole page has been read, and more was asked for. */
   private isReadOn = false;
+  /** The next page, where it has been asked for before its reader came. */
   private ahead: { path: string; answer: Promise<StatementAnswer> } | null = null;
   private heartbeat: AbortController | null = null;
   /** Of readers, so far. */

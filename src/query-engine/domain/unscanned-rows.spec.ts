@@ -15,10 +15,7 @@ const anyRows = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-const start = (body: string): JsonScanner => {
-  const scanner = new JsonScanner(Buffer.from(body), body.indexOf(':') + 1);
-  return scanner;
-};
+const start = (body: string): JsonScanner => new JsonScanner(Buffer.from(body), body.indexOf(':') + 1);
 const flatten = (rows: Pick<PageRows, 'batches'>): unknown[] => [...rows.batches()].flat();
 const taken = (body: string, piece?: number) =>
   UnscannedRows.take(start(body), { exact: EXACT, heaviestRow: Infinity }, piece);

@@ -12,15 +12,15 @@ const OPEN_LIST = 0x5b;
 const END_OF_ROWS = Buffer.from(']],"stats":');
 const BETWEEN_ROWS = Buffer.from('],[');
 
-/** The types of what JSON.parse hands out as one value, and those among them that are integers of more digits than a double has. */
-const SCALARS: ReadonlySet<string> = new Set<EngineType['kind']>(['boolean', 'float', 'text', 'varbinary']);
-const EXACT: ReadonlySet<string> = new Set<EngineType['kind']>(['integer', 'bigint', 'decimal']);
+/** The types whose integers must lose no digit, and with them all whose values have no lists and objects in them. */
+const EXACT = ['integer', 'bigint', 'decimal'] as const satisfies readonly EngineType['kind'][];
+const SCALARS: ReadonlySet<EngineType['kind']> = new Set([...EXACT, 'boolean', 'float', 'text', 'varbinary']);
 
 /** The columns whose integers must lose no digit; null: some are no scalars, so that rows must be looked through. */
 export function exactColumns(columns: readonly Column[]): number[] | null {
   const kinds = columns.map(({ shape }) => shape.kind);
-  if (!kinds.every((kind) => SCALARS.has(kind) || EXACT.has(kind))) return null;
-  return kinds.flatMap((kind, position) => (EXACT.has(kind) ? [position] : []));
+  if (!kinds.every((kind) => SCALARS.has(kind))) return null;
+  return kinds.flatMap((kind, position) => (EXACT.some((exact) => exact === kind) ? [position] : []));
 }
 
 /** Rows of scalars: the positions of columns whose integers must lose no digit, and the heap bytes that a row may take once it is parsed. */
