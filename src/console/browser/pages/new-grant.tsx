@@ -8,7 +8,7 @@ import { countText, peopleText } from '../domain/count-text.js';
 import { daysUntil, type Expiry, parseExpiry } from '../domain/expiry.js';
 import { addressOfForm, formOfAddress, type GrantForm, grantOfForm } from '../domain/grant-form.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
-import { offeredAt, nodeOfForm } from '../domain/place-form.js';
+import { nodeOfForm, offeredAt } from '../domain/place-form.js';
 import { principalParameter } from '../domain/principal-parameter.js';
 import { now } from '../now.js';
 import { DraftChange } from '../parts/change.js';
