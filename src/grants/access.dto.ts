@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { privilegesProblem } from '../trino-rules/model/resource.js';
 import { IsIn, IsOptional } from 'class-validator';
-import { AfterNames, Limit, NamePageQuery } from '../platform/page.dto.js';
+import { AfterNames, Limit, LIMITS, NamePageQuery } from '../platform/page.dto.js';
 import { FieldRule } from '../platform/validation.js';
 import type { HolderQuestion } from '../trino-rules/answers/holders.js';
 import { misplacedField, namedBy, nodeKey, nodeOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
@@ -43,8 +43,8 @@ export class WhoQuery extends NodeQuery {
   @FieldRule(placed)
   privilege?: Privilege;
 
-  @Limit(1000, 200)
-  limit = 200;
+  @Limit(LIMITS.names)
+  limit = LIMITS.names.fallback;
 
   @AfterNames()
   after: string[] | null = null;

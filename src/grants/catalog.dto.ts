@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { resourceNameProblem } from '../kernel/name.js';
 import { cursorOfNames } from '../kernel/page.js';
 import { INTEGER, PageResponse } from '../platform/api-fields.js';
-import { AfterNames, Limit, SearchText } from '../platform/page.dto.js';
+import { AfterNames, Limit, LIMITS, SearchText } from '../platform/page.dto.js';
 import { absentOr, FieldRule, TextRule, WITHOUT_NUL } from '../platform/validation.js';
 import { LEVELS, type Level } from '../trino-rules/model/node.js';
 import { type Children, type ChildrenRequest, type FoundTables, levelBelow } from './domain/catalog.js';
@@ -23,8 +23,8 @@ export class ChildrenQuery {
   @SearchText('Of which a part of the name.')
   q?: string;
 
-  @Limit(1000, 200)
-  limit = 200;
+  @Limit(LIMITS.names)
+  limit = LIMITS.names.fallback;
 
   @AfterNames()
   after: string[] | null = null;
@@ -43,8 +43,8 @@ export class TablesQuery {
   )
   q!: string;
 
-  @Limit(200, 50)
-  limit = 50;
+  @Limit(LIMITS.items)
+  limit = LIMITS.items.fallback;
 }
 
 /** A catalog, schema or table. */

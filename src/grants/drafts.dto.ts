@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { principalNameProblem } from '../kernel/name.js';
 import { NAME } from '../platform/api-fields.js';
-import { AfterNames, Limit } from '../platform/page.dto.js';
+import { AfterNames, Limit, LIMITS } from '../platform/page.dto.js';
 import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/validation.js';
 import type { Membership } from '../trino-rules/answers/draft.js';
 import type { DraftRequest } from './domain/draft-request.js';
@@ -66,8 +66,8 @@ export class DraftDto extends GrantBatchDto {
 }
 
 export class DraftQuery {
-  @Limit(1000, 200)
-  limit = 200;
+  @Limit(LIMITS.names)
+  limit = LIMITS.names.fallback;
 
   @AfterNames()
   after: string[] | null = null;

@@ -11,8 +11,20 @@ export function DecimalText(): PropertyDecorator {
   return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? decimal(value) : value));
 }
 
+interface LimitRange {
+  most: number;
+  fallback: number;
+}
+
+/** How long the pages of lists are: of lists in general, of what is in a node or has access to it, of a query's rows. */
+export const LIMITS = {
+  items: { most: 200, fallback: 50 },
+  names: { most: 1000, fallback: 200 },
+  rows: { most: 10_000, fallback: 1000 },
+} satisfies Record<string, LimitRange>;
+
 /** `?limit=`: a whole number from 1 to `most`. */
-export function Limit(most: number, fallback: number): PropertyDecorator {
+export function Limit({ most, fallback }: LimitRange): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: most, default: fallback }),
     DecimalText(),
@@ -34,8 +46,8 @@ export function SearchText(description: string): PropertyDecorator {
 }
 
 export class PageLimit {
-  @Limit(200, 50)
-  limit = 50;
+  @Limit(LIMITS.items)
+  limit = LIMITS.items.fallback;
 }
 
 export const NOT_OURS = 'must be the `next` of an earlier page';

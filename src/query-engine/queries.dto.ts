@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
-import { Limit, PageLimit } from '../platform/page.dto.js';
+import { Limit, LIMITS, PageLimit } from '../platform/page.dto.js';
 import { FieldRule, TextRule } from '../platform/validation.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
@@ -63,8 +63,8 @@ export class ListQueriesDto extends PageLimit {
 }
 
 export class RowsDto {
-  @Limit(10_000, 1000)
-  limit = 1000;
+  @Limit(LIMITS.rows)
+  limit = LIMITS.rows.fallback;
 
   @ApiPropertyOptional({ description: 'The `next` of a page; only the newest page can be asked for once more.' })
   @FieldRule(namedBy(readRowCursor))
