@@ -8,7 +8,12 @@ import { misplacedField, namedBy, nodeKey, nodeOf, type NamedNode, type Node } f
 import type { Principal } from '../trino-rules/model/principal.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
-import { parsePrincipal, parseSubject, PRINCIPAL_PARAMETER, principalParameterProblem } from './principal.dto.js';
+import {
+  parsePrincipal,
+  parsePolicyPrincipal,
+  PRINCIPAL_PARAMETER,
+  principalParameterProblem,
+} from './principal.dto.js';
 import { NodeQuery, nodeOfQuery } from './resource.dto.js';
 
 const PRIVILEGE = { message: `must be one of ${PRIVILEGES.join(', ')}` };
@@ -77,7 +82,7 @@ export function nodeOfCursor(names: readonly string[] | null): Node | null {
   const [catalog = '', schema, table, routine] = names;
   if (catalog !== '') return nodeOf(routine === undefined ? { catalog, schema, table } : { catalog, schema, routine });
   if (schema === 'engine') return { engine: true };
-  const named = parseSubject(table ?? '');
+  const named = parsePolicyPrincipal(table ?? '');
   if (named === null) return {};
   return schema === 'queries' ? { queries: named } : schema === 'as' ? { as: named } : {};
 }

@@ -11,7 +11,7 @@ import { compareNames, compareNodes, kindOf, type NamedNode, type Node } from '.
 import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { NamedPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { Principals, type Through } from '../trino-rules/model/principals.js';
-import { type Snapshot, subjectsOf } from '../trino-rules/model/snapshot.js';
+import { type Snapshot, principalsOf } from '../trino-rules/model/snapshot.js';
 import { namedIn, AdmissionService, type GrantRequest } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
 import { rowErrors } from './domain/draft-errors.js';
@@ -110,7 +110,7 @@ export class DraftsService {
     const conflicts: DraftCheck[] = [];
     for await (const check of inSlices(maskChecks(before, after, draft.policies)))
       if (check !== null) conflicts.push(check);
-    const written = [...draft.grants, ...draft.policies].flatMap(subjectsOf);
+    const written = [...draft.grants, ...draft.policies].flatMap(principalsOf);
     const subjects = [...written, ...draft.joined.map(({ member }) => member)];
     const taken = await this.admission.takenName(subjects);
     const names: DraftCheck[] = taken === null ? [] : [{ code: 'name_taken', message: taken }];

@@ -6,15 +6,15 @@ import { PageQuery, SearchText } from '../platform/page.dto.js';
 import { absentOr, FieldRule } from '../platform/validation.js';
 import { LEVELS, misplacedField, NODE_KINDS, type Node, type NodeKind, nodeOf } from '../trino-rules/model/node.js';
 import type { EntryFilter } from './domain/entry-filter.js';
-import { parseSubject, SUBJECT_PARAMETER, subjectParameterProblem } from './principal.dto.js';
+import { parsePolicyPrincipal, POLICY_PRINCIPAL_PARAMETER, policyPrincipalParameterProblem } from './principal.dto.js';
 
 /** Which grants, or which policies. */
 export class EntryQuery extends PageQuery {
   @SearchText('Part of the name of whom it is for, or of its node, in any case.')
   q?: string;
 
-  @ApiPropertyOptional(SUBJECT_PARAMETER)
-  @FieldRule(absentOr(subjectParameterProblem))
+  @ApiPropertyOptional(POLICY_PRINCIPAL_PARAMETER)
+  @FieldRule(absentOr(policyPrincipalParameterProblem))
   principal?: string;
 
   @ApiPropertyOptional({ type: String })
@@ -38,12 +38,14 @@ export class EntryQuery extends PageQuery {
   @FieldRule<EntryQuery>((_, query) => besideProblem('engine', query))
   engine?: true;
 
-  @ApiPropertyOptional({ ...SUBJECT_PARAMETER, description: 'On acting as these.' })
-  @FieldRule<EntryQuery>((text, query) => absentOr(subjectParameterProblem)(text) ?? besideProblem('as', query))
+  @ApiPropertyOptional({ ...POLICY_PRINCIPAL_PARAMETER, description: 'On acting as these.' })
+  @FieldRule<EntryQuery>((text, query) => absentOr(policyPrincipalParameterProblem)(text) ?? besideProblem('as', query))
   as?: string;
 
-  @ApiPropertyOptional({ ...SUBJECT_PARAMETER, description: 'On the queries of these.' })
-  @FieldRule<EntryQuery>((text, query) => absentOr(subjectParameterProblem)(text) ?? besideProblem('queries', query))
+  @ApiPropertyOptional({ ...POLICY_PRINCIPAL_PARAMETER, description: 'On the queries of these.' })
+  @FieldRule<EntryQuery>(
+    (text, query) => absentOr(policyPrincipalParameterProblem)(text) ?? besideProblem('queries', query),
+  )
   queries?: string;
 
   @ApiPropertyOptional({ enum: NODE_KINDS, description: 'The kind of node that it names.' })
@@ -75,11 +77,11 @@ export function toEntryFilter({
 }: EntryQuery): EntryFilter {
   const { catalog = null, schema = null, table = null, routine = null } = names;
   return {
-    principal: principal === undefined ? null : parseSubject(principal),
+    principal: principal === undefined ? null : parsePolicyPrincipal(principal),
     ...{ catalog, schema, table, routine },
     kind:
       level ?? (engine === true ? 'engine' : as !== undefined ? 'acting' : queries !== undefined ? 'queries' : null),
-    named: parseSubject(as ?? queries ?? ''),
+    named: parsePolicyPrincipal(as ?? queries ?? ''),
     covering: covering === undefined ? null : pathNode(covering),
     text: q ?? null,
   };

@@ -24,14 +24,14 @@ import {
 } from '../trino-rules/model/privilege.js';
 import { descriptionProblem } from './domain/description.js';
 import { type Grant, GRANT_STATES, type GrantFilter, type GrantState, type NewGrant, stateOf } from './domain/grant.js';
-import { SUBJECT, SUBJECT_ANSWER, SubjectDto, toSubject } from './principal.dto.js';
+import { POLICY_PRINCIPAL, POLICY_PRINCIPAL_ANSWER, PolicyPrincipalDto, toPolicyPrincipal } from './principal.dto.js';
 import { EntryQuery, toEntryFilter } from './entry-filter.dto.js';
 import { RESOURCE, RESOURCE_ANSWER, ResourceDto, toNode } from './resource.dto.js';
 
 export class GrantDto {
-  @ApiProperty({ type: Object, ...SUBJECT })
-  @NestedObject(() => SubjectDto)
-  principal!: SubjectDto;
+  @ApiProperty({ type: Object, ...POLICY_PRINCIPAL })
+  @NestedObject(() => PolicyPrincipalDto)
+  principal!: PolicyPrincipalDto;
 
   @ApiProperty(RESOURCE)
   @NestedObject(() => ResourceDto)
@@ -119,7 +119,7 @@ const NULLABLE_ACTOR = { type: ActorResponse, nullable: true, description: 'Null
 
 export class GrantResponse {
   @ApiProperty(INTEGER) id!: number;
-  @ApiProperty({ type: Object, ...SUBJECT_ANSWER }) principal!: NamedPolicyPrincipal;
+  @ApiProperty({ type: Object, ...POLICY_PRINCIPAL_ANSWER }) principal!: NamedPolicyPrincipal;
   @ApiProperty(RESOURCE_ANSWER) resource!: NamedNode;
   @ApiProperty({ enum: PRIVILEGES, isArray: true }) privileges!: Privilege[];
   @ApiProperty({ enum: GRANT_STATES.filter((state) => state !== 'all') }) state!: GrantState;
@@ -142,7 +142,7 @@ export class GrantBatchResponse {
 
 export function toNewGrant({ principal, resource, privileges, expires_at, description }: GrantDto): NewGrant {
   return {
-    principal: toSubject(principal),
+    principal: toPolicyPrincipal(principal),
     resource: toNode(resource),
     privileges: orderedPrivileges(privileges),
     expiresAt: typeof expires_at === 'string' ? new Date(expires_at) : null,

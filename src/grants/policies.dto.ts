@@ -21,11 +21,11 @@ import {
   PRINCIPAL,
   PRINCIPAL_ANSWER,
   PrincipalDto,
-  SUBJECT,
-  SUBJECT_ANSWER,
-  SubjectDto,
+  POLICY_PRINCIPAL,
+  POLICY_PRINCIPAL_ANSWER,
+  PolicyPrincipalDto,
   toPrincipal,
-  toSubject,
+  toPolicyPrincipal,
 } from './principal.dto.js';
 import { POLICY_RESOURCE, POLICY_RESOURCE_ANSWER, PolicyResourceDto, toNode } from './resource.dto.js';
 
@@ -34,9 +34,9 @@ export class PolicyDto {
   @IsIn(POLICY_KINDS, { message: `must be ${POLICY_KINDS.join(', ')}` })
   kind!: PolicyKind;
 
-  @ApiProperty({ type: Object, ...SUBJECT })
-  @NestedObject(() => SubjectDto)
-  principal!: SubjectDto;
+  @ApiProperty({ type: Object, ...POLICY_PRINCIPAL })
+  @NestedObject(() => PolicyPrincipalDto)
+  principal!: PolicyPrincipalDto;
 
   @ApiPropertyOptional({
     type: 'array',
@@ -74,7 +74,7 @@ export class PolicyDto {
 export class PolicyResponse {
   @ApiProperty(INTEGER) id!: number;
   @ApiProperty({ enum: POLICY_KINDS }) kind!: PolicyKind;
-  @ApiProperty({ type: Object, ...SUBJECT_ANSWER }) principal!: NamedPolicyPrincipal;
+  @ApiProperty({ type: Object, ...POLICY_PRINCIPAL_ANSWER }) principal!: NamedPolicyPrincipal;
   @ApiProperty({ type: 'array', items: PRINCIPAL_ANSWER }) except!: NamedPrincipal[];
   @ApiProperty(POLICY_RESOURCE_ANSWER) resource!: Node & { column?: string };
   @ApiPropertyOptional() expression?: string;
@@ -113,7 +113,12 @@ export function parsePolicy({
     ...(privileges === undefined ? {} : { privileges }),
   });
   if (Array.isArray(rule)) return rule;
-  return { rule, principal: toSubject(principal), except: except.map(toPrincipal), description: description ?? null };
+  return {
+    rule,
+    principal: toPolicyPrincipal(principal),
+    except: except.map(toPrincipal),
+    description: description ?? null,
+  };
 }
 
 export function toPolicyResponse(policy: Policy, warnings: readonly string[] = []): PolicyResponse {

@@ -3,10 +3,13 @@ import { decimal } from '../kernel/decimal.js';
 import { principalNameProblem } from '../kernel/name.js';
 import { NAME } from '../platform/api-fields.js';
 import { FieldRule, idProblem } from '../platform/validation.js';
-import type { GroupMember, PolicyPrincipal, Principal } from '../trino-rules/model/principal.js';
-
-const TYPES = ['user', 'group', 'engine'] as const;
-const SUBJECT_TYPES = [...TYPES, 'everyone'] as const;
+import {
+  type GroupMember,
+  POLICY_PRINCIPAL_TYPES,
+  type PolicyPrincipal,
+  type Principal,
+  PRINCIPAL_TYPES,
+} from '../trino-rules/model/principal.js';
 
 const belongs = (value: unknown) => (value === undefined ? null : 'does not belong to a principal of this type');
 const hasId = (type: string) => type === 'user' || type === 'group';
@@ -28,16 +31,16 @@ const choices = (more: Record<string, object>) => [
 ];
 const EVERYONE = only({ type: { type: 'string', enum: ['everyone'] } });
 
-/** OpenAPI schemas in a request: of a principal, and of one that may be everyone. */
+/** OpenAPI schemas in a request: of a principal, and of a grant's or a policy's, which may be everyone. */
 export const PRINCIPAL = { oneOf: choices({}) };
-export const SUBJECT = { oneOf: [...choices({}), EVERYONE] };
+export const POLICY_PRINCIPAL = { oneOf: [...choices({}), EVERYONE] };
 /** The same in a response, with its current name. */
 export const PRINCIPAL_ANSWER = { oneOf: choices({ name: NAME }) };
-export const SUBJECT_ANSWER = { oneOf: [...choices({ name: NAME }), EVERYONE] };
+export const POLICY_PRINCIPAL_ANSWER = { oneOf: [...choices({ name: NAME }), EVERYONE] };
 
 /** A user or a group by its id, an engine principal by its name. */
 abstract class NamedDto {
-  abstract type: (typeof SUBJECT_TYPES)[number];
+  abstract type: PolicyPrincipal['type'];
 
   @FieldRule<NamedDto>((id, { type }) => (hasId(type) ? idProblem(id) : belongs(id)))
   id?: number;
@@ -48,21 +51,21 @@ abstract class NamedDto {
 
 /** Anybody but everyone. */
 export class PrincipalDto extends NamedDto {
-  @IsIn(TYPES, { message: 'must be user, group or engine' })
-  type!: (typeof TYPES)[number];
+  @IsIn(PRINCIPAL_TYPES, { message: 'must be user, group or engine' })
+  type!: Principal['type'];
 }
 
 /** The principal of a grant or a policy. */
-export class SubjectDto extends NamedDto {
-  @IsIn(SUBJECT_TYPES, { message: 'must be user, group, engine or everyone' })
-  type!: (typeof SUBJECT_TYPES)[number];
+export class PolicyPrincipalDto extends NamedDto {
+  @IsIn(POLICY_PRINCIPAL_TYPES, { message: 'must be user, group, engine or everyone' })
+  type!: PolicyPrincipal['type'];
 }
 
 export function toPrincipal({ type, id = 0, name = '' }: PrincipalDto): Principal {
   return type === 'engine' ? { type, name } : { type, id };
 }
 
-export function toSubject({ type, ...named }: SubjectDto): PolicyPrincipal {
+export function toPolicyPrincipal({ type, ...named }: PolicyPrincipalDto): PolicyPrincipal {
   return type === 'everyone' ? { type } : toPrincipal({ type, ...named });
 }
 
@@ -75,7 +78,7 @@ export function parsePrincipal(text: string): Principal | null {
 }
 
 /** The same, and `everyone`. */
-export function parseSubject(text: string): PolicyPrincipal | null {
+export function parsePolicyPrincipal(text: string): PolicyPrincipal | null {
   return text === 'everyone' ? { type: text } : parsePrincipal(text);
 }
 
@@ -97,7 +100,7 @@ export const PRINCIPAL_PARAMETER = {
   pattern: `^(${PRINCIPAL_PATTERNS.row}|${PRINCIPAL_PATTERNS.engine})$`,
   description: '`user:12`, `group:3` or `engine:NAME`.',
 };
-export const SUBJECT_PARAMETER = {
+export const POLICY_PRINCIPAL_PARAMETER = {
   type: String,
   pattern: `^(${PRINCIPAL_PATTERNS.row}|${PRINCIPAL_PATTERNS.engine}|everyone)$`,
   description: '`user:12`, `group:3`, `engine:NAME` or `everyone`.',
@@ -116,8 +119,8 @@ export function principalParameterProblem(text: unknown): string | null {
   return parameterProblem(text, parsePrincipal, 'must be user:ID, group:ID or engine:NAME');
 }
 
-export function subjectParameterProblem(text: unknown): string | null {
-  return parameterProblem(text, parseSubject, 'must be user:ID, group:ID, engine:NAME or everyone');
+export function policyPrincipalParameterProblem(text: unknown): string | null {
+  return parameterProblem(text, parsePolicyPrincipal, 'must be user:ID, group:ID, engine:NAME or everyone');
 }
 
 function parameterProblem(text: unknown, parse: (text: string) => unknown, message: string): string | null {

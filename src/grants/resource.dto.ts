@@ -7,13 +7,13 @@ import { misplacedField, type NodeFields, type Node, nodeOf, SYSTEM } from '../t
 import { SYSTEM_SCHEMAS } from '../trino-rules/model/resource.js';
 import {
   only,
-  parseSubject,
-  SUBJECT,
-  SUBJECT_ANSWER,
-  SUBJECT_PARAMETER,
-  SubjectDto,
-  subjectParameterProblem,
-  toSubject,
+  parsePolicyPrincipal,
+  POLICY_PRINCIPAL,
+  POLICY_PRINCIPAL_ANSWER,
+  POLICY_PRINCIPAL_PARAMETER,
+  PolicyPrincipalDto,
+  policyPrincipalParameterProblem,
+  toPolicyPrincipal,
 } from './principal.dto.js';
 
 const NAME = {
@@ -66,12 +66,12 @@ export class ResourceDto extends NodeNames {
   engine?: true;
 
   @ValidateIf(({ as }: ResourceDto) => as !== undefined)
-  @NestedObject(() => SubjectDto)
-  as?: SubjectDto;
+  @NestedObject(() => PolicyPrincipalDto)
+  as?: PolicyPrincipalDto;
 
   @ValidateIf(({ queries }: ResourceDto) => queries !== undefined)
-  @NestedObject(() => SubjectDto)
-  queries?: SubjectDto;
+  @NestedObject(() => PolicyPrincipalDto)
+  queries?: PolicyPrincipalDto;
 }
 
 /** A node, or the columns of one name in all tables of a node. */
@@ -87,13 +87,19 @@ export class NodeQuery extends NodeNames {
   @FieldRule<NodeNames>((_, fields) => misplaced('engine', fields))
   engine?: true;
 
-  @ApiPropertyOptional({ ...SUBJECT_PARAMETER, description: `Acting as these: ${SUBJECT_PARAMETER.description}` })
-  @FieldRule((text) => (text === undefined ? null : subjectParameterProblem(text)))
+  @ApiPropertyOptional({
+    ...POLICY_PRINCIPAL_PARAMETER,
+    description: `Acting as these: ${POLICY_PRINCIPAL_PARAMETER.description}`,
+  })
+  @FieldRule((text) => (text === undefined ? null : policyPrincipalParameterProblem(text)))
   as?: string;
 
-  @ApiPropertyOptional({ ...SUBJECT_PARAMETER, description: `The queries of these: ${SUBJECT_PARAMETER.description}` })
+  @ApiPropertyOptional({
+    ...POLICY_PRINCIPAL_PARAMETER,
+    description: `The queries of these: ${POLICY_PRINCIPAL_PARAMETER.description}`,
+  })
   @FieldRule<NodeNames>((text, fields) =>
-    text === undefined ? null : (subjectParameterProblem(text) ?? misplaced('queries', fields)),
+    text === undefined ? null : (policyPrincipalParameterProblem(text) ?? misplaced('queries', fields)),
   )
   queries?: string;
 
@@ -105,14 +111,14 @@ export class NodeQuery extends NodeNames {
 export function toNode({ as, queries, ...fields }: ResourceDto): Node {
   return nodeOf({
     ...fields,
-    ...(as !== undefined && { as: toSubject(as) }),
-    ...(queries !== undefined && { queries: toSubject(queries) }),
+    ...(as !== undefined && { as: toPolicyPrincipal(as) }),
+    ...(queries !== undefined && { queries: toPolicyPrincipal(queries) }),
   });
 }
 
 /** The node of a query that was validated. */
 export function nodeOfQuery({ as = '', queries = '', ...fields }: NodeQuery): Node {
-  const [actedAs, owner] = [parseSubject(as), parseSubject(queries)];
+  const [actedAs, owner] = [parsePolicyPrincipal(as), parsePolicyPrincipal(queries)];
   return nodeOf({ ...fields, ...(actedAs !== null && { as: actedAs }), ...(owner !== null && { queries: owner }) });
 }
 
@@ -145,8 +151,8 @@ function nodes(subject: object, more: Record<string, object> = {}) {
 const COLUMN = { column: { ...NAME, description: 'Of a mask or a hidden column, at any level.' } };
 
 /** In a request. */
-export const RESOURCE = { type: Object, ...nodes(SUBJECT) };
-export const POLICY_RESOURCE = { type: Object, ...nodes(SUBJECT, COLUMN) };
+export const RESOURCE = { type: Object, ...nodes(POLICY_PRINCIPAL) };
+export const POLICY_RESOURCE = { type: Object, ...nodes(POLICY_PRINCIPAL, COLUMN) };
 /** In a response, with the names of those whom it names. */
-export const RESOURCE_ANSWER = { type: Object, ...nodes(SUBJECT_ANSWER) };
-export const POLICY_RESOURCE_ANSWER = { type: Object, ...nodes(SUBJECT_ANSWER, COLUMN) };
+export const RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER) };
+export const POLICY_RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER, COLUMN) };

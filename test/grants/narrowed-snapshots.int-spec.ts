@@ -89,7 +89,7 @@ describe('a part of a snapshot, read by its own statement,', () => {
           const nodes = drawn(resourcesOf(everything), draw);
           const groups = drawn(everything.groups, draw).map(({ id }) => id);
           const named = [...everything.grants, ...everything.policies].filter((entry) =>
-            subjectsOf(entry).some((subject) => subject.type === 'group' && groups.includes(subject.id)),
+            namedIn(entry).some((subject) => subject.type === 'group' && groups.includes(subject.id)),
           );
           const touched = [...nodes, ...named.map(({ resource }) => resource)];
           const expected = touchedPart({ ...snapshot, ...everything }, touched);
@@ -194,7 +194,7 @@ function anyRows(): fc.Arbitrary<Snapshot> {
   });
 }
 
-function subjectsOf({ principal, resource, ...rest }: SnapshotGrant | SnapshotPolicy): PolicyPrincipal[] {
+function namedIn({ principal, resource, ...rest }: SnapshotGrant | SnapshotPolicy): PolicyPrincipal[] {
   return [principal, namedBy(resource) ?? [], 'except' in rest ? rest.except : []].flat();
 }
 
@@ -221,8 +221,8 @@ function tables({ users, groups, grants, policies }: Snapshot): object {
     const values = entryValues(subject, node);
     return Object.fromEntries(ENTRY_COLUMNS.map((column, i) => [column, values[i]]));
   };
-  const exception = (subject: PolicyPrincipal) => {
-    const [user_id, group_id, engine_name] = principalValues(subject);
+  const exception = (principal: Principal) => {
+    const [user_id, group_id, engine_name] = principalValues(principal);
     return { user_id, group_id, engine_name };
   };
   return {

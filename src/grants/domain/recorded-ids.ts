@@ -39,13 +39,13 @@ export class RecordedIds {
       : { type: 'engine', name: member.engine };
   }
 
-  subject(named: PolicyPrincipal): PolicyPrincipal {
+  policyPrincipal(named: PolicyPrincipal): PolicyPrincipal {
     return named.type === 'everyone' ? named : this.principal(named);
   }
 
   /** With the database's ids of those whom it names. */
   node(node: Node): Node {
-    return withNamed(node, (named) => this.subject(named));
+    return withNamed(node, (named) => this.policyPrincipal(named));
   }
 
   private principal(named: Principal): Principal {
@@ -56,7 +56,7 @@ export class RecordedIds {
 
   policy(policy: SnapshotPolicy, description: string | null): NewPolicy {
     const except = policy.except.map((named) => this.principal(named));
-    return { rule: this.ruleOf(policy), principal: this.subject(policy.principal), except, description };
+    return { rule: this.ruleOf(policy), principal: this.policyPrincipal(policy.principal), except, description };
   }
 
   private ruleOf(policy: SnapshotPolicy): PolicyRule {

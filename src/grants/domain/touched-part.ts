@@ -1,6 +1,6 @@
 import { kindOf, namedBy, type Node } from '../../trino-rules/model/node.js';
 import { isAboutEveryone, Principals } from '../../trino-rules/model/principals.js';
-import { type Snapshot, subjectsOf } from '../../trino-rules/model/snapshot.js';
+import { type Snapshot, principalsOf } from '../../trino-rules/model/snapshot.js';
 
 /** What shares rules with a node: those beside the data together, else its schema, its catalog, or with nulls all catalogs. */
 export interface Area {
@@ -40,7 +40,7 @@ export function touchedPart(snapshot: Snapshot, nodes: readonly Node[]): Snapsho
   const policies = snapshot.policies.filter(isTouched);
   const part = new Set(new Principals(snapshot).part(snapshot.grants.filter(isTouched), policies));
   const grants = snapshot.grants.filter((grant) => part.has(grant));
-  const named = [...grants, ...policies].flatMap(subjectsOf);
+  const named = [...grants, ...policies].flatMap(principalsOf);
   const ids = (type: 'user' | 'group') =>
     new Set(named.flatMap((subject) => (subject.type === type ? [subject.id] : [])));
   const groupIds = ids('group');

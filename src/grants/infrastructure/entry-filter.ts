@@ -1,6 +1,6 @@
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import type { EntryFilter } from '../domain/entry-filter.js';
-import { principalValues } from './principal-columns.js';
+import { policyPrincipalValues } from './principal-columns.js';
 
 /** How many parameters `filterValues` makes: the ones of a statement that come after them have higher numbers. */
 export const FILTER_PARAMETERS = 18;
@@ -47,5 +47,6 @@ export function filterValues(filter: EntryFilter): unknown[] {
 /** What a principal's columns must be; null: anything. */
 function wanted(principal: PolicyPrincipal | null): unknown[] {
   if (principal === null) return [null, null, null, null];
-  return [...principalValues(principal), principal.type === 'everyone' ? true : null];
+  const [user, group, engine, isEveryone] = policyPrincipalValues(principal);
+  return [user, group, engine, isEveryone || null];
 }

@@ -10,7 +10,7 @@ import { type NewPolicy, type Policy, type PolicyKind, type PolicyRule, PolicySt
 import { FILTER_PARAMETERS, filterCondition, filterValues } from './entry-filter.js';
 import { ENTRY_COLUMNS, entryValues, principalForm, principalValues, resourceForm } from './principal-columns.js';
 
-/** The rule of a policy out of `POLICY_RULE`. */
+/** The rule of a policy, as a statement answers it. */
 export interface PolicyRuleRow {
   kind: PolicyKind;
   resource: Node & { column?: string };

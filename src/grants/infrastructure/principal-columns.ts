@@ -1,5 +1,5 @@
 import { kindOf, namedBy, type Node } from '../../trino-rules/model/node.js';
-import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
+import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 
 /** The columns of whom an entry names and of its node, in the tables `grants` and `policies`, with their types. */
 const COLUMNS = {
@@ -26,24 +26,32 @@ export function entryValues(principal: PolicyPrincipal, node: Node): unknown[] {
   const kind = kindOf(node);
   const named = namedBy(node);
   return [
-    ...principalValues(principal),
-    principal.type === 'everyone',
+    ...policyPrincipalValues(principal),
     kind === 'catalog' || kind === 'schema' || kind === 'table' ? 'tree' : kind,
     catalog,
     schema,
     table ?? routine,
-    ...(named === undefined ? [null, null, null] : principalValues(named)),
-    named?.type === 'everyone',
+    ...(named === undefined ? [null, null, null, false] : policyPrincipalValues(named)),
   ];
 }
 
+type PrincipalValues = [user: number | null, group: number | null, engine: string | null];
+
 /** The values for `user_id, group_id, engine_name`. */
-export function principalValues(subject: PolicyPrincipal): [number | null, number | null, string | null] {
-  return [
-    subject.type === 'user' ? subject.id : null,
-    subject.type === 'group' ? subject.id : null,
-    subject.type === 'engine' ? subject.name : null,
-  ];
+export function principalValues(principal: Principal): PrincipalValues {
+  switch (principal.type) {
+    case 'user':
+      return [principal.id, null, null];
+    case 'group':
+      return [null, principal.id, null];
+    case 'engine':
+      return [null, null, principal.name];
+  }
+}
+
+/** The same, and the value for `is_for_everyone`. */
+export function policyPrincipalValues(principal: PolicyPrincipal): [...PrincipalValues, boolean] {
+  return principal.type === 'everyone' ? [null, null, null, true] : [...principalValues(principal), false];
 }
 
 /** Whether a principal has its current name with it, which rules do not need. */

@@ -3,7 +3,7 @@ import { type GroupMember, type PolicyPrincipal, type Principal, principalText }
 import type { Node } from '../model/node.js';
 import { isOverRoutines } from '../model/privilege.js';
 import { whereRestricted } from '../model/restrictions.js';
-import { type Snapshot, type SnapshotGrant, type SnapshotPolicy, subjectsOf } from '../model/snapshot.js';
+import { type Snapshot, type SnapshotGrant, type SnapshotPolicy, principalsOf } from '../model/snapshot.js';
 
 /** Changes that are not made yet. New grants and policies have ids of their own that no other has. */
 export interface Draft {
@@ -86,7 +86,7 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
     getOrInsert(members, key, () => ({ subjects: [], nodes: [] })).subjects.push(member);
   }
   for (const entry of [...before.grants, ...before.policies, ...draft.policies]) {
-    for (const subject of subjectsOf(entry)) members.get(principalText(subject))?.nodes.push(...nodesOf(entry));
+    for (const subject of principalsOf(entry)) members.get(principalText(subject))?.nodes.push(...nodesOf(entry));
   }
   const written = new Map<string, Touched>();
   // An exception that is added or dropped changes access of principals that the policy's own subject includes.

@@ -7,6 +7,9 @@ export type GroupMember = Exclude<Principal, { type: 'group' }>;
 /** Of a grant or a policy: everyone, too. */
 export type PolicyPrincipal = Principal | { type: 'everyone' };
 
+export const PRINCIPAL_TYPES = ['user', 'group', 'engine'] as const satisfies readonly Principal['type'][];
+export const POLICY_PRINCIPAL_TYPES: readonly PolicyPrincipal['type'][] = [...PRINCIPAL_TYPES, 'everyone'];
+
 /** A principal as it is shown to people: with the name that it has now. */
 export type NamedPrincipal =
   | { type: 'user'; id: number; name: string }
@@ -16,13 +19,13 @@ export type NamedPrincipal =
 export type NamedPolicyPrincipal = NamedPrincipal | { type: 'everyone' };
 
 /** For people, as the command line and the queries take it: `user:12`, `group:3`, `engine:etl`, `everyone`. */
-export function principalText(subject: PolicyPrincipal): string {
-  switch (subject.type) {
+export function principalText(principal: PolicyPrincipal): string {
+  switch (principal.type) {
     case 'user':
     case 'group':
-      return `${subject.type}:${subject.id}`;
+      return `${principal.type}:${principal.id}`;
     case 'engine':
-      return `engine:${subject.name}`;
+      return `engine:${principal.name}`;
     case 'everyone':
       return 'everyone';
   }

@@ -1,6 +1,6 @@
 import type { FunctionPrivilege, TablePrivilege } from '../document/rules-document.js';
 import { isKillQuery, kindOf, LEVELS, nodeOf, SYSTEM, type NamedNode, type Node, type NodeKind } from './node.js';
-import type { NamedPolicyPrincipal, PolicyPrincipal } from './principal.js';
+import { type NamedPolicyPrincipal, POLICY_PRINCIPAL_TYPES, type PolicyPrincipal } from './principal.js';
 import type { Question, RoutineQuestion } from './question.js';
 
 /** What can be granted and denied, in the order in which it is written. One more needs its terms below, and the compiler's own. */
@@ -59,7 +59,7 @@ export interface PrivilegeTerms {
   yieldsToRestrictions: boolean;
   /** The catalog mode without which the engine does not let it be used, of `system` for its own rights; null: none is needed. */
   mode: 'read-only' | 'all' | null;
-  /** Whether a statement uses it, so that its holders execute queries (access model, section 1). */
+  /** Whether a statement uses it, so that its holders execute queries. */
   usedByStatements: boolean;
   /** Whether the engine checks columns: reading them, also for the readers of one's views. */
   readsColumns: boolean;
@@ -69,11 +69,9 @@ export interface PrivilegeTerms {
   phrase: string;
 }
 
-const ANYBODY: PrivilegeTerms['to'] = ['user', 'group', 'engine', 'everyone'];
-
 /** What most have in common. */
 const TERMS = {
-  to: ANYBODY,
+  to: POLICY_PRINCIPAL_TYPES,
   inSystem: [],
   parts: [],
   contains: [],
@@ -138,7 +136,7 @@ function nameOf(named: NamedPolicyPrincipal | undefined): string {
   return named !== undefined && 'name' in named ? named.name : '';
 }
 
-/** The access model's table of privileges (section 1). */
+/** What each privilege is and does (docs/decisions/0031). */
 export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   SELECT: {
     ...onTables('SELECT', 'SELECT from'),

@@ -79,21 +79,23 @@ export class RowExport {
   grant({ principal, resource, privileges, expiresAt }: SnapshotGrant): ExportedRow {
     return {
       resource: this.node(resource),
-      principal: this.subject(principal),
+      principal: this.policyPrincipal(principal),
       privileges: orderedPrivileges(privileges),
       ...(expiresAt !== null && { expires_at: expiresAt.toISOString() }),
     };
   }
 
   policy(policy: SnapshotPolicy): ExportedRow {
-    const except = [...new Set(policy.except.map((named) => JSON.stringify(this.subject(named))))].sort(compareNames);
+    const except = [...new Set(policy.except.map((named) => JSON.stringify(this.policyPrincipal(named))))].sort(
+      compareNames,
+    );
     return {
       resource: {
         ...this.node(policy.resource),
         ...('column' in policy.resource && { column: policy.resource.column }),
       },
       kind: policy.kind,
-      principal: this.subject(policy.principal),
+      principal: this.policyPrincipal(policy.principal),
       ...(except.length > 0 && { except: except.map((text): unknown => JSON.parse(text)) }),
       ...('expression' in policy && { expression: policy.expression }),
       ...('privileges' in policy && { privileges: orderedPrivileges(policy.privileges) }),
@@ -101,13 +103,20 @@ export class RowExport {
   }
 
   private node(node: Node): NodeByName {
-    return withNamed(nodeOf(node), (named) => this.subject(named));
+    return withNamed(nodeOf(node), (named) => this.policyPrincipal(named));
   }
 
-  private subject(named: PolicyPrincipal): object {
-    if (named.type === 'user') return { type: named.type, name: this.user(named.id) };
-    if (named.type === 'group') return { type: named.type, name: known(this.groups, named.id) };
-    return named.type === 'engine' ? { type: named.type, name: named.name } : { type: named.type };
+  private policyPrincipal(named: PolicyPrincipal): object {
+    switch (named.type) {
+      case 'user':
+        return { type: named.type, name: this.user(named.id) };
+      case 'group':
+        return { type: named.type, name: known(this.groups, named.id) };
+      case 'engine':
+        return { type: named.type, name: named.name };
+      case 'everyone':
+        return { type: named.type };
+    }
   }
 
   private user(id: number): string {

@@ -1,5 +1,5 @@
 import { foldedName, nameProblem } from '../../kernel/name.js';
-import type { GroupMember, PolicyPrincipal, Principal } from './principal.js';
+import { type GroupMember, type PolicyPrincipal, type Principal, PRINCIPAL_TYPES } from './principal.js';
 import type { SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotGroup, SnapshotSettings, SnapshotUser } from './snapshot.js';
 
@@ -36,7 +36,7 @@ export class SnapshotNames {
 
   principal(value: unknown, path: string): Principal {
     const { type, id, name } = this.form.object(value, path, ['type', 'id', 'name']);
-    switch (this.form.oneOf(type, `${path}.type`, ['user', 'group', 'engine'])) {
+    switch (this.form.oneOf<Principal['type']>(type, `${path}.type`, PRINCIPAL_TYPES)) {
       case 'user':
         return { type: 'user', id: this.find('user', id, name, path) };
       case 'group':
@@ -49,7 +49,7 @@ export class SnapshotNames {
     }
   }
 
-  subject(value: unknown, path: string): PolicyPrincipal {
+  policyPrincipal(value: unknown, path: string): PolicyPrincipal {
     const { type } = typeof value === 'object' && value !== null && 'type' in value ? value : { type: undefined };
     if (type !== 'everyone') return this.principal(value, path);
     this.form.object(value, path, ['type']);

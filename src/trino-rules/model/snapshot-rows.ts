@@ -18,7 +18,7 @@ export class SnapshotRows {
 
   grant(value: unknown, path: string, id: number): SnapshotGrant {
     const row = this.form.object(value, path, GRANT_KEYS);
-    const principal = this.names.subject(row.principal, `${path}.principal`);
+    const principal = this.names.policyPrincipal(row.principal, `${path}.principal`);
     const resource = this.resource(row.resource, `${path}.resource`);
     const privileges = this.privileges(row.privileges, `${path}.privileges`, privilegesOn(resource));
     const problem = holderProblem(privileges, principal);
@@ -38,7 +38,7 @@ export class SnapshotRows {
     const kind = this.form.oneOf(row.kind, `${path}.kind`, POLICY_KINDS) ?? 'deny';
     const base = {
       id,
-      principal: this.names.subject(row.principal, `${path}.principal`),
+      principal: this.names.policyPrincipal(row.principal, `${path}.principal`),
       except: this.form.list(row.except ?? [], `${path}.except`, (item, at) => this.names.principal(item, at)),
     };
     if (kind !== 'row_filter' && kind !== 'column_mask') this.absent(row.expression, `${path}.expression`, kind);
@@ -93,7 +93,7 @@ export class SnapshotRows {
     const name = (field: Level | 'routine') =>
       fields[field] === undefined ? null : this.name(fields[field], `${path}.${field}`);
     const named = (field: 'as' | 'queries') =>
-      fields[field] === undefined ? {} : { [field]: this.names.subject(fields[field], `${path}.${field}`) };
+      fields[field] === undefined ? {} : { [field]: this.names.policyPrincipal(fields[field], `${path}.${field}`) };
     const resource = nodeOf({
       ...{ catalog: name('catalog'), schema: name('schema'), table: name('table'), routine: name('routine') },
       ...(fields.engine === true && { engine: true }),

@@ -51,7 +51,7 @@ export type SnapshotPolicy =
   | (PolicyBase & { kind: 'deny'; resource: Node; privileges: readonly Privilege[] });
 
 /** Whom a grant or a policy names: for whom it is, in its node, and as exceptions. */
-export function subjectsOf({ principal, resource, ...rest }: SnapshotGrant | SnapshotPolicy): PolicyPrincipal[] {
+export function principalsOf({ principal, resource, ...rest }: SnapshotGrant | SnapshotPolicy): PolicyPrincipal[] {
   return [principal, namedBy(resource) ?? [], 'except' in rest ? rest.except : []].flat();
 }
 
