@@ -10,7 +10,7 @@ import type { Client } from '../../platform/access.js';
 import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';
 import { isAbsent } from './domain/identifiers.js';
-import { type Claims, IdentityProvider, type TokenFault } from './domain/identity-provider.js';
+import { type Claims, IdentityProvider, type ProviderTokenFault } from './domain/identity-provider.js';
 import { OidcStore, type ProviderSession } from './domain/oidc-store.js';
 import { personOf } from './domain/person.js';
 import { providerSessionOf } from './domain/provider-session.js';
@@ -32,7 +32,7 @@ interface ExchangeRefusal {
   account: Account | null;
 }
 
-const CODES: Record<TokenFault, ExchangeFailure> = {
+const CODES: Record<ProviderTokenFault, ExchangeFailure> = {
   past: 'token_expired',
   future: 'clocks_differ',
   audience: 'token_wrong_audience',

@@ -21,12 +21,12 @@ export type Renewal =
   | { kind: 'silent'; reason: string; refreshToken: string | null };
 
 /** Why a token is not taken. `past`: it has expired, or is older than ten minutes. */
-export type TokenFault = 'past' | 'future' | 'audience' | 'other';
+export type ProviderTokenFault = 'past' | 'future' | 'audience' | 'other';
 
 /** Whether the provider signed a token that anybody shows, of late. `type`: of its header. `reason` is for logs. */
 export type VouchedToken =
   | { kind: 'vouched'; claims: Claims; type: unknown }
-  | { kind: 'refused'; fault: TokenFault; reason: string }
+  | { kind: 'refused'; fault: ProviderTokenFault; reason: string }
   | { kind: 'unavailable' };
 
 export type Claims = Readonly<Record<string, unknown>>;

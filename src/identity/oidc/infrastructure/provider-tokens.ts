@@ -1,7 +1,7 @@
 import { type createLocalJWKSet, errors, jwtVerify, type JWTHeaderParameters } from 'jose';
 import type { Clock } from '../../../kernel/clock.js';
 import type { Timers } from '../../../kernel/timers.js';
-import type { Claims, TokenFault } from '../domain/identity-provider.js';
+import type { Claims, ProviderTokenFault } from '../domain/identity-provider.js';
 import { LastGood } from './last-good.js';
 import { ProviderUnavailable } from './provider-transport.js';
 
@@ -22,7 +22,7 @@ const LIFETIME = { fresh: 10 * MINUTE, stale: 24 * 60 * MINUTE, pause: 10_000 };
 
 export type Verified =
   | { kind: 'verified'; claims: Claims; header: JWTHeaderParameters }
-  | { kind: 'refused'; fault: TokenFault; reason: string };
+  | { kind: 'refused'; fault: ProviderTokenFault; reason: string };
 
 /** The provider's keys (RFC 7517). */
 export type KeySet = ReturnType<typeof createLocalJWKSet>;
