@@ -17,8 +17,8 @@ const CHECK_INTERVAL_MS = 2_000;
 const SETTLED_INTERVAL_MS = 15_000;
 
 /**
- * Asks the engine, as long as the service runs, whether it uses the version that any process published last (access-model.md,
- * section 2, "Which version is live"), and requests a run when the engine cannot use its rules.
+ * Asks the engine, as long as the service runs, whether it uses the version that any process published last, and requests
+ * a run when the engine cannot use its rules.
  */
 @Injectable()
 export class EngineWatchService implements OnApplicationBootstrap, BeforeApplicationShutdown {

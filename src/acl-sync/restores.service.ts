@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 /** How long a run that is under way is waited for. */
 const LOCK_TIMEOUT_MS = 60_000;
 
-/** Restores an older version for some hours, in place of what the current grants say (access model, section 4). */
+/** Restores an older version for some hours, in place of what the current grants say. */
 @Injectable()
 export class RestoresService {
   constructor(

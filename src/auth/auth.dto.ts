@@ -15,7 +15,6 @@ export const NEW_PASSWORD = {
   description: 'Counted in code points, taken exactly as received.',
 };
 
-/** Source document 2.1. */
 export class RegisterDto {
   @ApiProperty({ minLength: 3, maxLength: 64, pattern: '^[a-zA-Z0-9_]+$' })
   @TextRule(usernameProblem)
@@ -30,7 +29,7 @@ export class RegisterDto {
   password!: string;
 }
 
-/** Source document 2.3. Only texts that cannot be stored are refused by form: unknown users get 401, not 400. */
+/** Only texts that cannot be stored are refused by form: unknown users get 401, not 400. */
 export class LoginDto {
   @ApiProperty({ pattern: WITHOUT_NUL, description: 'In any case.' })
   @TextRule(passwordCharacterProblem)
@@ -41,7 +40,6 @@ export class LoginDto {
   password!: string;
 }
 
-/** Source document 2.5. */
 export class RefreshDto {
   @ApiProperty()
   @TextRule(anyText)
@@ -75,7 +73,6 @@ export class OneTimePasswordResponse {
   @ApiProperty({ ...MOMENT, description: 'Until when it can be used to sign in.' }) expires_at!: string;
 }
 
-/** Source document 2.2. */
 export class UserResponse {
   @ApiProperty({ ...INTEGER, example: 12 }) id!: number;
   @ApiProperty({ example: 'alice' }) username!: string;
@@ -92,6 +89,6 @@ export class UserResponse {
 }
 
 export function toUserResponse({ id, username, email, role, isActive, createdAt }: Account): UserResponse {
-  // A string, as the source document has it; administrators see null.
+  // Always a string, which clients rely on; administrators see null.
   return { id, username, email: email ?? '', role, is_active: isActive, created_at: createdAt.toISOString() };
 }

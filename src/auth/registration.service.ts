@@ -36,7 +36,7 @@ export class RegistrationService {
     private readonly settings: Settings,
   ) {}
 
-  /** Expects a validated registrant (source document 2.1). */
+  /** Expects a validated registrant. */
   async register(registrant: Registrant, client: Client, signal: AbortSignal): Promise<RegistrationOutcome> {
     if (!this.settings.auth.passwordSignInEnabled) return { kind: 'password-sign-in-disabled' };
     if (!this.settings.auth.registrationEnabled) return { kind: 'closed' };

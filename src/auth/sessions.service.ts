@@ -183,7 +183,7 @@ export class SessionsService {
     });
   }
 
-  /** Exchanges a refresh token for the next pair, once (source document 4.3; RFC 9700 section 4.14.2). */
+  /** Exchanges a refresh token for the next pair, once (RFC 9700 section 4.14.2). */
   async refresh(refreshToken: string, client: Client): Promise<Refresh> {
     const verdict = this.tokens.readRefreshToken(refreshToken);
     if (verdict.kind !== 'good') return verdict;

@@ -21,7 +21,7 @@ interface Refusal {
   code: 'invalid_credentials' | 'account_deactivated' | 'password_sign_in_disabled';
 }
 
-/** From a name and a password to a session (source document 4.2). */
+/** From a name and a password to a session. */
 @Injectable()
 export class SignInService {
   constructor(

@@ -1,7 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { TokenPair } from './tokens.service.js';
 
-/** Source document 2.4. */
 export class TokenResponse {
   @ApiProperty() access_token!: string;
   @ApiProperty() refresh_token!: string;

@@ -11,7 +11,7 @@ import { hasJwsSyntax } from './domain/jws-syntax.js';
 
 const DAY_MS = 86_400_000;
 
-/** The tokens that a sign-in or a refresh issues (source document 2.4). */
+/** The tokens that a sign-in or a refresh issues. */
 export interface TokenPair {
   accessToken: string;
   refreshToken: string;
@@ -25,7 +25,7 @@ export interface NextRefresh {
   stored: NewRefreshToken;
 }
 
-/** Makes and reads tokens, and the sessions that they belong to (source document 2.6 and 5.1). */
+/** Makes and reads tokens, and the sessions that they belong to. */
 @Injectable()
 export class TokensService {
   constructor(

@@ -16,7 +16,7 @@ export function readEngine(read: SettingsReader, rules: SettingsReader): Setting
   const clientId = read.text('SERVICE_QUERY_JWT_CLIENT_ID');
   const clientSecret = read.secret('SERVICE_QUERY_JWT_CLIENT_SECRET');
   const tokenUrl =
-    read.url('SERVICE_QUERY_JWT_TOKEN_URL', ['http:', 'https:']) ?? `${issuerUrl ?? ''}/protocol/openid-connect/token`; // source document 4.5
+    read.url('SERVICE_QUERY_JWT_TOKEN_URL', ['http:', 'https:']) ?? `${issuerUrl ?? ''}/protocol/openid-connect/token`;
   const tokenCaFile = read.certificates('SERVICE_QUERY_JWT_CA_FILE', tokenUrl.startsWith('https:'));
   const scope = read.text('SERVICE_QUERY_JWT_SCOPE');
   const audience = read.text('SERVICE_QUERY_JWT_AUDIENCE');

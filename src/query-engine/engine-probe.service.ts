@@ -18,7 +18,7 @@ export class EngineProbe {
   ) {}
 
   /**
-   * Whether the rules that name this session property are in force (access-model.md section 2, "Which version is live").
+   * Whether the rules that name this session property are in force.
    * @param property `grantline_rules_<hash>`, which no engine has.
    */
   async rulesInForce(property: string): Promise<RulesInForce> {

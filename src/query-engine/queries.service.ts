@@ -56,7 +56,7 @@ export class QueriesService {
   /** Resolves once the engine has accepted the statement. @param signal aborted when the client disconnects before that. */
   async submit(user: AuthenticatedUser, asked: Submission, requestId: string, signal: AbortSignal): Promise<Submitted> {
     const { engine, queries } = this.settings;
-    // A user's SQL never runs as the service account (product.md section 5).
+    // A user's SQL never runs as the service account.
     if (!engine.impersonation) return { kind: 'refused', code: 'impersonation_disabled' };
     if (engine.origin === null) return { kind: 'refused', code: 'engine_unavailable' };
     if (!(await this.identity.respectsUserHeaders())) return { kind: 'refused', code: 'engine_unavailable' };

@@ -4,7 +4,7 @@ import { Refused } from '../kernel/errors.js';
 import { Public } from '../platform/access.js';
 
 /**
- * The engine's former public route (source document 4.7): 405 for every method. AllowedMethods refuses routes for all
+ * The engine's former public route: 405 for every method. AllowedMethods refuses routes for all
  * methods before a body is read, so that SQL as text/plain gets no 415 here.
  */
 @Public()

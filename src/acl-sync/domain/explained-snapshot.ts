@@ -14,7 +14,7 @@ import { joinById } from './join-by-id.js';
 
 /**
  * The previous snapshot with every recorded change and every expiry since applied to it, and nothing else. Any other difference
- * to the present snapshot, settings included, is unexplained (access-model.md, section 3; docs/decisions/0008).
+ * to the present snapshot, settings included, is unexplained (docs/decisions/0008).
  * @param previous only what had effect then
  */
 export function explainedSnapshot(previous: Snapshot, present: Snapshot, record: AuditProjection): Snapshot {

@@ -3,7 +3,7 @@ import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { firstChanges } from './access-text.js';
 
-/** An older version that an administrator restored for some hours (access-model.md, section 4). */
+/** An older version that an administrator restored for some hours. */
 export interface Restore {
   version: number;
   until: Date;

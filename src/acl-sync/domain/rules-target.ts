@@ -13,7 +13,7 @@ export interface LiveRules {
 /** A publication as a target writes it. */
 export interface NextRules {
   text: string;
-  /** The marker in the rules that identifies them on the engine (access-model.md, section 2). */
+  /** The marker in the rules that identifies them on the engine. */
   hash: string;
   /** The publication's version, counted by Grantline. */
   generation: number;

@@ -67,7 +67,7 @@ export function snapshotPair(
 }
 
 /**
- * The unexplained part of a change (access-model.md, section 3): rows that differ from their last audit event, changed settings,
+ * The unexplained part of a change: rows that differ from their last audit event, changed settings,
  * and the difference that another build of the compiler makes of the same snapshot.
  */
 export function findUnexplainedChange(

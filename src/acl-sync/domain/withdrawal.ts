@@ -15,7 +15,7 @@ import { OthersOfBoth } from './others-of-both.js';
 /**
  * The previous snapshot less what changes take away: grants, memberships, active users and settings of both snapshots, and the
  * policies of either. It gives no access that one of the two does not give, so it may be published while the candidate is
- * refused (api.md, "Publishing, more exactly").
+ * refused.
  */
 export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
   // A renamed user is in neither: the new name had nothing before, and the former one has nothing now.

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const BUILT = new URL('../../../dist/trino-rules/', import.meta.url);
 
-/** The code that the rules depend on: the compiler and the access model. */
+/** The code that the rules depend on: the compiler and what it reads of the model. */
 const FOLDERS = ['compile', 'model'];
 
 /**

@@ -36,7 +36,7 @@ export type TokenFault =
 const MAX_AHEAD_MS = 60_000;
 
 /**
- * Judges the payload of a token whose signature is good (source document 2.6; RFC 7519 section 4.1). The signature library
+ * Judges the payload of a token whose signature is good (RFC 7519 section 4.1). The signature library
  * accepts a missing or absurd `exp`, a future `iat` and a payload that is not an object; here every claim that we use must
  * be there in its only form. A token with an `aud` is for another party: we have no audience name.
  */

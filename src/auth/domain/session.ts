@@ -81,7 +81,7 @@ export abstract class SessionStore {
   abstract end(sessionId: string, now: Date): Promise<boolean>;
   /** Ends all of an account's, but for the one that is named. @returns how many. */
   abstract endAllOf(userId: number, now: Date, except: string | null): Promise<number>;
-  /** The sessions of one user (product.md section 4, per-user isolation). */
+  /** The sessions of one user. */
   abstract ownedBy(userId: number): OwnSessions;
   /** Removes expired and ended sessions and tokens. @returns how many sessions. */
   abstract sweep(now: Date): Promise<number>;

@@ -45,7 +45,7 @@ export class InvalidSession extends NamedError {
 const HEADER_TEXT = /^[\x20-\x7e\xa0-\xff]+$/;
 
 /**
- * The session as request headers, all of one family (source document 4.6). The service is always named as the original
+ * The session as request headers, all of one family. The service is always named as the original
  * user: then the engine applies its impersonation rules in both verification modes, also where it verifies no token.
  *
  * @throws InvalidSession when a name is empty or has characters that a header cannot carry.

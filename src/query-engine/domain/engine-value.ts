@@ -2,7 +2,7 @@ import type { Column, EngineType } from './engine-type.js';
 import { NamedRow } from './named-row.js';
 import { ProtocolBreach, isObject } from './reading.js';
 
-/** A value as the API's JSON carries it: bigint and decimal are strings at every depth; a row is a list; see api.md. */
+/** A value as the API's JSON carries it: bigint and decimal are strings at every depth; a row is a list. */
 export type ApiValue = string | number | boolean | null | readonly ApiValue[] | { readonly [key: string]: ApiValue };
 
 /** A value as TypeScript code wants it; decimals, dates and times stay the engine's text, which loses no digit. A `row` is a NamedRow. */

@@ -2,9 +2,9 @@ import type { ExecutionState } from './query-store.js';
 
 /** Milliseconds. */
 export const EXECUTION_TIMEOUTS = {
-  /** How long a reader waits for rows (api.md). */
+  /** How long a reader waits for rows. */
   read: 10_000,
-  /** Until unread rows end the query (api.md). */
+  /** Until unread rows end the query. */
   abandoned: 300_000,
   /** How long a page that was read to its end can still be read again on any replica, before the next one is fetched. */
   newestPage: 5_000,

@@ -74,7 +74,7 @@ export type Ended = Pick<ExecutionState, 'runAs' | 'catalog' | 'schema' | 'trace
  * change nothing and return false when another one executes the query, or none does.
  */
 export abstract class QueryStore {
-  /** The queries of one user (product.md section 4, per-user isolation). */
+  /** The queries of one user. */
   abstract ownedBy(userId: number): OwnQueries;
   /** False: the user has `mostAlive` running ones already, however many are reserved at once. */
   abstract reserve(query: NewQuery, replica: string, mostAlive: number): Promise<boolean>;

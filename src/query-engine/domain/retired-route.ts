@@ -44,7 +44,7 @@ export function signOfEngine(answer: Extract<RouteAnswer, { kind: 'answer' }>): 
   return null;
 }
 
-/** A 200 on `GET /` proves nothing (source document 4.7): what counts is what a real statement brings. */
+/** A 200 on `GET /` proves nothing: what counts is what a real statement brings. */
 export function judgeRoute(answers: readonly RouteAnswer[]): RouteVerdict {
   const signs = answers.map((answer) => (answer.kind === 'answer' ? signOfEngine(answer) : null));
   const lines = answers.map((answer, position) => {
@@ -82,7 +82,7 @@ export interface RouteQuestion {
   body: string | null;
 }
 
-/** The engine trusted a user header on the former host (source document 4.7). */
+/** The engine trusted a user header on the former host. */
 const CLAIMED = 'grantline-verification';
 
 /** A real SQL statement in each family of user headers and in none, and the information page; null: this is no web address. */

@@ -14,7 +14,7 @@ export interface RetryState {
   jitter: number;
 }
 
-/** api.md: 5 s on the POST (which registers a statement and runs nothing), 30 s on a GET, which may be repeated freely. */
+/** 5 s on the POST (which registers a statement and runs nothing), 30 s on a GET, which may be repeated freely. */
 export const RETRY_BUDGET = { POST: 5_000, GET: 30_000, HEAD: 5_000, DELETE: 5_000 } as const;
 
 const RETRIED: ReadonlySet<number> = new Set([429, 502, 503, 504]);

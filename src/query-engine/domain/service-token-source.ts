@@ -1,7 +1,7 @@
 import { NamedError } from '../../kernel/named-error.js';
 import type { TokenFailure } from './service-token.js';
 
-/** The Bearer token that every request to the engine carries (source document 4.6 and 5.2). */
+/** The Bearer token that every request to the engine carries. */
 export abstract class ServiceTokenSource {
   /**
    * The token that is valid now; null when tokens are switched off.

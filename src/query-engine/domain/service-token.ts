@@ -14,7 +14,7 @@ export interface ServiceToken {
 
 export type TokenAnswer = { kind: 'token'; token: ServiceToken } | { kind: 'none'; reason: string };
 
-/** Source document 5.2: a new one is obtained 60 seconds before expiry. */
+/** A new one is obtained 60 seconds before expiry. */
 const MARGIN = 60_000;
 /** A life of 60 s or less would be all margin, and every request would fetch: there it is a fifth of the life. */
 const SHORT_LIFE = 60_000;
@@ -26,7 +26,7 @@ const LONGEST_LIFE = 86_400_000;
 export const BEARER = /^[\w\-.~+/]+=*$/;
 
 /**
- * Reads the answer of the token endpoint (source document 4.5). The life counts from before the request was sent, so
+ * Reads the answer of the token endpoint. The life counts from before the request was sent, so
  * that a slow answer never makes a token look younger than it is.
  */
 export function readTokenAnswer(answer: unknown, askedAt: number, receivedAt: number): TokenAnswer {

@@ -23,7 +23,7 @@ export interface RequestLimits {
 }
 
 /**
- * Trino's statement protocol (source document 4.6), one request a call and nothing remembered between them, so that
+ * Trino's statement protocol, one request a call and nothing remembered between them, so that
  * any replica can make the next one. Every request carries the Bearer token, the user and the original user.
  */
 export abstract class StatementClient {

@@ -59,7 +59,7 @@ export interface TokenProblem {
 }
 
 /**
- * Problems of the client or the settings that a token shows (source document 4.5, 5.2.4, 5.3). A claim that another
+ * Problems of the client or the settings that a token shows. A claim that another
  * provider leaves out is no problem, except for a configured audience.
  */
 export function tokenProblems(claims: TokenClaims, expected: ExpectedClaims): TokenProblem[] {

@@ -42,7 +42,7 @@ const LARGEST_ANSWER = 256 * 1024;
 const SHORTEST_REST = 1_000;
 
 /**
- * The client-credentials grant (source document 4.5 and 5.2): one acquisition in flight however many wait, renewal in
+ * The client-credentials grant: one acquisition in flight however many wait, renewal in
  * the background while the valid token is handed out, the token in memory only.
  */
 @Opaque
@@ -121,7 +121,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
       const pause = pauseAfterFailure(outcome.kind, this.failures, outcome.retryAfter, this.random.fraction());
       this.notBefore = this.timers.now() + pause;
       this.observer.failed(outcome.kind);
-      // Worded as in the source document (5.2.3).
+      // The wording is fixed: a requirement from outside.
       this.log.error('service-account token is empty', { reason: outcome.reason, client_id: this.client.clientId });
       throw new TokenUnavailable(outcome.reason);
     }

@@ -25,7 +25,7 @@ const STEPS = 200_000_000;
 const SECTIONS = ['catalogs', 'schemas', 'tables', 'functions', 'procedures', 'catalog_session_properties'] as const;
 
 /**
- * The invariants of the source document (section 5.4) in anybody's file. Groups are known to the engine alone, so their rules give
+ * The invariants in anybody's file. Groups are known to the engine alone, so their rules give
  * service accounts nothing here, but are taken to open a catalog to somebody.
  */
 export function fileInvariants(rules: ForeignRules, settings: ServiceSettings, at: number): PlacedFinding[] {

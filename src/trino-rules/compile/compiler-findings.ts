@@ -153,7 +153,7 @@ function leftOutOfActing({ acting: { unwritable, idle }, principals }: IntentSet
 }
 
 /**
- * Ownership that a filter, a mask, a hidden column or a deny of something else takes (access model, section 1), at the nodes where these
+ * Ownership that a filter, a mask, a hidden column or a deny of something else takes, at the nodes where these
  * begin, and on a schema where they begin at one of its tables.
  */
 function lostOwnership({ lostOwnership: { nodes, positions }, principals }: IntentSets): Finding[] {

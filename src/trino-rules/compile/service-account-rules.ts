@@ -7,7 +7,7 @@ type ServiceAccountRules = Pick<RulesDocument, 'catalogs' | 'schemas' | 'tables'
 
 /**
  * What the settings give the service accounts: everything in writable catalogs, reading in readable ones, and rules in all
- * three sections, because one missing section denies everything there (source document, section 5.4).
+ * three sections, because one missing section denies everything there.
  */
 export function serviceAccountRules(settings: SnapshotSettings): ServiceAccountRules {
   const user = anyOf(settings.serviceAccounts);

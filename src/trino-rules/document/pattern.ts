@@ -47,7 +47,7 @@ const SYNTAX = '\\^$.|?*+()[]{}';
 const RANGE_KINDS = [/^[a-z]$/, /^[A-Z]$/, /^[0-9]$/];
 
 /**
- * Reads a pattern in the subset that Java's and JavaScript's regular expressions read alike (access model, section 2):
+ * Reads a pattern in the subset that Java's and JavaScript's regular expressions read alike:
  * literals, an escaped sign of syntax, classes and ranges of ASCII characters, `a?`, `(a|b)`, `.*`. Everything else,
  * though one of the two may read it, is refused with the place.
  */

@@ -12,7 +12,7 @@ import { checkInvariants, type InvariantSettings } from './invariants.js';
 const SA = 'service-account-grantline';
 const rules = compile(aSnapshot().group('readers', ['ana']).may('SELECT', 'lake.eu').snapshot()).document;
 
-describe('the invariants of the source document', () => {
+describe('the invariants', () => {
   it('hold for whatever the compiler makes', () => {
     fc.assert(
       fc.property(anySnapshot(), (snapshot) => {

@@ -4,7 +4,7 @@ import type { EngineSets } from '../engine/engine-sets.js';
 import { everyKindOfName, namesAt, placeBelow, type Unnamed } from '../engine/unnamed.js';
 import { addWord, hasMember, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 
-/** The settings that the source document's invariants are about. */
+/** The settings that the invariants are about. */
 export interface InvariantSettings {
   serviceAccounts: readonly string[];
   writableCatalogs: readonly string[];
@@ -12,7 +12,7 @@ export interface InvariantSettings {
 }
 
 /**
- * The three invariants of the source document (section 5.4): service accounts have rules in catalogs, schemas and tables;
+ * The three invariants: service accounts have rules in catalogs, schemas and tables;
  * in a writable catalog the first rule that matches one includes OWNERSHIP and GRANT_SELECT, for every schema and table;
  * nothing gives access to the service's own metadata catalog. The generator's tests, the sync and the static
  * check all call this function.

@@ -12,7 +12,7 @@ const DENIAL = { property: `${MARKER}.*`, allow: false };
 
 /**
  * The marker must come first, belong to Grantline's own account alone, and name the SHA-256 of the text without both its rules:
- * a missing, foreign or constant marker would let the live probe report the wrong version (access model, section 2).
+ * a missing, foreign or constant marker would let the live probe report the wrong version.
  */
 export function checkMarker(text: string, rules: RulesDocument, ownAccount: string, users: UserUniverse): Finding[] {
   const [marker, denial, ...others] = rules.system_session_properties;

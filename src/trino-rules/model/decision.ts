@@ -17,8 +17,8 @@ export interface Decision {
 }
 
 /**
- * Whether `principal` is to be allowed what is asked. This function is the specification that the rules are proved against
- * (access model, section 1). A group is judged as a member would be who is in no other group.
+ * Whether `principal` is to be allowed what is asked. This function is the specification that the rules are proved
+ * against. A group is judged as a member would be who is in no other group.
  */
 export function decide(
   snapshot: Snapshot,

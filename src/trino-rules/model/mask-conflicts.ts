@@ -20,7 +20,7 @@ interface Masked {
 }
 
 /**
- * Masks at the same distance that apply to a common principal, so that none takes precedence (access model, section 1). Two masks
+ * Masks at the same distance that apply to a common principal, so that none takes precedence. Two masks
  * are equally near to a column of a table exactly when they are on the same node.
  */
 export class MaskConflicts {

@@ -1,7 +1,7 @@
 import { type NamedPolicyPrincipal, type PolicyPrincipal, principalText } from './principal.js';
 
 /**
- * What a grant or a policy is about (access model, section 1): a node of the tree root ⊃ catalog ⊃ schema ⊃ table, by the names on the
+ * What a grant or a policy is about: a node of the tree root ⊃ catalog ⊃ schema ⊃ table, by the names on the
  * way to it, where what is left out means everything below; a routine of a schema; the engine itself, and the queries of some below
  * it; or acting as others. Names are exact and lower-case. A level is named only where the levels above it are: the root, which is everything, names none.
  */

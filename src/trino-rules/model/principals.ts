@@ -19,7 +19,7 @@ export type Member = Exclude<NamedPrincipal, { type: 'group' }>;
 export type Members = ReadonlyMap<string, Member>;
 
 /**
- * Whom the grants and policies of a snapshot name (access model, section 1). The compiler and the proof work it out for
+ * Whom the grants and policies of a snapshot name. The compiler and the proof work it out for
  * themselves (docs/decisions/0006); all others ask here.
  */
 export class Principals {

@@ -6,7 +6,7 @@ import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 
 /**
  * Whether a policy restricts data for those whom it applies to: a filter, a mask, a hidden column, or a deny of any right over data.
- * The catalog `system` has none. Restrictions win over ownership and over routines (access model, section 1), whether they bite or not.
+ * The catalog `system` has none. Restrictions win over ownership and over routines, whether they bite or not.
  */
 export function restrictsData(policy: SnapshotPolicy): boolean {
   const { resource } = policy;

@@ -19,8 +19,8 @@ const STEPS_PER_OWNER = 1_000;
 
 /**
  * Everything that must hold before rules are published, judged on their text, in this order: the strict reader, complete
- * patterns, the marker, the invariants of the source document, the proof against the snapshot, no dead rules. A finding of
- * severity `error` stops the publication. Size is the target's business: see `size.ts`.
+ * patterns, the marker, the invariants, the proof against the snapshot, no dead rules. A finding of
+ * severity `error` stops the publication. Size is the target's business: see `target-capacity.ts`.
  */
 export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Finding[] {
   const reading = readRules(source);

@@ -14,7 +14,7 @@ import type { ExpectedRoutines } from './expected-routines.js';
 import type { PrincipalIndex } from './principal-index.js';
 
 /**
- * Queries, impersonation, functions, procedures and session properties, for all users (access model, sections 1 and 2).
+ * Queries, impersonation, functions, procedures and session properties, for all users.
  * @param by what rights follow from
  */
 export function proveRights(

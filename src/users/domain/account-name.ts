@@ -1,6 +1,6 @@
 import { foldedName, nameProblem } from '../../kernel/name.js';
 
-/** Source document 2.1, of accounts that register: 3 to 64 of letters, digits and underscore, ASCII only. @returns what is wrong, or null. */
+/** Of accounts that register: 3 to 64 of letters, digits and underscore, ASCII only. @returns what is wrong, or null. */
 export function usernameProblem(text: string): string | null {
   if (text.length < 3 || text.length > 64) return 'must be 3 to 64 characters long';
   // `$` would let a final newline pass in some languages; in JavaScript it does not (no flag m).
