@@ -67,6 +67,17 @@ describe('the data of one user', () => {
   const isHidden = (line: string): boolean =>
     line.endsWith(' 404') || (line.includes('/api/auth/') && line.endsWith(' 403'));
 
+  it('is shown to its owner, however many others ask at once with tokens of all kinds', async () => {
+    const dead = anonymous.as((await signIn(anonymous, 'somebody_else')).access_token);
+    await dead.post('/api/auth/logout');
+    const asking = Array.from({ length: 20 }, () => [owner, dead, ...others.map(([, client]) => client)]).flat();
+
+    const seen = await Promise.all(asking.map(async (client) => (await client.get('/api/auth/me')).body?.['username']));
+
+    const once = ['the_owner', undefined, 'somebody_else', 'boss', 'somebody_else', 'boss'];
+    expect(seen).toEqual(Array.from({ length: 20 }, () => once).flat());
+  });
+
   it('does not exist for other users, administrators included', async () => {
     for (const [name, client] of others) {
       const found = await answers(client, isOwned);

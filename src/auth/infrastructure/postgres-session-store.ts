@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { GatheredQuery } from '../../platform/infrastructure/gathered-query.js';
 import { ACCOUNT_COLUMNS } from '../../users/account-columns.js';
 import type { Account } from '../../users/domain/account.js';
 import {
@@ -13,10 +14,24 @@ import {
   type SessionView,
 } from '../domain/session.js';
 
+/** OFFSET keeps the planner from reading the tables for all keys at once: it cannot know that there are few. */
+const ADMITTED = `
+  SELECT asked.at::integer AS at, found.*
+  FROM unnest($1::uuid[], $2::integer[]) WITH ORDINALITY AS asked(session_id, user_id, at)
+  CROSS JOIN LATERAL (
+    SELECT ${ACCOUNT_COLUMNS}
+    FROM sessions s JOIN users u ON u.id = s.user_id
+    WHERE s.id = asked.session_id AND u.id = asked.user_id AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3
+    OFFSET 0
+  ) AS found`;
+
 @Injectable()
 export class PostgresSessionStore extends SessionStore {
+  private readonly admitted: GatheredQuery<Account>;
+
   constructor(private readonly session: DatabaseSession) {
     super();
+    this.admitted = new GatheredQuery(session, 'admit', ADMITTED);
   }
 
   override async begin(session: Session, token: NewRefreshToken, checkedHash: string | null): Promise<boolean> {
@@ -97,15 +112,8 @@ export class PostgresSessionStore extends SessionStore {
     return proved === 1;
   }
 
-  override async admit(sessionId: string, userId: number, now: Date): Promise<Account | null> {
-    const rows = await this.session.prepared<Account>(
-      'admit',
-      `SELECT ${ACCOUNT_COLUMNS}
-       FROM sessions s JOIN users u ON u.id = s.user_id
-       WHERE s.id = $1 AND u.id = $2 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3`,
-      [sessionId, userId, now],
-    );
-    return rows[0] ?? null;
+  override admit(sessionId: string, userId: number, now: Date): Promise<Account | null> {
+    return this.admitted.find([sessionId, userId], [now]);
   }
 
   override async findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null> {

@@ -40,6 +40,10 @@ export class DatabaseSession extends Transaction {
     return this.current.getStore() ?? this.source.manager;
   }
 
+  get isInTransaction(): boolean {
+    return this.current.getStore() !== undefined;
+  }
+
   /**
    * For the queries of nearly every request: prepared once on each connection, and without the ORM, which takes as long as
    * the query itself. In a transaction the query runs there, unprepared.

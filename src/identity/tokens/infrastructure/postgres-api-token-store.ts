@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../../platform/infrastructure/database-session.js';
+import { GatheredQuery } from '../../../platform/infrastructure/gathered-query.js';
 import { ACCOUNT_COLUMNS } from '../../../users/account-columns.js';
 import type { Account } from '../../../users/domain/account.js';
 import {
@@ -16,18 +17,36 @@ interface TokenColumns extends Pick<AdmittedToken, 'name' | 'scopes' | 'hasExpir
   isUseDue: boolean;
 }
 
+/** As GatheredQuery takes it. OFFSET: see ADMITTED of sessions. @param isAway of the owner @param person what that reads */
+function admitted(isAway: string, person: string): string {
+  return `
+    SELECT asked.at::integer AS at, found.*
+    FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS asked(id, digest, at)
+    CROSS JOIN LATERAL (
+      SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired", ${isAway} AS "isOwnerAway",
+             coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"
+      FROM api_tokens t JOIN users u ON u.id = t.user_id ${person}
+      WHERE t.id = asked.id AND t.digest = asked.digest AND u.is_active
+      OFFSET 0
+    ) AS found`;
+}
+
 /** Where it does not matter when people signed in at the provider, the token's request reads nothing of that. */
-const ANY_OWNER = { statement: 'admit_token', isAway: 'false', person: '' };
-const OWNER_SIGNED_IN = {
-  statement: 'admit_token_of_signed_in',
-  isAway: "u.password_hash IS NULL AND coalesce(p.signed_in_at, p.linked_at, '-infinity') <= $4",
-  person: 'LEFT JOIN oidc_people p ON p.user_id = u.id',
-};
+const OF_ANY_OWNER = admitted('false', '');
+const OF_SIGNED_IN = admitted(
+  "u.password_hash IS NULL AND coalesce(p.signed_in_at, p.linked_at, '-infinity') <= $4",
+  'LEFT JOIN oidc_people p ON p.user_id = u.id',
+);
 
 @Injectable()
 export class PostgresApiTokenStore extends ApiTokenStore {
+  private readonly ofAnyOwner: GatheredQuery<Account & TokenColumns>;
+  private readonly ofSignedIn: GatheredQuery<Account & TokenColumns>;
+
   constructor(private readonly session: DatabaseSession) {
     super();
+    this.ofAnyOwner = new GatheredQuery(session, 'admit_token', OF_ANY_OWNER);
+    this.ofSignedIn = new GatheredQuery(session, 'admit_token_of_signed_in', OF_SIGNED_IN);
   }
 
   override async admit(
@@ -35,17 +54,11 @@ export class PostgresApiTokenStore extends ApiTokenStore {
     digest: Buffer,
     { now, signedInSince }: AdmissionTimes,
   ): Promise<AdmittedToken | null> {
-    const { statement, isAway, person } = signedInSince === null ? ANY_OWNER : OWNER_SIGNED_IN;
-    const rows = await this.session.prepared<Account & TokenColumns>(
-      statement,
-      `SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired", ${isAway} AS "isOwnerAway",
-              coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"
-       FROM api_tokens t JOIN users u ON u.id = t.user_id ${person}
-       WHERE t.id = $1 AND t.digest = $2 AND u.is_active`,
-      [id, digest, now, ...(signedInSince === null ? [] : [signedInSince])],
-    );
-    if (rows[0] === undefined) return null;
-    const { name, scopes, hasExpired, isOwnerAway, isUseDue, ...account } = rows[0];
+    const found = await (signedInSince === null
+      ? this.ofAnyOwner.find([id, digest], [now])
+      : this.ofSignedIn.find([id, digest], [now, signedInSince]));
+    if (found === null) return null;
+    const { name, scopes, hasExpired, isOwnerAway, isUseDue, ...account } = found;
     if (isUseDue && !hasExpired && !isOwnerAway) {
       await this.session.changed('UPDATE api_tokens SET last_used_at = $2 WHERE id = $1', [id, now]);
     }
