@@ -63,5 +63,5 @@ function capacityFindings(next: Text, former: string, limitBytes: number | null)
     nextCompressed: () => gzipSync(next.text).length,
     formerCompressed: () => gzipSync(former).length,
   };
-  return checkCapacity(sizes, limitBytes).findings;
+  return checkCapacity(sizes, limitBytes);
 }

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { type Forecast, type Growth, SizeForecast } from '../grants/domain/admission-ports.js';
-import { isError } from '../trino-rules/document/finding.js';
+import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { checkCapacity } from '../trino-rules/document/target-capacity.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PublicationHistory } from './domain/publication-history.js';
@@ -37,7 +37,7 @@ export class PublishedSizeForecast extends SizeForecast {
     const formerCompressed = () => gzipSync(former).length;
     const beside = { former: known, formerCompressed };
     const estimate = checkCapacity({ ...beside, next: estimated, nextCompressed: () => estimated / 2 }, limit);
-    if (!isTooLarge(estimate))
+    if (!estimate.some(isError))
       return forecastOf(checkCapacity({ ...beside, next: known, nextCompressed: formerCompressed }, limit));
     const compiled = await this.preparer.compile(await read(), limit);
     if (compiled.kind === 'too-large') return { fits: false, message: compiled.finding.message };
@@ -48,11 +48,6 @@ export class PublishedSizeForecast extends SizeForecast {
   }
 }
 
-function isTooLarge({ findings }: ReturnType<typeof checkCapacity>): boolean {
-  return findings.some(isError);
-}
-
-function forecastOf(capacity: ReturnType<typeof checkCapacity>): Forecast | null {
-  const [finding] = capacity.findings;
-  return finding === undefined ? null : { fits: !isTooLarge(capacity), message: finding.message };
+function forecastOf([finding]: readonly Finding[]): Forecast | null {
+  return finding === undefined ? null : { fits: !isError(finding), message: finding.message };
 }

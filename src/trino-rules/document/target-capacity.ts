@@ -1,15 +1,5 @@
 import type { Finding } from './finding.js';
 
-/** How the former text is kept beside the new one. */
-export type FormerKept = 'as-text' | 'compressed';
-
-export interface Capacity {
-  former: FormerKept;
-  /** Bytes that the target will hold: the new text and the former one as it is kept, UTF-8, values only. */
-  bytes: number;
-  findings: Finding[];
-}
-
 /** From here on there is a warning. */
 const WARN_SHARE = 0.6;
 
@@ -22,16 +12,14 @@ const WARN_SHARE = 0.6;
 export function checkCapacity(
   sizes: { next: number; former: number; nextCompressed: () => number; formerCompressed: () => number },
   limit: number | null,
-): Capacity {
+): Finding[] {
   const { next, former } = sizes;
-  if (limit === null || next + former <= WARN_SHARE * limit)
-    return { former: 'as-text', bytes: next + former, findings: [] };
-  const kept: FormerKept = next + former <= limit ? 'as-text' : 'compressed';
-  const beside = kept === 'as-text' ? former : sizes.formerCompressed();
-  const bytes = next + beside;
-  const needed = Math.max(next + Math.min(beside, sizes.formerCompressed()), next + sizes.nextCompressed());
-  if (needed > limit) return { former: kept, bytes, findings: [tooLarge(next, needed - next, limit)] };
-  return { former: kept, bytes, findings: needed > WARN_SHARE * limit ? [runningOut(needed, limit)] : [] };
+  if (limit === null || next + former <= WARN_SHARE * limit) return [];
+  // The former text is kept as it is while both fit, else compressed.
+  const asText = next + former <= limit ? former : Infinity;
+  const needed = next + Math.max(Math.min(asText, sizes.formerCompressed()), sizes.nextCompressed());
+  if (needed > limit) return [tooLarge(next, needed - next, limit)];
+  return needed > WARN_SHARE * limit ? [runningOut(needed, limit)] : [];
 }
 
 /**
