@@ -112,7 +112,8 @@ export class AccessService {
     const exists =
       principal.type === 'engine'
         ? closed !== principal.name
-        : (principal.type === 'user' ? index.user(principal.id) : index.group(principal.id)) !== undefined;
+        : (principal.type === 'user' ? index.principals.user(principal.id) : index.principals.group(principal.id)) !==
+          undefined;
     if (!exists) throw new Refused('not_found');
     return index;
   }
@@ -156,7 +157,7 @@ function traced(
   question: Question,
 ): Explained['published'] {
   if (principal.type === 'group') return null;
-  const name = principal.type === 'engine' ? principal.name : index.user(principal.id)?.name;
+  const name = principal.type === 'engine' ? principal.name : index.principals.user(principal.id)?.name;
   if (name === undefined) return null;
   const trace = traceRules(engine, name, question);
   return { version, ...trace, text: trace.rule && textOfRule(engine.rules, trace.rule) };

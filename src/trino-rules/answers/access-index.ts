@@ -50,21 +50,13 @@ export class AccessIndex {
     this.principals = new Principals(snapshot);
   }
 
-  user(id: number): Snapshot['users'][number] | undefined {
-    return this.principals.user(id);
-  }
-
-  group(id: number): SnapshotGroup | undefined {
-    return this.principals.group(id);
-  }
-
   /** With the entries that name this principal, one of its groups or everyone; of its groups it is the only member. */
   of(principal: Principal): Snapshot {
     const own = principal.type === 'group' ? {} : onlyMember(principal);
     const groups = this.groupsWith(principal).map((group) => ({ ...group, ...own }));
     const subjects = ['everyone', principalText(principal), ...groups.map(({ id }) => `group:${id}`)];
     const entries = [...new Set(subjects)].map((subject) => this.bySubject.get(subject) ?? noEntries());
-    const user = principal.type === 'user' ? this.user(principal.id) : undefined;
+    const user = principal.type === 'user' ? this.principals.user(principal.id) : undefined;
     return this.narrowed(entries, { users: user ? [user] : [], groups });
   }
 
@@ -101,7 +93,7 @@ export class AccessIndex {
   /** Groups that a principal is in, or the group itself. */
   groupsWith(principal: Principal): SnapshotGroup[] {
     if (principal.type !== 'group') return this.groupsOf.get(principalText(principal)) ?? [];
-    const group = this.group(principal.id);
+    const group = this.principals.group(principal.id);
     return group ? [group] : [];
   }
 
@@ -125,8 +117,8 @@ export class AccessIndex {
 
   private rowsOf(named: readonly PolicyPrincipal[]): Pick<Snapshot, 'users' | 'groups'> {
     return {
-      users: named.flatMap((each) => (each.type === 'user' ? (this.user(each.id) ?? []) : [])),
-      groups: named.flatMap((each) => (each.type === 'group' ? (this.group(each.id) ?? []) : [])),
+      users: named.flatMap((each) => (each.type === 'user' ? (this.principals.user(each.id) ?? []) : [])),
+      groups: named.flatMap((each) => (each.type === 'group' ? (this.principals.group(each.id) ?? []) : [])),
     };
   }
 
@@ -135,7 +127,7 @@ export class AccessIndex {
     if (named.some(({ type }) => type === 'everyone')) return this.snapshot;
     const { users, groups } = this.rowsOf(named);
     return {
-      users: [...users, ...groups.flatMap(({ members }) => members.flatMap((id) => this.user(id) ?? []))],
+      users: [...users, ...groups.flatMap(({ members }) => members.flatMap((id) => this.principals.user(id) ?? []))],
       groups,
     };
   }

@@ -17,6 +17,6 @@ export function likenessIn(
     const groups = indexes.map((index) =>
       index.groupsWith(principal).flatMap(({ id }) => (named.has(principalText({ type: 'group', id })) ? [id] : [])),
     );
-    return JSON.stringify([indexes.map((index) => index.user(principal.id)?.isActive), groups, more]);
+    return JSON.stringify([indexes.map((index) => index.principals.user(principal.id)?.isActive), groups, more]);
   };
 }

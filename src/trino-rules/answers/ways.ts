@@ -54,7 +54,7 @@ export function waysTo(
   const narrowed = isAtNode(question) || grantedOnEngine(question, index.principals) !== null;
   const snapshot = narrowed ? index.of(principal) : index.snapshot;
   const { allowed, grants } = decide(snapshot, principal, question);
-  const isInactive = principal.type === 'user' && index.user(principal.id)?.isActive === false;
+  const isInactive = principal.type === 'user' && index.principals.user(principal.id)?.isActive === false;
   const policies = allowed ? [] : explain(index, principal, question).policies.map(({ id }) => id);
   const ways = grants.map(({ source, through }): Way => ({
     group: typeof through === 'object' ? { id: through.group.id, name: through.group.name } : null,
