@@ -1,5 +1,5 @@
 import { nameProblem, resourceNameProblem } from '../kernel/name.js';
-import { type Node, nodeOf } from '../trino-rules/model/node.js';
+import { type NamedNode, type Node, nodeOf } from '../trino-rules/model/node.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type PrivilegeFamily } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
 
@@ -31,16 +31,11 @@ interface Kind {
   asks: (node: Node, options: QuestionOptions) => Questions;
 }
 
-const ON_TABLES = { needs: ['catalog'], takes: ['schema', 'table', 'column'] } as const;
-const ON_ROUTINES = { needs: ['catalog'], takes: ['schema', 'routine'] } as const;
-const ON_QUERIES = { needs: [], takes: ['of'] } as const;
-const ON_ENGINE = { needs: [], takes: [] } as const;
-
 const OF_FAMILY: Readonly<Record<PrivilegeFamily, Pick<Kind, 'needs' | 'takes'>>> = {
-  table: ON_TABLES,
+  table: { needs: ['catalog'], takes: ['schema', 'table', 'column'] },
   schema: { needs: ['catalog'], takes: ['schema'] },
-  routine: ON_ROUTINES,
-  engine: ON_ENGINE,
+  routine: { needs: ['catalog'], takes: ['schema', 'routine'] },
+  engine: { needs: [], takes: [] },
   acting: { needs: ['as'], takes: [] },
 };
 
@@ -51,7 +46,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
       privilege,
       {
         ...OF_FAMILY[PRIVILEGE_TERMS[privilege].family],
-        asks: ({ as: _as, queries: _queries, ...node }, { column }) => [PRIVILEGE_TERMS[privilege].asks(node, column)],
+        ...(PRIVILEGE_TERMS[privilege].on.includes('queries') && { takes: ['of'] }),
+        asks: ({ as: _as, queries: _queries, ...node }, { column, as, of: owner }) => [
+          PRIVILEGE_TERMS[privilege].asks({ ...node, ...byName('as', as), ...byName('queries', owner) }, column),
+        ],
       },
     ]),
   ),
@@ -63,18 +61,16 @@ const KINDS: Readonly<Record<string, Kind>> = {
       { about: 'catalog-mode', resource: { catalog }, mode: 'read-only' },
     ],
   },
-  VIEW_QUERIES: { ...ON_QUERIES, asks: (_, { of: owner }) => [{ about: 'queries', right: 'view', owner }] },
-  KILL_QUERIES: { ...ON_QUERIES, asks: (_, { of: owner }) => [{ about: 'queries', right: 'kill', owner }] },
-  IMPERSONATE: {
-    ...OF_FAMILY.acting,
-    asks: (_, { as: newUser = '' }) => [{ about: 'impersonation', newUser }],
-  },
   SET_SESSION: {
     needs: ['property'],
     takes: ['catalog'],
     asks: (_, { property = '', catalog = null }) => [{ about: 'session-property', property, catalog }],
   },
 };
+
+function byName(field: 'as' | 'queries', name: string | undefined): NamedNode {
+  return name === undefined ? {} : { [field]: { type: 'engine', name } };
+}
 
 export const ASKED_PRIVILEGES = Object.keys(KINDS);
 
