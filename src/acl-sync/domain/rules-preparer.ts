@@ -1,3 +1,4 @@
+import { NamedError } from '../../kernel/named-error.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Candidate, Preparation } from './candidate.js';
@@ -5,13 +6,12 @@ import type { TooLarge } from './compilation.js';
 import type { WithdrawalOrder } from './prepared-withdrawal.js';
 
 /** The preparation exceeded its time or memory limit. */
-export class PreparationExceeded extends Error {
+export class PreparationExceeded extends NamedError {
   constructor(
     readonly reason: 'deadline' | 'memory',
     limit: string,
   ) {
     super(`compiling and checking the rules takes more than ${limit}`);
-    this.name = 'PreparationExceeded';
   }
 }
 

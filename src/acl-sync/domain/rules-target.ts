@@ -1,3 +1,5 @@
+import { NamedError } from '../../kernel/named-error.js';
+
 /** What the engine reads now. */
 export interface LiveRules {
   /** Null: there is no text, so the engine has no rules. */
@@ -57,10 +59,9 @@ export abstract class RulesTarget {
 }
 
 /** Another writer changed the target between `read` and `publish`. Read and plan again. */
-export class RulesTargetMoved extends Error {
+export class RulesTargetMoved extends NamedError {
   constructor() {
     super('the rules target changed since it was read');
-    this.name = 'RulesTargetMoved';
   }
 }
 
@@ -77,7 +78,7 @@ export type TargetFailure =
   | 'misconfigured';
 
 /** The target cannot be read or written. The message is safe to log: it never quotes the target's answer or content. */
-export class RulesTargetUnavailable extends Error {
+export class RulesTargetUnavailable extends NamedError {
   constructor(
     readonly reason: TargetFailure,
     message: string,
@@ -85,6 +86,5 @@ export class RulesTargetUnavailable extends Error {
     readonly auditId: string | null = null,
   ) {
     super(message);
-    this.name = 'RulesTargetUnavailable';
   }
 }

@@ -1,3 +1,5 @@
+import { NamedError } from '../../kernel/named-error.js';
+
 /** The right to publish, while the lock is held. */
 export interface Lease {
   /** Called before every write. @throws LeaseLost */
@@ -17,9 +19,8 @@ export abstract class SyncLock {
 }
 
 /** The connection that held the lock is lost, so another run may have started. */
-export class LeaseLost extends Error {
+export class LeaseLost extends NamedError {
   constructor() {
     super('the connection to the database that kept other runs away was lost');
-    this.name = 'LeaseLost';
   }
 }
