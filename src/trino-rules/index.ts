@@ -12,7 +12,6 @@ export { isError, type Finding } from './document/finding.js';
 export type { RulesDocument } from './document/rules-document.js';
 export { readRules, type RulesReading } from './document/rules-reader.js';
 export { Evaluator } from './engine/evaluator.js';
-export { MetadataVisibility } from './engine/metadata-visibility.js';
 export { decide, type Decision } from './model/decision.js';
 export type { Question } from './model/question.js';
 export { readSnapshot, writeSnapshot, type SnapshotDefaults, type SnapshotReading } from './model/snapshot-file.js';

@@ -11,7 +11,7 @@ import { foreignDocument } from '../../src/rules-files/foreign/foreign-document.
 import type { ListedName } from '../../src/rules-files/import/known-names.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
-import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
+import { MetadataVisibility } from '../support/rules/metadata-visibility.js';
 import { byEvaluator } from '../support/rules/by-evaluator.js';
 import type { Answer, Question } from '../support/rules/engine-question.js';
 import {

@@ -7,7 +7,7 @@ import { compile } from '../../src/trino-rules/compile/compile.js';
 import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
-import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
+import { MetadataVisibility } from '../support/rules/metadata-visibility.js';
 import { SYSTEM_SCHEMAS } from '../../src/trino-rules/model/resource.js';
 import { byEvaluator } from '../support/rules/by-evaluator.js';
 import type { Answer, Question } from '../support/rules/engine-question.js';

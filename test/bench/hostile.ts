@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { refusalOf } from '../../src/acl-sync/domain/candidate.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
-import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
+import { MetadataVisibility } from '../support/rules/metadata-visibility.js';
 import { checkRules } from '../../src/trino-rules/verify/check.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { anyRules } from '../support/snapshots/any-rules.js';

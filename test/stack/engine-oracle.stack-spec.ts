@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { refusalOf } from '../../src/acl-sync/domain/candidate.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
-import { MetadataVisibility } from '../../src/trino-rules/engine/metadata-visibility.js';
+import { MetadataVisibility } from '../support/rules/metadata-visibility.js';
 import { proveRules } from '../support/rules/prove-rules.js';
 import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';
 import { readRules } from '../../src/trino-rules/document/rules-reader.js';

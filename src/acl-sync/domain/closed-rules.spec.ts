@@ -45,8 +45,12 @@ function closed(losses: RevokedAccess, document = published()): Evaluator {
 /** What the person can do in the schema. */
 const rightsIn = (engine: Evaluator, user: string, schema: { catalog: string; schema: string }): string[] => [
   ...(engine.maySelect(user, { ...schema, table: 'orders' }, []) ? ['select'] : []),
-  ...(engine.mayExecuteFunction(user, { ...schema, function: 'sum_up' }) ? ['function'] : []),
-  ...(engine.mayExecuteProcedure(user, { ...schema, procedure: 'load' }) ? ['procedure'] : []),
+  ...(engine.mayRun(user, { kind: 'function', resource: { ...schema, routine: 'sum_up' }, privilege: 'EXECUTE' })
+    ? ['function']
+    : []),
+  ...(engine.mayRun(user, { kind: 'procedure', resource: { ...schema, routine: 'load' }, privilege: 'EXECUTE' })
+    ? ['procedure']
+    : []),
 ];
 const EVERYTHING = ['select', 'function', 'procedure'];
 

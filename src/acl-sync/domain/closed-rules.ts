@@ -9,7 +9,7 @@ import {
 } from '../../trino-rules/document/rules-document.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { kindOf, type Node, withNames } from '../../trino-rules/model/node.js';
+import { KILL_QUERY, kindOf, type Node, withNames } from '../../trino-rules/model/node.js';
 import { canBeImpersonated } from '../../trino-rules/model/acting.js';
 import type { RevokedNode, RevokedAccess } from './revoked-access.js';
 
@@ -106,7 +106,7 @@ function withDenials(
       ...run.map(({ where, name }) => ({ ...where, procedure: name, privileges: [] })),
       ...usersOf([...onEngine, ...queries.map(({ user }) => user)]).map((rule) => ({
         ...rule,
-        ...KILL_QUERY,
+        ...KILLING,
         privileges: [],
       })),
       ...inFront([...schemas, ...outweighed], { privileges: [] }),
@@ -124,7 +124,7 @@ function withDenials(
 /** With other people's queries. */
 const OTHERS = QUERY_RIGHTS.filter((right) => right !== 'execute');
 
-const KILL_QUERY = { catalog: 'system', schema: 'runtime', procedure: 'kill_query' };
+const KILLING = { catalog: KILL_QUERY.catalog, schema: KILL_QUERY.schema, procedure: KILL_QUERY.routine };
 
 function usersOf(names: readonly string[]): { user: string }[] {
   return names.length === 0 ? [] : [{ user: anyOf(names) }];
@@ -171,6 +171,6 @@ function hasNothingOnEngine(evaluator: Evaluator, user: string): boolean {
   return (
     OTHERS.every((right) => !evaluator.mayWithQueries(user, right)) &&
     SYSTEM_INFORMATION_RIGHTS.every((right) => !evaluator.mayWithSystemInformation(user, right)) &&
-    !evaluator.mayExecuteProcedure(user, KILL_QUERY)
+    !evaluator.mayRun(user, { kind: 'procedure', resource: KILL_QUERY, privilege: 'EXECUTE' })
   );
 }

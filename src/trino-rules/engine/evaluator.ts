@@ -21,15 +21,7 @@ export interface TableName extends SchemaName {
   table: string;
 }
 
-export interface FunctionName extends SchemaName {
-  function: string;
-}
-
-export interface ProcedureName extends SchemaName {
-  procedure: string;
-}
-
-export interface RoutineName extends SchemaName {
+interface RoutineName extends SchemaName {
   routine: string;
 }
 
@@ -73,7 +65,7 @@ export class Evaluator {
       case 'impersonation':
         return this.mayImpersonate(user, question.newUser);
       case 'routine':
-        return this.mayWithRoutine(user, question);
+        return this.mayRun(user, question);
       case 'system-information':
         return this.mayWithSystemInformation(user, question.right);
       case 'session-property':
@@ -165,26 +157,6 @@ export class Evaluator {
     return this.first.rule(this.rules.impersonation, { original_user, new_user })?.allow === true;
   }
 
-  /** A connector's function or table function; built-in ones are open to all users. */
-  mayExecuteFunction(user: string, { catalog, schema, function: routine }: FunctionName): boolean {
-    return this.mayWithRoutine(user, {
-      kind: 'function',
-      resource: { catalog, schema, routine },
-      privilege: 'EXECUTE',
-    });
-  }
-
-  /** Checked for a view's owner when another user reads the view. */
-  mayShareFunctionInView(owner: string, { catalog, schema, function: routine }: FunctionName): boolean {
-    const resource = { catalog, schema, routine };
-    return this.mayWithRoutine(owner, { kind: 'function', resource, privilege: 'GRANT_EXECUTE' });
-  }
-
-  mayExecuteProcedure(user: string, { catalog, schema, procedure: routine }: ProcedureName): boolean {
-    const resource = { catalog, schema, routine };
-    return this.mayWithRoutine(user, { kind: 'procedure', resource, privilege: 'EXECUTE' });
-  }
-
   /** `read`: metrics and threads of a node; `write`: shutting it down. */
   mayWithSystemInformation(user: string, right: SystemInformationRight): boolean {
     return this.first.rule(this.rules.system_information, { user })?.allow.includes(right) === true;
@@ -207,7 +179,11 @@ export class Evaluator {
     return this.catalogMode(user, catalog) === 'all';
   }
 
-  private mayWithRoutine(user: string, { kind, resource, privilege }: Routine): boolean {
+  /**
+   * A connector's procedure, function or table function; built-in functions are open to all users. GRANT_EXECUTE is checked for a
+   * view's owner when another user reads the view.
+   */
+  mayRun(user: string, { kind, resource, privilege }: Omit<RoutineQuestion, 'about'>): boolean {
     const { catalog, schema, routine } = routineAt(resource);
     if (!this.mayRead(user, catalog)) return false;
     const rule =
@@ -223,8 +199,6 @@ export class Evaluator {
     return this.first.rule(this.rules.tables, { catalog, schema, table, user });
   }
 }
-
-type Routine = Omit<RoutineQuestion, 'about'>;
 
 /** A table at a node: an unnamed level has a fresh name. */
 export function tableAt({ catalog = FRESH_PREFIX, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Node): TableName {

@@ -3,7 +3,7 @@ import { byIntent } from '../../../test/support/rules/by-intent.js';
 import { proveRules } from '../../../test/support/rules/prove-rules.js';
 import { wrongDocuments, wronged } from '../../../test/support/rules/wrong-documents.js';
 import { Evaluator } from '../engine/evaluator.js';
-import { MetadataVisibility } from '../engine/metadata-visibility.js';
+import { MetadataVisibility } from '../../../test/support/rules/metadata-visibility.js';
 
 describe('rules that look closed and are not', () => {
   it.each(Object.entries(wrongDocuments()))('are refused: %s', (_, { rules, shownBy }) => {

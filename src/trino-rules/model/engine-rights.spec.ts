@@ -42,9 +42,9 @@ describe('rights over the engine', () => {
     ]);
     expect(document.system_information).toEqual([{ user: 'cy', allow: ['read'] }]);
     const evaluator = new Evaluator(document);
-    const kills = { catalog: 'system', schema: 'runtime', procedure: 'kill_query' };
+    const kills = PRIVILEGE_TERMS.CALL_PROCEDURE.asks({ catalog: 'system', schema: 'runtime', routine: 'kill_query' });
     const may = ['ana', 'bo', 'cy', 'warden'].map((name) => [
-      evaluator.mayExecuteProcedure(name, kills),
+      evaluator.allows(name, kills),
       evaluator.mayWithQueries(name, 'execute'),
       evaluator.catalogMode(name, 'system'),
     ]);

@@ -8,6 +8,8 @@ import { compile } from '../compile/compile.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
+import { KILL_QUERY } from './node.js';
+import { PRIVILEGE_TERMS } from './privilege.js';
 import { readSnapshot, writeSnapshot } from './snapshot-file.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -82,8 +84,8 @@ describe('rights over the queries of some', () => {
     const may = (snapshot: Snapshot) => {
       const evaluator = new Evaluator(compile(snapshot).document);
       expect(queriesOf(snapshot, 'dee')).toBeDefined();
-      const call = { catalog: 'system', schema: 'runtime', procedure: 'kill_query' };
-      return [evaluator.mayWithQueries('dee', 'execute'), evaluator.mayExecuteProcedure('dee', call)];
+      const call = PRIVILEGE_TERMS.CALL_PROCEDURE.asks(KILL_QUERY);
+      return [evaluator.mayWithQueries('dee', 'execute'), evaluator.allows('dee', call)];
     };
     expect(may(team().may('KILL_QUERIES', ofUser(1)).snapshot())).toEqual([true, true]);
     expect(may(team().may('KILL_QUERIES', ofUser(1)).mayNot('system.runtime.kill_query()').snapshot())).toEqual([

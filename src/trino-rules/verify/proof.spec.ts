@@ -12,7 +12,7 @@ import type { Finding } from '../document/finding.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { Evaluator } from '../engine/evaluator.js';
-import { MetadataVisibility } from '../engine/metadata-visibility.js';
+import { MetadataVisibility } from '../../../test/support/rules/metadata-visibility.js';
 import type { Snapshot } from '../model/snapshot.js';
 
 const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };

@@ -1,5 +1,5 @@
 import type { Evaluator } from '../../../src/trino-rules/engine/evaluator.js';
-import type { MetadataVisibility } from '../../../src/trino-rules/engine/metadata-visibility.js';
+import type { MetadataVisibility } from './metadata-visibility.js';
 import type { Answer, Question } from './engine-question.js';
 
 /** What our evaluator answers to a question for the engine. */
@@ -62,12 +62,20 @@ export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, 
     case 'system-property':
       return evaluator.maySetSystemSessionProperty(user, question.name);
     case 'function':
-      return evaluator.mayExecuteFunction(user, { ...question, function: question.name });
+      return evaluator.mayRun(user, routine('function', 'EXECUTE', question));
     case 'view-with-function':
-      return evaluator.mayShareFunctionInView(user, { ...question, function: question.name });
+      return evaluator.mayRun(user, routine('function', 'GRANT_EXECUTE', question));
     case 'procedure':
-      return evaluator.mayExecuteProcedure(user, { ...question, procedure: question.name });
+      return evaluator.mayRun(user, routine('procedure', 'EXECUTE', question));
     case 'catalog-property':
       return evaluator.maySetCatalogSessionProperty(user, question.catalog, question.name);
   }
+}
+
+function routine(
+  kind: 'function' | 'procedure',
+  privilege: 'EXECUTE' | 'GRANT_EXECUTE',
+  { catalog, schema, name }: { catalog: string; schema: string; name: string },
+) {
+  return { kind, privilege, resource: { catalog, schema, routine: name } };
 }

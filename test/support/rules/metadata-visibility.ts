@@ -1,5 +1,11 @@
-import { hides, INFORMATION_SCHEMA, type Evaluator, type SchemaName, type TableName } from './evaluator.js';
-import { FirstMatch, type Patterned } from './first-match.js';
+import {
+  hides,
+  INFORMATION_SCHEMA,
+  type Evaluator,
+  type SchemaName,
+  type TableName,
+} from '../../../src/trino-rules/engine/evaluator.js';
+import { FirstMatch, type Patterned } from '../../../src/trino-rules/engine/first-match.js';
 
 /**
  * What the engine's listings show to one person (SHOW CATALOGS, SHOW SCHEMAS, SHOW TABLES, DESCRIBE, and the rows of
