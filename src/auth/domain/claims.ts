@@ -1,10 +1,8 @@
-/** The claims of our tokens: user (`sub`), purpose (`type`), session (`sid`), id (`jti`) and lifetime. */
+/** What is read of a token that is ours: user (`sub`), session (`sid`) and id (`jti`). */
 export interface Claims {
-  type: TokenType;
   userId: number;
   sessionId: string;
   jti: string;
-  expiresAt: Date;
 }
 
 export type TokenType = 'access' | 'refresh';
@@ -52,7 +50,7 @@ export function judgeClaims(payload: unknown, type: TokenType, now: Date): Claim
   const notBefore = Math.max(iat * 1000 - MAX_AHEAD_MS, (nbf ?? 0) * 1000);
   if (notBefore > now.getTime()) return invalid('not-yet-valid');
   if (exp * 1000 <= now.getTime()) return { kind: 'expired' };
-  return { kind: 'good', claims: { type, userId, sessionId: sid, jti, expiresAt: new Date(exp * 1000) } };
+  return { kind: 'good', claims: { userId, sessionId: sid, jti } };
 }
 
 function invalid(reason: TokenFault): ClaimsVerdict {

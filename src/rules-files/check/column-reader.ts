@@ -47,7 +47,7 @@ function readColumn(
     : null;
   const name = readName(nodes.get('name'), column.at, report);
   if (name === null) return null;
-  return { name, allow: isAllowed, mask: text === null ? null : { text, at: mask?.at ?? column.at, runsAs } };
+  return { name, allow: isAllowed, mask: text === null ? null : { text, runsAs } };
 }
 
 function readName(node: JsonNode | undefined, at: number, report: Report): { text: string; at: number } | null {

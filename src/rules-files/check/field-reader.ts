@@ -16,7 +16,7 @@ export class FieldReader {
   private readonly patterns = new Map<string, ForeignPattern>();
   private readonly nodes = new Map<string, JsonNode>();
   private gives: readonly string[] = [];
-  private filter: { text: string; at: number } | null = null;
+  private filter: string | null = null;
   private runsAs: string | null = null;
   private columns: ForeignRule['columns'] = [];
 
@@ -46,7 +46,7 @@ export class FieldReader {
   read(): Pick<ForeignRule, 'patterns' | 'gives' | 'filter' | 'columns'> {
     for (const [key, field] of Object.entries(this.format.fields)) this.field(key, field, this.nodes.get(key));
     this.together();
-    const filter = this.filter && { ...this.filter, runsAs: this.runsAs };
+    const filter = this.filter === null ? null : { text: this.filter, runsAs: this.runsAs };
     return { patterns: this.patterns, gives: this.gives, filter, columns: this.columns };
   }
 
@@ -93,7 +93,7 @@ export class FieldReader {
       case 'expression':
         if (isGiven(key, node, this.report)) {
           const text = readExpression(key, node, this.report);
-          if (text !== null) this.filter = { text, at: node.at };
+          if (text !== null) this.filter = text;
         }
         return;
       case 'environment':

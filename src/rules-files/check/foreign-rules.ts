@@ -29,7 +29,6 @@ export interface ForeignPattern {
 
 export interface ForeignExpression {
   text: string;
-  at: number;
   /** The identity that the engine evaluates it as; null: the user of the session. */
   runsAs: string | null;
 }
