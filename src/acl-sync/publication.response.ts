@@ -1,5 +1,5 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, TEXTS } from '../platform/api-fields.js';
+import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, TEXTS, ReferenceResponse } from '../platform/api-fields.js';
 import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
@@ -47,11 +47,6 @@ export class AccessChangeResponse implements AccessForm {
   @ApiProperty({ ...INTEGER, description: 'Pairs that have anything before or after.' }) all_pairs!: number;
 }
 
-export class RequesterResponse {
-  @ApiProperty(INTEGER) id!: number;
-  @ApiProperty() name!: string;
-}
-
 export class RestoredResponse {
   @ApiProperty({ ...INTEGER, description: 'The older version.' }) version!: number;
   @ApiProperty(MOMENT) until!: string;
@@ -69,8 +64,8 @@ export class PublicationSummaryResponse {
   @ApiProperty(INTEGER) bytes!: number;
   @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
 
-  @ApiProperty({ type: RequesterResponse, nullable: true, description: 'The account that requested it.' })
-  triggered_by!: RequesterResponse | null;
+  @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'The account that requested it.' })
+  triggered_by!: ReferenceResponse | null;
 
   @ApiProperty() snapshot_hash!: string;
 
@@ -128,7 +123,7 @@ export class PastRunResponse {
   @ApiProperty({ ...INTEGER, description: 'Of the run.' }) id!: number;
   @ApiProperty(MOMENT) at!: string;
   @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
-  @ApiProperty({ type: RequesterResponse, nullable: true }) triggered_by!: RequesterResponse | null;
+  @ApiProperty({ type: ReferenceResponse, nullable: true }) triggered_by!: ReferenceResponse | null;
   @ApiProperty({ type: [FindingResponse], description: 'Why; a counterexample is among them.' }) reasons!: Finding[];
 }
 

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import { principalNameProblem } from '../kernel/name.js';
-import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
+import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse, ReferenceResponse } from '../platform/api-fields.js';
 import { BigPageQuery, SearchText } from '../platform/page.dto.js';
 import { absentOr, FieldRule, momentProblem, WITHOUT_NUL } from '../platform/validation.js';
 import {
@@ -76,10 +76,7 @@ class AuditTokenResponse {
   @ApiProperty() name!: string;
 }
 
-class AuditActorResponse {
-  @ApiProperty(INTEGER) id!: number;
-  @ApiProperty() name!: string;
-
+class AuditActorResponse extends ReferenceResponse {
   @ApiProperty({
     type: AuditTokenResponse,
     nullable: true,

@@ -1,6 +1,6 @@
 import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
-import { INTEGER, NULLABLE_MOMENT, PageResponse, TEXTS } from '../platform/api-fields.js';
+import { INTEGER, NULLABLE_MOMENT, PageResponse, TEXTS, ReferenceResponse } from '../platform/api-fields.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
 import { kindOf, type NamedNode, NODE_KINDS, type Node, type NodeKind } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
@@ -29,13 +29,8 @@ export class AccessResponse {
   @ApiProperty(TEXTS) hidden_columns!: string[];
 }
 
-export class GroupReferenceResponse {
-  @ApiProperty(INTEGER) id!: number;
-  @ApiProperty() name!: string;
-}
-
 class ThroughGroupResponse {
-  @ApiProperty() group!: GroupReferenceResponse;
+  @ApiProperty() group!: ReferenceResponse;
 }
 
 export type ThroughResponse = 'directly' | 'everyone' | ThroughGroupResponse;
@@ -74,8 +69,8 @@ export class EffectivePageResponse extends PageResponse(EffectiveAccessResponse)
 export class ViaResponse {
   @ApiProperty(INTEGER) grant_id!: number;
 
-  @ApiProperty({ type: GroupReferenceResponse, nullable: true, description: 'Null: directly, or as one of everyone.' })
-  group!: GroupReferenceResponse | null;
+  @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'Null: directly, or as one of everyone.' })
+  group!: ReferenceResponse | null;
 
   @ApiProperty() is_for_everyone!: boolean;
 
@@ -94,11 +89,11 @@ export class HolderResponse extends AccessResponse {
 
 class HolderWayResponse {
   @ApiProperty({
-    type: GroupReferenceResponse,
+    type: ReferenceResponse,
     nullable: true,
     description: 'Null: directly, as one of everyone, or by the settings.',
   })
-  group!: GroupReferenceResponse | null;
+  group!: ReferenceResponse | null;
 
   @ApiProperty(INTEGER) people!: number;
   @ApiProperty(INTEGER) engine_principals!: number;
@@ -177,10 +172,10 @@ function momentOf(at: Date | null): string | null {
   return at?.toISOString() ?? null;
 }
 
-function groupOf(through: Origin<SnapshotGrant>['through']): GroupReferenceResponse | null {
+function groupOf(through: Origin<SnapshotGrant>['through']): ReferenceResponse | null {
   return typeof through === 'object' ? referenceTo(through.group) : null;
 }
 
-function referenceTo({ id, name }: SnapshotGroup): GroupReferenceResponse {
+function referenceTo({ id, name }: SnapshotGroup): ReferenceResponse {
   return { id, name };
 }

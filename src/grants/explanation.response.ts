@@ -1,11 +1,10 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { INTEGER, INTEGERS, MOMENT, NULLABLE_TEXT } from '../platform/api-fields.js';
+import { INTEGER, INTEGERS, MOMENT, NULLABLE_TEXT, ReferenceResponse } from '../platform/api-fields.js';
 import type { Change } from '../trino-rules/answers/smallest-change.js';
 import type { WayEnd } from '../trino-rules/answers/ways.js';
 import type { NamedNode } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
-import { GroupReferenceResponse } from './access.response.js';
 import { PRINCIPAL_ANSWER } from './principal.dto.js';
 import { POLICY_RESOURCE_ANSWER, RESOURCE_ANSWER } from './resource.dto.js';
 
@@ -63,8 +62,8 @@ class WayEndResponse {
 }
 
 class WayResponse {
-  @ApiProperty({ type: GroupReferenceResponse, nullable: true, description: 'Null: directly, or as one of everyone.' })
-  group!: GroupReferenceResponse | null;
+  @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'Null: directly, or as one of everyone.' })
+  group!: ReferenceResponse | null;
 
   @ApiProperty() is_for_everyone!: boolean;
   @ApiProperty({ ...INTEGER, nullable: true, description: 'Null: there is none.' }) grant_id!: number | null;

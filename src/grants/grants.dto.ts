@@ -2,7 +2,15 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsOptional } from 'class-validator';
-import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
+import {
+  INTEGER,
+  MOMENT,
+  NULLABLE_MOMENT,
+  NULLABLE_TEXT,
+  PageResponse,
+  TEXTS,
+  ReferenceResponse,
+} from '../platform/api-fields.js';
 import {
   absentOr,
   FieldRule,
@@ -104,18 +112,13 @@ export class GrantQuery extends EntryQuery {
   family?: PrivilegeFamily;
 }
 
-export class ActorResponse {
-  @ApiProperty(INTEGER) id!: number;
-  @ApiProperty() name!: string;
-}
-
 /** Of a write of a grant or a policy. */
 export const WARNINGS = {
   ...TEXTS,
   description: 'Parts that the engine does not know or cannot analyse, and little capacity for the rules.',
 };
 
-const NULLABLE_ACTOR = { type: ActorResponse, nullable: true, description: 'Null: on the command line.' };
+const NULLABLE_ACTOR = { type: ReferenceResponse, nullable: true, description: 'Null: on the command line.' };
 
 export class GrantResponse {
   @ApiProperty(INTEGER) id!: number;
@@ -125,9 +128,9 @@ export class GrantResponse {
   @ApiProperty({ enum: GRANT_STATES.filter((state) => state !== 'all') }) state!: GrantState;
   @ApiProperty(NULLABLE_MOMENT) expires_at!: string | null;
   @ApiProperty(NULLABLE_TEXT) description!: string | null;
-  @ApiProperty(NULLABLE_ACTOR) granted_by!: ActorResponse | null;
+  @ApiProperty(NULLABLE_ACTOR) granted_by!: ReferenceResponse | null;
   @ApiProperty(MOMENT) granted_at!: string;
-  @ApiProperty(NULLABLE_ACTOR) revoked_by!: ActorResponse | null;
+  @ApiProperty(NULLABLE_ACTOR) revoked_by!: ReferenceResponse | null;
   @ApiProperty(NULLABLE_MOMENT) revoked_at!: string | null;
 
   @ApiPropertyOptional(WARNINGS) warnings?: string[];

@@ -16,6 +16,12 @@ export const NAME = {
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
 };
 
+/** A row of another list, by its id and its name now. */
+export class ReferenceResponse {
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty() name!: string;
+}
+
 /** The body of a page of a list: `class GroupPageResponse extends PageResponse(GroupResponse) {}`. */
 export function PageResponse<T>(item: Type<T>) {
   class Page {
