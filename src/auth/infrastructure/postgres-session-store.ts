@@ -14,10 +14,13 @@ import {
   type SessionView,
 } from '../domain/session.js';
 
-/** OFFSET keeps the planner from reading the tables for all keys at once: it cannot know that there are few. */
+/**
+ * OFFSET keeps the planner from reading the tables for all keys at once: it cannot know that there are few. And seen through a SELECT
+ * arrays look alike to it: else a plan for the keys at hand seems cheaper than one for any, and it plans at every request.
+ */
 const ADMITTED = `
   SELECT asked.at::integer AS at, found.*
-  FROM unnest($1::uuid[], $2::integer[]) WITH ORDINALITY AS asked(session_id, user_id, at)
+  FROM unnest((SELECT $1::uuid[]), (SELECT $2::integer[])) WITH ORDINALITY AS asked(session_id, user_id, at)
   CROSS JOIN LATERAL (
     SELECT ${ACCOUNT_COLUMNS}
     FROM sessions s JOIN users u ON u.id = s.user_id

@@ -17,11 +17,11 @@ interface TokenColumns extends Pick<AdmittedToken, 'name' | 'scopes' | 'hasExpir
   isUseDue: boolean;
 }
 
-/** As GatheredQuery takes it. OFFSET: see ADMITTED of sessions. @param isAway of the owner @param person what that reads */
+/** As GatheredQuery takes it. OFFSET and SELECT: as for sessions. @param isAway of the owner @param person what that reads */
 function admitted(isAway: string, person: string): string {
   return `
     SELECT asked.at::integer AS at, found.*
-    FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS asked(id, digest, at)
+    FROM unnest((SELECT $1::text[]), (SELECT $2::bytea[])) WITH ORDINALITY AS asked(id, digest, at)
     CROSS JOIN LATERAL (
       SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired", ${isAway} AS "isOwnerAway",
              coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"

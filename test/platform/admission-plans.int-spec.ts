@@ -1,0 +1,45 @@
+import { DataSource } from 'typeorm';
+import { PostgresSessionStore } from '../../src/auth/infrastructure/postgres-session-store.js';
+import { PostgresApiTokenStore } from '../../src/identity/tokens/infrastructure/postgres-api-token-store.js';
+import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+
+/** So often PostgreSQL plans a statement for its values, before it judges whether one plan for any values is as good. */
+const PLANNED_ANEW = 5;
+
+describe('the statements that admit requests', () => {
+  let database: TestDatabase;
+  let source: DataSource;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    source = await new DataSource({ type: 'postgres', url: database.url, extra: { max: 1 } }).initialize();
+  });
+  afterAll(async () => {
+    await source.destroy();
+    await database.drop();
+  });
+
+  it('are planned once, however many requests share them', async () => {
+    const session = new DatabaseSession(source);
+    const [sessions, tokens] = [new PostgresSessionStore(session), new PostgresApiTokenStore(session)];
+    const now = new Date();
+    for (let turn = 0; turn < 3 * PLANNED_ANEW; turn += 1) {
+      const asking = Array.from({ length: 1 + (turn % 3) }, () => [
+        sessions.admit('7d1f2ad0-1111-4222-8333-944445555666', 1, now),
+        tokens.admit('12345678', Buffer.from('digest'), { now, signedInSince: null }),
+        tokens.admit('12345678', Buffer.from('digest'), { now, signedInSince: now }),
+      ]);
+      await Promise.all(asking.flat());
+    }
+
+    const plans = await source.query<unknown[]>(
+      `SELECT name, custom_plans::integer, generic_plans::integer FROM pg_prepared_statements ORDER BY name`,
+    );
+    const planned = { custom_plans: PLANNED_ANEW, generic_plans: 2 * PLANNED_ANEW };
+    expect(plans).toEqual([
+      { name: 'admit', ...planned },
+      { name: 'admit_token', ...planned },
+      { name: 'admit_token_of_signed_in', ...planned },
+    ]);
+  });
+});
