@@ -13,7 +13,10 @@ export function addRulesCommands(parent: Command): void {
   parent
     .command('check')
     .description('find what is wrong with any rules file, or with the rules in a manifest')
-    .argument('[files...]', 'rules.json, a ConfigMap or a List in YAML or JSON, Helm output; - for standard input')
+    .argument(
+      '[files...]',
+      'rules.json, a ConfigMap or a List in YAML or JSON, Helm output or values; - for standard input',
+    )
     .addOption(new Option('--format <format>').choices(['text', 'json', 'sarif']).default('text'))
     .addOption(
       new Option('--fail-on <severity>', 'exit code 1 from this severity up').choices(SEVERITIES).default('error'),

@@ -35,14 +35,7 @@ const SECTION = new RegExp(`"(?:${SECTION_NAMES.join('|')})"\\s*:`);
 const MAX_BYTES = 16_777_216;
 
 export function readConfigMap(node: ManifestNode): ConfigMap {
-  const map: ConfigMap = {
-    node,
-    name: textOf(entryOf(node, 'metadata', 'name')?.value),
-    rules: [],
-    backups: [],
-    findings: [],
-    bytes: 0,
-  };
+  const map = emptyMap(node, textOf(entryOf(node, 'metadata', 'name')?.value));
   const name = entryOf(node, 'metadata', 'name')?.value;
   if (name?.kind === 'map') {
     const message = 'the name is no text: templates must be rendered first';
@@ -51,6 +44,23 @@ export function readConfigMap(node: ManifestNode): ConfigMap {
   for (const entry of entriesOf(entryOf(node, 'data')?.value)) readData(entry, map);
   for (const entry of entriesOf(entryOf(node, 'binaryData')?.value)) readBinary(entry, map);
   return map;
+}
+
+/** The maps of a chart's values that it makes ConfigMaps with rules of: `accessControl.rules` of Trino's own, at any depth. */
+export function readChartValues(node: ManifestNode, depth = MAX_VALUES_DEPTH): ConfigMap[] {
+  const entries = entriesOf(node);
+  const map = emptyMap(node, null);
+  const holding = entries.filter(({ key, value }) => isRules(key, textOf(value) ?? ''));
+  for (const entry of holding) readData(entry, map);
+  const below = depth === 0 ? [] : entries.flatMap(({ value }) => readChartValues(value, depth - 1));
+  return holding.length === 0 ? below : [map, ...below];
+}
+
+/** Charts in charts have their values below a name. */
+const MAX_VALUES_DEPTH = 8;
+
+function emptyMap(node: ManifestNode, name: string | null): ConfigMap {
+  return { node, name, rules: [], backups: [], findings: [], bytes: 0 };
 }
 
 function readData({ key, at, value }: ManifestEntry, map: ConfigMap): void {

@@ -1,4 +1,4 @@
-import { configMapFindings, readConfigMap, type ConfigMap } from './config-map.js';
+import { configMapFindings, readChartValues, readConfigMap, type ConfigMap } from './config-map.js';
 import type { EmbeddedText } from './embedded-text.js';
 import { entryOf, listOf, textOf, type ManifestNode } from './manifest-node.js';
 import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
@@ -12,7 +12,7 @@ export interface ManifestReading {
 /** Lists in lists; nothing that a cluster prints has more. */
 const MAX_DEPTH = 8;
 
-/** Finds the ConfigMaps that hold rules, in lists too, and the workloads that mount them. */
+/** Finds the ConfigMaps that hold rules, in lists too, those that a chart's values mean, and the workloads that mount them. */
 export function readManifests(roots: readonly ManifestNode[]): ManifestReading {
   const maps: ConfigMap[] = [];
   const mounts: Mount[] = [];
@@ -20,7 +20,8 @@ export function readManifests(roots: readonly ManifestNode[]): ManifestReading {
   const holding = maps.filter(({ rules, backups, findings }) => rules.length + backups.length + findings.length > 0);
   const findings = [...holding.flatMap(configMapFindings), ...subPathFindings(mounts, holding)];
   if (findings.length === 0 && holding.length === 0) {
-    const message = 'there is no ConfigMap with a rules file here, so nothing is checked';
+    const message =
+      'there is no ConfigMap with a rules file here, and no values of a chart with one, so nothing is checked';
     findings.push({ code: 'manifest-without-rules', message, at: roots[0]?.at ?? 0 });
   }
   return { rules: holding.flatMap(({ rules }) => rules), findings };
@@ -30,7 +31,8 @@ export function readManifests(roots: readonly ManifestNode[]): ManifestReading {
     if (kind.endsWith('List') && depth < MAX_DEPTH)
       for (const item of listOf(entryOf(node, 'items')?.value)) collect(item, depth + 1);
     else if (kind === 'ConfigMap') maps.push(readConfigMap(node));
-    else mounts.push(...readMounts(node));
+    else if (kind !== '') mounts.push(...readMounts(node));
+    else maps.push(...readChartValues(node));
   }
 }
 

@@ -12,9 +12,9 @@ export async function readSource(text: string): Promise<ManifestReading> {
   return MANIFEST.test(text) ? (await yamlReader())(text) : bare(text);
 }
 
-/** A line that begins a Kubernetes manifest, a YAML document, or what Helm prints. */
+/** A line that begins a Kubernetes manifest, a YAML document, or what Helm prints, or a rules file in the values of a chart. */
 const MANIFEST =
-  /^(?:apiVersion|kind|metadata|data|items|---)\b|^(?:---|# Source:)|^["']?(?:apiVersion|kind)["']?\s*:/m;
+  /^(?:apiVersion|kind|metadata|data|items|---)\b|^(?:---|# Source:)|^["']?(?:apiVersion|kind)["']?\s*:|^ +["']?[\w.-]+[.]json["']?: *[|>'"]/m;
 
 function bare(text: string): ManifestReading {
   const rules: EmbeddedText = { text, toFile: (offset) => offset };
