@@ -28,6 +28,7 @@ test('a phone shows every page and its menus, accessible and without scrolling s
   page,
   records,
   signIn,
+  watch,
 }) => {
   test.slow(); // axe, 32 times
   const person = await records.person('phoebe_of_the_long_names_in_two_columns');
@@ -55,6 +56,7 @@ test('a phone shows every page and its menus, accessible and without scrolling s
   ]) {
     await page.goto(path);
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    await watch.settled();
     await expect(page.getByText(/^(Reading|Computing)/)).toHaveCount(0);
     expect(await page.evaluate(TOO_WIDE), path).toEqual([]);
     await expectAccessible(page);

@@ -1,4 +1,4 @@
-import type { BrowserContext } from '@playwright/test';
+import { type BrowserContext, expect, type Request } from '@playwright/test';
 
 /** Chromium confirms the header of every sign-out. */
 const CONFIRMED = /^info: Clear-Site-Data header on .* Cleared data types: "cookies", "storage"/;
@@ -8,6 +8,8 @@ export class PageWatch {
   private readonly seen: string[] = [];
   private readonly provoked: RegExp[] = [];
   private readonly origins: Set<string>;
+  private readonly open = new Set<Request>();
+  private begun = 0;
 
   constructor(context: BrowserContext, ownOrigin: string) {
     this.origins = new Set([ownOrigin]);
@@ -19,7 +21,12 @@ export class PageWatch {
     context.on('request', (request) => {
       const { origin, protocol } = new URL(request.url());
       if (!this.origins.has(origin)) this.seen.push(`request: ${protocol === 'data:' ? 'data:' : request.url()}`);
+      this.open.add(request);
+      this.begun += 1;
     });
+    const ended = (request: Request): void => void this.open.delete(request);
+    context.on('requestfinished', ended);
+    context.on('requestfailed', ended);
   }
 
   /** The test provokes a refusal of that status, or that failure of the network, and a browser prints each. */
@@ -33,6 +40,17 @@ export class PageWatch {
   /** The test has a page of that origin. */
   knows(origin: string): void {
     this.origins.add(origin);
+  }
+
+  /** Waits until every request has its answer and no other follows: what a page shows then is what it was asked for. */
+  async settled(): Promise<void> {
+    let before = -1;
+    const isQuiet = (): boolean => {
+      const isSame = this.begun === before && this.open.size === 0;
+      before = this.begun;
+      return isSame;
+    };
+    await expect.poll(isQuiet, { intervals: [250] }).toBe(true);
   }
 
   /** All that was seen and was not provoked, and refusals that did not come. */
