@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { column, failed } from '../support/fakes/fake-trino.js';
 import { expectAccessible } from './running/accessibility.js';
-import { expect, test } from './running/console-test.js';
+import { expect, passwordOf, test } from './running/console-test.js';
 
 const COLUMNS = [column('country', 'varchar'), column('orders', 'bigint')];
 
@@ -77,6 +77,44 @@ test('a statement that runs is cancelled, on the engine as well', async ({ page,
   await expect(page.getByRole('button', { name: 'Cancel query' })).toHaveCount(0);
   await expect.poll(() => grantline.engine.statements.find(({ sql }) => sql === 'SELECT slowly')?.cancelled).toBe(true);
   go();
+});
+
+/** Writes a line at the cursor, and runs what stands there before the page has drawn it. */
+const WRITE_AND_RUN = `(async (content) => {
+  document.execCommand('insertText', false, '\\n-- once');
+  await null;
+  content.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', keyCode: 13, ctrlKey: true, bubbles: true }));
+})(document.activeElement.shadowRoot.activeElement)`;
+
+test('the text that stands in the editor is what runs, after the session has ended as well', async ({
+  page,
+  context,
+  grantline,
+  records,
+  signIn,
+  watch,
+}) => {
+  await records.person('ylva');
+  await signIn('ylva');
+  for (const sql of ['SELECT kept', 'SELECT kept\n-- once'])
+    grantline.engine.answers(sql, { columns: COLUMNS, data: [['SE', 1]] });
+  await page.goto('/sql');
+  const editor = page.getByRole('textbox', { name: 'SQL statement' });
+  await editor.fill('SELECT kept');
+  await context.clearCookies();
+  watch.provokes(401);
+  await page.getByRole('button', { name: 'Run' }).click();
+  const again = page.getByRole('dialog', { name: 'Sign in again' });
+  await again.getByRole('textbox', { name: 'Password' }).fill(passwordOf('ylva'));
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await expect(again).toBeHidden();
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(page.getByRole('status')).toHaveText(/^1 row, /);
+
+  await editor.press('Control+End');
+  await page.evaluate(WRITE_AND_RUN);
+  const ran = (): string[] => grantline.engine.statements.map(({ sql }) => sql).filter((sql) => sql.includes('kept'));
+  await expect.poll(ran).toEqual(['SELECT kept', 'SELECT kept\n-- once']);
 });
 
 test('names that the person may see are completed, and rows come as somebody scrolls', async ({

@@ -19,17 +19,22 @@ const SqlEditor = lazy(() => import('../parts/sql-editor.js'));
 const DRAFT = ['sql-draft'];
 queries.setQueryDefaults(DRAFT, { gcTime: Infinity, staleTime: Infinity });
 
+/** What is typed by now, which a page that is not drawn yet does not show. */
+function draftNow(): Statement {
+  return queries.getQueryData<Statement>(DRAFT) ?? NOTHING_TYPED;
+}
+
+const NOTHING_TYPED: Statement = { sql: '', catalog: '', schema: '' };
+
 /** SQL under the own name. */
 export function Sql({ me }: { me: Schemas['ConsoleAccountResponse'] }) {
-  const { data: draft } = useQuery<Statement>({
-    queryKey: DRAFT,
-    queryFn: () => ({ sql: '', catalog: '', schema: '' }),
-    initialData: { sql: '', catalog: '', schema: '' },
-  });
-  const set = (part: Partial<Statement>): void => void queries.setQueryData(DRAFT, { ...draft, ...part });
+  // Signing in again asks all queries anew, this one too.
+  const { data: draft } = useQuery({ queryKey: DRAFT, queryFn: draftNow, initialData: NOTHING_TYPED });
+  const set = (part: Partial<Statement>): void => void queries.setQueryData(DRAFT, { ...draftNow(), ...part });
   const { running, fault, results, run, more, cancel, fail } = useStatement();
   const start = (): void => {
-    if (running === null && draft.sql.trim() !== '') void run(draft);
+    const typed = draftNow();
+    if (running === null && typed.sql.trim() !== '') void run(typed);
   };
   const wrongLine = fault !== null && 'error' in fault ? fault.error.line : null;
   return (
