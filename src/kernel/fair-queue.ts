@@ -57,8 +57,8 @@ export class FairQueue {
   }
 
   /** Waits for a turn; a granted one must be given back by `done`. */
-  turn(place: Place, signal: AbortSignal): Promise<Turn> {
-    if (signal.aborted) return Promise.resolve('aborted');
+  turn(place: Place, signal?: AbortSignal): Promise<Turn> {
+    if (signal?.aborted === true) return Promise.resolve('aborted');
     const { waiting } = place.owner;
     return new Promise((resolve) => {
       const abort = (): void => {
@@ -66,11 +66,11 @@ export class FairQueue {
         resolve('aborted');
       };
       const settle = (turn: Turn): void => {
-        signal.removeEventListener('abort', abort);
+        signal?.removeEventListener('abort', abort);
         resolve(turn);
       };
       const waiter = { place, settle };
-      signal.addEventListener('abort', abort, { once: true });
+      signal?.addEventListener('abort', abort, { once: true });
       waiting.push(waiter);
       this.grant();
     });

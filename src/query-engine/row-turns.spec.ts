@@ -20,6 +20,16 @@ describe('pieces of rows', () => {
     expect(order.join(' ')).toMatch(/^eve -( ?-)* ben( -)+ eve( -)* ben( -)* eve( -)* eve$/);
   });
 
+  it('are waited for by any number of requests without a warning', async () => {
+    const warned: string[] = [];
+    const note = ({ name }: Error): void => void warned.push(name);
+    process.on('warning', note);
+    const turns = new RowTurns();
+    await Promise.all(Array.from({ length: 12 }, (_, at) => turns.next(`person ${at}`)));
+    process.off('warning', note);
+    expect(warned).toEqual([]);
+  });
+
   it('are not made before their turn', async () => {
     let made = 0;
     function* pieces(): Generator<Buffer> {

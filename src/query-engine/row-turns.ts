@@ -1,8 +1,6 @@
 import { setImmediate } from 'node:timers';
 import { FairQueue } from '../kernel/fair-queue.js';
 
-const UNENDING = new AbortController().signal;
-
 /**
  * Pieces of rows are made one at a time, by people in turns, and whatever else waits is dealt with before the next one: however
  * many pages somebody asks for at once.
@@ -14,7 +12,7 @@ export class RowTurns {
   async next(person: string): Promise<void> {
     const place = this.queue.enter(person);
     if (place === null) return; // never: there is no end of places
-    await this.queue.turn(place, UNENDING);
+    await this.queue.turn(place);
     setImmediate(() => {
       this.queue.done(place);
       this.queue.leave(place);
