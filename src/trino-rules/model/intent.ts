@@ -116,6 +116,7 @@ function onTable(access: Access): Access {
 
 /** Access in a schema in which some table is restricted. */
 export function withoutSchemaOwnership(access: Access): Access {
+  if (!access.privileges.some((privilege) => PRIVILEGE_TERMS[privilege].ownsSchemas)) return access;
   const tables = withContained(access.privileges);
   const privileges = combined([...tables].filter((privilege) => !PRIVILEGE_TERMS[privilege].ownsSchemas));
   return privileges.length === 0 ? NO_ACCESS : { ...access, privileges };

@@ -11,10 +11,10 @@ export function expectedActing(
   width: number,
 ): ReadonlyMap<number, Bitset> {
   const given: { actors: readonly number[]; targets: ReadonlySet<number> }[] = [];
-  for (const { principal, resource, privileges, ...rest } of grants) {
+  for (const grant of grants) {
+    const { principal, resource, privileges } = grant;
     if (resource.as === undefined || principal.type !== 'engine' || !principals.exists(resource.as)) continue;
-    if (!isLive({ principal, resource, privileges, ...rest }, at) || !withContained(privileges).has('IMPERSONATE'))
-      continue;
+    if (!isLive(grant, at) || !withContained(privileges).has('IMPERSONATE')) continue;
     given.push({
       actors: principals.resolvePrincipal(principal),
       targets: new Set(principals.resolvePrincipal(resource.as)),

@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { addAll, bitset, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { KILL_QUERY, nodeKey, nodeOf, pathTo, type Node } from '../model/node.js';
-import { PRIVILEGE_TERMS, taken, withContained, type Privilege } from '../model/privilege.js';
+import { isOverRoutines, PRIVILEGE_TERMS, taken, withContained, type Privilege } from '../model/privilege.js';
 import type { RoutineQuestion } from '../model/question.js';
 import { restrictsData } from '../model/restrictions.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
@@ -28,28 +28,28 @@ export class ExpectedRoutines {
   ) {
     this.closed = [settings.metadataCatalog, 'system'];
     const nodes = new Map<string, Node>();
-    const note = (into: Map<string, Bitset>, node: Node, privileges: Iterable<Privilege>, people: () => Bitset) => {
-      for (const right of rightsOf(privileges)) {
+    const note = (into: Map<string, Bitset>, node: Node, rights: readonly RoutineRight[], people: () => Bitset) => {
+      for (const right of rights) {
         nodes.set(nodeKey(node), nodeOf(node));
         addAll(this.at(into, keyOf(right, node)), people());
       }
     };
-    for (const { privileges, resource, principal, ...grant } of grants)
-      if (isLive({ privileges, resource, principal, ...grant }, at))
-        note(this.given, resource, withContained(privileges), () =>
-          bitset(width, principals.resolvePrincipal(principal)),
-        );
+    for (const grant of grants) {
+      if (!grant.privileges.some(isOverRoutines)) continue;
+      const rights = rightsOf(withContained(grant.privileges));
+      for (const right of rights) this.isGiven.add(keyOf(right, {}));
+      if (isLive(grant, at))
+        note(this.given, grant.resource, rights, () => bitset(width, principals.resolvePrincipal(grant.principal)));
+    }
     for (const policy of policies) {
       const people = () => bitset(width, principals.resolvePolicy(policy));
-      if (policy.kind === 'deny') note(this.denied, policy.resource, taken(policy.privileges), people);
+      if (policy.kind === 'deny') note(this.denied, policy.resource, rightsOf(taken(policy.privileges)), people);
       if (this.given.size === 0 || !restrictsData(policy)) continue;
       const { catalog } = policy.resource;
       if (catalog !== undefined) nodes.set(nodeKey({ catalog }), { catalog });
       addAll(this.at(this.restricted, catalog ?? ''), people());
     }
     this.nodes = [...nodes.values()];
-    for (const { privileges } of grants)
-      for (const right of rightsOf(withContained(privileges))) this.isGiven.add(keyOf(right, {}));
   }
 
   /** At a node: a routine, or all routines below it that nothing names. Null: no user. */
