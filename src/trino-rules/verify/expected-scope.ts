@@ -1,8 +1,8 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { SchemaAccess } from '../engine/schema-comparison.js';
 import { addWord, bitset, sparseBitset, wordAt, type Bitset, type WordMarks } from '../engine/sparse-bitset.js';
-import { type Access, withoutSchemaOwnership } from '../model/intent.js';
-import { PRIVILEGE_TERMS } from '../model/privilege.js';
+import type { Access } from '../model/intent.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, withContained } from '../model/privilege.js';
 import { restrictsData } from '../model/restrictions.js';
 import type { EntryNode } from './access-entries.js';
 import { ExpectedAccess } from './expected-access.js';
@@ -34,8 +34,11 @@ export class ExpectedScope implements SchemaAccess {
     this.here = new ExpectedAccess(reach.width);
     for (const [access, positions] of alike(own)) {
       const without = positions.filter((position) => restricted.has(position));
-      reach.note(without.length === 0 ? positions : positions.filter((position) => !restricted.has(position)), access);
-      if (without.length > 0) reach.note(without, withoutSchemaOwnership(access));
+      reach.note(
+        without.length === 0 ? positions : positions.filter((position) => !restricted.has(position)),
+        access.privileges,
+      );
+      if (without.length > 0) reach.note(without, access.privileges.filter(isBesideSchemas));
     }
     if (this.everywhere === inherited) return;
     for (const [access, positions] of alike(this.interned.entries()))
@@ -55,7 +58,7 @@ export class ExpectedScope implements SchemaAccess {
     for (const position of this.own) {
       const access = catalog.interned[position];
       // The catalog has noted those that it changes.
-      if (access !== undefined && access === this.interned[position]) reach.note([position], access.access);
+      if (access !== undefined && access === this.interned[position]) reach.note([position], access.access.privileges);
     }
     return catalog;
   }
@@ -90,7 +93,7 @@ export class ExpectedScope implements SchemaAccess {
     for (const [access, positions] of alike(interned)) {
       this.here.add(sparseBitset(positions), access);
       // On a table, owning schemas is nothing.
-      this.reach.note(positions, withoutSchemaOwnership(access));
+      this.reach.note(positions, access.privileges.filter(isBesideSchemas));
     }
     this.here.inherit(this.everywhere, active, bitset(this.reach.width, interned.keys()));
     return this.here;
@@ -116,7 +119,7 @@ export class ExpectedReach {
     return this.any.map((word, index) => word & ~wordAt(this.beyondReading, index));
   }
 
-  note(positions: readonly number[], { privileges }: Access): void {
+  note(positions: readonly number[], privileges: readonly Privilege[]): void {
     if (privileges.length === 0) return;
     const isBeyond = privileges.some((privilege) => PRIVILEGE_TERMS[privilege].mode === 'all');
     for (const position of positions) {
@@ -125,6 +128,15 @@ export class ExpectedReach {
       if (isBeyond) addWord(this.beyondReading, index, bit);
     }
   }
+}
+
+const BESIDE_SCHEMAS = new Set(
+  PRIVILEGES.filter((privilege) => [...withContained([privilege])].some((each) => !PRIVILEGE_TERMS[each].ownsSchemas)),
+);
+
+/** Whether something is left of it where nobody owns the schema, in the same mode: of OWNERSHIP, the tables. */
+function isBesideSchemas(privilege: Privilege): boolean {
+  return BESIDE_SCHEMAS.has(privilege);
 }
 
 /** Users with an entry at a node, each with all entries that reach it there. */
