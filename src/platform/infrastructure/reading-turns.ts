@@ -38,11 +38,14 @@ export class ReadingTurns {
   private spent = 0;
   private areDebtorsResting = false;
 
+  /** The clock: in milliseconds, that never goes back. */
+  constructor(private readonly clock = () => performance.now()) {}
+
   /** Once is enough, until it has had its turn. */
   add(taker: TurnTaker): void {
     if (taker.isWaiting || this.isOf(taker)) return;
     taker.isWaiting = true;
-    this.queues[turnClass(taker.debt, performance.now())]?.push(taker);
+    this.queues[turnClass(taker.debt, this.clock())]?.push(taker);
     this.schedule();
   }
 
@@ -67,7 +70,7 @@ export class ReadingTurns {
 
   private readonly read = (): void => {
     this.scheduled -= 1;
-    const now = performance.now();
+    const now = this.clock();
     if (this.begun === null) {
       this.begun = now;
       setImmediate(() => (this.begun = null)); // is the first of the next turn
@@ -97,7 +100,7 @@ export class ReadingTurns {
     if (this.current !== null) {
       const { taker, since, isDebtor } = this.current;
       this.current = null;
-      const now = performance.now();
+      const now = this.clock();
       taker.debt = afterReading(taker.debt, now - since, now);
       if (isDebtor) this.spend(now - since);
       taker.lookForMore();
