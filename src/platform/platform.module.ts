@@ -30,10 +30,11 @@ export interface Foundation {
   time?: Time;
 }
 
-/** For tests: another clock than the database's, and other timers than the machine's. */
+/** For tests: another clock than the database's, and other timers than the machine's; `work`: those of the budgets of work alone. */
 export interface Time {
   clock?: Clock;
   timers?: Timers;
+  work?: Timers;
 }
 
 /** The providers that every module uses. */
@@ -53,7 +54,7 @@ export class PlatformModule {
       { provide: Ids, useClass: RandomIds },
       { provide: Timers, useValue: time.timers ?? new NodeTimers() },
       { provide: Random, useClass: SystemRandom },
-      WorkBudgets,
+      { provide: WorkBudgets, useFactory: (timers: Timers) => new WorkBudgets(time.work ?? timers), inject: [Timers] },
       DatabaseSession,
       { provide: Transaction, useExisting: DatabaseSession },
       { provide: Registry, useFactory: metrics },

@@ -13,6 +13,7 @@ import { parseSettings } from '../../../src/platform/settings-parser.js';
 import { freshDatabase, type TestDatabase } from '../database/database.js';
 import { prepareHere } from './prepared-here.js';
 import { recordOutput, TEST_SECRET } from './secrets.js';
+import { FakeTimers } from '../fakes/fake-timers.js';
 import { TestClock } from '../fakes/test-clock.js';
 
 export interface TestService {
@@ -32,10 +33,20 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-/** The whole service in this process, its preparing of rules too, on a database and a folder of rules of its own; the environment overrides the defaults. */
+interface Circumstances {
+  database?: TestDatabase;
+  clock?: TestClock;
+  timers?: Timers;
+  work?: Timers;
+}
+
+/**
+ * The whole service in this process, its preparing of rules too, on a database and a folder of rules of its own; the environment
+ * overrides the defaults. By its `work` timers, which stand still, no request takes any time: on a slow machine people would be refused.
+ */
 export async function startService(
   environment: Record<string, string> = {},
-  { database, clock = new TestClock(), timers }: { database?: TestDatabase; clock?: TestClock; timers?: Timers } = {},
+  { database, clock = new TestClock(), timers, work = new FakeTimers() }: Circumstances = {},
 ): Promise<TestService> {
   const own = database ?? (await freshDatabase());
   const rules = await mkdtemp(join(tmpdir(), 'rules-'));
@@ -59,6 +70,7 @@ export async function startService(
   const log = new PinoLog(createPino(settings.log, { write: (line: string) => void logLines.push(line) }));
   const { app, operations } = await createApplication(settings, own, log, {
     clock,
+    work,
     ...(timers === undefined ? {} : { timers }),
   });
   prepareHere(app.get(RulesPreparer), app.get(AdmissionProof));
