@@ -24,5 +24,5 @@ export default {
   ],
   // One more than the two cores of CI: specs wait for databases and processes, and for limits that end in seconds.
   maxWorkers: 3,
-  testTimeout: 60_000,
+  testTimeout: 180_000,
 };

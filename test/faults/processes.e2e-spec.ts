@@ -14,7 +14,7 @@ import { until } from '../support/service/until.js';
 /** Grants of one batch. */
 const BATCH = 3;
 /** Milliseconds: several processes start one after the other. */
-const TIMEOUT = 120_000;
+const TIMEOUT = 300_000;
 
 describe('the service, in processes on one database', () => {
   let folder: string;

@@ -42,10 +42,10 @@ export class GrantlineProcess {
     this.finished = new Promise((done) => child.on('close', (code) => done({ code, stdout, stderr })));
   }
 
-  /** Waits for a line that matches. @throws Error with the output when the process ends, or 60 s pass, without it. */
+  /** Waits for a line that matches. @throws Error with the output when the process ends, or two minutes pass, without it. */
   async untilOutput(pattern: RegExp): Promise<RegExpExecArray> {
     const ended = this.finished.then(() => true);
-    const deadline = performance.now() + 60_000;
+    const deadline = performance.now() + 120_000;
     for (;;) {
       const match = pattern.exec(this.output);
       if (match !== null) return match;
