@@ -2,15 +2,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Answer, ApiClient, signedUp } from '../support/service/api-client.js';
 import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
 import { column, FakeTrino } from '../support/fakes/fake-trino.js';
-import { FastTimers, inFastMotion } from '../support/fakes/fast-motion.js';
+import { NodeTimers } from '../../src/platform/infrastructure/node-timers.js';
 import { startService, type TestService } from '../support/service/service.js';
 import { TcpProxy } from '../support/service/tcp-proxy.js';
 import { until } from '../support/service/until.js';
 
 const COLUMNS = [column('n', 'bigint')];
 
-/** Fast, and ahead of themselves as far as a test wants. */
-class JumpingTimers extends FastTimers {
+/** Ahead of the machine's own as far as a test wants, so that tokens end when it says so. */
+class JumpingTimers extends NodeTimers {
   private ahead = 0;
 
   override now(): number {
@@ -79,6 +79,7 @@ describe('Keycloak', () => {
 
   /** Nothing was restarted. */
   async function expectRecovery(): Promise<void> {
+    timers.jump(60_000); // the longest time for which the provider is not asked again
     await until(async () => (await submit()).status === 201);
     expect((await service.ready()).body.parts['identity_provider']).toBe('up');
   }
@@ -110,7 +111,7 @@ describe('Keycloak', () => {
     expect((await waiting).status).toBe(201);
 
     slow();
-    await inFastMotion(expectRefusal);
+    await expectRefusal();
     keycloak.gate = null;
     answer();
     await expectRecovery();

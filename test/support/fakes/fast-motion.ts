@@ -15,13 +15,18 @@ export class FastTimers extends NodeTimers {
 
 /**
  * Timers that are set while the work runs are up twenty times sooner: for the limits of drivers, to which no time can be handed
- * in. Nothing else may be under way that needs its time.
+ * in. Nothing else may be under way that needs its time, unless it is known which timer is to be up.
+ * @param limit in milliseconds; only timers of that time are up sooner
  */
-export async function inFastMotion<T>(work: () => Promise<T>): Promise<T> {
+export async function inFastMotion<T>(work: () => Promise<T>, limit: number | null = null): Promise<T> {
   const real = globalThis.setTimeout;
   globalThis.setTimeout = new Proxy(real, {
     apply: (target, self, [callback, milliseconds, ...rest]: [unknown, number | undefined, ...unknown[]]): unknown =>
-      Reflect.apply(target, self, [callback, (milliseconds ?? 0) / FACTOR, ...rest]),
+      Reflect.apply(target, self, [
+        callback,
+        (milliseconds ?? 0) / (limit === null || limit === milliseconds ? FACTOR : 1),
+        ...rest,
+      ]),
   });
   try {
     return await work();
