@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Page } from '@playwright/test';
 import { type Claims, FakeIdentityProvider } from '../support/fakes/fake-identity-provider.js';
 import { SystemClock } from '../../src/kernel/clock.js';
-import { freePort } from '../stack/running/free-port.js';
+import { freePort } from '../support/service/free-port.js';
 import { expectAccessible } from './running/accessibility.js';
 import { expect, passwordOf, test as base } from './running/console-test.js';
 

@@ -5,7 +5,7 @@ import { only, podsIn } from './chart/manifest.js';
 import { render } from './chart/rendering.js';
 import { type EngineMode, launchNode, MODES, untilStarted } from './running/engine.js';
 import { coordinatorConfig, engineValues, rulesMount, workerConfig } from './running/engine-values.js';
-import { freePort } from './running/free-port.js';
+import { freePort } from '../support/service/free-port.js';
 import { Processes } from './running/processes.js';
 import { openStack } from './stack.js';
 

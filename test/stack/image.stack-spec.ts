@@ -9,7 +9,7 @@ import { TEST_SECRET } from '../support/service/secrets.js';
 import { cacheFolder } from './parts/cache.js';
 import { assembleImage, installImageNode } from './parts/image.js';
 import { imageSettings, inImage } from './running/container.js';
-import { freePort } from './running/free-port.js';
+import { freePort } from '../support/service/free-port.js';
 import { Processes } from './running/processes.js';
 import { until } from './running/until.js';
 

@@ -24,7 +24,7 @@ import { assembleImage, installImageNode } from './parts/image.js';
 import { javaHome } from './parts/java.js';
 import { commitAll, committedCopy } from './running/committed-copy.js';
 import { imageSettings, inImage } from './running/container.js';
-import { freePort } from './running/free-port.js';
+import { freePort } from '../support/service/free-port.js';
 import { Processes } from './running/processes.js';
 import { until } from './running/until.js';
 

@@ -5,7 +5,7 @@ import { cacheFolder } from '../../stack/parts/cache.js';
 import { javaHome } from '../../stack/parts/java.js';
 import { installTrino } from '../../stack/parts/trino.js';
 import { launchNode, untilStarted } from '../../stack/running/engine.js';
-import { freePort } from '../../stack/running/free-port.js';
+import { freePort } from '../../support/service/free-port.js';
 import { Processes } from '../../stack/running/processes.js';
 import type { EngineUnderTest } from './query-bench.js';
 

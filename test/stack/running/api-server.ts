@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import axios from 'axios';
 
 import type { ChartParts } from '../parts/install.js';
-import { freePort } from './free-port.js';
+import { freePort } from '../../support/service/free-port.js';
 import type { Processes } from './processes.js';
 import { until } from './until.js';
 

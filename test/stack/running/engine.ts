@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Parts } from '../parts/install.js';
 import { TRINO_VERSION } from '../parts/trino.js';
 import { coordinatorConfig, engineValues, rulesMount } from './engine-values.js';
-import { freePort } from './free-port.js';
+import { freePort } from '../../support/service/free-port.js';
 import type { Processes, Running } from './processes.js';
 import { until } from './until.js';
 

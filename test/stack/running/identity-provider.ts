@@ -2,7 +2,7 @@ import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Parts } from '../parts/install.js';
-import { freePort } from './free-port.js';
+import { freePort } from '../../support/service/free-port.js';
 import type { Processes } from './processes.js';
 import { peopleImport } from './people-realm.js';
 import { realmImport, type Realm, type ServiceClient } from './realm.js';

@@ -1,4 +1,4 @@
-import { freePort } from '../running/free-port.js';
+import { freePort } from '../../support/service/free-port.js';
 import type { Postgres } from '../running/postgres.js';
 import type { Stack } from '../stack.js';
 import { KeycloakAdmin } from './keycloak-admin.js';

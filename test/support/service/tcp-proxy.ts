@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from './free-port.js';
 
 /** A neighbour's address, which fails as networks and hosts fail while the neighbour itself is well. */
 export class TcpProxy {
@@ -13,12 +14,13 @@ export class TcpProxy {
 
   private constructor(
     private readonly target: URL,
-    private port: number,
+    private readonly port: number,
   ) {}
 
   /** @param url of the neighbour; its scheme does not matter. */
   static async to(url: string): Promise<TcpProxy> {
-    const proxy = new TcpProxy(new URL(url), 0);
+    // Nobody else is handed that port while the proxy is down.
+    const proxy = new TcpProxy(new URL(url), await freePort());
     await proxy.up();
     return proxy;
   }
@@ -44,7 +46,6 @@ export class TcpProxy {
     this.server = createServer((client) => this.join(client));
     this.server.listen(this.port, '127.0.0.1');
     await once(this.server, 'listening');
-    this.port = (this.server.address() as AddressInfo).port;
   }
 
   /** Nothing passes any more, and nothing is closed, until `resume`. */
