@@ -3,6 +3,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { codeOf } from '../../../src/platform/infrastructure/plain-file.js';
+import { until } from '../service/until.js';
 import { testPostgres } from './database.js';
 
 /** A folder of one test's own, in which a cluster of root's may lie: its account can walk through it. */
@@ -36,6 +38,11 @@ export class EmbeddedCluster {
     return lines === null ? null : Number(lines[0]);
   }
 
+  /** When no server runs any more: the process that stops it may have ended before. */
+  isStopped(): Promise<void> {
+    return until(() => Promise.resolve(this.postmaster() === null));
+  }
+
   /** As the superuser, in the service's database. */
   async connect(): Promise<Client> {
     const port = this.pidFile()?.[3] ?? '';
@@ -53,8 +60,13 @@ export class EmbeddedCluster {
 
   private pidFile(): string[] | null {
     if (!existsSync(join(this.dataDir, 'postgres.json'))) return null;
-    const file = join(this.description().home, 'data', 'postmaster.pid');
-    return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : null;
+    try {
+      const text = readFileSync(join(this.description().home, 'data', 'postmaster.pid'), 'utf8');
+      return text === '' ? null : text.split('\n'); // made, and not written yet
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return null; // initdb makes and removes it, too
+      throw error;
+    }
   }
 
   private description(): { home: string; passwords: { postgres: string } } {
