@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /** A TCP connection to the service, for bytes that no HTTP client sends. */
@@ -38,10 +39,12 @@ export class RawConnection {
     while (this.socket.writableLength > 0) await new Promise((resolve) => this.socket.once('drain', resolve));
   }
 
-  /** Reads what is there at this moment, one buffer of it, and stops again. */
-  readOnce(): void {
-    this.socket.once('data', () => this.socket.pause());
+  /** Reads at least so many bytes more, and stops again. */
+  async readSome(bytes: number): Promise<void> {
+    const enough = this.text.length + bytes;
     this.socket.resume();
+    while (this.text.length < enough) await once(this.socket, 'data');
+    this.socket.pause();
   }
 
   /** Resolves with the text once it matches. @throws Error when the connection is closed first. */
