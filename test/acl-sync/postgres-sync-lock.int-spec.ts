@@ -58,7 +58,7 @@ describe('one run at a time', () => {
   it('gives up where the connection falls silent while it waits', async () => {
     const { end } = await held();
     const proxy = await TcpProxy.to(database.url);
-    const waiting = new PostgresSyncLock(new Secret(proxy.url), 1_000).whileHeld(2_000, () => Promise.resolve());
+    const waiting = new PostgresSyncLock(new Secret(proxy.url), 5_000).whileHeld(10_000, () => Promise.resolve());
     const givenUp = expect(waiting).rejects.toThrow('timeout');
     const isWaiting = () =>
       asSuperuser(`SELECT 1 / count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);

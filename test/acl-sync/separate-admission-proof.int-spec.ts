@@ -47,7 +47,7 @@ describe('the proof of what is being written', () => {
     const stuck = await asked(
       `${LOADED} if (task.snapshot.users[0].id === 1) for (;;);  process.send({ result: null });`,
       {
-        milliseconds: 300,
+        milliseconds: 2_000,
       },
     );
 

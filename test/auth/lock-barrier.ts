@@ -13,6 +13,7 @@ export async function throughLockBarrier<T>(
   start: () => Promise<T>[],
 ): Promise<T[]> {
   const source = service.app.get(DataSource);
+  await openConnections(source, waiting);
   // The owner can lock tables into which the service's role can only insert.
   const holder = new Client(service.database.migrationUrl);
   await holder.connect();
@@ -29,4 +30,11 @@ export async function throughLockBarrier<T>(
   await holder.query('COMMIT');
   await holder.end();
   return Promise.all(answers);
+}
+
+/** One after the other, so that no request waits for as long as it takes a slow machine to open all at once. */
+async function openConnections(source: DataSource, count: number): Promise<void> {
+  const runners = Array.from({ length: count }, () => source.createQueryRunner());
+  for (const runner of runners) await runner.connect();
+  for (const runner of runners) await runner.release();
 }
