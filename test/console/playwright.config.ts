@@ -9,9 +9,9 @@ export default defineConfig({
   outputDir: '../../.data/console-tests',
   // A service for each worker; each file runs in one of them.
   workers: 2,
-  // Three times what a test takes where two cores serve both workers, and nothing where it passes.
-  timeout: 120_000,
-  expect: { timeout: 20_000 },
+  // Many times what a test takes where two cores serve both workers, and nothing where it passes.
+  timeout: 240_000,
+  expect: { timeout: 60_000 },
   forbidOnly: true,
   reporter: [['list'], ['json', { outputFile: process.env['GRANTLINE_TEST_REPORT'] ?? '../../.data/console.json' }]],
   use: {

@@ -28,7 +28,7 @@ export const test = base.extend<ForTest, ForWorker>({
       await use(grantline);
       await grantline.stop();
     },
-    { scope: 'worker', timeout: 60_000 },
+    { scope: 'worker', timeout: 180_000 },
   ],
   admin: [async ({ grantline }, use) => use(await grantline.createAdministrator()), { scope: 'worker' }],
   records: [async ({ admin }, use) => use(new Records(admin)), { scope: 'worker' }],
