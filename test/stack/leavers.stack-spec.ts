@@ -82,12 +82,12 @@ describe('people who sign in at Keycloak, and whose groups are pushed by SCIM', 
     expect((await scim.patch(erin, { op: 'Replace', path: 'active', value: 'False' })).status).toBe(200);
     expect((await client.get('/api/auth/me')).status).toBe(401);
     expect((await program.get('/api/auth/me')).status).toBe(401);
-    await until('the statement is ended', 30_000, async () => {
+    await until('the statement is ended', 120_000, async () => {
       const rows = JSON.stringify(await statement());
       return rows.includes('FAILED') && rows.includes('USER_CANCELED') ? true : undefined;
     });
     const cancelled = (performance.now() - said) / 1000;
-    await until('the rules are published without the person', 60_000, async () =>
+    await until('the rules are published without the person', 120_000, async () =>
       /\berin\b/.test(await published()) ? undefined : true,
     );
     const seconds = (performance.now() - said) / 1000;
@@ -105,7 +105,7 @@ describe('people who sign in at Keycloak, and whose groups are pushed by SCIM', 
     expect((await client.get('/api/auth/me')).status).toBe(401);
     expect(await published()).toMatch(/\bgrace\b/);
     expect((await scim.patch(grace, { op: 'Replace', path: 'active', value: 'False' })).status).toBe(200);
-    await until('the rules are published without the person', 60_000, async () =>
+    await until('the rules are published without the person', 120_000, async () =>
       /\bgrace\b/.test(await published()) ? undefined : true,
     );
   });

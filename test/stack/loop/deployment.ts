@@ -94,7 +94,7 @@ export class Deployment {
   }
 
   /** Waits until the service's log holds a line with this message about this version of the rules. */
-  async untilLogged(message: string, hash: string, milliseconds = 10_000): Promise<void> {
+  async untilLogged(message: string, hash: string, milliseconds = 60_000): Promise<void> {
     await until(`the log has ${message}`, milliseconds, () => {
       const lines = this.grantline.log().split('\n');
       const found = lines.some((line) => line.includes(`"msg":"${message}"`) && line.includes(`"hash":"${hash}"`));
@@ -114,7 +114,7 @@ export class Deployment {
 
   /** Waits until the service reports that the engine uses the last published version. */
   async untilConfirmed(): Promise<void> {
-    await until('Grantline knows that its rules are live', 30_000, async () => {
+    await until('Grantline knows that its rules are live', 120_000, async () => {
       const { body } = await this.administrator.get('/api/admin/acl/status');
       const { published, live } = body as Record<'published' | 'live', { hash: string } | null>;
       return published !== null && published.hash === live?.hash ? true : undefined;

@@ -8,7 +8,7 @@ import { until } from '../running/until.js';
 import type { Stack } from '../stack.js';
 import type { RulesMap, StoredRules } from './rules-map.js';
 
-const WITHIN = 30_000;
+const WITHIN = 120_000;
 
 /**
  * The engine's pod: every version of the ConfigMap is projected into a volume, one after the other, and the engine's own access

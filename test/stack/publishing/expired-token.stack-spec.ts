@@ -49,7 +49,7 @@ describe('a bound token that expires within a run', () => {
 
   /** Lets the run read with a token that is valid for a moment still, and write when the API server takes it no more. */
   async function expireBeforePatch(meanwhile: () => Promise<void>): Promise<void> {
-    const short = await expiring(bound, LEEWAY_SECONDS - 5);
+    const short = await expiring(bound, LEEWAY_SECONDS - 15);
     await writeFile(tokenFile, short);
     api.around = async (step, forward) => {
       if (step === 'PATCH') {
@@ -91,7 +91,7 @@ describe('a bound token that expires within a run', () => {
   async function untilRefused(token: string): Promise<void> {
     const client = new KubernetesClient(stack.cluster, token);
     const { namespace, name } = installation.rules;
-    await until('the token has expired', 20_000, async () => {
+    await until('the token has expired', 90_000, async () => {
       const { status } = await client.send('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`);
       return status === 401 ? true : undefined;
     });

@@ -63,7 +63,7 @@ describe('a run whose process is killed', () => {
 
   /** A run of another process. PostgreSQL releases the lock as soon as it sees that the connection is gone. */
   const nextRun = (): Promise<unknown> =>
-    until('the lock is free', 30_000, async () => {
+    until('the lock is free', 120_000, async () => {
       const { status, body } = await replica.administrator.post('/api/admin/acl/sync');
       return status === 409 ? undefined : (body?.['outcome'] ?? body);
     });

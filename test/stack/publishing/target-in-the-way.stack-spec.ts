@@ -111,12 +111,12 @@ describe('a ConfigMap that cannot be written', () => {
     const before = await installation.rules.read();
     const binding = await installation.unbindRole();
     await grantSchema(replica, ana, 'forbidden');
-    await until('the API server refuses', 20_000, async () => ((await run()).status === 503 ? true : undefined));
+    await until('the API server refuses', 60_000, async () => ((await run()).status === 503 ? true : undefined));
     await expectFailed('forbidden');
     expect((await installation.sync(pod)).stderr).toContain('TRINO_ACL_TARGET_DENIED');
 
     await installation.administrator.expect('POST', ...binding);
-    await until('the API server allows', 20_000, async () => ((await run()).status === 200 ? true : undefined));
+    await until('the API server allows', 60_000, async () => ((await run()).status === 200 ? true : undefined));
     expect((await installation.rules.read()).former).toBe(before.text);
     await expectSound(installation, reader);
   });
