@@ -2,12 +2,8 @@ import { NodeTimers } from '../../../src/platform/infrastructure/node-timers.js'
 
 const FACTOR = 20;
 
-/** The machine's own, twenty times as fast. */
+/** The machine's own, whose waits are over twenty times sooner. What is done meanwhile has its whole time. */
 export class FastTimers extends NodeTimers {
-  override now(): number {
-    return super.now() * FACTOR;
-  }
-
   override wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
     return super.wait(milliseconds / FACTOR, signal);
   }
