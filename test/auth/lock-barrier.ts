@@ -1,19 +1,18 @@
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
+import { inSlowMotion } from '../support/fakes/fast-motion.js';
 import type { TestService } from '../support/service/service.js';
 
 /**
  * Takes a lock, starts the requests, and releases it once `waiting` of them are blocked by it in the database: they then race
  * at the very statement that has to decide between them. The service needs as many connections.
  */
-export async function throughLockBarrier<T>(
-  service: TestService,
-  lock: string,
-  waiting: number,
-  start: () => Promise<T>[],
-): Promise<T[]> {
+export function throughLockBarrier<T>(...race: Parameters<typeof held<T>>): Promise<T[]> {
+  return inSlowMotion(() => held(...race));
+}
+
+async function held<T>(service: TestService, lock: string, waiting: number, start: () => Promise<T>[]): Promise<T[]> {
   const source = service.app.get(DataSource);
-  await openConnections(source, waiting);
   // The owner can lock tables into which the service's role can only insert.
   const holder = new Client(service.database.migrationUrl);
   await holder.connect();
@@ -30,11 +29,4 @@ export async function throughLockBarrier<T>(
   await holder.query('COMMIT');
   await holder.end();
   return Promise.all(answers);
-}
-
-/** One after the other, so that no request waits for as long as it takes a slow machine to open all at once. */
-async function openConnections(source: DataSource, count: number): Promise<void> {
-  const runners = Array.from({ length: count }, () => source.createQueryRunner());
-  for (const runner of runners) await runner.connect();
-  for (const runner of runners) await runner.release();
 }

@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { inSlowMotion } from '../fakes/fast-motion.js';
 
 /**
  * A race with a known order: another transaction works and stays open; the function that it returns is then called, and once
@@ -13,14 +14,16 @@ export async function duringTransaction<T>(
   try {
     await other.query('BEGIN');
     const begin = await work(other);
-    const begun = begin();
-    const over = begun.then(
-      () => true,
-      () => true,
-    );
-    while (!(await Promise.race([isBlocking(other), over])));
-    await other.query('COMMIT');
-    return await begun;
+    return await inSlowMotion(async () => {
+      const begun = begin();
+      const over = begun.then(
+        () => true,
+        () => true,
+      );
+      while (!(await Promise.race([isBlocking(other), over])));
+      await other.query('COMMIT');
+      return begun;
+    });
   } finally {
     await other.end();
   }
