@@ -24,5 +24,5 @@ describe('the walk in docs/migrate.md', () => {
     expect(outputs.join('')).toContain('TRINO_ACL_SYNC_APPLIED');
     expect(live('rules.json')).toBe(readFileSync(join(checkout.folder, 'compiled/rules.json'), 'utf8'));
     expect(live('rules.json.bak')).toBe(readFileSync('docs/examples/company-rules.json', 'utf8'));
-  }, 120_000);
+  });
 });

@@ -47,7 +47,7 @@ describe('the commands of README', () => {
     expect(await checkout.run('git', ['ls-files', '--others', '--exclude-standard'])).toBe('');
     // All but what was copied, and is checked where it was.
     await checkout.run(resolve('node_modules/.bin/prettier'), ['--check', '.', '!docs']);
-  }, 180_000);
+  }, 360_000);
 
   it('are scripts, where they are npm’s', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
