@@ -14,19 +14,10 @@ import {
   type SessionView,
 } from '../domain/session.js';
 
-/**
- * OFFSET keeps the planner from reading the tables for all keys at once: it cannot know that there are few. And seen through a SELECT
- * arrays look alike to it: else a plan for the keys at hand seems cheaper than one for any, and it plans at every request.
- */
 const ADMITTED = `
-  SELECT asked.at::integer AS at, found.*
-  FROM unnest((SELECT $1::uuid[]), (SELECT $2::integer[])) WITH ORDINALITY AS asked(session_id, user_id, at)
-  CROSS JOIN LATERAL (
-    SELECT ${ACCOUNT_COLUMNS}
-    FROM sessions s JOIN users u ON u.id = s.user_id
-    WHERE s.id = asked.session_id AND u.id = asked.user_id AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3
-    OFFSET 0
-  ) AS found`;
+  SELECT ${ACCOUNT_COLUMNS}
+  FROM sessions s JOIN users u ON u.id = s.user_id
+  WHERE s.id = $1 AND u.id = $2 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3`;
 
 @Injectable()
 export class PostgresSessionStore extends SessionStore {
@@ -34,7 +25,7 @@ export class PostgresSessionStore extends SessionStore {
 
   constructor(private readonly session: DatabaseSession) {
     super();
-    this.admitted = new GatheredQuery(session, 'admit', ADMITTED);
+    this.admitted = new GatheredQuery(session, 'admit', ['uuid', 'integer'], ADMITTED);
   }
 
   override async begin(session: Session, token: NewRefreshToken, checkedHash: string | null): Promise<boolean> {

@@ -3,17 +3,20 @@ import type { QueryResultRow } from 'pg';
 import { GatheredQuery } from './gathered-query.js';
 
 const [EARLY, LATE] = [new Date(1_000), new Date(2_000)];
+const TEXT = 'SELECT name FROM people WHERE name = $1 AND length = $2 AND since > $3';
 
 /** Answers in another order than it was asked, and knows no `nobody`. */
 class FakeSession {
   isInTransaction = false;
   failure: Error | null = null;
   readonly statements: unknown[][] = [];
+  readonly texts: string[] = [];
 
-  prepared<Row extends QueryResultRow>(_name: string, _text: string, values: unknown[]): Promise<Row[]> {
+  prepared<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     this.statements.push(values);
+    this.texts.push(`${name}: ${text.trim().replaceAll(/\s+/g, ' ')}`);
     if (this.failure !== null) return Promise.reject(this.failure);
-    const names = values[0] as string[];
+    const names = [values[0]].flat() as string[];
     const rows = names.map((name, at) => ({ name, at: at + 1 })).filter(({ name }) => name !== 'nobody');
     return Promise.resolve(rows.reverse() as unknown as Row[]);
   }
@@ -24,7 +27,7 @@ describe('a gathered query', () => {
   let query: GatheredQuery<{ name: string }>;
   beforeEach(() => {
     session = new FakeSession();
-    query = new GatheredQuery(session, 'people', 'SELECT');
+    query = new GatheredQuery(session, 'people', ['text', 'integer'], TEXT);
   });
   const find = async (name: string, time = EARLY): Promise<string | null> =>
     (await query.find([name, name.length], [time]))?.name ?? null;
@@ -34,6 +37,19 @@ describe('a gathered query', () => {
 
     expect(found).toEqual(['ana', null, 'bo', null, 'cleo', 'ana']);
     expect(session.statements).toEqual([[['ana', 'nobody', 'bo', 'nobody', 'cleo', 'ana'], [3, 6, 2, 6, 4, 3], EARLY]]);
+  });
+
+  it('is the query itself for one who is alone in its turn, and else looks up each key by it', async () => {
+    await find('ana');
+    await Promise.all([find('ana'), find('bo')]);
+
+    expect(session.statements[0]).toEqual(['ana', 3, EARLY]);
+    expect(session.texts).toEqual([
+      `people: ${TEXT}`,
+      'people_many: SELECT asked.at::integer AS at, found.* ' +
+        'FROM unnest((SELECT $1::text[]), (SELECT $2::integer[])) WITH ORDINALITY AS asked(part_1, part_2, at) ' +
+        'CROSS JOIN LATERAL (SELECT name FROM people WHERE name = asked.part_1 AND length = asked.part_2 AND since > $3 OFFSET 0) AS found',
+    ]);
   });
 
   it('judges all by the time of the last', async () => {
@@ -57,7 +73,7 @@ describe('a gathered query', () => {
     const within = find('bo');
     session.isInTransaction = false;
 
-    expect(session.statements).toEqual([[['bo'], [2], EARLY]]);
+    expect(session.statements).toEqual([['bo', 2, EARLY]]);
     expect([await outside, await within]).toEqual(['ana', 'bo']);
   });
 

@@ -9,22 +9,27 @@ interface Asked<Row> {
 
 /**
  * A query for one row that nearly every request makes: those that ask in one turn of the event loop share a statement, which
- * begins after the last of them has asked (docs/decisions/0060). In a transaction each has its own, there.
+ * begins after the last of them has asked (docs/decisions/0060). One that is alone has the query itself, as in a transaction.
  */
 export class GatheredQuery<Row extends QueryResultRow> {
   private asked: Asked<Row>[] = [];
   /** Of the one that asked last. */
   private times: readonly Date[] = [];
+  /** The query for many keys at once; a row's `at` is the place of its key, from 1 on. */
+  private readonly textOfMany: string;
 
   /**
-   * @param text takes each part of the keys as an array, then the times; a row's `at` is the place of its key, from 1 on. Keys are checked
-   * before: one that the database cannot read fails all that ask with it
+   * @param keyTypes of the parts of a key, which is checked before: one that the database cannot read fails all that ask with it
+   * @param text of the query for one key: its parts are the first parameters, the times come after them
    */
   constructor(
     private readonly session: Pick<DatabaseSession, 'isInTransaction' | 'prepared'>,
     private readonly name: string,
+    keyTypes: readonly string[],
     private readonly text: string,
-  ) {}
+  ) {
+    this.textOfMany = ofMany(text, keyTypes);
+  }
 
   /** The row of a key; null: there is none. @param times by which all that ask together are judged: those of the last */
   find(key: readonly unknown[], times: readonly Date[]): Promise<Row | null> {
@@ -45,13 +50,36 @@ export class GatheredQuery<Row extends QueryResultRow> {
   };
 
   private async ask(together: readonly Asked<Row>[], times: readonly Date[]): Promise<void> {
+    const [first, second] = together;
     try {
-      const parts = together[0]?.key.map((_, part) => together.map(({ key }) => key[part])) ?? [];
-      const rows = await this.session.prepared<Row & { at: number }>(this.name, this.text, [...parts, ...times]);
+      if (first !== undefined && second === undefined) {
+        const rows = await this.session.prepared<Row>(this.name, this.text, [...first.key, ...times]);
+        first.answer(rows[0] ?? null);
+        return;
+      }
+      const parts = first?.key.map((_, part) => together.map(({ key }) => key[part])) ?? [];
+      const values = [...parts, ...times];
+      const rows = await this.session.prepared<Row & { at: number }>(`${this.name}_many`, this.textOfMany, values);
       for (const row of rows) together[row.at - 1]?.answer(row);
       for (const { answer } of together) answer(null); // of those that have no row
     } catch (error) {
       for (const { fail } of together) fail(error);
     }
   }
+}
+
+/**
+ * OFFSET keeps the planner from reading the tables for all keys at once: it cannot know that there are few. And seen through a SELECT
+ * arrays look alike to it: else a plan for the keys at hand seems cheaper than one for any, and it plans at every request.
+ */
+function ofMany(text: string, keyTypes: readonly string[]): string {
+  const arrays = keyTypes.map((type, part) => `(SELECT $${part + 1}::${type}[])`).join(', ');
+  const parts = keyTypes.map((_, part) => `part_${part + 1}`).join(', ');
+  const ofOne = text.replace(/\$(\d+)/g, (parameter, number: string) =>
+    Number(number) <= keyTypes.length ? `asked.part_${number}` : parameter,
+  );
+  return `
+    SELECT asked.at::integer AS at, found.*
+    FROM unnest(${arrays}) WITH ORDINALITY AS asked(${parts}, at)
+    CROSS JOIN LATERAL (${ofOne} OFFSET 0) AS found`;
 }

@@ -17,19 +17,17 @@ interface TokenColumns extends Pick<AdmittedToken, 'name' | 'scopes' | 'hasExpir
   isUseDue: boolean;
 }
 
-/** As GatheredQuery takes it. OFFSET and SELECT: as for sessions. @param isAway of the owner @param person what that reads */
+/** @param isAway of the owner @param person what that reads */
 function admitted(isAway: string, person: string): string {
   return `
-    SELECT asked.at::integer AS at, found.*
-    FROM unnest((SELECT $1::text[]), (SELECT $2::bytea[])) WITH ORDINALITY AS asked(id, digest, at)
-    CROSS JOIN LATERAL (
-      SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired", ${isAway} AS "isOwnerAway",
-             coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"
-      FROM api_tokens t JOIN users u ON u.id = t.user_id ${person}
-      WHERE t.id = asked.id AND t.digest = asked.digest AND u.is_active
-      OFFSET 0
-    ) AS found`;
+    SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired", ${isAway} AS "isOwnerAway",
+           coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"
+    FROM api_tokens t JOIN users u ON u.id = t.user_id ${person}
+    WHERE t.id = $1 AND t.digest = $2 AND u.is_active`;
 }
+
+/** Of id and digest. */
+const KEY_TYPES = ['text', 'bytea'];
 
 /** Where it does not matter when people signed in at the provider, the token's request reads nothing of that. */
 const OF_ANY_OWNER = admitted('false', '');
@@ -45,8 +43,8 @@ export class PostgresApiTokenStore extends ApiTokenStore {
 
   constructor(private readonly session: DatabaseSession) {
     super();
-    this.ofAnyOwner = new GatheredQuery(session, 'admit_token', OF_ANY_OWNER);
-    this.ofSignedIn = new GatheredQuery(session, 'admit_token_of_signed_in', OF_SIGNED_IN);
+    this.ofAnyOwner = new GatheredQuery(session, 'admit_token', KEY_TYPES, OF_ANY_OWNER);
+    this.ofSignedIn = new GatheredQuery(session, 'admit_token_of_signed_in', KEY_TYPES, OF_SIGNED_IN);
   }
 
   override async admit(
