@@ -27,13 +27,6 @@ export type RoutineRight = 'function' | 'passing-function' | 'procedure';
 
 export const ROUTINE_RIGHTS: readonly RoutineRight[] = ['function', 'passing-function', 'procedure'];
 
-/** The privileges over routines: a restriction of data in a catalog takes all of them there. */
-export const ROUTINE_PRIVILEGES: readonly Privilege[] = [
-  'EXECUTE_FUNCTION',
-  'GRANT_EXECUTE_FUNCTION',
-  'CALL_PROCEDURE',
-];
-
 /** What becomes of a privilege in the rules: the rights that a grant of it gives, and those that a deny takes. */
 interface Written {
   gives: readonly (DataRight | RoutineRight)[];
@@ -62,6 +55,11 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
   // Acting as others: see `acting-rules.ts`.
   IMPERSONATE: { gives: [], takes: [] },
 };
+
+/** The privileges over routines: a restriction of data in a catalog takes all of them there. */
+export const ROUTINE_PRIVILEGES = Object.keys(WRITTEN).filter((name): name is Privilege =>
+  ROUTINE_RIGHTS.some((right) => new Map<string, Written>(Object.entries(WRITTEN)).get(name)?.gives.includes(right)),
+);
 
 /** The schemas of the catalog `system` that the engine filters per person. */
 export const FILTERED_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
