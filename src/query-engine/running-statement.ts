@@ -93,6 +93,8 @@ export class RunningStatement {
   /** Rows that are decoded at once, of this page or of one after it; none at the end. @throws as `untilRows` does */
   async some(most: number): Promise<readonly Row[]> {
     for (;;) {
+      // Who reads in a loop of promises alone would hold back the request for the next page, and its bytes.
+      if (this.ahead !== null && this.unread.needsDecoding) await setImmediate();
       const rows = this.unread.take(most);
       this.handedOut ||= rows.length > 0;
       if (rows.length > 0 || this.page.nextPath === null) return rows;

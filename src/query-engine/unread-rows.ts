@@ -17,9 +17,14 @@ export class UnreadRows {
     this.batches = rows.batches();
   }
 
+  /** Whether the next ones have to be decoded first. */
+  get needsDecoding(): boolean {
+    return this.position === this.rows.length;
+  }
+
   /** Whether none are left, after decoding some more where necessary. @throws ProtocolBreach */
   isRead(): boolean {
-    if (this.position === this.rows.length) {
+    if (this.needsDecoding) {
       this.rows = this.batches.next().value?.map(this.decode) ?? [];
       this.position = 0;
     }

@@ -32,6 +32,21 @@ describe('a cursor, from its statement to its end', () => {
     expect(engine.statements.at(-1)?.cancelled).toBe(true);
   });
 
+  it('lets the next page come while one is read, however closely', async () => {
+    const rows = Array.from({ length: 40_000 }, (_, n) => [n]);
+    const data = { data: rows };
+    engine.answers('SELECT pages', { columns: [column('n', 'integer')], data: [[0]] }, data, data, data);
+    const cursor = connection.cursor();
+    await cursor.execute('SELECT pages');
+    await cursor.fetchMany(2);
+    let others = 0;
+    setImmediate(() => (others += 1));
+    for (let count = 1; count < rows.length; count += 1) await cursor.fetchOne();
+
+    expect(others).toBe(1);
+    await cursor.close();
+  });
+
   it('takes one call at a time', async () => {
     const cursor = connection.cursor();
     const executing = cursor.execute('SELECT n');

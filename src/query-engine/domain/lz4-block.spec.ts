@@ -1,11 +1,17 @@
 import { unpackLz4 } from './lz4-block.js';
 import { ProtocolBreach } from './reading.js';
 
+const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+
 /** Written by lz4 4.4. */
 const BLOCKS: Readonly<Record<string, [block: string, text: string]>> = {
   literals: ['UGhlbGxv', 'hello'],
   'a match that repeats itself': ['H2EBAEtQYWFhYWE=', 'a'.repeat(100)],
   'a long run of literals': [`8AphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5`, 'abcdefghijklmnopqrstuvwxy'],
+  'long runs that do not reach into what they write': [
+    '/zAwMTIzNDU2Nzg5YWJjZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXpBQkNERUZHSElKS0xNTk9QUVJTVFVWV1hZWi0/ACyQZW5kIG9mIGl0',
+    `${ALPHABET}-${ALPHABET}-end of it`,
+  ],
   nothing: ['AA==', ''],
 };
 

@@ -1,6 +1,8 @@
 import { ProtocolBreach } from './reading.js';
 
 const SHORTEST_MATCH = 4;
+/** Fewer bytes than this are copied faster one by one than by a call. */
+const FEW = 32;
 
 /**
  * Unpacks one block of LZ4 (its block format, without a frame).
@@ -9,37 +11,30 @@ const SHORTEST_MATCH = 4;
  */
 export function unpackLz4(block: Buffer, size: number): Buffer {
   const unpacked = Buffer.allocUnsafe(size);
+  const end = block.length;
   let [at, to] = [0, 0];
-  /** A length goes on in further bytes while they are full. */
-  const lengthFrom = (nibble: number): number => {
-    let length = nibble;
-    if (nibble < 15) return length;
-    for (let more = 255; more === 255; at += 1) {
-      more = block[at] ?? 0;
-      length += more;
-    }
-    return length;
-  };
-  while (at < block.length) {
-    const token = block[at] ?? 0;
-    at += 1;
-    const literals = lengthFrom(token >> 4);
-    if (at + literals > block.length || to + literals > size) throw broken();
-    block.copy(unpacked, to, at, at + literals);
+  while (at < end) {
+    const token = block[at++] ?? 0;
+    let literals = token >> 4;
+    // A length goes on in further bytes while they are full.
+    for (let more = literals === 15 ? 255 : 0; more === 255; literals += more) more = block[at++] ?? 0;
+    if (at + literals > end || to + literals > size) throw broken();
+    if (literals > FEW) to += block.copy(unpacked, to, at, at + literals);
+    else for (let from = at; from < at + literals; from += 1) unpacked[to++] = block[from] ?? 0;
     at += literals;
-    to += literals;
-    if (at === block.length) break; // the last sequence has no match
+    if (at === end) break; // the last sequence has no match
     const distance = (block[at] ?? 0) | ((block[at + 1] ?? 0) << 8);
     at += 2;
-    const length = lengthFrom(token & 15) + SHORTEST_MATCH;
-    if (at > block.length || distance === 0 || distance > to || to + length > size) throw broken();
+    let length = token & 15;
+    for (let more = length === 15 ? 255 : 0; more === 255; length += more) more = block[at++] ?? 0;
+    length += SHORTEST_MATCH;
+    if (at > end || distance === 0 || distance > to || to + length > size) throw broken();
     // A match may reach into what it writes, and then repeats it.
-    const start = to - distance;
-    for (const end = to + length; to < end;) {
-      const part = Math.min(end - to, to - start);
-      unpacked.copyWithin(to, start, start + part);
-      to += part;
-    }
+    if (length > FEW && distance >= length) unpacked.copyWithin(to, to - distance, to - distance + length);
+    else
+      for (let from = to - distance; from < to - distance + length; from += 1)
+        unpacked[from + distance] = unpacked[from] ?? 0;
+    to += length;
   }
   if (to !== size) throw broken();
   return unpacked;

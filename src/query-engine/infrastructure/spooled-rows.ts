@@ -11,6 +11,8 @@ import { PageRows } from '../domain/page-rows.js';
 import { ProtocolBreach } from '../domain/reading.js';
 import { encodingsOf, endOfPage, type Segment, segmentAddress, type StoredSegment } from '../domain/spooled-data.js';
 import { EngineFault, type RequestLimits } from '../domain/statement-client.js';
+import type { StatementPage } from '../domain/statement-page.js';
+import { type FlatRows, OTHER_LENGTH, UnscannedRows } from '../domain/unscanned-rows.js';
 import { EngineAttempts } from './engine-attempts.js';
 
 type Unpack = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
@@ -57,13 +59,15 @@ export class SpooledRows {
 
   /**
    * The rows of the next segments, as those of one page. @returns with the number of the first segment after them, and those that came from the store.
+   * @param flat rows that need not be looked through; null: others
    * @throws EngineFault @throws ProtocolBreach
    */
   async read(
     segments: readonly Segment[],
     from: number,
     limits: RequestLimits,
-  ): Promise<{ rows: PageRows; to: number; taken: StoredSegment[] }> {
+    flat: FlatRows | null,
+  ): Promise<Pick<StatementPage, 'rows' | 'unscanned'> & { to: number; taken: StoredSegment[] }> {
     if (from > segments.length) throw new ProtocolBreach('a page with fewer segments than before');
     const to = endOfPage(segments, from);
     const wanted = segments.slice(from, to);
@@ -80,10 +84,14 @@ export class SpooledRows {
       limits.onBytes?.(received);
       parts.push(unpacked);
     }
-    const rows = joined(parts);
-    if (rows.length !== wanted.reduce((sum, { rows: count }) => sum + count, 0))
-      throw new ProtocolBreach('segments of another number of rows than was said');
-    return { rows, to, taken: wanted.flatMap(({ source }) => ('inline' in source ? [] : [source])) };
+    const taken = wanted.flatMap(({ source }) => ('inline' in source ? [] : [source]));
+    const list = joined(parts);
+    const count = wanted.reduce((sum, { rows }) => sum + rows, 0);
+    const unscanned = flat && UnscannedRows.whole(list, flat, count);
+    if (unscanned !== null) return { rows: PageRows.NONE, unscanned, to, taken };
+    const rows = listOf(list);
+    if (rows.length !== count) throw new ProtocolBreach(OTHER_LENGTH);
+    return { rows, unscanned, to, taken };
   }
 
   /** These have been read, and can be asked for again until somebody asks for that page. @param nextPath null: they are a query's last */
@@ -176,13 +184,13 @@ async function unpack(bytes: Buffer, { packing, unpackedSize }: Segment): Promis
 }
 
 /** Each part is a list of rows, as on a page. */
-function joined(parts: readonly Buffer[]): PageRows {
+function joined(parts: readonly Buffer[]): Buffer {
   const [only] = parts;
-  if (only !== undefined && parts.length === 1) return listOf(only);
+  if (only !== undefined && parts.length === 1) return only;
   const inner = parts.map((part) => part.subarray(part.indexOf('[') + 1, part.lastIndexOf(']')));
   const filled = inner.filter((part) => part.some((byte) => byte > 0x20));
   const between = filled.flatMap((part, index) => (index === 0 ? [part] : [Buffer.from(','), part]));
-  return listOf(Buffer.concat([Buffer.from('['), ...between, Buffer.from(']')]));
+  return Buffer.concat([Buffer.from('['), ...between, Buffer.from(']')]);
 }
 
 function listOf(bytes: Buffer): PageRows {

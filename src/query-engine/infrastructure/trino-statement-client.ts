@@ -12,6 +12,7 @@ import { type ServiceTokenSource, TokenUnavailable } from '../domain/service-tok
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
 import { pathFrom, segmentOf } from '../domain/spooled-data.js';
 import { PageTooHeavy, readStatementPage, type SentPage, type StatementPage } from '../domain/statement-page.js';
+import { exactColumns } from '../domain/unscanned-rows.js';
 import { type AttemptResult, EngineAttempts, type Method } from './engine-attempts.js';
 import { SPOOLED_ENCODINGS, SpooledRows } from './spooled-rows.js';
 
@@ -112,14 +113,16 @@ export class TrinoStatementClient extends StatementClient {
     if (path !== null) this.spooled?.acknowledgeBefore(path);
     if (segments === null) return page;
     if (this.spooled === null) throw new ProtocolBreach('data is not a list');
-    const { rows, to, taken } = await this.spooled.read(segments, path === null ? 0 : segmentOf(path), limits);
-    if (rows.heaviest > this.heaviestRow) throw new PageTooHeavy('it would take too much memory');
+    const exact = limits.asksOnce === true ? exactColumns(page.columns ?? []) : null;
+    const flat = exact && { exact, heaviestRow: this.heaviestRow };
+    const { to, taken, ...read } = await this.spooled.read(segments, path === null ? 0 : segmentOf(path), limits, flat);
+    if (read.rows.heaviest > this.heaviestRow) throw new PageTooHeavy('it would take too much memory');
     const isWhole = to === segments.length;
     if (!isWhole && path === null) throw new ProtocolBreach('more rows than a first answer has');
     const nextPath = isWhole || path === null ? page.nextPath : pathFrom(path, to);
     if (path === null || limits.asksOnce === true) this.spooled.acknowledge(taken);
     else this.spooled.keep(taken, nextPath);
-    return { ...page, rows, nextPath };
+    return { ...page, ...read, nextPath };
   }
 
   private warnOfUnknownTypes(columns: readonly Column[]): void {
