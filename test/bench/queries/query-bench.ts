@@ -30,12 +30,18 @@ export class QueryBench {
     readonly streams: { ndjson: Reader; csv: Reader; parsed: Reader },
   ) {}
 
-  static async start(auth: AuthUnderTest, engine: EngineUnderTest): Promise<QueryBench> {
+  static async start(
+    auth: AuthUnderTest,
+    startEngine: (python: string) => Promise<EngineUnderTest>,
+  ): Promise<QueryBench> {
     const clients = await installed();
+    const python = join(clients.python, 'bin', 'python');
+    const engine = await startEngine(python);
     const service = await auth.another({
       SERVICE_QUERY_HOST: '127.0.0.1',
       SERVICE_QUERY_PORT: String(engine.port),
       SERVICE_QUERY_HEADER_PREFIX: 'X-Trino',
+      SERVICE_QUERY_SPOOLING_ENABLED: 'true',
     });
     const address = `127.0.0.1:${engine.port}`;
     const stream = (mode: string): Reader =>
@@ -49,7 +55,7 @@ export class QueryBench {
       },
       {
         javascript: Reader.program('JavaScript', 'read-trino-client.ts', address, clients.javascript),
-        python: Reader.start('Python', join(clients.python, 'bin', 'python'), [READ_ROWS.python, address]),
+        python: Reader.start('Python', python, [READ_ROWS.python, address]),
         go: Reader.start('Go', join(clients.go, 'read-rows'), [address]),
         jdbc: Reader.start('JDBC', clients.java, ['-cp', join(clients.jdbc, JDBC_JAR), READ_ROWS.java, address]),
       },
@@ -69,9 +75,9 @@ export class QueryBench {
   }
 }
 
-/** An engine whose pages cost it nothing. */
-export function startScripted(): Promise<EngineUnderTest> {
-  return MeasuredProcess.start('test/bench/queries/scripted-engine.ts', [], {});
+/** An engine whose pages cost it nothing, and segments neither once Python has packed them. */
+export function startScripted(python: string): Promise<EngineUnderTest> {
+  return MeasuredProcess.start('test/bench/queries/scripted-engine.ts', [python], {});
 }
 
 async function installed() {

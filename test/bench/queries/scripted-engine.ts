@@ -1,24 +1,27 @@
-// An engine whose pages are made beforehand and cost it next to nothing to send. Statements name a table and a number of rows:
-// `SELECT narrow 100000`. Any other has one row of one column.
+// `scripted-engine.js PYTHON`: an engine whose pages are made beforehand and cost it next to nothing to send. Statements name a table
+// and a number of rows: `SELECT narrow 100000`, and how clients that can take rows from its store get them: `… json+lz4`. Any
+// other has one row of one column.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type Data, FIRST_ROW, SegmentStore } from './segment-store.js';
 
 interface Table {
   columns: unknown[];
   row: (row: number) => string;
 }
-/** Rows, and all of them as the bytes of `data`. */
-interface Data {
-  rows: string[];
-  bytes: Buffer;
-}
 interface Statement {
   data: Data;
   columns: string;
+  /** Null: its rows come within its pages. */
+  encoding: string | null;
+  sent: number;
   left: number;
+  newest: { token: number; parts: Buffer[] } | null;
 }
 
 const PAGE = 1_000_000;
+/** That can be asked for. */
+const STATEMENTS = 100;
 
 const column = (name: string, type: string) => ({
   name,
@@ -73,19 +76,20 @@ const TABLES: Record<string, Table> = {
 };
 
 /** So many rows of a table as the `data` of one page. */
-function dataOf(table: Table): Data {
+function dataOf(name: string, table: Table): Data {
   const rows: string[] = [];
-  for (let [row, bytes] = [1_000_000, 0]; bytes < PAGE; row += 1) {
+  for (let [row, bytes] = [FIRST_ROW, 0]; bytes < PAGE; row += 1) {
     const text = table.row(row);
     rows.push(text);
     bytes += text.length + 1;
   }
-  return { rows, bytes: Buffer.from(rows.join(',')) };
+  return { name, row: table.row, rows, bytes: Buffer.from(rows.join(',')) };
 }
 const data: Record<string, Data> = Object.fromEntries(
-  Object.entries(TABLES).map(([name, table]) => [name, dataOf(table)]),
+  Object.entries(TABLES).map(([name, table]) => [name, dataOf(name, table)]),
 );
 
+const store = new SegmentStore(process.argv[2] ?? 'python3');
 const statements = new Map<string, Statement>();
 let last = 0;
 
@@ -103,16 +107,18 @@ const stats = (state: string) => ({
   ...{ peakMemoryBytes: 1, spilledBytes: 0, progressPercentage: 50 },
 });
 
-function submit(sql: string, user: unknown, origin: string): string {
+function submit(sql: string, user: unknown, encodings: string, origin: string): string {
   last += 1;
   const id = `20261126_000000_${String(last).padStart(5, '0')}_bench`;
-  const [, name = '', count = '1'] = /(narrow|wide|numbers) (\d+)/.exec(sql) ?? [];
+  const [, name = '', count = '1', encoding = ''] = /(narrow|wide|numbers) (\d+) ?(\S*)/.exec(sql) ?? [];
   const one = `[${sql.includes('current_user') ? JSON.stringify(user) : '1'}]`;
   statements.set(id, {
-    data: data[name] ?? { rows: [one], bytes: Buffer.from(one) },
+    data: data[name] ?? { name: '', row: () => one, rows: [one], bytes: Buffer.from(one) },
     columns: JSON.stringify(TABLES[name]?.columns ?? [column('_col0', one === '[1]' ? 'integer' : 'varchar(40)')]),
-    left: Number(count),
+    encoding: encodings.split(/, */).includes(encoding) ? encoding : null,
+    ...{ sent: 0, left: Number(count), newest: null },
   });
+  for (const [oldest] of statements) if (statements.size > STATEMENTS) statements.delete(oldest);
   const nextUri = `${origin}/v1/statement/queued/${id}/y1/0`;
   return JSON.stringify({
     id,
@@ -127,16 +133,28 @@ function submit(sql: string, user: unknown, origin: string): string {
 function page(id: string, token: number, origin: string): Buffer[] | null {
   const statement = statements.get(id);
   if (statement === undefined) return null;
-  const { data, columns } = statement;
-  const count = Math.min(statement.left, data.rows.length);
-  statement.left -= count;
+  if (statement.newest?.token === token) return statement.newest.parts;
+  const { columns, sent, left } = statement;
+  const { count, rows } = nextRows(statement, origin);
+  statement.sent = sent + count;
+  statement.left = left - count;
   const isLast = statement.left === 0;
-  if (isLast) statements.delete(id);
-  const bytes = count === data.rows.length ? data.bytes : Buffer.from(data.rows.slice(0, count).join(','));
   const next = isLast ? '' : `"nextUri":"${origin}/v1/statement/executing/${id}/y1/${token + 1}",`;
-  const head = `{"id":"${id}","infoUri":"${origin}/ui/query.html?${id}",${next}"columns":${columns},"data":[`;
-  const tail = `],"stats":${JSON.stringify(stats(isLast ? 'FINISHED' : 'RUNNING'))},"warnings":[]}`;
-  return [Buffer.from(head), bytes, Buffer.from(tail)];
+  const head = `{"id":"${id}","infoUri":"${origin}/ui/query.html?${id}",${next}"columns":${columns},"data":`;
+  const tail = `,"stats":${JSON.stringify(stats(isLast ? 'FINISHED' : 'RUNNING'))},"warnings":[]}`;
+  const parts = [Buffer.from(head), ...rows, Buffer.from(tail)];
+  statement.newest = { token, parts };
+  return parts;
+}
+
+function nextRows({ data, encoding, sent, left }: Statement, origin: string): { count: number; rows: Buffer[] } {
+  if (encoding !== null) {
+    const { json, count } = store.spool(data, { encoding, from: sent, left, origin });
+    return { count, rows: [Buffer.from(json)] };
+  }
+  const count = Math.min(left, data.rows.length);
+  const bytes = count === data.rows.length ? data.bytes : Buffer.from(data.rows.slice(0, count).join(','));
+  return { count, rows: [Buffer.from('['), bytes, Buffer.from(']')] };
 }
 
 const server = createServer((request, response) => {
@@ -146,14 +164,21 @@ const server = createServer((request, response) => {
     request.on('data', (chunk: Buffer) => (sql += chunk.toString()));
     request.on('end', () => {
       const user = request.headers['x-query-user'] ?? request.headers['x-trino-user'];
-      const body = submit(sql, user, origin);
+      const encodings = request.headers['x-trino-query-data-encoding'];
+      const body = submit(sql, user, String(encodings), origin);
       response
         .writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
         .end(body);
     });
     return;
   }
-  const [, , , , id = '', , token] = (request.url ?? '').split(/[/?]/);
+  const url = request.url ?? '';
+  if (store.has(url)) {
+    const segment = store.answer(url);
+    response.writeHead(segment === null ? 404 : 200, { 'Content-Length': segment?.length ?? 0 }).end(segment);
+    return;
+  }
+  const [, , , , id = '', , token] = url.split(/[/?]/);
   if (request.method !== 'GET') {
     statements.delete(id);
     response.writeHead(request.method === 'HEAD' ? 200 : 204).end();

@@ -1,12 +1,16 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.sql.DriverManager;
+import java.util.Properties;
 
 /** Reads the results of the statements on its input, one a line, and prints a line of JSON for each. */
 public class ReadRows {
     public static void main(String[] arguments) throws Exception {
+        var options = new Properties();
+        options.setProperty("user", "ana");
+        options.setProperty("encoding", "json+zstd,json+lz4,json");
         var lines = new BufferedReader(new InputStreamReader(System.in));
-        try (var connection = DriverManager.getConnection("jdbc:trino://" + arguments[0] + "?user=ana")) {
+        try (var connection = DriverManager.getConnection("jdbc:trino://" + arguments[0], options)) {
             for (var line = lines.readLine(); line != null; line = lines.readLine()) {
                 var start = System.nanoTime();
                 var rows = 0;
