@@ -1,5 +1,5 @@
 import { exportSPKI, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
-import type { FakeIdentityProvider } from '../support/fakes/fake-identity-provider.js';
+import type { FakeIdentityProvider, KeyPair } from '../support/fakes/fake-identity-provider.js';
 import type { Answer } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
 import { refusalsOf, rowCounts, sharedOidcService } from '../support/service/oidc-service.js';
@@ -107,15 +107,14 @@ describe('a sign-in at the provider that makes nothing, and says why', () => {
 
   const signed = (payload: JWTPayload, alg: string, kid: string, key: Parameters<SignJWT['sign']>[0]) =>
     new SignJWT(payload).setProtectedHeader({ alg, kid, typ: 'JWT' }).sign(key);
+  /** Made before the provider is asked, whose answer is not waited for as long as that can take. */
+  let another: KeyPair;
+  beforeAll(async () => {
+    another = await generateKeyPair('RS256');
+  });
   it.each<[string, NonNullable<FakeIdentityProvider['forge']>]>([
-    [
-      'by another key under a known name',
-      async (payload, { kid }) => signed(payload, 'RS256', kid, (await generateKeyPair('RS256')).privateKey),
-    ],
-    [
-      'by a key that nobody knows',
-      async (payload) => signed(payload, 'RS256', 'unknown', (await generateKeyPair('RS256')).privateKey),
-    ],
+    ['by another key under a known name', (payload, { kid }) => signed(payload, 'RS256', kid, another.privateKey)],
+    ['by a key that nobody knows', (payload) => signed(payload, 'RS256', 'unknown', another.privateKey)],
     [
       'by the public key, as if it were a secret',
       async (payload, { kid, pair }) => signed(payload, 'HS256', kid, Buffer.from(await exportSPKI(pair.publicKey))),
