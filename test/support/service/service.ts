@@ -3,6 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Pool } from 'pg';
+import { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { RulesPreparer } from '../../../src/acl-sync/domain/rules-preparer.js';
 import { createApplication } from '../../../src/application.js';
 import { AdmissionProof } from '../../../src/grants/domain/admission-ports.js';
@@ -32,6 +35,9 @@ export interface TestService {
   ready(): Promise<{ status: number; body: HealthReport }>;
   stop(): Promise<void>;
 }
+
+/** Longer than a service waits: a slow machine takes more than three seconds to connect all requests of a race. */
+const CONNECTING_MS = 30_000;
 
 interface Circumstances {
   database?: TestDatabase;
@@ -74,6 +80,8 @@ export async function startService(
     ...(timers === undefined ? {} : { timers }),
   });
   prepareHere(app.get(RulesPreparer), app.get(AdmissionProof));
+  const pool = (app.get(DataSource).driver as PostgresDriver).master as Pool;
+  pool.options.connectionTimeoutMillis = CONNECTING_MS;
   await app.listen(0, '127.0.0.1');
   const metrics = async (): Promise<string> => (await operations.inject('/metrics')).body;
   return {
