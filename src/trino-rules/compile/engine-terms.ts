@@ -16,16 +16,16 @@ export const TABLE_PRIVILEGES = [
 ] as const satisfies readonly TablePrivilege[];
 
 /** What rules give over data: a privilege of table rules, or `owner` in schema rules. */
-export type DataRight = TablePrivilege | 'owner';
+export type DataRight = (typeof TABLE_PRIVILEGES)[number] | 'owner';
 
 export const DATA_RIGHTS: readonly DataRight[] = [...TABLE_PRIVILEGES, 'owner'];
 
 /** Of functions and procedures: the sections about them, and what their rules let users do. */
 export type RoutineKind = 'function' | 'procedure';
 
-export type RoutineRight = 'function' | 'passing-function' | 'procedure';
+export const ROUTINE_RIGHTS = ['function', 'passing-function', 'procedure'] as const;
 
-export const ROUTINE_RIGHTS: readonly RoutineRight[] = ['function', 'passing-function', 'procedure'];
+export type RoutineRight = (typeof ROUTINE_RIGHTS)[number];
 
 /** What becomes of a privilege in the rules: the rights that a grant of it gives, and those that a deny takes. */
 interface Written {
