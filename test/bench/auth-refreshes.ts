@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Pool } from 'pg';
 import { type AuthUnderTest, claimsIn, tokensIn } from './auth-under-test.js';
-import { closedLoop, requestText, Wire } from './http-load.js';
+import { type Answered, requestText, Wire } from './http-load.js';
+import { MeasuredProcess } from './measured-process.js';
+import { MeasuredSide } from './measured-side.js';
 import { median, medianRatio, type Ratio } from './ratio.js';
 
 const SESSIONS = 16;
@@ -13,29 +15,54 @@ const MARK = 'UPDATE refresh_tokens SET used_at = $2 WHERE id = $1 AND used_at I
 const STORE =
   'INSERT INTO refresh_tokens (id, session_id, parent_id, issued_at, expires_at) VALUES ($1, $2, $3, $4, $5)';
 
-/** Rotations over HTTP beside the bare transaction on as many sessions: mark one token used, store the next. */
+/**
+ * Rotations over HTTP beside bare Fastify routes (a transaction of two prepared statements: mark one token used, store the next; and one
+ * statement that does both), and beside the bare transaction without a route. Each has as many sessions, its own.
+ */
 export async function measureRefreshes({ service, login, tokens, postgres }: AuthUnderTest): Promise<Ratio[]> {
-  const live = await signedIn(service.port, login);
   const pool = new Pool({ connectionString: postgres.url, max: 10 });
-  const families = await bareFamilies(pool, claimsIn(tokens.access_token).sub);
-  const ours: number[] = [];
+  const { sid, sub } = claimsIn(tokens.access_token);
+  const bareServer = await MeasuredProcess.start('test/bench/bare-route.js', [postgres.url, sid, sub, 'me'], {});
+  const route = async (path: string): Promise<MeasuredSide> => {
+    const live = (await bareFamilies(pool, sub)).map((family) => family.live.toString('hex'));
+    return rotating(bareServer, path, live);
+  };
+  const ours = rotating(service, '/api/auth/refresh', await signedIn(service.port, login));
+  const transaction = await route('/refresh');
+  const statement = await route('/refresh-in-one-statement');
+  const families = await bareFamilies(pool, sub);
   const bare: number[] = [];
   for (let turn = -WARM_UP; turn < TURNS; turn += 1) {
     const theirs = await bareRotations(pool, families);
-    const end = performance.now() + SECONDS * 1000;
-    const { count, seconds } = await closedLoop(service.port, SESSIONS, (session, last) => {
-      if (last !== null) live[session] = tokensIn(last).refresh_token;
-      const refresh = { body: { refresh_token: live[session] } };
-      return performance.now() < end ? requestText('POST', '/api/auth/refresh', refresh) : null;
-    });
-    if (turn < 0) continue;
-    ours.push(count / seconds);
-    bare.push(theirs);
+    if (turn >= 0) bare.push(theirs);
+    for (const side of [transaction, ours, statement]) await side.turn(SECONDS, turn >= 0);
   }
-  await pool.end();
-  const figures = `${median(ours).toFixed(0)}/s, ${median(bare).toFixed(0)}/s`;
-  const what = 'refreshes per second, against a bare transaction of the same two statements';
-  return [{ what, ratio: medianRatio(ours, bare), target: { atLeast: 0.6 }, figures }];
+  await Promise.all([bareServer.stop(), pool.end()]);
+  const against = (side: MeasuredSide, their: string): [Ratio, Ratio] =>
+    ours.against(side, (measured) => `refreshes, ${measured}, against ${their}`);
+  const [perSecond, cpu] = against(transaction, 'a bare Fastify + pg route, prepared');
+  const [perSecondInOne, cpuInOne] = against(statement, 'the bare route with one statement, prepared');
+  return [
+    { ...perSecond, target: { atLeast: 0.5 } },
+    cpu,
+    { ...perSecondInOne, target: { atLeast: 0.5 } },
+    cpuInOne,
+    {
+      what: 'refreshes per second, against a bare transaction of the same two statements',
+      ratio: medianRatio(ours.perSecond, bare),
+      target: { atLeast: 0.6 },
+      figures: `${median(ours.perSecond).toFixed(0)}/s, ${median(bare).toFixed(0)}/s`,
+    },
+  ];
+}
+
+/** Each connection rotates the tokens of one session, beginning with its live one. */
+function rotating(server: MeasuredProcess, path: string, live: string[]): MeasuredSide {
+  const next = (session: number, last: Answered | null): string => {
+    if (last !== null) live[session] = (JSON.parse(last.body) as { refresh_token: string }).refresh_token;
+    return requestText('POST', path, { body: { refresh_token: live[session] } });
+  };
+  return new MeasuredSide(server, next, live.length);
 }
 
 /** The refresh tokens of so many new sessions. */

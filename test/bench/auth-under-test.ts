@@ -24,8 +24,8 @@ export class AuthUnderTest {
     return new AuthUnderTest(postgres, service, login, tokens);
   }
 
-  another(environment: Record<string, string>): Promise<MeasuredProcess> {
-    return serve(this.postgres, environment);
+  another(environment: Record<string, string>, node?: string): Promise<MeasuredProcess> {
+    return serve(this.postgres, environment, node);
   }
 
   /** A second account, or the same one again. */
@@ -71,8 +71,9 @@ async function signedIn({ port }: MeasuredProcess, username: string): Promise<{ 
 function serve(
   postgres: Pick<Database, 'url' | 'migrationUrl'>,
   environment: Record<string, string>,
+  node?: string,
 ): Promise<MeasuredProcess> {
-  return MeasuredProcess.start('dist/main.js', ['serve'], {
+  const settings = {
     AUTH_SECRET_KEY: SECRET,
     AUTH_BCRYPT_COST: String(BCRYPT_COST),
     AUTH_THROTTLE_ENABLED: 'false',
@@ -82,7 +83,8 @@ function serve(
     DATABASE_URL: postgres.url,
     DATABASE_MIGRATION_URL: postgres.migrationUrl,
     ...environment,
-  });
+  };
+  return MeasuredProcess.start('dist/main.js', ['serve'], settings, node);
 }
 
 export function tokensIn({ status, body }: Answered): Tokens {

@@ -16,11 +16,18 @@ export class MeasuredProcess {
     readonly operationsPort: number,
   ) {}
 
-  static async start(program: string, args: string[], environment: Record<string, string>): Promise<MeasuredProcess> {
+  /** @param node another Node than this one's */
+  static async start(
+    program: string,
+    args: string[],
+    environment: Record<string, string>,
+    node = process.execPath,
+  ): Promise<MeasuredProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'grantline-measured-'));
     const file = join(folder, 'output');
     const output = openSync(file, 'w'); // a pipe would make its lines wait for this process
     const child = fork(program, args, {
+      execPath: node,
       execArgv: ['--expose-gc', '--import', PROBE, ...(program.endsWith('.ts') ? ['--import', 'tsx'] : [])],
       env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment },
       stdio: ['ignore', output, 'inherit', 'ipc'],
@@ -51,10 +58,19 @@ export class MeasuredProcess {
     return Number(readFileSync(`/proc/${String(this.child.pid)}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
   }
 
+  /** The bytes of memory that it has. */
+  residentBytes(): number {
+    return this.memory('VmRSS');
+  }
+
   /** The most bytes of memory that it has had so far. */
   peakBytes(): number {
+    return this.memory('VmHWM');
+  }
+
+  private memory(field: string): number {
     const status = readFileSync(`/proc/${String(this.child.pid)}/status`, 'utf8');
-    return Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? NaN) * 1024;
+    return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? NaN) * 1024;
   }
 
   /** Bytes after a collection. */
