@@ -41,7 +41,7 @@ describe('a cursor, from its statement to its end', () => {
     await cursor.fetchMany(2);
     let others = 0;
     setImmediate(() => (others += 1));
-    for (let count = 1; count < rows.length; count += 1) await cursor.fetchOne();
+    for (let count = 1_000; count < rows.length; count += 1_000) await cursor.fetchMany(1_000);
 
     expect(others).toBe(1);
     await cursor.close();
