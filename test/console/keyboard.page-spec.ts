@@ -37,6 +37,35 @@ test('a grant is made by keyboard alone', async ({ page, records, admin, signIn 
   ]);
 });
 
+test('Enter takes the choice that is marked, also when the list is read again', async ({ page, records, signIn }) => {
+  await records.person('cb_kim');
+  await records.person('cb_lea');
+  await signIn('admin');
+  await page.goto('/grants/new');
+  const field = page.getByRole('combobox', { name: 'Person or group' });
+  const listed = page.waitForResponse((response) => /groups\?.*q=cb$/.test(response.url()));
+  await field.fill('cb');
+  await listed;
+  const options = page.getByRole('option', { name: /cb_/ });
+  await expect(options).toHaveText([/cb_kim/, /cb_lea/]);
+  await records.group('cb_group');
+  let release = (): void => undefined;
+  await page.route('**/api/admin/groups?*q=cb_*', async (route) => {
+    await new Promise<void>((resolve) => (release = resolve));
+    await route.continue();
+  });
+  const asked = page.waitForRequest((request) => request.url().includes('q=cb_'));
+  await field.press('_');
+  await field.press('ArrowDown');
+  await asked;
+  await expect(page.getByRole('option', { selected: true })).toHaveText(/cb_lea/);
+  release();
+  await expect(options).toHaveText([/cb_group/, /cb_kim/, /cb_lea/, /engine/]);
+  await field.press('Enter');
+
+  await expect(field).toHaveValue('cb_lea');
+});
+
 test('the focus stays where somebody works, whatever is closed or taken away', async ({ page, records, signIn }) => {
   const group = await records.group('kf-readers', await records.person('kofi'));
   for (const schema of ['a', 'b', 'c']) await records.grant({ type: 'group', id: group }, `kf_sales.${schema}`);

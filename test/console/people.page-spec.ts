@@ -101,6 +101,33 @@ test('a change of members shows what it gives before it is saved', async ({ page
   await expect(page.getByRole('table', { name: 'Effective access' })).toContainText('through group order-readers');
 });
 
+test('who is added while members are being saved stays in the draft', async ({ page, records, signIn }) => {
+  await records.person('sv_first');
+  await records.person('sv_second');
+  const group = await records.group('sv-readers');
+  await signIn('admin');
+  await page.goto(`/groups/${group}`);
+  const add = async (name: string): Promise<void> => {
+    await page.getByRole('combobox', { name: 'Person or group' }).fill(name);
+    await page.getByRole('option', { name, exact: true }).click();
+    await page.getByRole('button', { name: 'Add to the draft' }).click();
+  };
+  let release = (): void => undefined;
+  await page.route(`**/api/admin/groups/${group}/members/*`, async (route) => {
+    await new Promise<void>((resolve) => (release = resolve));
+    await route.continue();
+  });
+  await add('sv_first');
+  const sent = page.waitForRequest((request) => request.method() === 'PUT');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await sent;
+  await add('sv_second');
+  release();
+
+  await expect(page.getByRole('button', { name: 'Remove sv_first' })).toBeVisible();
+  await expect(page.getByRole('row', { name: /sv_second/ })).toContainText('joins');
+});
+
 test('an API token is shown once and revoked', async ({ page, records, signIn }) => {
   await records.person('with_token');
   await signIn('with_token');

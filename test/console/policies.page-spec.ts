@@ -114,6 +114,32 @@ test('of two administrators the second is told, and overwrites nothing unseen', 
   expect(await stored()).toBe("region = 'mine'");
 });
 
+test('what is typed while a policy is being saved stays', async ({ page, admin, signIn, watch }) => {
+  await signIn('admin');
+  await page.goto(`/policies/${await policyOn(admin, 'ty_sales', {})}`);
+  const save = page.getByRole('button', { name: 'Save' });
+  let release = (): void => undefined;
+  await page.route('**/api/admin/policies/*', async (route) => {
+    if (route.request().method() !== 'PUT') return route.continue();
+    await new Promise<void>((resolve) => (release = resolve));
+    return route.continue();
+  });
+  await expression(page).fill("region = 'US'");
+  const sent = page.waitForRequest((request) => request.method() === 'PUT');
+  await save.click();
+  await sent;
+  await expression(page).fill("region = 'UK'");
+  release();
+  await expect(page.getByRole('status').filter({ hasText: 'is saved' })).toBeVisible();
+  await page.unroute('**/api/admin/policies/*');
+  await watch.settled();
+
+  await expect(expression(page)).toHaveValue("region = 'UK'");
+  await save.click();
+  const items = async () => (await admin.get('/api/admin/policies?catalog=ty_sales')).body?.['items'];
+  await expect.poll(items).toEqual([expect.objectContaining({ expression: "region = 'UK'" })]);
+});
+
 test('a deny is listed, and deleted once it was shown who gains', async ({ page, records, admin, signIn }) => {
   const sam = await records.person('sam');
   await records.grant({ type: 'user', id: sam }, 'dn_sales');

@@ -72,13 +72,17 @@ function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['Consol
       const params = { path: { id: base.body.id }, header: { 'If-Match': base.version } };
       return versionOf(api.PUT('/api/admin/policies/{id}', { params, body }));
     },
-    onSuccess: async (saved) => {
+    onMutate: () => form,
+    onSuccess: async (saved, _, sent) => {
       toast({ text: `Policy ${saved.body.id} is saved. It is live with the next publication.` });
       setBase(saved);
-      setForm(formOfPolicy(saved.body));
       setTried(false);
+      // What was typed meanwhile stays, and with it this page.
+      if (form === sent) {
+        setForm(formOfPolicy(saved.body));
+        if (loaded === null) go(`/policies/${saved.body.id}`);
+      }
       await accessChanged();
-      if (base === null) go(`/policies/${saved.body.id}`);
     },
     onError: async (problem) => {
       if (id !== null && isProblem(problem, 'precondition_failed')) setTheirs(await read(id));

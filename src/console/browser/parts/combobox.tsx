@@ -36,6 +36,9 @@ interface ComboboxProps<C extends Choice> {
   error?: string | null;
 }
 
+/** The choice that Enter takes. By its key: it stays the same one when the list is read again. */
+type Active = { key: string } | 'first' | 'none';
+
 /** A text field with a list of choices: arrows move, Enter chooses, Esc closes. What is typed need not be among them. */
 export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
   const {
@@ -57,12 +60,12 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
   } = props;
   const id = useId();
   const [isOpen, setOpen] = useState(false);
-  const [active, setActive] = useState(-1);
-  const at = Math.min(active, choices.length - 1);
+  const [active, setActive] = useState<Active>('none');
+  const at = placeOf(active, choices);
   const isShown = isOpen && choices.length > 0;
   const close = (): void => {
     setOpen(false);
-    setActive(-1);
+    setActive('none');
   };
   const take = (choice: C): void => {
     choose(choice);
@@ -73,7 +76,9 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
     const choice = choices[at];
     if (step !== undefined) {
       setOpen(true);
-      setActive(isShown ? (at + step + choices.length) % choices.length : step > 0 ? 0 : choices.length - 1);
+      const from = isShown && at >= 0 ? at : step > 0 ? -1 : 0;
+      const next = choices.at((from + step) % choices.length);
+      setActive(next === undefined ? 'first' : { key: next.key });
     } else if (event.key === 'Enter' && isShown && choice !== undefined) take(choice);
     else if (event.key === 'Escape' && isShown) close();
     else return;
@@ -106,7 +111,7 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
           onChange={(event) => {
             setText(event.target.value);
             setOpen(true);
-            setActive(isClosed === true ? 0 : -1);
+            setActive(isClosed === true ? 'first' : 'none');
           }}
           onClick={() => setOpen(true)}
           onKeyDown={press}
@@ -143,4 +148,10 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
       <FieldHint id={`${id}-hint`} hint={hint} error={error} />
     </div>
   );
+}
+
+function placeOf(active: Active, choices: readonly Choice[]): number {
+  if (active === 'none') return -1;
+  if (active === 'first') return Math.min(0, choices.length - 1);
+  return choices.findIndex(({ key }) => key === active.key);
 }
