@@ -112,6 +112,21 @@ describe('the check of denials', () => {
     expect(isClosed(shutting, losing([], ['bo', 'ana']))).toBe(false);
     expect(isClosed(nothing, losing([], ['bo', 'ana']))).toBe(true);
   });
+
+  it('finds that somebody can still be acted as, or that their queries are still seen', () => {
+    const acting: RevokedAccess = { ...losing([]), acting: [{ actor: 'dash', names: ['bo', 'ana'] }] };
+    const asAna = [{ original_user: 'dash', new_user: 'ana', allow: true }];
+    expect(isClosed({ ...nothing, impersonation: asAna }, acting)).toBe(false);
+    expect(isClosed({ ...nothing, impersonation: asAna.map((rule) => ({ ...rule, allow: false })) }, acting)).toBe(
+      true,
+    );
+    const seeing: RevokedAccess = { ...losing([]), queries: [{ user: 'dee', owners: ['dee', 'ana'] }] };
+    for (const allow of ['view', 'kill'] as const)
+      expect(isClosed({ ...nothing, queries: [{ user: 'dee', queryOwner: 'ana', allow: [allow] }] }, seeing)).toBe(
+        false,
+      );
+    expect(isClosed({ ...nothing, queries: [{ user: 'dee', allow: ['execute'] }] }, seeing)).toBe(true);
+  });
 });
 
 describe('the published rules with denials in front', () => {
@@ -126,6 +141,12 @@ describe('the published rules with denials in front', () => {
     const engine = closed(losing([{ resource: { ...eu, table: 'orders' }, names: ['ana'] }]));
     expect(rightsIn(engine, 'ana', eu)).toEqual(['function', 'procedure']);
     expect(engine.maySelect('ana', { ...eu, table: 'items' }, [])).toBe(true);
+  });
+
+  it('close a routine, and leave the tables and the other routines of its schema', () => {
+    const engine = closed(losing([{ resource: { ...eu, routine: 'sum_up' }, names: ['ana'] }]));
+    expect(rightsIn(engine, 'ana', eu)).toEqual(['select', 'procedure']);
+    expect(rightsIn(engine, 'bo', eu)).toEqual(EVERYTHING);
   });
 
   it('close a catalog with all that is in it', () => {

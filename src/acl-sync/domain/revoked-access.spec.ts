@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
-import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
+import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import { revokedAccess } from './revoked-access.js';
 
 describe('revoked access', () => {
@@ -22,6 +22,26 @@ describe('revoked access', () => {
       queries: [],
       withoutAccess: ['bo'],
     });
+  });
+
+  it('is all access of whoever is deactivated, with a grant or without, and of nobody who was so before', () => {
+    const staff = () => aSnapshot().user('ana').may('SELECT', 'sales').user('bo').user('cy').deactivated('cy');
+    const [before, after] = [staff().snapshot(), staff().deactivated('ana').deactivated('bo').snapshot()];
+    expect(revokedAccess(before, after).withoutAccess).toEqual(['ana', 'bo']);
+    expect(revokedAccess(after, before).withoutAccess).toEqual([]);
+  });
+
+  it('is the queries of those whom a grant that ended was about', () => {
+    const ended = (when: { revokedAt?: Date; expiresAt?: Date }) =>
+      aSnapshot()
+        .group('team', ['ana', 'bo'])
+        .user('dee')
+        .may('VIEW_QUERIES', { queries: { type: 'group', id: 1 } }, when)
+        .snapshot();
+    const lost = [{ user: 'dee', owners: ['ana', 'bo'] }];
+    expect(revokedAccess(ended({}), ended({ revokedAt: NOW })).queries).toMatchObject(lost);
+    expect(revokedAccess(ended({}), ended({ expiresAt: NOW })).queries).toMatchObject(lost);
+    expect(revokedAccess(ended({ revokedAt: NOW }), ended({})).queries).toEqual([]);
   });
 
   it('leaves a catalog where a grant on everything still gives something, and takes all where that grant is gone', () => {

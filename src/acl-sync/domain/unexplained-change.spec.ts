@@ -8,7 +8,7 @@ import { readSnapshot } from '../../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { prepare } from './candidate.js';
 import { prepareWithdrawal } from './prepared-withdrawal.js';
-import { documentOf, type Previous, writtenSnapshot } from './unexplained-change.js';
+import { databaseBehindFinding, documentOf, type Previous, writtenSnapshot } from './unexplained-change.js';
 
 describe('the effective snapshot', () => {
   it('gives the same rules as the whole snapshot, and can be parsed back', () => {
@@ -21,6 +21,19 @@ describe('the effective snapshot', () => {
         if (reading.kind === 'read') expect(writtenSnapshot(reading.snapshot)).toBe(JSON.stringify(written));
       }),
     );
+  });
+});
+
+describe('rules behind a found version', () => {
+  it('are refused with the text to approve where they change access, and not where they give the same', () => {
+    const rules = (path: string) => compile(aSnapshot().user('ana').may('SELECT', path).snapshot());
+    const { document, text } = rules('sales');
+    expect(databaseBehindFinding({ text }, document, 'a-hash')).toBeNull();
+    expect(databaseBehindFinding(rules('hr'), document, 'a-hash')).toMatchObject({
+      code: 'database-behind',
+      severity: 'error',
+      message: expect.stringContaining('approved the text a-hash') as string,
+    });
   });
 });
 

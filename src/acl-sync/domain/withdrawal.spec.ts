@@ -104,6 +104,19 @@ describe('a withdrawal', () => {
     expect(new Set(policies.map(({ id }) => id)).size).toBe(5);
   });
 
+  it.each([1, 2, 3, 4])('numbers %i changed groups and the group of everyone apart', (count) => {
+    const story = (member: string, engines: string[]) => {
+      const builder = aSnapshot().user('ana').user('bo');
+      for (let i = 0; i < count; i++) builder.group(`team${i}`, [member], engines);
+      return builder.everyone().may('SELECT', 'sales').snapshot();
+    };
+    const { groups, grants } = withdrawal(story('ana', []), story('bo', ['etl']));
+    expect(new Set(groups.map(({ id }) => id)).size).toBe(3 * count + 1);
+    const everyone = groups.find(({ name }) => name.startsWith('everyone'));
+    expect(grants).toMatchObject([{ principal: { type: 'group', id: everyone?.id } }]);
+    expect(everyone).toMatchObject({ members: [1, 2], engines: [] });
+  });
+
   it('is the explained snapshot if all changes only take access away', () => {
     fc.assert(
       fc.property(anyRecordedChanges('taking'), (changed) => {

@@ -187,6 +187,19 @@ describe('acting as others', () => {
     ]);
   });
 
+  it('is shown at each member that a deny on another group takes', () => {
+    const snapshot = viewers()
+      .group('others', ['bo', 'dee'])
+      .engine('dash')
+      .mayNot({ as: { type: 'group', id: 2 } })
+      .snapshot();
+    const entries = effectiveAccess(new AccessIndex(snapshot), engine('dash'));
+    expect(entries.map(({ resource, access }) => [resource, access.privileges])).toEqual([
+      [VIEWERS, ['IMPERSONATE']],
+      [asUser(2), []],
+    ]);
+  });
+
   it('is explained, with the smallest change', () => {
     const snapshot = viewers()
       .engine('dash')

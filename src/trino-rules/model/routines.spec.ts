@@ -78,6 +78,13 @@ describe('running functions and procedures', () => {
     expect(holders(index, question)).toEqual([]);
   });
 
+  it('is explained by each deny once, be it one of routines and of data, and by what restricts data beside it', () => {
+    const why = (snapshot: Snapshot) =>
+      explain(new AccessIndex(snapshot), ana, asking('sales.eu.sum_up()')).policies.map(({ id }) => id);
+    expect(why(story().mayNot('sales').snapshot())).toEqual([1]);
+    expect(why(story().mayNot('sales').seesOnly('sales.hr.t', 'true').snapshot())).toEqual([1, 2]);
+  });
+
   it('is not taken by a deny of routines elsewhere; that takes just what it names', () => {
     const snapshot = story().mayNot('sales.eu.other()').mayNot('sales.us', 'EXECUTE_FUNCTION').snapshot();
     expect([runs(snapshot, 'sales.eu.sum_up()'), runs(snapshot, 'sales.eu.other()')]).toEqual([true, false]);

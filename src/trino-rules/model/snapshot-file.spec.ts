@@ -223,6 +223,7 @@ describe('a snapshot file', () => {
     ],
     [policy({ kind: 'column_mask', expression: 'NULL' }), 'policies[0].resource.column: must be a string'],
     [policy({ kind: 'deny', expression: 'NULL' }), 'policies[0].expression: means nothing in a deny'],
+    [policy({ kind: 'deny', principal: { type: 'everyone', a: 1 } }), 'policies[0].principal.a: is not a known field'],
     [
       policy({ kind: 'row_filter', expression: 'a', privileges: ['SELECT'] }),
       'policies[0].privileges: means nothing in a row_filter',

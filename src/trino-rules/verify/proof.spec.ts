@@ -10,7 +10,7 @@ import { wordsOf } from '../../../test/support/snapshots/snapshot-words.js';
 import { compile } from '../compile/compile.js';
 import type { Finding } from '../document/finding.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
-import type { RulesDocument } from '../document/rules-document.js';
+import { MARKER, type RulesDocument } from '../document/rules-document.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { MetadataVisibility } from '../../../test/support/rules/metadata-visibility.js';
 import type { Snapshot } from '../model/snapshot.js';
@@ -58,6 +58,8 @@ describe('the proof', () => {
       .may('SELECT', 'sales.eu.orders')
       .group('writers', ['bo', 'cy'])
       .may('INSERT', 'sales.eu.orders')
+      .user('bo')
+      .may('INSERT', 'sales.eu.orders')
       .snapshot();
 
     const findings = judged(snapshot, ({ tables, ...others }) => ({
@@ -74,7 +76,7 @@ describe('the proof', () => {
         code: 'proof-difference',
         severity: 'error',
         message:
-          'bo may INSERT into sales.eu.orders by grant 2 (group writers), but rule tables[0] lets bo only SELECT',
+          'bo may INSERT into sales.eu.orders by grant 2 (group writers) and 1 more, but rule tables[0] lets bo only SELECT',
         rule: 'tables[0]',
         witness: '{"user":"ana|bo","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
       },
@@ -159,6 +161,17 @@ describe('the proof', () => {
     }));
 
     expect(findings.map(({ code }) => code)).toContain('proof-difference');
+  });
+
+  it('expects no marker where no rule allows it', () => {
+    const snapshot = aSnapshot().user('ana').may('SELECT', 'sales.eu.orders').snapshot();
+    const findings = judged(snapshot, ({ system_session_properties: properties, ...others }) => ({
+      ...others,
+      system_session_properties: properties.map((rule) =>
+        rule.property?.startsWith(MARKER) === true ? { ...rule, allow: false } : rule,
+      ),
+    }));
+    expect(findings).toEqual([]);
   });
 
   it('stops every slip that changes any answer', () => {
