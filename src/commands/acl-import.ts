@@ -29,8 +29,8 @@ const STEPS_AT_LEAST = 2_000_000_000;
 const STEPS_PER_CHARACTER = 10_000;
 
 /**
- * An existing rules file as a snapshot that means the same for the users of a list, proved by comparison. Exit code 0: it does; 1:
- * something cannot be said in grants, and is listed; 2: a file cannot be read, or is refused by the engine, and nothing is written.
+ * An existing rules file as a snapshot that means the same for the users of a list, proved by comparison. Exit code 0: they keep what they
+ * have; 1: something of it cannot be said in grants, and is listed; 2: a file cannot be read, or is refused by the engine, and nothing is written.
  */
 export async function importRulesFile(path: string, { users, catalog, out, json }: Options): Promise<number> {
   const settings = await loadSettings('acl import');
@@ -65,12 +65,15 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
   if (json) print(JSON.stringify({ snapshot: file, findings }));
   else if (out === undefined) print(text);
   if (!json) for (const finding of findings) remark(printable(findingText(path, finding)));
-  return findings.length === 0 ? 0 : 1;
+  return findings.some(({ severity }) => severity === 'warning') ? 1 : 0;
 }
 
 /** Names that no account or no engine principal can have. */
 function nameProblems(listed: readonly UserLine[], defaults: SnapshotDefaults): { line: number; message: string }[] {
-  const [engines, people] = [listed.filter(({ isEngine }) => isEngine), listed.filter(({ isEngine }) => !isEngine)];
+  const [engines, people] = [
+    listed.filter(({ isEngine }) => isEngine === true),
+    listed.filter(({ isEngine }) => isEngine !== true),
+  ];
   const members = engines.map(({ name }) => ({ engine: name }));
   const users = people.map(({ name }) => ({ name }));
   const read = readSnapshot({ version: 1, users, groups: [{ name: 'engines', members }] }, defaults);
@@ -83,7 +86,9 @@ function nameProblems(listed: readonly UserLine[], defaults: SnapshotDefaults): 
 }
 
 /** The place, the users, the choice and the reason on one line, and what it is about below. */
-function findingText(path: string, { people, what, why, instead, rule, line, column }: PlacedImportFinding): string {
-  const head = `${path}:${line}:${column} ${rule === null ? '' : `${rule} `}${people.join(', ')}: ${instead}, because ${why}:`;
+function findingText(path: string, finding: PlacedImportFinding): string {
+  const { severity, people, what, why, instead, rule, line, column } = finding;
+  const place = `${path}:${line}:${column} ${severity === 'info' ? 'info: ' : ''}`;
+  const head = `${place}${rule === null ? '' : `${rule} `}${people.join(', ')}: ${instead}, because ${why}:`;
   return [head, ...what.map((each) => `  ${each}`)].join('\n');
 }

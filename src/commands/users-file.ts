@@ -9,37 +9,36 @@ export interface UserLine extends ListedUser {
   line: number;
 }
 
-/** Before a name: the user is an engine principal. */
-const ENGINE = 'engine:';
+/** Before a name: whether the user is an engine principal. */
+const MARKS = { 'engine:': true, 'user:': false };
 
 /** One line of the list. `email` is what stands in its angle brackets; null: there are none. */
 export interface UserEntry extends UserLine {
   email: string | null;
-  isEngine: boolean;
 }
 
 /**
  * A user a line, with the user's e-mail address in angle brackets, and the groups that the engine gives the user behind a colon and a
- * space: `ana <ana@example.org>: analysts, sales`. Before the name of an engine principal stands `engine:`. Blank lines and lines that
- * begin with `#` are skipped.
+ * space: `ana <ana@example.org>: analysts, sales`. Before the name of an engine principal stands `engine:`; `user:` and an address mark a
+ * person. Blank lines and lines that begin with `#` are skipped.
  */
 function readUserEntries(text: string): UserEntry[] {
   return entryLines(text).map(({ text: written, line }) => {
     const [, head = written, list = ''] = /^(.*?)\s*:(?:\s+(.*))?$/.exec(written) ?? [];
     const [, marked = head, email = null] = /^(.*?)\s*<([^<>]*)>$/.exec(head) ?? [];
-    const isEngine = marked.startsWith(ENGINE);
-    const name = isEngine ? marked.slice(ENGINE.length) : marked;
+    const [mark = '', ofMark] = Object.entries(MARKS).find(([each]) => marked.startsWith(each)) ?? [];
+    const isEngine = ofMark ?? (email === null ? undefined : false);
     const groups = list
       .split(',')
       .map((group) => group.trim())
       .filter((group) => group !== '');
-    return { name, email, groups, line, isEngine };
+    return { name: marked.slice(mark.length), email, groups, line, ...(isEngine !== undefined && { isEngine }) };
   });
 }
 
 /** The lines about people: engine principals have no accounts. */
 export function readPeople(text: string): UserEntry[] {
-  return readUserEntries(text).filter(({ isEngine }) => !isEngine);
+  return readUserEntries(text).filter(({ isEngine }) => isEngine !== true);
 }
 
 /** The users of a list, without their addresses. A user on several lines has the groups of all of them. */
@@ -47,11 +46,12 @@ export function readUsers(text: string): UserLine[] {
   const users = new Map<string, UserLine>();
   for (const { name, groups, line, isEngine } of readUserEntries(text)) {
     const known = users.get(name);
+    const isMarked = isEngine === true || known?.isEngine === true ? true : (isEngine ?? known?.isEngine);
     users.set(name, {
       name,
       groups: [...(known?.groups ?? []), ...groups],
       line: known?.line ?? line,
-      isEngine: isEngine || known?.isEngine === true,
+      ...(isMarked !== undefined && { isEngine: isMarked }),
     });
   }
   return [...users.values()];

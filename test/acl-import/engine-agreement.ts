@@ -2,6 +2,7 @@ import { readSource } from '../../src/commands/check/rules-source.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import type { ImportFinding } from '../../src/rules-files/import/import-finding.js';
 import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
+import { tablesOfSystem } from '../../src/rules-files/import/system-tables.js';
 import { withoutParentheses } from '../../src/rules-files/foreign/equal-filters.js';
 import type { Answer, Question, RareQuestion } from '../support/rules/engine-question.js';
 import { importCase, type PublishedCase } from './published-cases.js';
@@ -50,12 +51,18 @@ export async function agreement(
     }
     if (canonical(was) === canonical(is) || isAboutBuiltin(question)) return [];
     const code = is === true ? 'more' : 'less';
-    // Alone, it permits no statement.
-    if (code === 'less' && question.ask === 'catalog' && question.catalog === 'system') return [];
+    if (code === 'less' && isWithoutEffect(question)) return [];
     return findings.some((finding) => covers(finding, question, code)) ? [] : [{ question, before: was, after: is }];
   });
   const granted = after.filter((answer) => canonical(answer) !== 'false' && canonical(answer) !== 'null').length;
   return { asked: questions.length, granted, wrong };
+}
+
+/** No statement depends on entering `system` alone, or on tables that it has not got. */
+function isWithoutEffect(question: AskedQuestion): boolean {
+  if (!('catalog' in question) || question.catalog !== 'system') return false;
+  if (question.ask !== 'select') return question.ask === 'catalog';
+  return !tablesOfSystem(question.schema).includes(question.table);
 }
 
 /** The engine executes its own functions without asking. */
@@ -198,9 +205,8 @@ function mentions(text: string, question: AskedQuestion): boolean {
     case 'impersonate':
       return text.startsWith('impersonate');
     case 'system-property':
-      return text.startsWith('SET SESSION') && word(question.name, 'property');
     case 'catalog-property':
-      return text.startsWith('SET SESSION') && isAt('catalog') && word(question.name, 'property');
+      return text.startsWith('SET SESSION') && (text.endsWith('any property') || word(question.name, 'property'));
     case 'catalog':
       return text.startsWith('enter the catalog') && isAt('catalog');
     case 'create-schema':
@@ -208,9 +214,10 @@ function mentions(text: string, question: AskedQuestion): boolean {
       return isSystem || (text.startsWith('have OWNERSHIP of the schema') && isAt('catalog', 'schema'));
     case 'function':
     case 'view-with-function':
-      return text.includes('the function') && isAt('catalog', 'schema') && word(question.name, 'function');
-    case 'procedure':
-      return text.includes('the procedure') && isAt('catalog', 'schema') && word(question.name, 'procedure');
+    case 'procedure': {
+      const kind = question.ask === 'procedure' ? 'procedure' : 'function';
+      return isSystem || (text.includes(`the ${kind}`) && isAt('catalog', 'schema') && word(question.name, kind));
+    }
     case 'select':
     case 'update':
     case 'view-with-select':

@@ -3,12 +3,12 @@ import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { anyPatterns, ListedUsers } from '../../src/rules-files/foreign/audiences.js';
 import { foreignDocument } from '../../src/rules-files/foreign/foreign-document.js';
 import type { ListedName } from '../../src/rules-files/import/known-names.js';
+import { tablesOfSystem } from '../../src/rules-files/import/system-tables.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { MetadataVisibility } from '../support/rules/metadata-visibility.js';
-import { SYSTEM_SCHEMAS } from '../../src/trino-rules/model/resource.js';
 import { byEvaluator } from '../support/rules/by-evaluator.js';
 import type { Answer, Question } from '../support/rules/engine-question.js';
 import { type AskEngine, type AskedQuestion, canonical, isAboutBuiltin } from './engine-agreement.js';
@@ -129,7 +129,9 @@ function kindOf(question: Question, isMore: boolean, { given, listing, names }: 
     return question.ask === 'view-with-function' ? 'functions in views for others' : 'routines';
   }
   if (isInSystem && question.ask === 'select')
-    return SYSTEM_SCHEMAS.includes(question.schema) ? 'part of a schema of system' : 'names that the listing lacks';
+    return tablesOfSystem(question.schema).includes(question.table)
+      ? 'part of a schema of system'
+      : 'names that the listing lacks';
   if (isInSystem) return 'writes in system';
   if ('catalog' in question && !isListed(question, listing)) return 'names that the listing lacks';
   if (isOwnership(question)) return 'ownership';

@@ -34,6 +34,19 @@ describe('snapshot files, refused', () => {
     expect(await files.planned(await files.exported())).toMatchObject({ kind: 'no_change' });
   });
 
+  it('refuse a program by the name of an account, and say what to do', async () => {
+    const grant = {
+      principal: { type: 'engine', name: 'alice' },
+      resource: { catalog: 'sales' },
+      privileges: ['SELECT'],
+    };
+    const refused = await files.planned({ version: 1, users: [], groups: [], grants: [grant], policies: [] });
+    const message = expect.stringMatching(
+      /^is the name of an account, .* mark the person in the list of users \(user: before the name\)/,
+    ) as string;
+    expect(problemsOf(refused)).toEqual([{ path: 'grants[0].principal.name', message }]);
+  });
+
   it('refuse what the API refuses: every problem with its place, and nothing is changed', async () => {
     await files.apply(FILE);
     await files.admin.post('/api/admin/grants', {

@@ -34,7 +34,7 @@ describe('a list of users', () => {
 
   it('becomes accounts in groups, by a command that tells its plan first', async () => {
     const text =
-      '\ufeff# people\r\n\r\nana <ana@example.org>: analysts, sales\r\nben: analysts\r\nalice:sales\r\nengine:bi: sales\r\n';
+      '\ufeff# people\r\n\r\nana <ana@example.org>: analysts, sales\r\nuser:ben: analysts\r\nalice:sales\r\nengine:bi: sales\r\n';
     const plan = [
       ...['+ user ana <ana@example.org>', '+ user ben', '+ user alice:sales'],
       ...['+ group analysts', '+ member ana of analysts', '+ member ben of analysts'],

@@ -9,7 +9,7 @@ import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 export interface ListedUser {
   name: string;
   groups: readonly string[];
-  /** A program, which has no account: it can act as others. */
+  /** True: a program, which has no account and can act as others. False: a person. Absent: what the rules take it for. */
   isEngine?: boolean;
 }
 

@@ -2,17 +2,18 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
 import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
-import { SYSTEM, type Node, withNames } from '../../trino-rules/model/node.js';
-import { SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
+import { isKillQuery, SYSTEM, type Node, withNames } from '../../trino-rules/model/node.js';
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
-import { nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
+import { displayName, nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
 import { decidingRule, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
 import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { ListedUser } from '../foreign/audiences.js';
 import { importFinding, type ImportCode, type ImportFinding } from './import-finding.js';
 import type { ListedRules } from './listed-rules.js';
+import { tablesOfSystem } from './system-tables.js';
 
 /** Differences as findings: those that one rule decides for the same users, for the same reason, are one. */
 export class DifferenceFindings {
@@ -27,18 +28,65 @@ export class DifferenceFindings {
     private readonly listed: readonly ListedUser[],
   ) {}
 
-  /** @param isListed whether patterns were resolved over a listing: then what is lost of other names is a finding of its own */
-  lost(differences: readonly AccessDifference[], isListed: boolean): ImportFinding[] {
-    const isOfOthers = ({ fact }: AccessDifference): boolean => isListed && isOfPattern(fact);
-    const named = differences.filter((each) => !isOfOthers(each));
+  /**
+   * @param snapshot what is granted
+   * @param isListed whether patterns were resolved over a listing: then what is lost of other names is a finding of its own
+   */
+  lost(differences: readonly AccessDifference[], { grants }: Snapshot, isListed: boolean): ImportFinding[] {
+    const asEveryone = new Set(
+      grants.flatMap(({ principal, resource: { as } }) =>
+        principal.type === 'engine' && as?.type === 'everyone' ? [principal.name] : [],
+      ),
+    );
+    const names = new Set(this.listed.map(({ name }) => name));
+    const codeOf = ({ fact, people }: AccessDifference): ImportCode => {
+      if (fact.about === 'session-property') return 'import-session-properties';
+      if (isOfSystem(fact)) return 'import-system';
+      if (fact.about === 'impersonation' && !names.has(fact.newUser) && people.every((name) => asEveryone.has(name)))
+        return 'import-strangers';
+      return isListed && isOfPattern(fact) ? 'import-pattern-resolved' : 'import-lost';
+    };
+    const byCode = new Map<ImportCode, AccessDifference[]>();
+    for (const each of this.byRule(differences)) getOrInsert(byCode, codeOf(each), () => []).push(each);
+    const found = (code: ImportCode): AccessDifference[] => byCode.get(code) ?? [];
     return [
-      ...this.findings('import-lost', named, (fact, user) => this.reason(fact, user)),
-      ...this.findings('import-pattern-resolved', differences.filter(isOfOthers), () => OF_PATTERN),
+      ...this.findings('import-lost', found('import-lost'), (fact, user) => this.reason(fact, user)),
+      ...this.findings('import-pattern-resolved', found('import-pattern-resolved'), () => OF_PATTERN),
+      ...this.findings('import-strangers', found('import-strangers'), () => OF_STRANGERS),
+      ...this.summary('import-session-properties', found('import-session-properties'), propertiesText, OF_SETTING),
+      ...this.summary('import-system', found('import-system'), () => WRITING_IN_SYSTEM, OF_SYSTEM),
     ];
   }
 
   basicAccess(differences: readonly AccessDifference[]): ImportFinding[] {
-    return this.findings('import-basic-access', differences, () => 'it comes with what is granted');
+    return this.summary('import-basic-access', differences, propertiesText, OF_SETTING);
+  }
+
+  /** Those that a statement can tell by the rules of this evaluator: `system` has few tables. */
+  ofEffect(differences: readonly AccessDifference[], next: Evaluator): AccessDifference[] {
+    return differences.filter(({ fact, people }) => {
+      if (isWithoutEffect(fact)) return false;
+      if (fact.about !== 'privilege' || fact.privilege !== 'SELECT' || fact.resource.catalog !== SYSTEM) return true;
+      const { schema = '', table = '' } = fact.resource;
+      const [tables, rules] = [tablesOfSystem(schema), [this.evaluator, next] as const];
+      const reads = (name: string, user: string): boolean[] =>
+        rules.map((each) => each.maySelect(user, { catalog: SYSTEM, schema, table: name }, []));
+      const isLost = (name: string): boolean => people.some((user) => reads(name, user).join() === 'true,false');
+      return tables.includes(table) || (isUnnamed(table) && tables.some(isLost));
+    });
+  }
+
+  /** One finding for all of these, at the first rule. */
+  private summary(
+    code: ImportCode,
+    differences: readonly AccessDifference[],
+    what: (differences: readonly AccessDifference[]) => string,
+    why: string,
+  ): ImportFinding[] {
+    const places = differences.map(({ fact, people }) => this.place(fact, people[0] ?? ''));
+    const [first] = places.sort((a, b) => a.at - b.at);
+    const people = new Set(differences.flatMap((each) => each.people));
+    return first === undefined ? [] : [importFinding(code, [...people].sort(), [what(differences)], why, first)];
   }
 
   private findings(
@@ -47,7 +95,7 @@ export class DifferenceFindings {
     reason: (fact: AccessFact, user: string) => string,
   ): ImportFinding[] {
     const alike = new Map<string, { facts: AccessDifference[]; finding: ImportFinding }>();
-    for (const difference of this.byRule(differences)) {
+    for (const difference of differences) {
       const { fact, people } = difference;
       const user = people[0] ?? '';
       const [why, place] = [reason(fact, user), this.place(fact, user)];
@@ -56,7 +104,7 @@ export class DifferenceFindings {
         difference,
       );
     }
-    return [...alike.values()].map(({ facts, finding }) => ({ ...finding, what: linesOf(code, facts) }));
+    return [...alike.values()].map(({ facts, finding }) => ({ ...finding, what: linesOf(facts) }));
   }
 
   /** A difference of users whom several rules decide for is one for each rule. */
@@ -113,11 +161,9 @@ export class DifferenceFindings {
     if (problem !== null) return problem;
     if (fact.about === 'routine') return limitOfRoutines(fact);
     if (fact.about === 'queries') return 'a grant names whose queries they are, as the list has them';
-    if (fact.about === 'session-property')
-      return 'session properties are a setting (ACL_SESSION_PROPERTIES), for everybody alike';
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;
-    if (catalog === SYSTEM) return limitOfSystem(fact);
+    if (catalog === SYSTEM) return LIMIT_OF_SYSTEM;
     if (fact.about === 'catalog-mode') return 'a catalog is entered by those with access to something in it';
     if (isUnnamed(catalog))
       return `a grant on everything would also reach catalogs that other rules decide; ${NEEDS_LISTING}`;
@@ -146,28 +192,30 @@ export class DifferenceFindings {
   }
 }
 
-function limitOfSystem(fact: AccessFact): string {
-  const isReading = fact.about === 'privilege' && fact.privilege === 'SELECT';
-  return isReading
-    ? 'in system, metadata and jdbc are given whole, or but for tables that the file names; of runtime, tables by name'
-    : 'system is the catalog of the engine itself, of which nothing but SELECT is granted';
-}
+const LIMIT_OF_SYSTEM =
+  'in system, metadata and jdbc are given whole, or but for tables that the file names; of runtime, tables by name';
 
-function limitOfRoutines({ resource: { catalog }, privilege }: Extract<AccessFact, { about: 'routine' }>): string {
+function limitOfRoutines({ privilege }: Extract<AccessFact, { about: 'routine' }>): string {
   if (privilege === 'OWNERSHIP') return 'nobody owns functions';
-  if (catalog === 'system')
-    return 'in system, nothing but runtime.kill_query is given: built-in functions need no grant';
   return 'a filter, a mask, a hidden column or a deny in the catalog wins over it, or a grant would reach other routines, too';
 }
 
-/** The mode `all` alone and the catalog `system` alone permit no statement; in `system`, there are no schemas but three. */
+/**
+ * The mode `all` alone and the catalog `system` alone permit no statement; in `system`, there are no schemas but three. None asks who may
+ * pass on a procedure.
+ */
 export function isWithoutEffect(fact: AccessFact | OtherRight): boolean {
   if (fact.about === 'catalog-mode') return fact.mode === 'all' || fact.resource.catalog === SYSTEM;
+  if (fact.about === 'routine') return fact.kind === 'procedure' && fact.privilege !== 'EXECUTE';
   if (fact.about !== 'privilege' || fact.privilege !== 'SELECT' || fact.resource.catalog !== SYSTEM) return false;
-  return !SYSTEM_SCHEMAS.includes(fact.resource.schema ?? '');
+  return tablesOfSystem(fact.resource.schema).length === 0;
 }
 
 const NEEDS_LISTING = 'a listing (--catalog) tells which there are';
+const WRITING_IN_SYSTEM = 'write to, own and share what is in system';
+const OF_SETTING = 'session properties are a setting (ACL_SESSION_PROPERTIES), for everybody alike';
+const OF_SYSTEM = 'system is the catalog of the engine itself, of which nothing but SELECT is granted';
+const OF_STRANGERS = 'these have no account, or are service accounts';
 const OF_PATTERN = 'a pattern is granted as the names that the listing has, and not as those that come later';
 
 /** Whether it is about names of data that no rule spells out. */
@@ -181,17 +229,30 @@ function isUnnamed(name: string | undefined): boolean {
   return name?.includes(FRESH_PREFIX) === true;
 }
 
-/** Without the line of the users. The catalog `system` is read; what else its rules give is one line. */
-function linesOf(code: ImportCode, differences: readonly AccessDifference[]): string[] {
-  const listed = differences.filter(({ fact }) => !isWriteToSystem(fact));
-  const [gained, lost] = code === 'import-basic-access' ? [listed, []] : [[], listed];
-  const lines = accessDiffLines({ gained, lost })
+/** Without the line of the users. */
+function linesOf(lost: AccessDifference[]): string[] {
+  return accessDiffLines({ gained: [], lost })
     .slice(1)
     .map((line) => line.trim());
-  return listed.length === differences.length ? lines : [...lines, 'write to, own and share what is in system'];
 }
 
-function isWriteToSystem(fact: AccessFact): boolean {
-  if (!('resource' in fact) || fact.resource.catalog !== 'system') return false;
-  return fact.about === 'schema-ownership' || (fact.about === 'privilege' && fact.privilege !== 'SELECT');
+/** What is in `system` but is not read, of which statements make nothing but views for others. */
+function isOfSystem(fact: AccessFact): boolean {
+  if (!('resource' in fact) || fact.resource.catalog !== SYSTEM) return false;
+  return (
+    fact.about === 'schema-ownership' ||
+    (fact.about === 'privilege' && fact.privilege !== 'SELECT') ||
+    (fact.about === 'routine' && !isKillQuery(fact.resource))
+  );
+}
+
+/** Those that rules spell out. */
+function propertiesText(differences: readonly AccessDifference[]): string {
+  const properties = differences.flatMap(({ fact }) => (fact.about === 'session-property' ? [fact] : []));
+  const spelled = properties.flatMap(({ catalog, property }) => {
+    const path = catalog === null ? [property] : [catalog, property];
+    return path.some((name) => displayName(name, '…').includes('…')) ? [] : [path.join('.')];
+  });
+  const names = [...new Set(spelled)];
+  return `SET SESSION ${spelled.length === properties.length ? names.join(', ') : [...names, 'any property'].join(', ')}`;
 }

@@ -1,6 +1,8 @@
-/** Access that grants cannot express, and the choice made instead. */
+/** Access that grants cannot express, and the choice made instead; or a remark about what was made of the file. */
 export interface ImportFinding {
   code: ImportCode;
+  /** `warning`: people of the list lose something that a statement of theirs can tell. */
+  severity: 'warning' | 'info';
   people: string[];
   /** The access that the rules give, or that comes with what is granted: `SELECT from sales.eu.orders`. */
   what: string[];
@@ -16,15 +18,19 @@ export type ImportCode = keyof typeof CHOSEN;
 
 /** By code, what is chosen instead. */
 const CHOSEN = {
-  'import-lost': 'not granted',
-  'import-pattern-resolved': 'granted on the names of the listing alone',
-  'import-basic-access': 'given',
-  'import-right': 'given to nobody',
-  'import-pattern-not-judged': 'nothing that the rule may match is granted',
-  'import-no-queries': 'not granted',
-  'import-no-principal': 'nothing is granted',
-  'import-principals': 'users are whom their tokens name',
-  'import-no-groups': 'the rules for groups match nobody',
+  'import-lost': ['warning', 'not granted'],
+  'import-pattern-resolved': ['warning', 'granted on the names of the listing alone'],
+  'import-right': ['warning', 'given to nobody'],
+  'import-pattern-not-judged': ['warning', 'nothing that the rule may match is granted'],
+  'import-no-groups': ['warning', 'the rules for groups match nobody'],
+  'import-program': ['info', 'taken for a program'],
+  'import-strangers': ['info', 'acts as everyone with an account'],
+  'import-session-properties': ['info', 'left to a setting'],
+  'import-basic-access': ['info', 'given'],
+  'import-system': ['info', 'not granted'],
+  'import-no-queries': ['info', 'not granted'],
+  'import-no-principal': ['info', 'nothing is granted'],
+  'import-principals': ['info', 'users are whom their tokens name'],
 } as const;
 
 /** A finding at a rule, or at the document. */
@@ -35,5 +41,11 @@ export function importFinding(
   why: string,
   { rule, at }: Pick<ImportFinding, 'rule' | 'at'>,
 ): ImportFinding {
-  return { code, people: [...people], what: [...what], why, instead: CHOSEN[code], rule, at };
+  const [severity, instead] = CHOSEN[code];
+  return { code, severity, people: [...people], what: [...what], why, instead, rule, at };
+}
+
+/** What people lose first, each kind in the order of the file. */
+export function compareFindings(a: ImportFinding, b: ImportFinding): number {
+  return Number(a.severity === 'info') - Number(b.severity === 'info') || a.at - b.at;
 }

@@ -1,5 +1,4 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
@@ -12,6 +11,7 @@ import type { ListedUser } from '../foreign/audiences.js';
 import { ImportedRows } from './imported-rows.js';
 import { KnownNames, type ListedName } from './known-names.js';
 import type { ListedRules } from './listed-rules.js';
+import { isAny } from './nearly-any.js';
 import { catalogsOf, isOpen, type NamedNode, namedNodes } from './named-nodes.js';
 import { NO_OUTCOME, OutcomeReader } from './node-outcome.js';
 import { CALL_KILLING, isUsedByStatements, killingBeside, systemBeside, systemTables } from './system-tables.js';
@@ -213,10 +213,20 @@ function actingUsers(document: RulesDocument, listed: readonly ListedUser[], pat
     names.filter((name) => name !== actor && evaluator.mayImpersonate(actor, name));
   const actors = new Set(engines.filter((name) => othersOf(name).length > 0));
   const open = names.filter((name) => !actors.has(name));
+  // Also as those who join later, among whom may be somebody whom a rule leaves out.
+  const isForAnybody = (actor: string): boolean => {
+    const about = document.impersonation.filter(({ original_user }) => patterns.matches(original_user, actor));
+    const deciding = about.slice(0, about.findIndex(({ new_user }) => isAny(new_user)) + 1);
+    const isNobody = (text: string): boolean => {
+      const language = patterns.language(text);
+      return language.kind === 'names' && [...language.names].every((name) => actors.has(name));
+    };
+    return deciding.length > 0 && deciding.every(({ allow, new_user }) => allow || isNobody(new_user));
+  };
   return [...actors].flatMap((name): ActingUser[] => {
     const as = othersOf(name).filter((other) => !actors.has(other));
     if (as.length === 0) return [];
-    const isEverybody = as.length === open.length && evaluator.mayImpersonate(name, FRESH_PREFIX);
+    const isEverybody = as.length === open.length && isForAnybody(name);
     return [{ name, as: isEverybody ? 'everyone' : as }];
   });
 }

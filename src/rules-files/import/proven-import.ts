@@ -8,12 +8,13 @@ import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { anyPatterns, groupPattern, ListedUsers, ruleForGroups, type ListedUser } from '../foreign/audiences.js';
 import { isPossible } from '../foreign/foreign-diff.js';
-import { importFinding, type ImportFinding } from './import-finding.js';
+import { compareFindings, importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, importRules } from './import-rules.js';
 import type { ListedName } from './known-names.js';
 import { listedRules } from './listed-rules.js';
-import { DifferenceFindings, isWithoutEffect } from './difference-findings.js';
+import { DifferenceFindings } from './difference-findings.js';
 import { withoutParentheses } from '../foreign/equal-filters.js';
+import { withPrograms } from './programs.js';
 import { ungrantableRights, usersWithoutPrincipal } from './ungrantable-rights.js';
 
 export interface ProvenImport {
@@ -41,7 +42,13 @@ export function provenImport(
   const given = listedRules(rules, listed);
   const names = users.map(({ name }) => name);
   const evaluator = new Evaluator(given.document, anyPatterns(budget));
-  const findings = [...given.findings, ...ungrantableRights(rules, listed), ...groupFindings(rules, users)];
+  const { users: known, findings: ofPrograms } = withPrograms(rules, given, listed, evaluator, anyPatterns(budget));
+  const findings = [
+    ...given.findings,
+    ...ofPrograms,
+    ...ungrantableRights(rules, listed),
+    ...groupFindings(rules, users),
+  ];
 
   const strangers = usersWithoutPrincipal(rules, listed);
   const silent = names.filter((name) => !strangers.includes(name) && !evaluator.mayWithQueries(name, 'execute'));
@@ -51,23 +58,24 @@ export function provenImport(
   const letIn = new Set(names.filter((name) => !strangers.includes(name)));
   const judged = new Set([...letIn].filter((name) => !silent.includes(name)));
   for (;;) {
-    const snapshot = importRules(given, users, anyPatterns(budget), defaults, excluded, listing);
+    const snapshot = importRules(given, known, anyPatterns(budget), defaults, excluded, listing);
     const after = compile(snapshot).document;
     const differences = diffAccess(comparable(given.document), comparable(after), budget, anyPatterns(budget));
     const gained = ofUsers(differences.gained, new Set(names));
     const more = gained.filter((each) => !isBasic(each));
     if (more.length === 0) {
-      const lost = ofUsers(differences.lost, new Set(names)).filter(({ fact }) => !isWithoutEffect(fact));
+      const reported = new DifferenceFindings(file, given, evaluator, anyPatterns(budget), known);
+      const next = new Evaluator(after, anyPatterns(budget));
+      const lost = reported.ofEffect(ofUsers(differences.lost, new Set(names)), next);
       const [beside, others] = [lost.filter(isBesideStatements), lost.filter((each) => !isBesideStatements(each))];
       const losing = (user: string): boolean => others.some(({ people }) => people.includes(user));
-      const reported = new DifferenceFindings(file, given, evaluator, anyPatterns(budget), users);
       findings.push(
         ...principalFindings(rules, at, names, strangers.filter(losing)),
         ...queryFindings(rules, at, silent.filter(losing)),
-        ...reported.lost([...ofUsers(others, judged), ...ofUsers(beside, letIn)], listing.length > 0),
+        ...reported.lost([...ofUsers(others, judged), ...ofUsers(beside, letIn)], snapshot, listing.length > 0),
         ...reported.basicAccess(gained),
       );
-      return { snapshot, findings: findings.sort((a, b) => a.at - b.at) };
+      return { snapshot, findings: findings.sort(compareFindings) };
     }
     // Where more turns out to be given, a catalog's unnamed parts are left out first, and then all of it.
     const tried = new Set(excluded);

@@ -9,6 +9,30 @@ import type { UserAccess } from './user-access.js';
 type Grants = UserAccess['grants'];
 type InSystem = Pick<UserAccess, 'grants' | 'denies'>;
 
+/** By schema (Trino 483, `system.information_schema.tables`). */
+const SYSTEM_TABLES: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    'jdbc',
+    [
+      ...['attributes', 'catalogs', 'columns', 'procedure_columns', 'procedures', 'pseudo_columns', 'schemas'],
+      ...['super_tables', 'super_types', 'table_types', 'tables', 'types', 'udts'],
+    ],
+  ],
+  [
+    'metadata',
+    [
+      ...['analyze_properties', 'catalogs', 'column_properties', 'materialized_view_properties'],
+      ...['materialized_views', 'schema_properties', 'table_comments', 'table_properties'],
+    ],
+  ],
+  ['runtime', ['nodes', 'optimizer_rule_stats', 'queries', 'tasks', 'transactions']],
+]);
+
+/** The tables of one of the engine's own schemas. */
+export function tablesOfSystem(schema: string | undefined): readonly string[] {
+  return SYSTEM_TABLES.get(schema ?? '') ?? [];
+}
+
 /** SELECT on the catalog `system`, on those of its schemas that a user reads but for some tables, and on tables of the others. */
 export function systemTables(
   reader: OutcomeReader,

@@ -164,7 +164,7 @@ describe('a snapshot file', () => {
     [grant({ principal: { type: 'everybody' } }), 'grants[0].principal.type: must be one of user, group, engine'],
     [
       file({ groups: [{ name: 'a', members: [{ engine: 'ALICE' }] }] }),
-      'groups[0].members[0].engine: is the name of an account, not of an engine principal',
+      'groups[0].members[0].engine: is the name of an account, not of an engine principal: give the program another name, or mark the person in the list of users (user: before the name) and import again',
     ],
     [
       policy({ kind: 'row_filter', resource: { catalog: 'sales', engine: true }, expression: 'a' }),
@@ -176,7 +176,7 @@ describe('a snapshot file', () => {
     ],
     [
       grant({ principal: { type: 'engine', name: 'ALICE' } }),
-      'grants[0].principal.name: is the name of an account, not of an engine principal',
+      'grants[0].principal.name: is the name of an account, not of an engine principal: give the program another name, or mark the person in the list of users (user: before the name) and import again',
     ],
     [grant({ resource: { catalog: 'Sales' } }), 'grants[0].resource.catalog: must be lower-case, as the engine has it'],
     [

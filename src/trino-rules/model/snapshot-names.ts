@@ -75,7 +75,10 @@ export class SnapshotNames {
   private engineName(value: unknown, path: string): string {
     const name = this.form.text(value, path, nameProblem);
     const holder = this.holders.get(foldedName(name));
-    if (holder !== undefined) this.form.refuse(path, `is the name of ${holder}, not of an engine principal`);
+    if (holder !== undefined) {
+      const remedy = holder === 'an account' ? FOR_A_PERSON : '';
+      this.form.refuse(path, `is the name of ${holder}, not of an engine principal${remedy}`);
+    }
     const spelling = this.engineNames.get(foldedName(name)) ?? name;
     if (spelling !== name) this.form.refuse(path, `differs from the engine principal ${spelling} in case only`);
     this.engineNames.set(foldedName(name), spelling);
@@ -88,6 +91,9 @@ export class SnapshotNames {
     else if (name !== '') this.form.refuse(path, `is the name of ${holder} already`);
   }
 }
+
+const FOR_A_PERSON =
+  ': give the program another name, or mark the person in the list of users (user: before the name) and import again';
 
 function lookup(rows: readonly { id: number; name: string }[]): Lookup {
   return { ids: new Set(rows.map(({ id }) => id)), byName: new Map(rows.map(({ id, name }) => [name, id])) };
