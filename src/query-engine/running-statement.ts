@@ -7,7 +7,6 @@ import type { PageRows } from './domain/page-rows.js';
 import { ProtocolBreach } from './domain/reading.js';
 import type { StatementAnswer, StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
-import { exactColumns } from './domain/unscanned-rows.js';
 import type { Timers } from '../kernel/timers.js';
 import { type Row, UnreadRows } from './unread-rows.js';
 
@@ -47,8 +46,6 @@ export class RunningStatement {
   /** Where that page was found; null: in the answer to the POST. */
   private path: string | null = null;
   private decode: ((row: unknown) => Row) | null = null;
-  /** Of its columns; null: none are known, or rows are to be looked through. */
-  private exact: number[] | null = null;
   /** Of that page. */
   private unread = new UnreadRows();
   private handedOut = false;
@@ -158,8 +155,7 @@ export class RunningStatement {
 
   private ask(path: string): Promise<StatementAnswer> {
     const { client, session, deadline, signal } = this.setting;
-    const { handedOut: rowsHandedOut, exact } = this;
-    return client.advance(path, session, { deadline, rowsHandedOut, signal, asksOnce: true, exactColumns: exact });
+    return client.advance(path, session, { deadline, rowsHandedOut: this.handedOut, signal, asksOnce: true });
   }
 
   private take({ page, change }: StatementAnswer, path: string | null): void {
@@ -172,13 +168,12 @@ export class RunningStatement {
     const rows = rowsOf(page);
     if (rows === null) return;
     if (this.columns === null) throw new ProtocolBreach('rows without columns');
-    if (this.decode === null) this.exact = exactColumns(this.columns);
     this.decode ??= nativeRows(this.columns);
     this.unread = new UnreadRows(rows, this.decode);
   }
 }
 
 /** Null: none. */
-function rowsOf({ rows, unscanned }: StatementPage): Pick<PageRows, 'batches'> | null {
+function rowsOf({ rows, unscanned }: StatementPage): Pick<PageRows, 'decoded'> | null {
   return unscanned ?? (rows.length === 0 ? null : rows);
 }

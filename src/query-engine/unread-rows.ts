@@ -8,13 +8,10 @@ export class UnreadRows {
   /** Decoded rows, of which those before `position` have been read. */
   private rows: readonly Row[] = [];
   private position = 0;
-  private readonly batches: Generator<readonly unknown[], void, undefined>;
+  private readonly batches: Iterator<readonly Row[], void, undefined>;
 
-  constructor(
-    rows: Pick<PageRows, 'batches'> = PageRows.NONE,
-    private readonly decode: (row: unknown) => Row = () => [],
-  ) {
-    this.batches = rows.batches();
+  constructor(rows: Pick<PageRows, 'decoded'> = PageRows.NONE, decode: (row: unknown) => Row = () => []) {
+    this.batches = rows.decoded(decode);
   }
 
   /** Whether the next ones have to be decoded first. */
@@ -25,7 +22,7 @@ export class UnreadRows {
   /** Whether none are left, after decoding some more where necessary. @throws ProtocolBreach */
   isRead(): boolean {
     if (this.needsDecoding) {
-      this.rows = this.batches.next().value?.map(this.decode) ?? [];
+      this.rows = this.batches.next().value ?? [];
       this.position = 0;
     }
     return this.rows.length === 0;

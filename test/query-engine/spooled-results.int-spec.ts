@@ -56,7 +56,7 @@ describe('results that the engine spools', () => {
     let { page } = await engine.submit(sql, ana, limits);
     while (page.nextPath !== null) {
       ({ page } = await engine.advance(page.nextPath, ana, limits));
-      for (const batch of (page.unscanned ?? page.rows).batches()) rows.push(...batch);
+      for (const batch of (page.unscanned ?? page.rows).decoded((row) => row)) rows.push(...batch);
     }
     return rows as unknown[][];
   }

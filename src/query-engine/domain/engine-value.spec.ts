@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { type Column, readColumns, unknownTypes } from './engine-type.js';
 import { type ApiValue, apiConverter, nativeRows } from './engine-value.js';
 import { NamedRow } from './named-row.js';
@@ -50,6 +51,14 @@ describe('values', () => {
   ])('%s %j', (type, value, api, native) => {
     expect(apiRows(columns(scalar(type)))([value])).toEqual([api]);
     expect(nativeRows(columns(scalar(type)))([value])).toEqual([native]);
+  });
+
+  it('hands out any bigint that is a safe integer', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.maxSafeInteger(), fc.integer(), fc.constantFrom(0, -1, 2 ** 32, -(2 ** 32))), (given) => {
+        expect(nativeRows(columns(scalar('bigint')))([given])).toEqual([BigInt(given)]);
+      }),
+    );
   });
 
   it('converts inside rows, arrays and maps, to any depth, with NULL anywhere', () => {
@@ -129,6 +138,7 @@ describe('values', () => {
     ['bigint', ''],
     ['bigint', '0x1f'],
     ['bigint', '9'.repeat(100)],
+    ...['bigint', 'integer', 'decimal'].map((type): [string, number] => [type, 2 ** 53]),
     ['integer', 1.5],
     ['integer', '1'],
     ['boolean', 1],

@@ -94,7 +94,7 @@ function nativeValue(type: EngineType): Converter<NativeValue> {
     case 'bigint':
       return long;
     case 'decimal':
-      return digits;
+      return exactDigits;
     case 'float':
       return double;
     case 'varbinary':
@@ -152,14 +152,32 @@ function digits(value: unknown): string {
   throw new ProtocolBreach('a value that is not a number');
 }
 
+/** Not of an integer that may have lost digits: exact reading has made text of it where it has not. */
+function exactDigits(value: unknown): string {
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return digits(value);
+  throw new ProtocolBreach('an integer with more digits than a double has');
+}
+
 const LONG = /^-?\d{1,19}$/;
 
 function long(value: unknown): bigint {
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
-  const written = digits(value);
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return bigintOf(value);
+  const written = exactDigits(value);
   // BigInt takes `0x1f`, blanks and nothing as well, and seconds for a million digits.
   if (LONG.test(written)) return BigInt(written);
   throw new ProtocolBreach('a bigint that is not a whole number of 64 bits');
+}
+
+/** The same 64 bits as two integers and as one, whichever half comes first. */
+const LONGS = new BigInt64Array([1n]);
+const HALVES = new Int32Array(LONGS.buffer);
+const LOW = HALVES.indexOf(1);
+
+/** BigInt of a safe integer in half the time: V8 makes no call of it. */
+function bigintOf(integer: number): bigint {
+  HALVES[LOW] = integer;
+  HALVES[1 - LOW] = Math.floor(integer / 2 ** 32);
+  return LONGS[0] ?? 0n;
 }
 
 function boolean(value: unknown): boolean {
@@ -168,7 +186,7 @@ function boolean(value: unknown): boolean {
 }
 
 function integer(value: unknown): number {
-  if (typeof value === 'number' && Number.isInteger(value)) return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
   throw new ProtocolBreach('an integer that is not a whole number');
 }
 

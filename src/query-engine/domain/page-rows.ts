@@ -68,6 +68,11 @@ export class PageRows {
     }
   }
 
+  /** All rows as `decode` makes them, a piece at a time. @throws ProtocolBreach */
+  *decoded<T>(decode: (row: unknown) => T): Generator<readonly T[], void, undefined> {
+    for (const rows of this.batches()) yield rows.map(decode);
+  }
+
   /** The bytes of the rows from … up to before …, a piece at a time, with commas between rows. @throws ProtocolBreach */
   *pieces(from: number, to: number): Generator<Buffer, void, undefined> {
     for (const [index, { row, start, end }] of this.parts.entries()) {

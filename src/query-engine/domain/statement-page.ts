@@ -7,7 +7,7 @@ import { pinned } from './next-uri.js';
 import { PageRows } from './page-rows.js';
 import { ProtocolBreach, isObject, numberOrNull, readObject, readText, textOrNull } from './reading.js';
 import { readSegments, type Segment } from './spooled-data.js';
-import { UnscannedRows } from './unscanned-rows.js';
+import { areScalars, UnscannedRows } from './unscanned-rows.js';
 
 /** One answer of the statement endpoint, read. */
 export interface StatementPage {
@@ -38,23 +38,19 @@ export interface SentPage extends StatementPage {
 /**
  * Reads one answer, its rows as bytes.
  * @param heaviestRow heap bytes that a row may take once it is parsed.
- * @param exact of rows of scalars that are read once, in order: the columns whose integers must lose no digit. Null: other rows.
+ * @param readsInOrder its rows are read once, in order: those of scalars are not looked through.
  * @throws ProtocolBreach when this is no answer of the statement endpoint.
  * @throws PageTooHeavy
  */
-export function readStatementPage(
-  body: Buffer,
-  heaviestRow = Infinity,
-  exact: readonly number[] | null = null,
-): SentPage {
-  const { envelope, rows, unscanned } = split(body, heaviestRow, exact);
+export function readStatementPage(body: Buffer, heaviestRow = Infinity, readsInOrder = false): SentPage {
+  const { envelope, columns, rows, unscanned } = split(body, heaviestRow, readsInOrder);
   const page = readObject(envelope, 'the answer');
   const stats = isObject(page['stats']) ? page['stats'] : {};
-  const { nextUri, columns, data, error, updateCount } = page;
+  const { nextUri, data, error, updateCount } = page;
   return {
     queryId: readQueryId(page['id']),
     nextPath: nextUri === undefined || nextUri === null ? null : pinned(readText(nextUri, 'nextUri')),
-    columns: columns === undefined || columns === null ? null : readColumns(columns),
+    columns,
     rows,
     unscanned,
     segments: data === undefined || data === null ? null : readSegments(readObject(data, 'data')),
@@ -75,14 +71,15 @@ export class PageTooHeavy extends NamedError {}
  */
 const HEAVIEST_ENVELOPE = 8 * 1_048_576;
 
-/** The rows as bytes, and everything beside them parsed. */
+/** The rows as bytes, and everything beside them parsed, the columns first: the engine writes them before the rows. */
 function split(
   body: Buffer,
   heaviestRow: number,
-  exact: readonly number[] | null,
-): { envelope: unknown } & Pick<StatementPage, 'rows' | 'unscanned'> {
+  readsInOrder: boolean,
+): { envelope: unknown } & Pick<StatementPage, 'columns' | 'rows' | 'unscanned'> {
   const scanner = new JsonScanner(body);
   const members: string[] = [];
+  let columns: readonly Column[] | null = null;
   let rows = PageRows.NONE;
   let unscanned: UnscannedRows | null = null;
   let weight = 0;
@@ -92,18 +89,20 @@ function split(
     const key = textOf(scanner);
     scanner.expect(':');
     if (key === '"data"' && scanner.isAt('[')) {
-      unscanned = exact && UnscannedRows.take(scanner, { exact, heaviestRow });
+      unscanned = readsInOrder && areScalars(columns) ? UnscannedRows.take(scanner, heaviestRow) : null;
       rows = unscanned === null ? PageRows.scan(scanner) : PageRows.NONE;
-    } else {
-      members.push(`${key}:${textOf(scanner)}`);
-      weight += scanner.weight;
+      if (rows.heaviest > heaviestRow) throw new PageTooHeavy('it would take too much memory');
+      continue;
     }
-    if (weight > HEAVIEST_ENVELOPE || rows.heaviest > heaviestRow)
-      throw new PageTooHeavy('it would take too much memory');
+    const value = textOf(scanner);
+    weight += scanner.weight;
+    if (weight > HEAVIEST_ENVELOPE) throw new PageTooHeavy('it would take too much memory');
+    if (key === '"columns"') columns = value === 'null' ? null : readColumns(readExactly(value));
+    else members.push(`${key}:${value}`);
   }
   if (!isEmpty) scanner.expect('}');
   scanner.expectEnd();
-  return { envelope: readExactly(`{${members.join(',')}}`), rows, unscanned };
+  return { envelope: readExactly(`{${members.join(',')}}`), columns, rows, unscanned };
 }
 
 function textOf(scanner: JsonScanner): string {

@@ -16,27 +16,18 @@ const BETWEEN_ROWS = Buffer.from('],[');
 /** Of segments whose rows are counted. */
 export const OTHER_LENGTH = 'segments of another number of rows than was said';
 
-/** The types whose integers must lose no digit, and with them all whose values have no lists and objects in them. */
-const EXACT = ['integer', 'bigint', 'decimal'] as const satisfies readonly EngineType['kind'][];
-const SCALARS: ReadonlySet<EngineType['kind']> = new Set([...EXACT, 'boolean', 'float', 'text', 'varbinary']);
+/** The types whose values have no lists and objects in them. */
+const SCALARS = new Set<EngineType['kind']>(['boolean', 'integer', 'bigint', 'decimal', 'float', 'text', 'varbinary']);
 
-/** The columns whose integers must lose no digit; null: some are no scalars, so that rows must be looked through. */
-export function exactColumns(columns: readonly Column[]): number[] | null {
-  const kinds = columns.map(({ shape }) => shape.kind);
-  if (!kinds.every((kind) => SCALARS.has(kind))) return null;
-  return kinds.flatMap((kind, position) => (EXACT.some((exact) => exact === kind) ? [position] : []));
-}
-
-/** Rows of scalars: the positions of columns whose integers must lose no digit, and the heap bytes that a row may take once it is parsed. */
-export interface FlatRows {
-  exact: readonly number[];
-  heaviestRow: number;
+/** Whether rows of these columns need not be looked through. @param columns null: none are known yet */
+export function areScalars(columns: readonly Column[] | null): boolean {
+  return columns?.every(({ shape }) => SCALARS.has(shape.kind)) ?? false;
 }
 
 /**
  * Rows of scalars that are read once, in order, and are not looked through before. Where a row ends is guessed by the bytes, which texts may
- * have as well, and proved by the parser: what it takes from the beginning of a row on is whole rows. Where it does not, or a long integer
- * would lose digits, the page is looked through after all.
+ * have as well, and proved by the parser: what it takes from the beginning of a row on is whole rows. Where it does not, or a value is none of
+ * its type's, such as a long integer that has lost digits, the page is looked through after all.
  */
 export class UnscannedRows {
   private constructor(
@@ -44,35 +35,40 @@ export class UnscannedRows {
     /** Where the list begins, and its last row ends. */
     private readonly open: number,
     private readonly end: number,
-    private readonly flat: FlatRows,
+    /** Heap bytes that a row may take once it is parsed. */
+    private readonly heaviestRow: number,
     private readonly piece: number,
     /** How many there are; null: nobody has said. */
     private readonly length: number | null = null,
   ) {}
 
   /** A list that is all there is, as in segments. @param length of it @returns null: it must be looked through. */
-  static whole(bytes: Buffer, flat: FlatRows, length: number): UnscannedRows | null {
+  static whole(bytes: Buffer, heaviestRow: number, length: number): UnscannedRows | null {
     const end = bytes.length - 1;
     const isFlush = bytes.subarray(0, 2).equals(OPEN_ROWS) && bytes.subarray(-2).equals(CLOSE_ROWS);
-    return isFlush ? new UnscannedRows(bytes, 0, end, flat, PIECE, length) : null;
+    return isFlush ? new UnscannedRows(bytes, 0, end, heaviestRow, PIECE, length) : null;
   }
 
   /** Takes the list that begins there, and leaves the scanner behind it. @returns null: it must be looked through. */
-  static take(scanner: JsonScanner, flat: FlatRows, piece = PIECE): UnscannedRows | null {
+  static take(scanner: JsonScanner, heaviestRow: number, piece = PIECE): UnscannedRows | null {
     const { bytes, at } = scanner;
     const last = bytes.lastIndexOf(END_OF_ROWS);
     if (bytes[at] !== OPEN_LIST || bytes[at + 1] !== OPEN_LIST || last <= at) return null;
     scanner.at = last + 2;
-    return new UnscannedRows(bytes, at, last + 1, flat, piece);
+    return new UnscannedRows(bytes, at, last + 1, heaviestRow, piece);
   }
 
-  /** All rows, a piece at a time. @throws ProtocolBreach */
-  *batches(): Generator<readonly unknown[], void, undefined> {
+  /**
+   * All rows as `decode` makes them, a piece at a time.
+   * @param decode throws ProtocolBreach for an integer that must lose no digit and is a number beyond the safe ones
+   * @throws ProtocolBreach
+   */
+  *decoded<T>(decode: (row: unknown) => T): Generator<readonly T[], void, undefined> {
     let done = 0;
     for (let [from, to] = [this.open + 1, 0]; from < this.end; from = to + 1) {
       to = this.endOfPiece(from);
-      const rows = to - from > LONGEST_PIECE ? null : this.parsed(from, to);
-      if (rows === null) return yield* this.scannedFrom(done);
+      const rows = to - from > LONGEST_PIECE ? null : this.parsed(from, to, decode);
+      if (rows === null) return yield* this.scannedFrom(done, decode);
       done += rows.length;
       yield rows;
     }
@@ -88,32 +84,25 @@ export class UnscannedRows {
     return cut < 0 || cut >= this.end ? this.end : cut + 1;
   }
 
-  /** Null: these are no whole rows, or digits have been lost. */
-  private parsed(from: number, to: number): readonly unknown[] | null {
-    let rows: unknown[];
+  /** Null: these are no whole rows, or some value is none of its type's. */
+  private parsed<T>(from: number, to: number, decode: (row: unknown) => T): readonly T[] | null {
     try {
-      rows = JSON.parse(`[${this.body.toString('utf8', from, to)}]`) as unknown[];
-    } catch {
-      return null;
+      const rows = JSON.parse(`[${this.body.toString('utf8', from, to)}]`) as unknown[];
+      return rows.map(decode);
+    } catch (error) {
+      if (error instanceof SyntaxError || error instanceof ProtocolBreach) return null;
+      throw error;
     }
-    for (const row of rows) {
-      if (!Array.isArray(row)) return null;
-      for (const position of this.flat.exact) {
-        const value: unknown = row[position];
-        if (typeof value === 'number' && !Number.isSafeInteger(value)) return null;
-      }
-    }
-    return rows;
   }
 
-  private *scannedFrom(done: number): Generator<readonly unknown[], void, undefined> {
+  private *scannedFrom<T>(done: number, decode: (row: unknown) => T): Generator<readonly T[], void, undefined> {
     const scanner = new JsonScanner(this.body, this.open);
     const scanned = PageRows.scan(scanner);
     if (scanner.at !== this.end + 1) throw new ProtocolBreach('the answer is not JSON');
-    if (scanned.heaviest > this.flat.heaviestRow) throw new ProtocolBreach('a row that would take too much memory');
+    if (scanned.heaviest > this.heaviestRow) throw new ProtocolBreach('a row that would take too much memory');
     this.expectLength(scanned.length);
     let left = done;
-    for (const rows of scanned.batches()) {
+    for (const rows of scanned.decoded(decode)) {
       if (left < rows.length) yield rows.slice(left);
       left = Math.max(0, left - rows.length);
     }

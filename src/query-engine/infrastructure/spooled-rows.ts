@@ -12,7 +12,7 @@ import { ProtocolBreach } from '../domain/reading.js';
 import { encodingsOf, endOfPage, type Segment, segmentAddress, type StoredSegment } from '../domain/spooled-data.js';
 import { EngineFault, type RequestLimits } from '../domain/statement-client.js';
 import type { StatementPage } from '../domain/statement-page.js';
-import { type FlatRows, OTHER_LENGTH, UnscannedRows } from '../domain/unscanned-rows.js';
+import { OTHER_LENGTH, UnscannedRows } from '../domain/unscanned-rows.js';
 import { EngineAttempts } from './engine-attempts.js';
 
 type Unpack = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
@@ -59,14 +59,14 @@ export class SpooledRows {
 
   /**
    * The rows of the next segments, as those of one page. @returns with the number of the first segment after them, and those that came from the store.
-   * @param flat rows that need not be looked through; null: others
+   * @param heaviestRow heap bytes that a row may take, of rows that need not be looked through; null: others
    * @throws EngineFault @throws ProtocolBreach
    */
   async read(
     segments: readonly Segment[],
     from: number,
     limits: RequestLimits,
-    flat: FlatRows | null,
+    heaviestRow: number | null,
   ): Promise<Pick<StatementPage, 'rows' | 'unscanned'> & { to: number; taken: StoredSegment[] }> {
     if (from > segments.length) throw new ProtocolBreach('a page with fewer segments than before');
     const to = endOfPage(segments, from);
@@ -87,7 +87,7 @@ export class SpooledRows {
     const taken = wanted.flatMap(({ source }) => ('inline' in source ? [] : [source]));
     const list = joined(parts);
     const count = wanted.reduce((sum, { rows }) => sum + rows, 0);
-    const unscanned = flat && UnscannedRows.whole(list, flat, count);
+    const unscanned = heaviestRow === null ? null : UnscannedRows.whole(list, heaviestRow, count);
     if (unscanned !== null) return { rows: PageRows.NONE, unscanned, to, taken };
     const rows = listOf(list);
     if (rows.length !== count) throw new ProtocolBreach(OTHER_LENGTH);

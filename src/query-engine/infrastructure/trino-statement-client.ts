@@ -12,7 +12,7 @@ import { type ServiceTokenSource, TokenUnavailable } from '../domain/service-tok
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
 import { pathFrom, segmentOf } from '../domain/spooled-data.js';
 import { PageTooHeavy, readStatementPage, type SentPage, type StatementPage } from '../domain/statement-page.js';
-import { exactColumns } from '../domain/unscanned-rows.js';
+import { areScalars } from '../domain/unscanned-rows.js';
 import { type AttemptResult, EngineAttempts, type Method } from './engine-attempts.js';
 import { SPOOLED_ENCODINGS, SpooledRows } from './spooled-rows.js';
 
@@ -86,7 +86,7 @@ export class TrinoStatementClient extends StatementClient {
   private async answer(reply: Reply, path: string | null, limits: RequestLimits): Promise<StatementAnswer> {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
-      const sent = readStatementPage(reply.body, this.heaviestRow, limits.exactColumns);
+      const sent = readStatementPage(reply.body, this.heaviestRow, limits.asksOnce);
       // A proxy that mixes answers up must not show one user's rows to another.
       const strays = [path, sent.nextPath].some((known) => known !== null && !belongsTo(known, sent.queryId));
       if (strays) throw new ProtocolBreach('a page of another query');
@@ -113,9 +113,9 @@ export class TrinoStatementClient extends StatementClient {
     if (path !== null) this.spooled?.acknowledgeBefore(path);
     if (segments === null) return page;
     if (this.spooled === null) throw new ProtocolBreach('data is not a list');
-    const exact = limits.asksOnce === true ? exactColumns(page.columns ?? []) : null;
-    const flat = exact && { exact, heaviestRow: this.heaviestRow };
-    const { to, taken, ...read } = await this.spooled.read(segments, path === null ? 0 : segmentOf(path), limits, flat);
+    const heaviest = limits.asksOnce === true && areScalars(page.columns) ? this.heaviestRow : null;
+    const from = path === null ? 0 : segmentOf(path);
+    const { to, taken, ...read } = await this.spooled.read(segments, from, limits, heaviest);
     if (read.rows.heaviest > this.heaviestRow) throw new PageTooHeavy('it would take too much memory');
     const isWhole = to === segments.length;
     if (!isWhole && path === null) throw new ProtocolBreach('more rows than a first answer has');
