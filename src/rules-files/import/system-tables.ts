@@ -9,20 +9,20 @@ import type { UserAccess } from './user-access.js';
 type Grants = UserAccess['grants'];
 type InSystem = Pick<UserAccess, 'grants' | 'denies'>;
 
-/** By schema (Trino 483, `system.information_schema.tables`). */
+/** By schema, of Trino's sources; a table too many is only reported. */
 const SYSTEM_TABLES: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'jdbc',
     [
       ...['attributes', 'catalogs', 'columns', 'procedure_columns', 'procedures', 'pseudo_columns', 'schemas'],
-      ...['super_tables', 'super_types', 'table_types', 'tables', 'types', 'udts'],
+      ...['primary_keys', 'super_tables', 'super_types', 'table_types', 'tables', 'types', 'udts'],
     ],
   ],
   [
     'metadata',
     [
       ...['analyze_properties', 'catalogs', 'column_properties', 'materialized_view_properties'],
-      ...['materialized_views', 'schema_properties', 'table_comments', 'table_properties'],
+      ...['materialized_views', 'schema_comments', 'schema_properties', 'table_comments', 'table_properties'],
     ],
   ],
   ['runtime', ['nodes', 'optimizer_rule_stats', 'queries', 'tasks', 'transactions']],
