@@ -59,6 +59,7 @@ test('a session that ends is opened again over the page', async ({ page, context
   const other = page.getByRole('table', { name: 'Sessions' }).getByRole('button', { name: /^End / });
   await expect(other).toHaveCount(1);
 
+  await watch.settled(); // nothing but the button finds that the session has ended
   await context.clearCookies();
   watch.provokes(401);
   await other.click();

@@ -101,6 +101,7 @@ test('the text that stands in the editor is what runs, after the session has end
   await page.goto('/sql');
   const editor = page.getByRole('textbox', { name: 'SQL statement' });
   await editor.fill('SELECT kept');
+  await watch.settled(); // nothing but the statement finds that the session has ended
   await context.clearCookies();
   watch.provokes(401);
   await page.getByRole('button', { name: 'Run' }).click();

@@ -24,7 +24,7 @@ export function useInterruption(): Interruption {
 }
 
 /** Whatever is asked, an ended session is noticed in one place. The page stays, and all that was typed in it. */
-function notice(error: Error): void {
+export function notice(error: Error): void {
   if (!(error instanceof Problem)) return;
   if (error.code === 'password_change_required') interrupt('password-change');
   else if (error.status === 401 && error.code !== 'invalid_credentials' && isSignedIn()) {
