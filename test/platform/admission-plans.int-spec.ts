@@ -23,7 +23,7 @@ describe('the statements that admit requests', () => {
     const session = new DatabaseSession(source);
     const [sessions, tokens] = [new PostgresSessionStore(session), new PostgresApiTokenStore(session)];
     const now = new Date();
-    for (let turn = 0; turn < 3 * PLANNED_ANEW; turn += 1) {
+    for (let turn = 0; turn < 6 * PLANNED_ANEW; turn += 1) {
       const asking = Array.from({ length: 1 + (turn % 3) }, () => [
         sessions.admit('7d1f2ad0-1111-4222-8333-944445555666', 1, now),
         tokens.admit('12345678', Buffer.from('digest'), { now, signedInSince: null }),
@@ -35,11 +35,15 @@ describe('the statements that admit requests', () => {
     const plans = await source.query<unknown[]>(
       `SELECT name, custom_plans::integer, generic_plans::integer FROM pg_prepared_statements ORDER BY name`,
     );
-    const planned = { custom_plans: PLANNED_ANEW, generic_plans: 2 * PLANNED_ANEW };
+    const planned = (runs: number) => ({ custom_plans: PLANNED_ANEW, generic_plans: runs - PLANNED_ANEW });
+    const [alone, several] = [planned(2 * PLANNED_ANEW), planned(4 * PLANNED_ANEW)];
     expect(plans).toEqual([
-      { name: 'admit', ...planned },
-      { name: 'admit_token', ...planned },
-      { name: 'admit_token_of_signed_in', ...planned },
+      { name: 'admit', ...alone },
+      { name: 'admit_many', ...several },
+      { name: 'admit_token', ...alone },
+      { name: 'admit_token_many', ...several },
+      { name: 'admit_token_of_signed_in', ...alone },
+      { name: 'admit_token_of_signed_in_many', ...several },
     ]);
   });
 });
