@@ -49,7 +49,7 @@ describe('a bound token that expires within a run', () => {
 
   /** Lets the run read with a token that is valid for a moment still, and write when the API server takes it no more. */
   async function expireBeforePatch(meanwhile: () => Promise<void>): Promise<void> {
-    const short = await expiring(bound, LEEWAY_SECONDS - 15);
+    const short = await expiring(bound, LEEWAY_SECONDS - 5);
     await writeFile(tokenFile, short);
     api.around = async (step, forward) => {
       if (step === 'PATCH') {
