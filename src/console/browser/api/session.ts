@@ -23,8 +23,8 @@ export function useInterruption(): Interruption {
   );
 }
 
-/** Whatever is asked, an ended session is noticed in one place. The page stays, and all that was typed in it. */
-export function notice(error: Error): void {
+/** Whatever was asked: who has to sign in again or to change a password is told so over the page, which stays with all that was typed in it. */
+export function noticeInterruption(error: Error): void {
   if (!(error instanceof Problem)) return;
   if (error.code === 'password_change_required') interrupt('password-change');
   else if (error.status === 401 && error.code !== 'invalid_credentials' && isSignedIn()) {
@@ -33,8 +33,8 @@ export function notice(error: Error): void {
 }
 
 export const queries = new QueryClient({
-  queryCache: new QueryCache({ onError: notice }),
-  mutationCache: new MutationCache({ onError: notice }),
+  queryCache: new QueryCache({ onError: noticeInterruption }),
+  mutationCache: new MutationCache({ onError: noticeInterruption }),
   defaultOptions: {
     queries: {
       // Of another tab, or of a page that somebody has left: the service may still be at work on it.

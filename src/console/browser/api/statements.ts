@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { now } from '../now.js';
 import { api, bodyOf, Problem, type Schemas } from './client.js';
-import { isSignedIn, notice } from './session.js';
+import { isSignedIn, noticeInterruption } from './session.js';
 
 /** SQL text, and where names without a path are looked up; empty: nowhere. */
 export interface Statement {
@@ -122,7 +122,7 @@ async function readRows(id: string, after: string | undefined): Promise<Pick<Res
 
 /** A query that ends while its rows are read has its error in the query. */
 async function faultOf(problem: Error, id: string | null): Promise<Fault> {
-  notice(problem);
+  noticeInterruption(problem); // statements are asked past the caches that notice it
   const isEnd = problem instanceof Problem && /^query_(failed|cancelled)$/.test(problem.code);
   const query = isEnd && id !== null ? await find(id).catch(() => null) : null;
   return query?.error ? { query, error: query.error } : { problem };
