@@ -1,5 +1,5 @@
 import type { TablePrivilege } from '../document/rules-document.js';
-import { type Privilege, PRIVILEGES } from '../model/privilege.js';
+import type { Privilege } from '../model/privilege.js';
 import type { Node } from '../model/node.js';
 import type { SnapshotGrant, SnapshotSettings } from '../model/snapshot.js';
 
@@ -57,7 +57,7 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
 };
 
 /** The privileges over routines: a restriction of data in a catalog takes all of them there. */
-export const ROUTINE_PRIVILEGES = PRIVILEGES.filter((name) =>
+export const ROUTINE_PRIVILEGES = (Object.keys(WRITTEN) as Privilege[]).filter((name) =>
   ROUTINE_RIGHTS.some((right) => WRITTEN[name].gives.includes(right)),
 );
 
