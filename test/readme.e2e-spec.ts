@@ -46,7 +46,7 @@ describe('the commands of README', () => {
     expect(outputs.join('')).toContain('"outcome":"applied"');
     expect(await checkout.run('git', ['ls-files', '--others', '--exclude-standard'])).toBe('');
     // All but what was copied, and is checked where it was.
-    await checkout.run(resolve('node_modules/.bin/prettier'), ['--check', '.', '!docs']);
+    await checkout.run(resolve('node_modules/.bin/oxfmt'), ['--check', '.', '!docs']);
   }, 360_000);
 
   it('are scripts, where they are npm’s', () => {

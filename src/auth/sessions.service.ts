@@ -22,7 +22,9 @@ import {
 import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 
 export type Refresh =
-  { kind: 'refreshed'; tokens: TokenPair } | { kind: 'expired' } | { kind: 'invalid'; reason: TokenFault };
+  | { kind: 'refreshed'; tokens: TokenPair }
+  | { kind: 'expired' }
+  | { kind: 'invalid'; reason: TokenFault };
 
 /** How the person of a browser proved who it is: by a password, or to the provider, whose sessions last `longest` milliseconds at most. */
 export type BrowserProof = { checkedHash: string } | { provedAt: Date; longest: number };
@@ -255,6 +257,4 @@ export class SessionsService {
   }
 }
 
-function sessionSubject(id: string): AuditSubject {
-  return { type: 'session', id, name: null };
-}
+const sessionSubject = (id: string): AuditSubject => ({ type: 'session', id, name: null });

@@ -18,7 +18,8 @@ type Access = Extract<ForeignDiff, { kind: 'compared' }>['access'];
  * accounts whose access before and after is at most to execute queries and to enter catalogs.
  */
 export type ReplacedAccess =
-  { kind: 'compared'; people: number; access: Access; idle: string[] } | { kind: 'unknown'; why: string };
+  | { kind: 'compared'; people: number; access: Access; idle: string[] }
+  | { kind: 'unknown'; why: string };
 
 /** Compares them for the active accounts, each in the groups that are recorded: these stand for the groups that the engine gives. */
 export async function replacedAccess(live: string, next: string, snapshot: Snapshot): Promise<ReplacedAccess> {

@@ -11,7 +11,15 @@ export type ReadFile = (path: string) => string | null;
 
 /** A part of the settings. Each command names the parts that it uses. */
 export type Part =
-  'process' | 'database' | 'http' | 'signing' | 'hashing' | 'sessions' | 'engine' | 'rules' | 'publishing';
+  | 'process'
+  | 'database'
+  | 'http'
+  | 'signing'
+  | 'hashing'
+  | 'sessions'
+  | 'engine'
+  | 'rules'
+  | 'publishing';
 
 export interface Problem {
   part: Part;

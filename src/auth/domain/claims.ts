@@ -7,7 +7,9 @@ export interface Claims {
 
 export type TokenType = 'access' | 'refresh';
 export type ClaimsVerdict =
-  { kind: 'good'; claims: Claims } | { kind: 'invalid'; reason: TokenFault } | { kind: 'expired' };
+  | { kind: 'good'; claims: Claims }
+  | { kind: 'invalid'; reason: TokenFault }
+  | { kind: 'expired' };
 
 /** Why a token is invalid. It is logged with the request and never sent: a client can do nothing about it but sign in again. */
 export type TokenFault =

@@ -16,7 +16,8 @@ import {
 } from './domain/person.js';
 
 export type FoundPerson =
-  { kind: 'account'; account: Account } | { kind: 'refused'; code: PersonRefusal; account: Account | null };
+  | { kind: 'account'; account: Account }
+  | { kind: 'refused'; code: PersonRefusal; account: Account | null };
 
 /** Attempts while others make or link the same account. */
 const MOST_TRIES = 3;

@@ -51,7 +51,14 @@ export abstract class StatementClient {
  * unread pages hold too much memory.
  */
 export type EngineFaultKind =
-  'unavailable' | 'refused' | 'forbidden' | 'gone' | 'protocol' | 'deadline' | 'too-large' | 'share';
+  | 'unavailable'
+  | 'refused'
+  | 'forbidden'
+  | 'gone'
+  | 'protocol'
+  | 'deadline'
+  | 'too-large'
+  | 'share';
 
 /** The engine gave no page. The message is private: for logs, without path, token or body. */
 export class EngineFault extends NamedError {

@@ -4,7 +4,10 @@ import type { Pattern, PatternPiece } from '../../trino-rules/document/pattern.j
 
 /** The names that a pattern of anybody's file matches, as far as they are known. */
 export type ForeignLanguage =
-  { kind: 'any' } | { kind: 'regular'; pattern: Pattern } | { kind: 'opaque' } | { kind: 'refused' };
+  | { kind: 'any' }
+  | { kind: 'regular'; pattern: Pattern }
+  | { kind: 'opaque' }
+  | { kind: 'refused' };
 
 /** Absent: any name. */
 export function languageOf(text: string | undefined): ForeignLanguage {

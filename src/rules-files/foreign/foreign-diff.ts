@@ -28,7 +28,8 @@ export interface Incomparable {
 }
 
 export type ForeignDiff =
-  { kind: 'compared'; access: ForeignAccessDiff } | { kind: 'incomparable'; problems: Incomparable[] };
+  | { kind: 'compared'; access: ForeignAccessDiff }
+  | { kind: 'incomparable'; problems: Incomparable[] };
 
 /**
  * All access that the rules of another file add and remove, for files that the engine loads. Which principal is which user is not

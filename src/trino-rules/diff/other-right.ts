@@ -3,7 +3,8 @@ import type { Node } from '../model/node.js';
 
 /** Rights that Grantline's own rules never give. A name that no file spells out is a fresh one. */
 export type OtherRight =
-  { about: 'authorization'; to: 'user' | 'role'; name: string } | { about: 'catalog-ownership'; resource: Node };
+  | { about: 'authorization'; to: 'user' | 'role'; name: string }
+  | { about: 'catalog-ownership'; resource: Node };
 
 export function describeOtherRight(right: OtherRight): string {
   switch (right.about) {

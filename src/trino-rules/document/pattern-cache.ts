@@ -8,7 +8,9 @@ import { WorkBudget } from './work-budget.js';
  * `matches` says. `.*` is not any name: Java's dot stops at the end of a line.
  */
 export type PatternLanguage =
-  { kind: 'any' } | { kind: 'names'; names: ReadonlySet<string> } | ({ kind: 'open'; pattern: Pattern } & OpenNames);
+  | { kind: 'any' }
+  | { kind: 'names'; names: ReadonlySet<string> }
+  | ({ kind: 'open'; pattern: Pattern } & OpenNames);
 
 /** Without any of these a pattern is a list of names. */
 const SYNTAX = /[\\^$.?*+()[\]{}]/;

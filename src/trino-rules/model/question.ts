@@ -15,7 +15,8 @@ interface AtNode {
 
 /** What is held at a node of the tree. */
 export type DataQuestion =
-  ({ about: 'privilege'; privilege: TablePrivilege } & AtNode) | ({ about: 'schema-ownership' } & AtNode);
+  | ({ about: 'privilege'; privilege: TablePrivilege } & AtNode)
+  | ({ about: 'schema-ownership' } & AtNode);
 
 /** Running a connector's function or procedure, or passing that on. */
 export interface RoutineQuestion {

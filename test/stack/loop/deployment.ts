@@ -19,7 +19,8 @@ export interface Person {
 
 /** What a person's query came to, seen through Grantline's API. */
 export type QueryOutcome =
-  { kind: 'rows'; rows: unknown[][] } | { kind: 'failed'; engineErrorName: string | null; message: string };
+  | { kind: 'rows'; rows: unknown[][] }
+  | { kind: 'failed'; engineErrorName: string | null; message: string };
 
 /** A running Grantline with the real parts, and its users. All actions go through the public API. */
 export class Deployment {

@@ -2,7 +2,13 @@ import { Refused } from '../../../kernel/errors.js';
 
 /** Why a request is refused, as clients of SCIM tell refusals apart (RFC 7644 section 3.12). */
 export type ScimType =
-  'invalidFilter' | 'invalidPath' | 'invalidSyntax' | 'invalidValue' | 'mutability' | 'noTarget' | 'tooMany';
+  | 'invalidFilter'
+  | 'invalidPath'
+  | 'invalidSyntax'
+  | 'invalidValue'
+  | 'mutability'
+  | 'noTarget'
+  | 'tooMany';
 
 /** A request that is refused with 400. */
 export function invalid(scimType: ScimType, detail: string): Refused {
