@@ -67,8 +67,23 @@ export class ConnectionDrain {
   }
 }
 
-/** The HTTP server's own close, which does more, follows the drain. */
+/** As many connections as the kernel keeps for a server that does not take them: Node's default. */
+const BACKLOG = 511;
+
+/**
+ * Closes the listening socket once what the kernel has accepted is taken, which would be reset: one connection in a turn of the event loop. The
+ * HTTP server's own close, which does more, follows the drain.
+ */
 async function stopListening(server: NetServer): Promise<void> {
-  await setImmediate(); // what the kernel has accepted by now would be reset: the event loop takes it first
+  let taken = 0;
+  const count = (): number => (taken += 1);
+  server.on('connection', count);
+  // The first turn may have begun behind the place where connections are taken.
+  for (let [turns, quiet] = [0, 0]; quiet < 2 && turns < BACKLOG; turns += 1) {
+    const before = taken;
+    await setImmediate();
+    quiet = taken === before ? quiet + 1 : 0;
+  }
+  server.off('connection', count);
   NetServer.prototype.close.call(server);
 }
