@@ -40,7 +40,7 @@ describe('a run of the sync when the service stops', () => {
     });
     operations = ((await service.untilOutput(/"operations":"([^"]+)"/))[1] ?? '').replace('localhost', '127.0.0.1');
     // The check of the target reads it too.
-    await until(() => Promise.resolve(cluster.requests.length > 1));
+    await until(() => cluster.requests.length > 1);
   });
   afterEach(async () => {
     letGo();

@@ -1,11 +1,11 @@
 import { request } from 'node:http';
 import { availableParallelism } from 'node:os';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { PasswordHasher } from '../../src/auth/domain/password.js';
 import { type Answer, ApiClient, passwordOf, signedUp, signIn, registrant } from '../support/service/api-client.js';
 import { sharedService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
 
 const QUEUE = 64;
 
@@ -42,7 +42,7 @@ describe('while too many wait for the hashing threads', () => {
     return (await service.app.get(DataSource).query<unknown[]>(sql)).length;
   };
   const queueLength = async (is: (length: number) => boolean): Promise<void> => {
-    while (!is(await metric('grantline_password_hash_queue_length'))) await nextTurn();
+    await until(async () => is(await metric('grantline_password_hash_queue_length')));
   };
   const login = (): Promise<Answer> =>
     anonymous.post('/api/auth/login', { username: 'ana', password: passwordOf('ana') });

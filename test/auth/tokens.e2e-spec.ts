@@ -36,7 +36,7 @@ describe('an access token', () => {
   const loggedRequest = async (answer: Answer): Promise<unknown> => {
     const line = (): string | undefined =>
       service.logLines.find((logged) => logged.includes(`"request_id":"${String(answer.body?.['request_id'])}"`));
-    await until(() => Promise.resolve(line() !== undefined));
+    await until(() => line() !== undefined);
     return JSON.parse(line() ?? '{}');
   };
 

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Answer, ApiClient, signedUp } from '../support/service/api-client.js';
 import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
 import { column, FakeTrino } from '../support/fakes/fake-trino.js';
@@ -106,7 +105,7 @@ describe('Keycloak', () => {
     slow();
     const asked = keycloak.requests.length;
     const waiting = submit();
-    while (keycloak.requests.length === asked) await nextTurn();
+    await until(() => keycloak.requests.length > asked);
     answer();
     expect((await waiting).status).toBe(201);
 

@@ -138,7 +138,7 @@ describe('the service, in processes on one database', () => {
           for (;;) await one(client);
         }),
       ).catch(() => undefined);
-      await until(() => Promise.resolve(answered.people.length >= 12 && answered.batches.length >= 4));
+      await until(() => answered.people.length >= 12 && answered.batches.length >= 4);
       // In the middle: grants are written, their audit events wait.
       const holder = new Client(database.migrationUrl);
       await holder.connect();
@@ -164,7 +164,7 @@ describe('the service, in processes on one database', () => {
       expect((await again.as(admin.token).post('/api/admin/grants', grantOn('after'))).status).toBe(201);
       await until(liveTextHas('after'));
       const published = await versions();
-      await until(() => Promise.resolve(file('rules.json') === published.at(-1)?.text));
+      await until(() => file('rules.json') === published.at(-1)?.text);
     },
     TIMEOUT,
   );

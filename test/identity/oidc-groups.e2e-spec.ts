@@ -192,7 +192,7 @@ describe('groups of people who sign in at the provider', () => {
       };
       clock.advance(301);
       await sid.get('/api/auth/me');
-      await until(() => Promise.resolve(provider.asked.length > asked));
+      await until(() => provider.asked.length > asked);
       expect((await boss.delete(`/api/admin/users/${id}/link`)).status).toBe(204);
       answer();
       await until(async () => (await answered()) !== before);

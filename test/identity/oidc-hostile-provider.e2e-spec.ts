@@ -2,6 +2,7 @@ import { exportJWK } from 'jose';
 import { FakeIdentityProvider, type Instead } from '../support/fakes/fake-identity-provider.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
 import { refusalsOf, sharedOidcService } from '../support/service/oidc-service.js';
+import { until } from '../support/service/until.js';
 
 const SUB = 'f:1b2c3d:erin';
 const HUGE = 'x'.repeat(10_000_000);
@@ -120,7 +121,7 @@ describe('a provider that answers as it should not', () => {
         provider.instead.clear();
         provider.instead.set(path, instead);
         waiting.push(refused('provider_unavailable', (browser) => browser.signIn(provider, { sub: SUB })));
-        while (asked() === before) await new Promise((next) => setImmediate(next));
+        await until(() => asked() > before);
       }
       await Promise.all(waiting);
     });

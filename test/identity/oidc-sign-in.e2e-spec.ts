@@ -1,6 +1,7 @@
 import { registrant, tokensOf } from '../support/service/api-client.js';
 import { OidcBrowser, RETURN_TO } from '../support/service/oidc-browser.js';
 import { sharedOidcService } from '../support/service/oidc-service.js';
+import { until } from '../support/service/until.js';
 
 const SUB = 'f:1b2c3d:erin';
 
@@ -147,7 +148,7 @@ describe('signing in at the identity provider', () => {
     provider.asked.length = 0;
     timers.waits.length = 0;
     const backs = Promise.all([1, 2, 3].map(() => new OidcBrowser(service).signIn(provider, { sub: SUB })));
-    while (timers.waits.length < 3) await new Promise((next) => setImmediate(next));
+    await until(() => timers.waits.length === 3);
     expect(provider.asked).not.toContain('certs');
     timers.advance(10_000);
     for (const back of await backs) expect(Object.keys(back)).toEqual(['code']);
@@ -173,7 +174,7 @@ describe('signing in at the identity provider', () => {
 
   /** The watch waits again once it has its answer. */
   async function untilAsked(): Promise<void> {
-    while (provider.asked.length === 0) await new Promise((next) => setImmediate(next));
+    await until(() => provider.asked.length > 0);
     await timers.untilWaiting();
   }
 

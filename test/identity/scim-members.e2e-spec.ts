@@ -177,7 +177,7 @@ describe('members of groups by SCIM', () => {
         });
       const told = async (count: number) => {
         timers.advance(15_000);
-        await until(() => Promise.resolve(lines().length === count));
+        await until(() => lines().length === count);
         return lines().at(-1);
       };
       const before = lines().length;

@@ -99,7 +99,7 @@ describe('requests whose clients have gone', () => {
     for (const connection of connections) connection.destroy();
     const aborted = (): number =>
       service.logLines.slice(records).filter((line) => line.includes('"aborted":true')).length;
-    await until(() => Promise.resolve(aborted() === 4));
+    await until(() => aborted() === 4);
   }
 
   it('count until the work for them is done', async () => {

@@ -136,7 +136,7 @@ describe('the embedded database', () => {
     victim.kill('SIGKILL');
     expect(await gone).toBe('SIGKILL');
     process.kill(pid, 'SIGQUIT');
-    await until(() => Promise.resolve(spawnSync('kill', ['-0', String(pid)]).status !== 0));
+    await until(() => spawnSync('kill', ['-0', String(pid)]).status !== 0);
   });
 
   it('starts although the pid file of a crashed server names a process of another account', async () => {

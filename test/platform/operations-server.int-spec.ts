@@ -5,6 +5,7 @@ import { RawConnection, statusesIn } from '../support/service/raw-connection.js'
 import { LogBook } from '../support/fakes/log-book.js';
 import { Connections } from '../../src/platform/infrastructure/connections.js';
 import { operationsServer } from '../../src/platform/infrastructure/operations-server.js';
+import { until } from '../support/service/until.js';
 
 describe('the second port', () => {
   const health = new HealthRegistry();
@@ -54,7 +55,7 @@ describe('the second port', () => {
     const connection = await RawConnection.open(url);
     const start = performance.now();
     connection.send('GET /health/ready HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(16));
-    while (made === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => made > 0);
     open();
 
     await connection.reads(/(HTTP\/1\.1 200[^]*){16}\}$/);

@@ -67,7 +67,7 @@ describe('a stop under load', () => {
     const pipeline = await RawConnection.open(url);
     const me = `GET /api/auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ana.token}\r\n\r\n`;
     pipeline.send(me.repeat(PIPELINED));
-    await until(() => Promise.resolve(engine.instead.length === 0));
+    await until(() => engine.instead.length === 0);
 
     service.signal('SIGTERM');
     const ready = `${operations.replace('localhost', '127.0.0.1')}/health/ready`;

@@ -49,7 +49,7 @@ describe('backends that an administrator terminates', () => {
     const name = new URL(database.url).pathname.slice(1);
     for (let done = 0; done < TERMINATIONS; done++) {
       const seen = answers.length;
-      await until(() => Promise.resolve(answers.length >= seen + 30));
+      await until(() => answers.length >= seen + 30);
       await superuser.query(TERMINATE, [name]);
     }
     isOver = true;

@@ -4,6 +4,7 @@ import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { column, type FakeTrino } from '../support/fakes/fake-trino.js';
 import { StatementClientUnderTest } from './statement-client-under-test.js';
+import { until } from '../support/service/until.js';
 
 describe('a cursor, from its statement to its end', () => {
   let timers: FakeTimers;
@@ -25,7 +26,7 @@ describe('a cursor, from its statement to its end', () => {
     engine.answers('SELECT slow', { after: new Promise(() => undefined) });
     const cursor = connection.cursor();
     const executing = cursor.execute('SELECT slow');
-    while (asked('GET') === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => asked('GET') > 0);
     const [closed] = await Promise.allSettled([executing, cursor.close()]);
 
     expect(closed).toMatchObject({ reason: { name: 'InterfaceError', message: 'the cursor is closed' } });
@@ -79,7 +80,7 @@ describe('a cursor, from its statement to its end', () => {
         await timers.untilWaiting();
         const before = asked('HEAD') + asked('DELETE');
         timers.advance(60_000);
-        while (asked('HEAD') + asked('DELETE') === before) await new Promise((resolve) => setImmediate(resolve));
+        await until(() => asked('HEAD') + asked('DELETE') > before);
       }
     };
     const cursor = connection.cursor();

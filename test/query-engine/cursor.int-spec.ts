@@ -94,7 +94,7 @@ describe('the DB-API', () => {
     expect(asked('GET')).toBe(1);
 
     expect(await cursor.fetchOne()).toEqual([1]);
-    await until(() => Promise.resolve(asked('GET') === 3));
+    await until(() => asked('GET') === 3);
     expect(await cursor.fetchOne()).toEqual([2]);
     await new Promise((resolve) => setImmediate(resolve));
     expect(asked('GET')).toBe(3);
@@ -107,7 +107,7 @@ describe('the DB-API', () => {
     await cursor.execute('SELECT broken');
 
     expect(await cursor.fetchMany(3)).toHaveLength(3);
-    await until(() => Promise.resolve(asked('GET') === 3));
+    await until(() => asked('GET') === 3);
     expect(await cursor.fetchOne()).toEqual([2]);
     await expect(cursor.fetchOne()).rejects.toThrow('a split failed');
   });
@@ -166,7 +166,7 @@ describe('the DB-API', () => {
     engine.answers('SELECT slow', { after: new Promise(() => undefined) });
     const abort = new AbortController();
     const executing = connection.cursor().execute('SELECT slow', [], { signal: abort.signal });
-    while (asked('GET') === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => asked('GET') > 0);
     abort.abort(new Error('enough'));
 
     await expect(executing).rejects.toThrow('enough');

@@ -5,6 +5,7 @@ import { ApiClient, signedUp } from '../support/service/api-client.js';
 import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
 import { failed, FakeTrino } from '../support/fakes/fake-trino.js';
 import { startService, type TestService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
 
 describe('the engine at the start', () => {
   let engine: FakeTrino;
@@ -42,11 +43,9 @@ describe('the engine at the start', () => {
 
   /** The log lines with that text, once there are any. */
   async function logged(text: string): Promise<Record<string, unknown>> {
-    for (;;) {
-      const line = service?.logLines.find((candidate) => candidate.includes(text));
-      if (line !== undefined) return JSON.parse(line) as Record<string, unknown>;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    const found = () => service?.logLines.find((line) => line.includes(text));
+    await until(() => found() !== undefined);
+    return JSON.parse(found() ?? '') as Record<string, unknown>;
   }
 
   async function submits({ url }: TestService): Promise<unknown> {
@@ -59,9 +58,7 @@ describe('the engine at the start', () => {
   it('is checked for the user headers, and confirmed', async () => {
     engine.mode = { kind: 'verified', refusalOf: () => null };
     const running = await started();
-    while (engine.statements.filter(({ cancelled }) => cancelled).length < 2) {
-      await new Promise((go) => setImmediate(go));
-    }
+    await until(() => engine.statements.filter(({ cancelled }) => cancelled).length === 2);
     expect(engine.statements.map(({ sql }) => sql)).toEqual(['SELECT current_user', 'SELECT current_catalog']);
     expect(running.logLines.join('')).not.toContain('"level":"error"');
     expect(await submits(running)).toEqual([201, null]);
@@ -78,7 +75,7 @@ describe('the engine at the start', () => {
     const running = await started();
     const executing = running.app.get(EngineConnections).connect().cursor().execute('SELECT slow');
     const slow = () => engine.statements.find(({ sql }) => sql === 'SELECT slow');
-    while (slow()?.newest !== 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => slow()?.newest === 0);
     service = null;
     const [ended] = await Promise.allSettled([executing, running.stop()]);
 
@@ -104,7 +101,7 @@ describe('the engine at the start', () => {
       SERVICE_QUERY_JWT_AUDIENCE: 'trino',
       SERVICE_QUERY_USER: 'b6d1-42',
     });
-    while (engine.statements.length < 2) await new Promise((go) => setImmediate(go));
+    await until(() => engine.statements.length >= 2);
 
     expect(await submits(running)).toEqual([201, null]);
     expect(running.logLines.join('')).not.toContain('"level":"error"');
@@ -205,7 +202,7 @@ describe('the engine at the start', () => {
     engine.answers('SELECT current_user', { after: new Promise(() => undefined) });
     keycloak.gate = null;
     const running = await started();
-    while (!engine.requests.some(({ method }) => method === 'GET')) await new Promise((go) => setImmediate(go));
+    await until(() => engine.requests.some(({ method }) => method === 'GET'));
     await running.stop();
     service = null;
 

@@ -9,6 +9,7 @@ import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
 import { LogBook } from '../support/fakes/log-book.js';
 import { TestClock } from '../support/fakes/test-clock.js';
+import { until } from '../support/service/until.js';
 
 const EMPTY = 'service-account token is empty';
 
@@ -45,7 +46,7 @@ describe('OAuthServiceTokenSource', () => {
 
   /** Resolves when the provider has been asked so often, and its answer has been taken. */
   async function renewedTo(n: number): Promise<void> {
-    while ((await tokens.current()) !== token(n)) await new Promise((resolve) => setImmediate(resolve));
+    await until(async () => (await tokens.current()) === token(n));
   }
 
   it('asks once for however many wait', async () => {
@@ -188,6 +189,6 @@ describe('OAuthServiceTokenSource', () => {
 
   /** The background renewal has logged so often that there is no token. */
   async function logged(times: number): Promise<void> {
-    while (log.at('error').length < times) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => log.at('error').length >= times);
   }
 });

@@ -30,7 +30,7 @@ describe('query executions', () => {
     const second = await executions.rows(one, id, 2, 2);
     clock.advance(5);
     await executions.tick(one);
-    await until(() => Promise.resolve(executions.asked('GET').length === 3));
+    await until(() => executions.asked('GET').length === 3);
 
     expect(values(first)).toEqual([1, 2]);
     expect(await executions.rows(one, id, 2, 1)).toEqual(second);
@@ -42,13 +42,13 @@ describe('query executions', () => {
     engine.answers('SELECT n', { columns: NUMBERS, data: [[1]] }, { data: [[2]] }, { data: [[3]] });
     const id = await executions.begun('SELECT n');
     const first = await executions.rows(one, id, 0, Infinity);
-    await until(() => Promise.resolve(executions.asked('GET').length === 2));
+    await until(() => executions.asked('GET').length === 2);
     await executions.tick(one);
 
     expect([values(first), executions.asked('GET')]).toEqual([[1], ['0', '1']]);
     expect(values(await executions.rows(one, id, 1, Infinity))).toEqual([2]);
     // What another replica takes over is the page behind the stream's.
-    await until(() => Promise.resolve(executions.asked('GET').length === 3));
+    await until(() => executions.asked('GET').length === 3);
     expect(values(await executions.rows(executions.other, id, 2, 9))).toEqual([3]);
     expect(values(await executions.rows(executions.other, id, 3, 9))).toBeNull();
     expect(await executions.find(id)).toMatchObject({ state: 'finished', rowsReturned: 3 });
@@ -101,7 +101,7 @@ describe('query executions', () => {
     const id = await executions.begun('SELECT n');
     await executions.withoutDatabase(async () => {
       open();
-      while (log.at('warn').length === 0) await new Promise((resolve) => setImmediate(resolve));
+      await until(() => log.at('warn').length > 0);
     });
     await executions.tick(one);
 

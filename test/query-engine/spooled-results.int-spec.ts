@@ -71,7 +71,7 @@ describe('results that the engine spools', () => {
     tested.engine.answers('SELECT spooled', { columns: COLUMNS, data });
 
     expect(await read('SELECT spooled')).toEqual(ROWS);
-    await until(() => Promise.resolve(tested.engine.store.acknowledged.length === 1));
+    await until(() => tested.engine.store.acknowledged.length === 1);
     expect(tested.engine.requests.find(({ method }) => method === 'POST')?.headers).toMatchObject({
       'x-query-query-data-encoding': SPOOLED_ENCODINGS,
     });
@@ -103,7 +103,7 @@ describe('results that the engine spools', () => {
     expect(tested.engine.store.acknowledged).toEqual([]);
 
     const next = await engine.advance(part.page.nextPath ?? '', ana, tested.inTime());
-    await until(() => Promise.resolve(tested.engine.store.acknowledged.length >= 1));
+    await until(() => tested.engine.store.acknowledged.length >= 1);
     const last = await engine.advance(next.page.nextPath ?? '', ana, tested.inTime());
     expect([next, last].map(({ page }) => page.rows.length)).toEqual([1, 1]);
     expect(last.page.nextPath).not.toContain('#');
@@ -123,7 +123,7 @@ describe('results that the engine spools', () => {
 
     await tested.timers.wait(300_000);
     await tested.toTheEnd(engine, 'SELECT last');
-    await until(() => Promise.resolve(tested.engine.store.acknowledged.some((name) => segment.uri.endsWith(name))));
+    await until(() => tested.engine.store.acknowledged.some((name) => segment.uri.endsWith(name)));
   });
 
   it.each([
@@ -137,7 +137,7 @@ describe('results that the engine spools', () => {
     tested.engine.answers('SELECT far', { columns: COLUMNS, data: spooled('json', segment(Buffer.from(rowsText()))) });
 
     expect(await read('SELECT far', [origin])).toEqual(ROWS);
-    await until(() => Promise.resolve(store.acknowledged.length + tested.engine.store.acknowledged.length === 1));
+    await until(() => store.acknowledged.length + tested.engine.store.acknowledged.length === 1);
     const sent = [...store.requests, ...tested.engine.store.requests].map(({ headers }) => headers);
     expect(sent.length).toBeGreaterThan(1);
     for (const headers of sent) {

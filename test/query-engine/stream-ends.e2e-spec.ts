@@ -67,7 +67,7 @@ describe('a stream of rows ends', () => {
     const answer = await stream(path, accept, client.signal);
     await answer.body?.getReader().read();
     client.abort();
-    await until(() => Promise.resolve(statement()?.cancelled === true)); // by no time that passes: the clock stands
+    await until(() => statement()?.cancelled === true); // by no time that passes: the clock stands
 
     expect(await ended(ana, path)).toMatchObject({ state: 'cancelled', error: { code: 'query_abandoned' } });
   });
@@ -87,7 +87,7 @@ describe('a stream of rows ends', () => {
     expect(statement()?.newest).toBeLessThan(30);
     expect(statement()?.cancelled).toBe(false);
     socket.destroy();
-    await until(() => Promise.resolve(statement()?.cancelled === true));
+    await until(() => statement()?.cancelled === true);
   });
 
   it('with the session of its reader', async () => {
@@ -109,7 +109,7 @@ describe('a stream of rows ends', () => {
       if (last === null) expect(text).toBeNull();
       else expect(text?.split('\n').at(-2)).toContain(last);
       expect(text ?? '').not.toMatch(/^\["[23]"\]$/m);
-      await until(() => Promise.resolve(statement()?.cancelled === true));
+      await until(() => statement()?.cancelled === true);
     }
   });
 

@@ -40,7 +40,7 @@ export class EmbeddedCluster {
 
   /** When no server runs any more: the process that stops it may have ended before. */
   isStopped(): Promise<void> {
-    return until(() => Promise.resolve(this.postmaster() === null));
+    return until(() => this.postmaster() === null);
   }
 
   /** As the superuser, in the service's database. */
