@@ -43,6 +43,7 @@ users
     'a user a line, with an e-mail address, and groups behind a colon: ana <ana@example.org>: analysts',
   )
   .description('make accounts without passwords for a list, and fill groups with them, in one transaction')
+  .option('--rules <file>', 'that of acl import: whom it takes for programs gets no account')
   .option('--dry-run', 'only print the plan; exit code 1 where something would change')
   .option('--json', 'print the plan as JSON')
   .action(loaded(async () => (await import('./commands/users-import.js')).importUsers));

@@ -1,13 +1,13 @@
 import { snapshotSettings } from '../grants/domain/snapshot-settings.js';
 import { SystemClock } from '../kernel/clock.js';
 import { loadSettings } from '../platform/settings-loader.js';
-import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
+import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
 import type { ImportFinding } from '../rules-files/import/import-finding.js';
 import { type ProvenImport, provenImport } from '../rules-files/import/proven-import.js';
 import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import { readSnapshot, type SnapshotDefaults } from '../trino-rules/model/snapshot-file.js';
 import { readListingFile } from './catalog-listing.js';
-import { type Place, readForeignRulesFile } from './foreign-rules-file.js';
+import { importBudget, type Place, readForeignRulesFile } from './foreign-rules-file.js';
 import { bytesOf } from './given-file.js';
 import { print, printable, remark, remarkPlaced } from './output.js';
 import { writeResult } from './result-file.js';
@@ -23,10 +23,6 @@ interface Options {
 
 /** A finding as its JSON has it. */
 type PlacedImportFinding = Omit<ImportFinding, 'at'> & Place;
-
-/** Some ten seconds, and more for large files. */
-const STEPS_AT_LEAST = 2_000_000_000;
-const STEPS_PER_CHARACTER = 10_000;
 
 /**
  * An existing rules file as a snapshot that means the same for the users of a list, proved by comparison. Exit code 0: they keep what they
@@ -46,13 +42,7 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
   if (problems.length > 0 || rules.kind === 'refused') return 2;
   let imported: ProvenImport;
   try {
-    imported = provenImport(
-      rules,
-      listed,
-      defaults,
-      new WorkBudget(STEPS_AT_LEAST + STEPS_PER_CHARACTER * rules.text.length),
-      listing,
-    );
+    imported = provenImport(rules, listed, defaults, importBudget(rules), listing);
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
     remark(`${path}: the rules combine more names and users than can be compared; import for fewer users`);

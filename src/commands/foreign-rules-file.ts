@@ -2,6 +2,7 @@ import { isRefused } from '../rules-files/check/checks.js';
 import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
 import { readLeniently } from '../rules-files/check/lenient-reader.js';
 import { TextPositions } from '../trino-rules/document/finding.js';
+import { WorkBudget } from '../trino-rules/document/work-budget.js';
 import { decodeFile } from './check/decode.js';
 import { readSource } from './check/rules-source.js';
 import { bytesOf } from './given-file.js';
@@ -48,6 +49,14 @@ export async function readForeignRulesFile(bytes: Uint8Array): Promise<ForeignRu
     return { message, ...positions.of(at) };
   }
 }
+
+/** For an import of the file: some ten seconds, and more for large files. */
+export function importBudget({ text }: ReadRulesFile): WorkBudget {
+  return new WorkBudget(STEPS_AT_LEAST + STEPS_PER_CHARACTER * text.length);
+}
+
+const STEPS_AT_LEAST = 2_000_000_000;
+const STEPS_PER_CHARACTER = 10_000;
 
 /** As above, of a file that the command line names. Null: it cannot be read, and every problem has been printed. */
 export async function readForeignRules(path: string): Promise<ReadRulesFile | null> {

@@ -36,9 +36,14 @@ function readUserEntries(text: string): UserEntry[] {
   });
 }
 
-/** The lines about people: engine principals have no accounts. */
-export function readPeople(text: string): UserEntry[] {
-  return readUserEntries(text).filter(({ isEngine }) => isEngine !== true);
+/**
+ * The lines about people: engine principals have no accounts.
+ * @param programs names that are not marked, and are engine principals' all the same
+ */
+export function readPeople(text: string, programs: readonly string[] = []): UserEntry[] {
+  const marked = readUsers(text).flatMap(({ name, isEngine }) => (isEngine === true ? [name] : []));
+  const engines = new Set([...marked, ...programs]);
+  return readUserEntries(text).filter(({ name }) => !engines.has(name));
 }
 
 /** The users of a list, without their addresses. A user on several lines has the groups of all of them. */

@@ -1,13 +1,18 @@
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { planLine, type PlanStep } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
+import type { LineProblem } from '../grants/domain/user-list.js';
 import { type Imported, UserImportService } from '../grants/user-import.service.js';
+import { rulesForUsers } from '../rules-files/import/programs.js';
+import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
 import { fileFailure } from './file-failure.js';
+import { importBudget, readForeignRules } from './foreign-rules-file.js';
 import { print, printable, remark, remarkPlaced, withProgress } from './output.js';
-import { readPeople, readUserList } from './users-file.js';
+import { readPeople, readUserList, readUsers } from './users-file.js';
 import { withModules } from './with-modules.js';
 
 interface Options {
+  rules?: string;
   dryRun?: true;
   json?: true;
 }
@@ -16,10 +21,14 @@ interface Options {
  * Makes accounts without passwords for a list, and fills groups with them. Exit code 0: done, or nothing to do; 1: refused, or a dry
  * run with changes; 2: the file cannot be read, or the database cannot be reached.
  */
-export async function importUsers(path: string, { dryRun, json }: Options): Promise<number> {
+export async function importUsers(path: string, { rules, dryRun, json }: Options): Promise<number> {
   const list = readUserList(path);
-  if (list === null) return 2;
-  const entries = readPeople(list);
+  const programs: Program[] | null = list === null || rules === undefined ? [] : await programsOf(rules, list);
+  if (list === null || programs === null) return 2;
+  const entries = readPeople(
+    list,
+    programs.map(({ name }) => name),
+  );
   return withModules(
     'users import',
     (settings) => SnapshotFilesModule.with(PublishingModule.with(settings)),
@@ -34,20 +43,50 @@ export async function importUsers(path: string, { dryRun, json }: Options): Prom
       ).catch((error: unknown) => {
         throw fileFailure(path, error, 'import');
       });
-      if (json) print(JSON.stringify(importedForm(imported)));
-      else printImported(imported, path);
+      if (json) print(JSON.stringify(importedForm(imported, programs)));
+      else printImported(imported, programs, path);
       return imported.kind === 'refused' || imported.kind === 'planned' ? 1 : 0;
     },
   );
 }
 
-function importedForm(imported: Imported): object {
-  const { kind: outcome, ...rest } = imported;
-  return { outcome, plan: [], problems: [], remarks: [], warnings: [], ...rest };
+/** A user of the list who gets no account. */
+interface Program extends LineProblem {
+  name: string;
 }
 
-function printImported(imported: Imported, path: string): void {
-  const lines = imported.kind === 'refused' ? imported.problems : imported.remarks;
+/** Whom an import of a file of rules takes for programs. Null: the file cannot be read or judged, which has been printed. */
+async function programsOf(path: string, list: string): Promise<Program[] | null> {
+  const file = await readForeignRules(path);
+  if (file === null) return null;
+  const users = readUsers(list).filter(({ name }) => name !== '');
+  try {
+    return rulesForUsers(file.rules, users, importBudget(file)).programs.flatMap(({ people, what, rule, at }) => {
+      const { line, column } = file.placeOf(at);
+      const why = `${path}:${line}:${column} ${rule ?? ''} lets it act as others`;
+      return people.map((name, i) => {
+        const message = `${JSON.stringify(name)} gets no account, because ${why}: write ${what[i] ?? ''}, or user: before the name of a person`;
+        return { name, line: users.find((user) => user.name === name)?.line ?? null, message };
+      });
+    });
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    remark(`${path}: the rules combine more names and users than can be compared`);
+    return null;
+  }
+}
+
+function importedForm(imported: Imported, programs: readonly Program[]): object {
+  const { kind: outcome, ...rest } = imported;
+  const remarks = [
+    ...programs.map(({ line, message }) => ({ line, message })),
+    ...('remarks' in imported ? imported.remarks : []),
+  ];
+  return { outcome, plan: [], problems: [], warnings: [], ...rest, remarks };
+}
+
+function printImported(imported: Imported, programs: readonly Program[], path: string): void {
+  const lines = [...programs, ...(imported.kind === 'refused' ? imported.problems : imported.remarks)];
   remarkPlaced(
     path,
     lines.map(({ line, message }) => ({ line: line ?? 1, column: 1, message })),

@@ -145,6 +145,37 @@ describe('a list of users', () => {
     expect(await command(Buffer.from('m\xfcller\n', 'latin1'))).toMatchObject({ code: 2, stdout: '' });
   });
 
+  it('makes no account of those whom the rules of the same import take for programs, so that they can be applied', async () => {
+    const path = join(files.folder, 'rules.json');
+    const rules = (text: string) => writeFile(path, text);
+    const tables = '"tables": [{ "catalog": "sales", "privileges": ["SELECT"] }]';
+    await rules(
+      `{ "catalogs": [{ "catalog": "sales", "allow": "read-only" }], "schemas": [], ${tables},\n  "impersonation": [{ "original_user": "boards|otto", "new_user": "pia|quin" }]\n}`,
+    );
+    const list = 'pia\nquin\nboards: boards\nengine:hub\nhub: boards\n';
+    const why = `because ${path}:2:21 impersonation[0] lets it act as others`;
+    const remark = `"boards" gets no account, ${why}: write engine:boards: boards, or user: before the name of a person`;
+    expect(await command(list, '--rules', path)).toEqual({
+      code: 0,
+      stdout: '+ user pia\n+ user quin\nimported: 2 accounts, 0 groups, 0 memberships\n',
+      remarks: [`users.txt:3:1 ${remark}`],
+    });
+    const again = await command(list, '--rules', path, '--json');
+    expect(JSON.parse(again.stdout)).toMatchObject({ outcome: 'no_change', remarks: [{ line: 3, message: remark }] });
+
+    const users = join(files.folder, 'users.txt');
+    const imported = await runGrantline(['acl', 'import', path, '--users', users], files.environment);
+    expect(imported).toMatchObject({ code: 0 });
+    expect(await files.command(imported.stdout)).toMatchObject({ code: 0 });
+    expect(await lines('boards')).toEqual(['1: "boards" is the name of an engine principal']);
+    // The list has the last word about a person.
+    expect(await command('user:otto\npia\n', '--dry-run', '--rules', path)).toMatchObject({ code: 1, remarks: [] });
+
+    await rules('{ "impersonation": [{ "original_user": 1 }] }');
+    expect(await command('rita\n', '--rules', path)).toMatchObject({ code: 2, stdout: '' });
+    expect(await accounts('q=rita')).toEqual([]);
+  });
+
   it('has addresses that somebody has already: they are not stored, and are no reason to refuse', async () => {
     expect(await lines('hal <ALICE@example.org>\nida <ida@example.org>\njon <Ida@example.org>\n')).toEqual([
       ...['+ user hal', '+ user ida <ida@example.org>', '+ user jon'],

@@ -1,23 +1,34 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
-import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
+import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
+import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { canBeImpersonated } from '../../trino-rules/model/acting.js';
 import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
-import { isJudged, type ListedUser, type ListedUsers } from '../foreign/audiences.js';
+import { anyPatterns, isJudged, type ListedUser, ListedUsers } from '../foreign/audiences.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
-import type { ListedRules } from './listed-rules.js';
+import { type ListedRules, listedRules } from './listed-rules.js';
+
+/** The rules of a file for the users of a list. */
+export interface RulesForUsers {
+  listed: ListedUsers;
+  given: ListedRules;
+  evaluator: Evaluator;
+  /** With those marked as programs whom the rules take for such. */
+  users: readonly ListedUser[];
+  /** The programs of each rule: in `what`, the lines that mark them. */
+  programs: ImportFinding[];
+}
 
 /**
- * The users of a list, with those marked as programs whom the list does not mark and a rule of `impersonation` names and lets act as
- * another of them; and a finding for each such rule. A pattern that matches everybody is about people, and names nobody.
+ * Takes for programs whom the list does not mark and a rule of `impersonation` names and lets act as another of them. A pattern that
+ * matches everybody is about people, and names nobody.
+ * @throws BudgetExceeded
  */
-export function withPrograms(
-  rules: ForeignRules,
-  { document, sourceOf }: Pick<ListedRules, 'document' | 'sourceOf'>,
-  listed: ListedUsers,
-  evaluator: Evaluator,
-  patterns: PatternCache,
-): { users: readonly ListedUser[]; findings: ImportFinding[] } {
+export function rulesForUsers(rules: ForeignRules, unmarked: readonly ListedUser[], budget: WorkBudget): RulesForUsers {
+  const patterns = anyPatterns(budget);
+  const listed = new ListedUsers(unmarked, patterns);
+  const given = listedRules(rules, listed);
+  const { document } = given;
+  const evaluator = new Evaluator(document, patterns);
   const naming = new Map<ForeignRule, Set<string>>();
   for (const rule of rules.get('impersonation') ?? []) {
     const text = rule.patterns.get('original_user')?.text;
@@ -34,7 +45,7 @@ export function withPrograms(
     for (const new_user of targets) {
       const index = evaluator.first.index(document.impersonation, { original_user, new_user });
       const deciding = document.impersonation[index ?? -1];
-      const rule = deciding?.allow === true ? sourceOf(deciding) : null;
+      const rule = deciding?.allow === true ? given.sourceOf(deciding) : null;
       if (new_user === original_user || rule === null || !naming.has(rule)) continue;
       getOrInsert(programs, rule, () => []).push(user);
       return { ...user, isEngine: true };
@@ -42,10 +53,13 @@ export function withPrograms(
     return user;
   });
   const why =
-    'this rule lets it act as others; write it so into the list, for "users import" to make no account, and user: before the name of a person';
+    'this rule lets it act as others; "users import" makes no account of it by --rules, or by this line; user: before a name marks a person';
   return {
+    listed,
+    given,
+    evaluator,
     users,
-    findings: [...programs].map(([{ place, at }, found]) =>
+    programs: [...programs].map(([{ place, at }, found]) =>
       importFinding(
         'import-program',
         found.map(({ name }) => name),

@@ -6,15 +6,14 @@ import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
-import { anyPatterns, groupPattern, ListedUsers, ruleForGroups, type ListedUser } from '../foreign/audiences.js';
+import { anyPatterns, groupPattern, type ListedUser, ruleForGroups } from '../foreign/audiences.js';
 import { isPossible } from '../foreign/foreign-diff.js';
 import { compareFindings, importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, importRules } from './import-rules.js';
 import type { ListedName } from './known-names.js';
-import { listedRules } from './listed-rules.js';
 import { DifferenceFindings } from './difference-findings.js';
 import { withoutParentheses } from '../foreign/equal-filters.js';
-import { withPrograms } from './programs.js';
+import { rulesForUsers } from './programs.js';
 import { ungrantableRights, usersWithoutPrincipal } from './ungrantable-rights.js';
 
 export interface ProvenImport {
@@ -38,14 +37,11 @@ export function provenImport(
   listing: readonly ListedName[] = [],
 ): ProvenImport {
   const { rules, at } = file;
-  const listed = new ListedUsers(users, anyPatterns(budget));
-  const given = listedRules(rules, listed);
+  const { listed, given, evaluator, users: known, programs } = rulesForUsers(rules, users, budget);
   const names = users.map(({ name }) => name);
-  const evaluator = new Evaluator(given.document, anyPatterns(budget));
-  const { users: known, findings: ofPrograms } = withPrograms(rules, given, listed, evaluator, anyPatterns(budget));
   const findings = [
     ...given.findings,
-    ...ofPrograms,
+    ...programs,
     ...ungrantableRights(rules, listed),
     ...groupFindings(rules, users),
   ];
