@@ -1,4 +1,4 @@
-import { isWithoutEffect } from '../rules-files/import/difference-findings.js';
+import { isWithoutEffect } from '../rules-files/import/without-effect.js';
 import { diffForeign, type ForeignDiff } from '../rules-files/foreign/foreign-diff.js';
 import type { ListedUser } from '../rules-files/foreign/audiences.js';
 import { getOrInsert } from '../kernel/get-or-insert.js';

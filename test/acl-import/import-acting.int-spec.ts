@@ -1,4 +1,5 @@
 import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
+import type { SnapshotGrant } from '../../src/trino-rules/model/snapshot.js';
 import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
@@ -12,19 +13,21 @@ describe('the import of impersonation', () => {
     const tables = [{ user: 'ana|bo', catalog: 'lake', privileges: ['SELECT'] }];
     const rules = { catalogs: [{ allow: 'read-only' }], schemas: [], tables, queries, impersonation };
     const result = imported(JSON.stringify(rules), users);
-    const { groups, grants, users: accounts } = result.snapshot;
+    const { groups, grants, policies, users: accounts } = result.snapshot;
     const nameOf = (named: PolicyPrincipal): string => {
       if (named.type === 'engine') return named.name;
       if (named.type === 'everyone') return 'everyone';
       const rows: readonly { id: number; name: string }[] = named.type === 'user' ? accounts : groups;
       return rows.find(({ id }) => id === named.id)?.name ?? '';
     };
-    const acts = grants.flatMap(({ principal, resource: { as } }) =>
-      as === undefined ? [] : [`${nameOf(principal)} as ${nameOf(as)}`],
-    );
+    const acting = (rows: readonly Pick<SnapshotGrant, 'principal' | 'resource'>[]): string[] =>
+      rows.flatMap(({ principal, resource: { as } }) =>
+        as === undefined ? [] : [`${nameOf(principal)} as ${nameOf(as)}`],
+      );
+    const [acts, never] = [acting(grants), acting(policies)];
     const findings = brief(result).filter((each) => each.includes('impersonate'));
     const programs = result.findings.filter(({ code }) => code === 'import-program').flatMap(({ what }) => what);
-    return { acts, groups, findings, programs, accounts: accounts.map(({ name }) => name) };
+    return { acts, never, groups, findings, programs, accounts: accounts.map(({ name }) => name) };
   };
   const plain = (name: string, ...groups: string[]): ListedUser => ({ name, groups });
   const person = (name: string, ...groups: string[]): ListedUser => ({ name, groups, isEngine: false });
@@ -123,6 +126,41 @@ describe('the import of impersonation', () => {
     expect(acting([refused('bi|hub'), anybody], list).acts).toEqual(['bi as everyone', 'hub as everyone']);
     for (const left of ['root', 'admin_.*'])
       expect(acting([refused(left), anybody], list).acts).toEqual(['bi as imported-1', 'hub as imported-1']);
+  });
+
+  it('lets act as everyone but those whom a rule before leaves out by name, who are in the list', () => {
+    const list = [plain('ana'), plain('bo'), plain('admin'), plain('root'), plain('bi')];
+    const anybody = [{ original_user: 'bi', new_user: '(admin|root)', allow: false }, { original_user: 'bi' }];
+    const { acts, never, groups, findings } = acting(anybody, list);
+    expect({ acts, never }).toEqual({ acts: ['bi as everyone'], never: ['bi as imported-1'] });
+    expect(groups).toContainEqual({ id: 1, name: 'imported-1', members: [3, 4], engines: [] });
+    expect(findings).toEqual([
+      'impersonation[1] import-strangers bi: impersonate {service-account-grantline, a stranger}',
+    ]);
+    const one = acting([{ original_user: 'bi', new_user: 'ana' }, ...anybody], list);
+    expect({ acts: one.acts, never: one.never }).toEqual({ acts: ['bi as everyone'], never: ['bi as imported-1'] });
+  });
+
+  it.each([
+    ['a pattern', [{ original_user: 'bi', new_user: '(ana|bo|dev_.*)' }]],
+    ['what a group of the pattern matches', [{ original_user: '(bi)', new_user: '(ana|bo|$1_.*)' }]],
+    ['all but a pattern', [{ original_user: 'bi', new_user: 'admin_.*', allow: false }, { original_user: 'bi' }]],
+    [
+      'all but a name that is not listed',
+      [{ original_user: 'bi', new_user: 'root', allow: false }, { original_user: 'bi' }],
+    ],
+  ])('resolves %s over the list, which is a remark', (_, rules) => {
+    const { acts, never, findings } = acting(rules, [plain('ana'), person('bo'), engine('bi')]);
+    expect({ acts, never }).toEqual({ acts: ['bi as imported-1'], never: [] });
+    expect(findings.map((each) => each.split(' ')[1])).toEqual(['import-unlisted']);
+  });
+
+  it('needs nothing for everybody who acts as themselves, nor without the section', () => {
+    const list = [plain('ana'), plain('bo')];
+    for (const rules of [[{ original_user: '(.*)', new_user: '$1' }], []]) {
+      const { acts, findings, accounts } = acting(rules, list);
+      expect({ acts, findings, accounts }).toEqual({ acts: [], findings: [], accounts: ['ana', 'bo'] });
+    }
   });
 
   it('lets act as others who executes no queries, and gives that program nothing else', () => {

@@ -3,7 +3,6 @@ import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
 import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
 import { isKillQuery, SYSTEM, type Node, withNames } from '../../trino-rules/model/node.js';
-import type { OtherRight } from '../../trino-rules/diff/other-right.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
@@ -14,6 +13,7 @@ import type { ListedUser } from '../foreign/audiences.js';
 import { importFinding, type ImportCode, type ImportFinding } from './import-finding.js';
 import type { ListedRules } from './listed-rules.js';
 import { tablesOfSystem } from './system-tables.js';
+import { isWithoutEffect } from './without-effect.js';
 
 /** Differences as findings: those that one rule decides for the same users, for the same reason, are one. */
 export class DifferenceFindings {
@@ -42,8 +42,9 @@ export class DifferenceFindings {
     const codeOf = ({ fact, people }: AccessDifference): ImportCode => {
       if (fact.about === 'session-property') return 'import-session-properties';
       if (isOfSystem(fact)) return 'import-system';
-      if (fact.about === 'impersonation' && !names.has(fact.newUser) && people.every((name) => asEveryone.has(name)))
-        return 'import-strangers';
+      if (fact.about === 'queries' && fact.owner !== undefined && !names.has(fact.owner)) return 'import-unlisted';
+      if (fact.about === 'impersonation' && !names.has(fact.newUser) && people.every((name) => this.isProgram(name)))
+        return people.every((name) => asEveryone.has(name)) ? 'import-strangers' : 'import-unlisted';
       return isListed && isOfPattern(fact) ? 'import-pattern-resolved' : 'import-lost';
     };
     const byCode = new Map<ImportCode, AccessDifference[]>();
@@ -53,6 +54,7 @@ export class DifferenceFindings {
       ...this.findings('import-lost', found('import-lost'), (fact, user) => this.reason(fact, user)),
       ...this.findings('import-pattern-resolved', found('import-pattern-resolved'), () => OF_PATTERN),
       ...this.findings('import-strangers', found('import-strangers'), () => OF_STRANGERS),
+      ...this.findings('import-unlisted', found('import-unlisted'), () => OF_UNLISTED),
       ...this.summary('import-session-properties', found('import-session-properties'), propertiesText, OF_SETTING),
       ...this.summary('import-system', found('import-system'), () => WRITING_IN_SYSTEM, OF_SYSTEM),
     ];
@@ -149,10 +151,14 @@ export class DifferenceFindings {
     const isAbsent = deciding !== null && !this.file.rules.has(deciding.section);
     const opened = isAbsent ? `without a section "${deciding.section}" everybody has it, but ` : '';
     if (fact.about === 'impersonation')
-      return this.listed.some(({ name, isEngine }) => name === user && isEngine === true)
+      return this.isProgram(user)
         ? 'nobody acts as strangers, service accounts and those who act as others themselves'
         : 'people do not act as others; the list marks a program with engine: before its name';
     return opened + this.limitOfGrants(fact, user, deciding);
+  }
+
+  private isProgram(user: string): boolean {
+    return this.listed.some(({ name, isEngine }) => name === user && isEngine === true);
   }
 
   private limitOfGrants(fact: AccessFact, user: string, deciding: RuleAt | null): string {
@@ -160,7 +166,6 @@ export class DifferenceFindings {
     const problem = rule === undefined ? null : this.given.problemOf(rule);
     if (problem !== null) return problem;
     if (fact.about === 'routine') return limitOfRoutines(fact);
-    if (fact.about === 'queries') return 'a grant names whose queries they are, as the list has them';
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;
     if (catalog === SYSTEM) return LIMIT_OF_SYSTEM;
@@ -200,22 +205,12 @@ function limitOfRoutines({ privilege }: Extract<AccessFact, { about: 'routine' }
   return 'a filter, a mask, a hidden column or a deny in the catalog wins over it, or a grant would reach other routines, too';
 }
 
-/**
- * The mode `all` alone and the catalog `system` alone permit no statement; in `system`, there are no schemas but three. None asks who may
- * pass on a procedure.
- */
-export function isWithoutEffect(fact: AccessFact | OtherRight): boolean {
-  if (fact.about === 'catalog-mode') return fact.mode === 'all' || fact.resource.catalog === SYSTEM;
-  if (fact.about === 'routine') return fact.kind === 'procedure' && fact.privilege !== 'EXECUTE';
-  if (fact.about !== 'privilege' || fact.privilege !== 'SELECT' || fact.resource.catalog !== SYSTEM) return false;
-  return tablesOfSystem(fact.resource.schema).length === 0;
-}
-
 const NEEDS_LISTING = 'a listing (--catalog) tells which there are';
 const WRITING_IN_SYSTEM = 'write to, own and share what is in system';
 const OF_SETTING = 'session properties are a setting (ACL_SESSION_PROPERTIES), for everybody alike';
 const OF_SYSTEM = 'system is the catalog of the engine itself, of which nothing but SELECT is granted';
 const OF_STRANGERS = 'these have no account, or are service accounts';
+const OF_UNLISTED = 'a grant names whom it is about, and others are not in the list';
 const OF_PATTERN = 'a pattern is granted as the names that the listing has, and not as those that come later';
 
 /** Whether it is about names of data that no rule spells out. */

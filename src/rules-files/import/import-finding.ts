@@ -25,6 +25,7 @@ const CHOSEN = {
   'import-no-groups': ['warning', 'the rules for groups match nobody'],
   'import-program': ['info', 'taken for a program'],
   'import-strangers': ['info', 'acts as everyone with an account'],
+  'import-unlisted': ['info', 'granted over those of the list alone'],
   'import-session-properties': ['info', 'left to a setting'],
   'import-basic-access': ['info', 'given'],
   'import-system': ['info', 'not granted'],

@@ -75,9 +75,11 @@ export function importRules(
       rows.give(names, isDenied ? { denies: onQueries } : { grants: onQueries });
     }
   }
-  for (const { name, as } of actingUsers(document, listed, patterns)) {
+  for (const { name, as, but } of actingUsers(document, listed, patterns)) {
     if (without(name).includes(null)) continue;
-    rows.grant(rows.principal([name]), { as: as === 'everyone' ? { type: as } : rows.principal(as) }, ['IMPERSONATE']);
+    const actor = rows.principal([name]);
+    rows.grant(actor, { as: as === 'everyone' ? { type: as } : rows.principal(as) }, ['IMPERSONATE']);
+    if (but.length > 0) rows.deny(actor, { as: rows.principal(but) }, ['IMPERSONATE']);
   }
   const [grants, policies] = [rows.grants(), rows.policies()];
   return { users: rows.users, groups: rows.groups, grants, policies, settings, at };
@@ -197,10 +199,11 @@ function outcomes(
   return { resource, outcome: isLeftOut ? NO_OUTCOME : outcome, below: nodes };
 }
 
-/** An engine principal, and the listed users whom it acts as; with `everyone`, also those that join later. */
+/** An engine principal, and the listed users whom it acts as; with `everyone`, also those that join later, but for some. */
 interface ActingUser {
   name: string;
   as: string[] | 'everyone';
+  but: string[];
 }
 
 /** Whom the engine principals of a list act as. Nobody acts as one that acts as others, whatever the rules say. */
@@ -213,20 +216,21 @@ function actingUsers(document: RulesDocument, listed: readonly ListedUser[], pat
     names.filter((name) => name !== actor && evaluator.mayImpersonate(actor, name));
   const actors = new Set(engines.filter((name) => othersOf(name).length > 0));
   const open = names.filter((name) => !actors.has(name));
-  // Also as those who join later, among whom may be somebody whom a rule leaves out.
+  const isListed = new Set(names);
+  // Also as those who join later, among whom nobody may be whom a rule leaves out.
   const isForAnybody = (actor: string): boolean => {
     const about = document.impersonation.filter(({ original_user }) => patterns.matches(original_user, actor));
     const deciding = about.slice(0, about.findIndex(({ new_user }) => isAny(new_user)) + 1);
-    const isNobody = (text: string): boolean => {
+    const isOfListed = (text: string): boolean => {
       const language = patterns.language(text);
-      return language.kind === 'names' && [...language.names].every((name) => actors.has(name));
+      return language.kind === 'names' && [...language.names].every((name) => isListed.has(name));
     };
-    return deciding.length > 0 && deciding.every(({ allow, new_user }) => allow || isNobody(new_user));
+    return deciding.at(-1)?.allow === true && deciding.every(({ allow, new_user }) => allow || isOfListed(new_user));
   };
   return [...actors].flatMap((name): ActingUser[] => {
     const as = othersOf(name).filter((other) => !actors.has(other));
     if (as.length === 0) return [];
-    const isEverybody = as.length === open.length && isForAnybody(name);
-    return [{ name, as: isEverybody ? 'everyone' : as }];
+    if (!isForAnybody(name)) return [{ name, as, but: [] }];
+    return [{ name, as: 'everyone', but: open.filter((other) => !as.includes(other)) }];
   });
 }

@@ -11,6 +11,7 @@ import type { UserAccess } from './user-access.js';
 
 type Details<P> = P extends SnapshotPolicy ? Omit<P, 'id' | 'principal' | 'except'> : never;
 type PolicyDetails = Details<SnapshotPolicy>;
+type PolicyOfOne = PolicyDetails & Pick<SnapshotPolicy, 'principal' | 'except'>;
 
 /** One privilege on a node, or one policy, and all users who are to have it. */
 interface Row<T> {
@@ -28,6 +29,7 @@ export class ImportedRows {
   private readonly given = new Map<string, Row<{ resource: Node; privilege: Privilege }>>();
   private readonly restricting = new Map<string, Row<PolicyDetails>>();
   private readonly alone: Omit<SnapshotGrant, 'id'>[] = [];
+  private readonly denied: PolicyOfOne[] = [];
   /** By user, those who are alike in everything. */
   private readonly alike = new Map<string, readonly string[]>();
 
@@ -72,6 +74,11 @@ export class ImportedRows {
     this.alone.push({ principal, resource, privileges, ...LASTING });
   }
 
+  /** The same, of a deny. */
+  deny(principal: Principal, resource: Node, privileges: Privilege[]): void {
+    this.denied.push({ kind: 'deny', principal, resource, privileges, except: [] });
+  }
+
   grants(): SnapshotGrant[] {
     const isHeld = this.reached();
     const rows = [...this.given.values()];
@@ -96,14 +103,13 @@ export class ImportedRows {
     const rows = [...this.restricting.values()];
     const holders = this.holders(rows, (_, names) => (name) => names.has(name));
     const classes = new Set(this.alike.values()).size;
-    return byPrincipal(
-      rows.flatMap(({ what, names }, i) => {
-        // What is denied to each of them is one policy.
-        const isOfAll = what.resource.catalog === SYSTEM && names.size === this.alike.size && classes > 1;
-        const principals: PolicyPrincipal[] = isOfAll ? [{ type: 'everyone' }] : this.principals(holders[i] ?? []);
-        return principals.map((principal) => ({ ...what, principal, except: [] }));
-      }),
-    );
+    const shared = rows.flatMap(({ what, names }, i) => {
+      // What is denied to each of them is one policy.
+      const isOfAll = what.resource.catalog === SYSTEM && names.size === this.alike.size && classes > 1;
+      const principals: PolicyPrincipal[] = isOfAll ? [{ type: 'everyone' }] : this.principals(holders[i] ?? []);
+      return principals.map((principal) => ({ ...what, principal, except: [] }));
+    });
+    return byPrincipal([...shared, ...this.denied]);
   }
 
   /** Users to whom a privilege on a node makes no difference: they have it there, or a deny there or above takes it. */
