@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { sharedFolder } from '../support/service/shared-folder.js';
@@ -126,14 +126,10 @@ const SUPPORT: Record<string, string> = {
   'src/users/infrastructure/planted.ts': 'export interface Planted { it: true }',
 };
 
+/** What the breaches import is there by its name alone: the tree itself is cruised by `npm run check`. */
 describe('module boundaries', () => {
   const folder = sharedFolder('grantline-boundaries-');
-  beforeAll(() => {
-    for (const name of ['src', 'tsconfig.json', 'package.json', '.dependency-cruiser.cjs']) {
-      cpSync(name, join(folder, name), { recursive: true, filter: (path) => !path.endsWith('.spec.ts') });
-    }
-    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  });
+  const planted = { ...SUPPORT, ...Object.fromEntries(Object.values(BREACHES)) };
 
   const plant = (file: string, text: string): void => {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
@@ -145,14 +141,21 @@ describe('module boundaries', () => {
   });
 
   it('finds each planted breach, by the rule that it breaks', () => {
+    for (const name of ['tsconfig.json', 'package.json', '.dependency-cruiser.cjs']) cpSync(name, join(folder, name));
+    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+    for (const [file, text] of Object.entries(planted)) {
+      plant(file, text);
+      for (const [, path = ''] of text.matchAll(/from '(\.[^']+)\.js'/g)) {
+        const imported = `${join(dirname(file), path)}.ts`;
+        if (!Object.hasOwn(planted, imported) && existsSync(imported)) plant(imported, 'export {};');
+      }
+    }
     const cruise = [
       'node_modules/dependency-cruiser/bin/dependency-cruise.mjs',
       '--config',
       '.dependency-cruiser.cjs',
       'src',
     ];
-    const planted = [...Object.entries(SUPPORT), ...Object.values(BREACHES)];
-    for (const [file, text] of planted) plant(file, text);
 
     const run = spawnSync(process.execPath, [...cruise, '--output-type', 'json'], {
       cwd: folder,
@@ -166,7 +169,9 @@ describe('module boundaries', () => {
 
     const expected = Object.entries(BREACHES).map(([rule, [file]]) => `${rule} ${file}`);
     expect(expected.filter((breach) => !found.includes(breach))).toEqual([]);
-    const files = planted.map(([file]) => file);
-    expect(summary.violations.filter(({ from }) => !files.includes(from))).toEqual([]); // the tree itself breaks none
+    // What is imported has been found, but for what is nowhere.
+    expect(found.filter((breach) => breach.startsWith('not-resolvable'))).toEqual(
+      expected.filter((breach) => breach.startsWith('not-resolvable')),
+    );
   });
 });

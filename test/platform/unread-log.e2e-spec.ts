@@ -1,17 +1,17 @@
+import { ApiClient, signedUp } from '../support/service/api-client.js';
 import { freshDatabase } from '../support/database/database.js';
 import { GrantlineProcess } from '../support/service/grantline-process.js';
 import { RawConnection } from '../support/service/raw-connection.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
 import { until } from '../support/service/until.js';
 
-/** The log line of each has 300 bytes. */
-const REQUESTS = `GET /nowhere HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${'x'.repeat(128)}\r\n\r\n`.repeat(300);
-
 describe('a log collector that does not read', () => {
   it('costs lines, which are counted, and neither requests nor the end of the service', async () => {
     const database = await freshDatabase();
     const service = new GrantlineProcess(['serve'], {
+      NODE_ENV: 'test',
       AUTH_SECRET_KEY: TEST_SECRET,
+      AUTH_BCRYPT_COST: '4',
       DATABASE_URL: database.url,
       DATABASE_MIGRATION_URL: database.migrationUrl,
       ACL_SYNC_ENABLED: 'false',
@@ -19,6 +19,10 @@ describe('a log collector that does not read', () => {
       OPERATIONS_PORT: '0',
     });
     const url = await service.url();
+    const { access_token: token } = await signedUp(new ApiClient(url), 'ana');
+    // The log line of each has 300 bytes. Those of strangers would be answered slowly.
+    const headers = `Host: x\r\nX-Request-Id: ${'x'.repeat(128)}\r\nAuthorization: Bearer ${token}\r\n`;
+    const requests = `GET /api/auth/me HTTP/1.1\r\n${headers}\r\n`.repeat(300);
     const [, operations = ''] = await service.untilOutput(/"operations":"([^"]+)"/);
     service.stopReadingOutput();
     const dropped = async (): Promise<number> => {
@@ -27,7 +31,7 @@ describe('a log collector that does not read', () => {
     };
     expect(await dropped()).toBe(0);
     const open = await Promise.all(Array.from({ length: 4 }, () => RawConnection.open(url)));
-    const flood = setInterval(() => open.forEach((connection) => connection.send(REQUESTS)), 200);
+    const flood = setInterval(() => open.forEach((connection) => connection.send(requests)), 200);
     await until(async () => (await dropped()) > 0);
     clearInterval(flood);
     for (const connection of open) connection.destroy();
