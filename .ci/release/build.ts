@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
@@ -38,6 +38,7 @@ export async function build(
   if (readdirSync(out).length > 0) throw new Error(`${out} is not empty`);
 
   report('the npm packages');
+  rmSync('dist', { recursive: true, force: true }); // once for all of them, out of nothing
   for (const folder of ['.', ...LIBRARIES])
     execFileSync('npm', ['pack', folder, '--silent', '--pack-destination', out], {
       stdio: ['ignore', 'ignore', 'inherit'],

@@ -78,6 +78,12 @@ describe('the image', () => {
     }
   });
 
+  it('has pages made for production, which name no file of the machine that made them', () => {
+    const scripts = filesBelow(join(root, 'app/dist/console/browser')).filter((file) => file.endsWith('.js'));
+    expect(scripts.length).toBeGreaterThan(10);
+    expect(scripts.filter((file) => readFileSync(file, 'utf8').includes('/src/console/browser/'))).toEqual([]);
+  });
+
   it('runs as a numeric user that writes nowhere but in /tmp', async () => {
     const script = `
       const { writeFileSync } = require('node:fs');

@@ -67,10 +67,12 @@ export async function assembleImage(processes: Processes, cache: string, node: s
   });
 }
 
-/** What .dockerignore lets through. */
+/** What .dockerignore lets through: the files below what it allows, but for those that it takes back. */
 function contextFiles(): string[] {
-  const allowed = readFileSync(join(CHECKOUT, '.dockerignore'), 'utf8').matchAll(/^!(.+)$/gm);
-  return Array.from(allowed, ([, path = '']) => filesBelow(path)).flat();
+  const lines = readFileSync(join(CHECKOUT, '.dockerignore'), 'utf8').split('\n');
+  const takenBack = new Set(lines.filter((line) => /^[^!#*]/.test(line)));
+  const allowed = lines.filter((line) => line.startsWith('!')).flatMap((line) => filesBelow(line.slice(1)));
+  return allowed.filter((file) => !takenBack.has(file));
 }
 
 function filesBelow(path: string): string[] {
