@@ -19,7 +19,6 @@ import { packagedBinaries } from '../../src/platform/infrastructure/embedded-bin
 import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
 import { readPlainFile } from '../../src/platform/infrastructure/plain-file.js';
 import { developmentSecret } from '../../src/platform/settings-loader.js';
-import { testPostgres } from '../support/database/database.js';
 import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
 import { inFastMotion } from '../support/fakes/fast-motion.js';
 import { until } from '../support/service/until.js';
@@ -40,7 +39,7 @@ describe('the embedded database', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  const joinDatabase = () => joinEmbeddedPostgres(dataDir, () => undefined, ['fsync=off'], testPostgres().binaries);
+  const joinDatabase = () => joinEmbeddedPostgres(dataDir, () => undefined, ['fsync=off']);
   const asAccount = (program: string, ...args: string[]): number | null =>
     spawnSync(program, args, account === null ? {} : { uid: account.uid, gid: account.gid }).status;
   /** As earlier versions left it: the home belongs to the account. */
@@ -193,7 +192,7 @@ describe('the embedded database', () => {
   });
 
   it('runs programs that its account cannot reach from copies that it cannot change', async () => {
-    const { initdb } = testPostgres().binaries ?? (await packagedBinaries());
+    const { initdb } = await packagedBinaries();
     const closed = join(folder, 'closed');
     cpSync(dirname(dirname(initdb)), closed, { recursive: true, verbatimSymlinks: true });
     chmodSync(closed, 0o700);

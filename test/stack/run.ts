@@ -12,6 +12,7 @@ import { type ClientGenerators, installClientGenerators } from './parts/client-g
 import { installChartTools } from './parts/chart-tools.js';
 import { installImageNode } from './parts/image.js';
 import { install, installForChart } from './parts/install.js';
+import { installPostgres14 } from './parts/postgres14.js';
 import { installSchemathesis } from './parts/schemathesis.js';
 import { installScimTester } from './parts/scim-tester.js';
 import { duration, report, timed, withProgress } from './progress.js';
@@ -19,13 +20,10 @@ import { assertNothingLeft } from './running/leftover-processes.js';
 import { Processes } from './running/processes.js';
 import { SCIM_TESTER } from './scim/scim-tester.js';
 import { STACK_FILE, startChartStack, startStack, type StartedStack } from './stack.js';
-import { suite, suiteOnNode } from './suite.js';
+import { suite, suiteOnOtherVersions } from './suite.js';
 
 const USAGE = 'usage: run.ts suite|chart|clients|fuzz|scim|image-node [jest argument…] | chart-readme | demo | install';
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
-
-/** Known to the set-up of every jest run: the PostgreSQL to run on. */
-const POSTGRES_PACKAGE = 'GRANTLINE_TEST_POSTGRES_PACKAGE';
 
 /** What lets a change in or not must not hang on a draw: test:stack sends the same requests every time, test:fuzz ever new ones. */
 const SUITE_SEED = '1';
@@ -45,7 +43,6 @@ const WORKS: Record<string, Work> = {
         [FUZZER]: parts.schemathesis,
         [SCIM_TESTER]: parts.scimTester,
         [GENERATORS]: JSON.stringify(parts.clientGenerators),
-        [POSTGRES_PACKAGE]: parts.postgres14,
       };
       return suite(processes, { [SEED]: process.env[SEED] ?? SUITE_SEED, ...found }, rest);
     }),
@@ -73,8 +70,10 @@ const WORKS: Record<string, Work> = {
     return suite(processes, { [SCIM_TESTER]: tester }, ['scim-tester\\.stack-spec', ...rest]);
   },
   'image-node': async (processes, rest) => {
-    const folder = await withProgress("the image's Node", () => installImageNode(processes, cacheFolder(process.env)));
-    return suiteOnNode(processes, folder, rest);
+    const cache = cacheFolder(process.env);
+    const node = await withProgress("the image's Node", () => installImageNode(processes, cache));
+    const postgres = await withProgress('PostgreSQL 14', () => installPostgres14(processes, cache));
+    return suiteOnOtherVersions(processes, { node, postgres }, rest);
   },
   demo: (processes) => withStack(processes, (started) => demo(processes, started)),
 };

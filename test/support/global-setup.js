@@ -7,9 +7,10 @@ import { migrate } from '../../dist/platform/infrastructure/migrator.js';
 
 /** In the environment: the folder of another package with PostgreSQL's programs than the embedded one. */
 const PACKAGE = 'GRANTLINE_TEST_POSTGRES_PACKAGE';
+const OPTIONS = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
 
 /**
- * One PostgreSQL for the whole run: migrated once, copied for each spec (see database.ts). A copy of the stopped cluster is
+ * One PostgreSQL for the whole run: migrated once, copied for each spec (see database.ts). Copies of stopped clusters are
  * for specs that start one of their own (see embedded-cluster.ts). Needs a build.
  */
 export default async function setUp() {
@@ -17,15 +18,11 @@ export default async function setUp() {
   chmodSync(folder, 0o755); // otherwise root's cluster lies elsewhere, where nothing removes it
   const other = process.env[PACKAGE];
   const binaries = other === undefined ? undefined : { ...(await import(join(other, 'dist', 'index.js'))) };
-  const options = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
-  const start = () => joinEmbeddedPostgres(folder, () => undefined, options, binaries);
-  const first = await start();
-  await migrate(first.migrationUrl, first.url);
-  await first.release();
-  const { home, passwords } = JSON.parse(readFileSync(join(folder, 'postgres.json'), 'utf8'));
-  const madeData = join(folder, 'made');
-  execFileSync('cp', ['-a', join(home, 'data'), madeData]);
-  const database = await start();
+  const { home, passwords } = await migrated(folder, binaries);
+  const made = { data: join(folder, 'made'), passwords };
+  execFileSync('cp', ['-a', join(home, 'data'), made.data]);
+  const embedded = binaries === undefined ? made : clusterIn(await migrated(join(folder, 'embedded')));
+  const database = await joinEmbeddedPostgres(folder, () => undefined, OPTIONS, binaries);
   const superuser = new URL(database.url);
   superuser.username = 'postgres';
   superuser.password = passwords.postgres;
@@ -34,8 +31,21 @@ export default async function setUp() {
     url: database.url,
     migrationUrl: database.migrationUrl,
     superuserUrl: superuser.href,
-    made: { data: madeData, passwords },
+    made,
+    embedded,
     binaries,
   });
   globalThis.grantlineTestPostgres = { folder, database };
+}
+
+/** Makes a cluster with the schema, and stops it. */
+async function migrated(folder, binaries) {
+  const database = await joinEmbeddedPostgres(folder, () => undefined, OPTIONS, binaries);
+  await migrate(database.migrationUrl, database.url);
+  await database.release();
+  return JSON.parse(readFileSync(join(folder, 'postgres.json'), 'utf8'));
+}
+
+function clusterIn({ home, passwords }) {
+  return { data: join(home, 'data'), passwords };
 }

@@ -8,7 +8,6 @@ import { installEngineOracle } from './engine-oracle.js';
 import { javaHome } from './java.js';
 import { installKeycloak } from './keycloak.js';
 import { installKubernetes } from './kubernetes.js';
-import { installPostgres14 } from './postgres14.js';
 import { installSchemathesis } from './schemathesis.js';
 import { installScimTester } from './scim-tester.js';
 import { installTrino } from './trino.js';
@@ -29,7 +28,6 @@ export interface Parts extends ChartParts {
   trino: string;
   engineOracle: string;
   keycloak: string;
-  postgres14: string;
   schemathesis: string;
   scimTester: string;
   clientGenerators: ClientGenerators;
@@ -44,7 +42,6 @@ export async function install(processes: Processes, env: NodeJS.ProcessEnv): Pro
     engineOracle: await withProgress("the engine's access control", () => installEngineOracle(processes, cache, java)),
     keycloak: await withProgress('Keycloak', () => installKeycloak(processes, cache, java)),
     ...(await chartDownloads(processes, cache, java)),
-    postgres14: await withProgress('PostgreSQL 14', () => installPostgres14(processes, cache)),
     schemathesis: await withProgress('Schemathesis', () => installSchemathesis(processes, cache)),
     scimTester: await withProgress('scim2-tester', () => installScimTester(processes, cache)),
     clientGenerators: await withProgress('generators of clients', () => installClientGenerators(processes, cache)),

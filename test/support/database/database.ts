@@ -10,12 +10,20 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** The files of a stopped and migrated cluster, and the passwords of its roles. */
+export interface MadeCluster {
+  data: string;
+  passwords: Record<string, string>;
+}
+
 interface TestPostgres {
   url: string;
   migrationUrl: string;
   superuserUrl: string;
-  /** The files of a stopped and migrated cluster, and the passwords of its roles. */
-  made: { data: string; passwords: Record<string, string> };
+  /** Of the PostgreSQL that the run is on. */
+  made: MadeCluster;
+  /** Of the embedded one, which the built service joins. */
+  embedded: MadeCluster;
   /** Where the run is on another PostgreSQL than the embedded one. */
   binaries?: Binaries;
 }

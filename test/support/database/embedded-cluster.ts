@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { codeOf } from '../../../src/platform/infrastructure/plain-file.js';
 import { until } from '../service/until.js';
-import { testPostgres } from './database.js';
+import { type MadeCluster, testPostgres } from './database.js';
 
 /** A folder of one test's own, in which a cluster of root's may lie: its account can walk through it. */
 export function folderOfClusters(): string {
@@ -19,8 +19,7 @@ export class EmbeddedCluster {
   constructor(private readonly dataDir: string) {}
 
   /** Puts one there that is made and migrated, as an earlier start has left it; `dataDir` is in a `folderOfClusters`. */
-  lay(): void {
-    const { data, passwords } = testPostgres().made;
+  lay({ data, passwords }: MadeCluster = testPostgres().embedded): void {
     const home = join(this.dataDir, 'postgres');
     mkdirSync(home, { recursive: true });
     execFileSync('cp', ['-a', data, join(home, 'data')]);

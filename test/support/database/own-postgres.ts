@@ -17,7 +17,7 @@ export interface OwnPostgres extends TestDatabase {
 /** @param options further server settings, such as `ssl=on` */
 export async function ownPostgres(options: readonly string[] = []): Promise<OwnPostgres> {
   const folder = folderOfClusters();
-  new EmbeddedCluster(folder).lay();
+  new EmbeddedCluster(folder).lay(testPostgres().made);
   const database = await joinEmbeddedPostgres(folder, () => undefined, options, testPostgres().binaries);
   const { home } = JSON.parse(readFileSync(join(folder, 'postgres.json'), 'utf8')) as { home: string };
   const [program = '', ...args] = commandLine(readFileSync(join(home, 'data', 'postmaster.opts'), 'utf8'));

@@ -1,12 +1,17 @@
 import { Client } from 'pg';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { ownPostgres } from '../support/database/own-postgres.js';
+import { IMAGE_NODE } from './parts/image.js';
 
-describe('the suites about the database', () => {
+describe('what runs once more', () => {
+  it("runs here on the image's Node", () => {
+    expect(process.versions.node).toBe(IMAGE_NODE.version);
+  });
+
   it.each([
     ['shared by all', freshDatabase],
     ["of one's own", ownPostgres],
-  ])('run here on PostgreSQL 14: %s', async (_, begin) => {
+  ])('runs here on PostgreSQL 14: %s', async (_, begin) => {
     const database = await begin();
     try {
       expect(await versionOf(database)).toMatch(/^14\./);

@@ -1,0 +1,19 @@
+// What meets Node or PostgreSQL in `npm test`, once more: on the image's Node and the oldest PostgreSQL that is promised (record 0062).
+import { booted } from '../../jest.config.js';
+
+/** Functions over data: the access rules, the commands that read and compare them, what a run decides, and the guides' examples. */
+const OVER_DATA = [
+  '<rootDir>/test/(trino-rules|acl-(check|diff|explain|import))/',
+  '<rootDir>/test/acl-sync/.*\\.e2e-spec\\.ts$',
+  '<rootDir>/test/[^/]+\\.e2e-spec\\.ts$',
+];
+
+/** @type {import('jest').Config} */
+export default {
+  ...booted,
+  roots: ['<rootDir>/test'],
+  testRegex: ['/test/(?!stack/|bench/).*\\.(int|e2e)-spec\\.ts$', '/test/stack/other-versions\\.int-spec\\.ts$'],
+  testPathIgnorePatterns: OVER_DATA,
+  maxWorkers: 3,
+  testTimeout: 180_000,
+};
