@@ -3,7 +3,7 @@ import { NamedError } from '../kernel/named-error.js';
 import { singleFlight } from '../kernel/single-flight.js';
 import type { Timers } from '../kernel/timers.js';
 import type { EngineSession } from './domain/engine-session.js';
-import type { PageBudget, PageCharge } from './domain/page-budget.js';
+import type { Claim, PageBudget, PageCharge } from './domain/page-budget.js';
 import { EXECUTION_TIMEOUTS } from './domain/next-action.js';
 import { PageRows } from './domain/page-rows.js';
 import { isRepeated, judgePage, type TakenPage } from './domain/page-verdict.js';
@@ -163,7 +163,7 @@ export class EnginePages {
     const ending = new AbortController();
     const abort = (): void => ending.abort(this.closed.signal.reason);
     const onBytes = (bytes: number): void => {
-      const claim = charge.atLeast(bytes);
+      const claim = this.claim(charge, bytes);
       if (claim === 'share') ending.abort(new EngineFault('share', 'more than a share of QUERY_MAX_HELD_BYTES'));
       if (claim === 'full') ending.abort(new BudgetExhausted('QUERY_MAX_HELD_BYTES are held'));
     };
@@ -181,6 +181,17 @@ export class EnginePages {
     } finally {
       this.closed.signal.removeEventListener('abort', abort);
     }
+  }
+
+  /** Room that a reader of the page before still takes is waited for. */
+  private claim(charge: PageCharge, bytes: number): Claim {
+    const claim = charge.atLeast(bytes);
+    return claim === 'share' && this.inMemory.isReadBehind ? 'full' : claim;
+  }
+
+  /** All rows have been read: what is in memory is there to be asked for again. */
+  finish(): void {
+    this.inMemory.finish();
   }
 
   /** @param path where the page was found; null: in the answer to the POST. */

@@ -21,6 +21,11 @@ export class HeldPages {
     return this.current;
   }
 
+  /** A reader still has the page before the one that waits, as a stream does whose next page comes meanwhile. */
+  get isReadBehind(): boolean {
+    return this.before !== null && !this.before.charge.rests;
+  }
+
   /** The page that holds that row; null: it is not in memory. */
   covering(row: number): HeldPage | null {
     return [this.current, this.before].find((page) => page !== null && covers(page, row)) ?? null;
@@ -38,8 +43,14 @@ export class HeldPages {
   /** The page that waited has been read to its end. */
   turn(): void {
     this.forgetRead();
+    this.finish();
     this.before = this.current;
     this.current = null;
+  }
+
+  /** The page that waited is only there to be asked for again: it makes room for others of its owner. */
+  finish(): void {
+    this.current?.charge.spare();
   }
 
   forgetRead(): void {

@@ -140,7 +140,8 @@ export class QueryExecution {
   /** Stops executing, without a request to the engine: the query has ended, or another replica executes it. */
   release(): void {
     this.releasedAt ??= this.resources.timers.now();
-    if (!this.finished) this.pages.drop();
+    if (this.finished) this.pages.finish();
+    else this.pages.drop();
     this.pages.close();
   }
 

@@ -62,3 +62,31 @@ describe('a query as a stream', () => {
     expect(answer.headers.get('content-type')).toContain('application/problem+json');
   });
 });
+
+describe('a stream whose pages are more than half of what its reader may hold', () => {
+  const MIB = 1_048_576;
+  const ROW = `["${'x'.repeat(1000)}"],`;
+  const [PAGES, ROWS] = [6, 1_401];
+  let queries: QueriesUnderTest;
+  beforeAll(async () => {
+    const limits = { QUERY_MAX_PAGE_BYTES: String(2 * MIB), QUERY_MAX_HELD_BYTES: String(4 * MIB) };
+    queries = await QueriesUnderTest.start({ ...limits, QUERY_MAX_ROWS: '0' });
+  });
+  afterAll(() => queries.stop());
+
+  it.each(['application/x-ndjson', 'text/csv'])(
+    'comes whole, though the next one waits for room: %s',
+    async (accept) => {
+      const filler = { text: ROW, bytes: (ROWS - 1) * ROW.length };
+      const page = { columns: [column('v', 'varchar')], data: '[@filler["x"]]', filler };
+      queries.engine.answers('SELECT large', ...Array.from({ length: PAGES }, () => page));
+      const path = await submitted(queries.ana, { sql: 'SELECT large' });
+      const headers = { Accept: accept, Authorization: `Bearer ${queries.ana.token}` };
+      const answer = await fetch(`${queries.service.url}${path}/rows`, { headers });
+
+      const lines = (await answer.text()).trimEnd().split('\n');
+      expect(lines.at(-1)).toMatch(/^[["]*x["\]]*\r?$/);
+      expect(lines).toHaveLength(1 + PAGES * ROWS);
+    },
+  );
+});

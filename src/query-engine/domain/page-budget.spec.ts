@@ -60,4 +60,22 @@ describe('PageBudget', () => {
     expect(gone).toEqual(['di']);
     expect(of.open('fay').atLeast(50)).toBe('full');
   });
+
+  it('evicts what its owner has read before it refuses the owner, and nothing that waits to be read', () => {
+    const of = budget();
+    const gone: string[] = [];
+    const [waiting, read, beingRead] = ['waiting', 'read', 'being read'].map((name) => {
+      const page = charge(of, 'ana', 30);
+      page.rest(() => gone.push(name));
+      return page;
+    });
+    read?.spare();
+    beingRead?.spare();
+    beingRead?.retain();
+    waiting?.retain()();
+
+    expect(of.open('ana').atLeast(40)).toBe('granted');
+    expect(gone).toEqual(['read']);
+    expect(of.open('ana').atLeast(1)).toBe('share');
+  });
 });

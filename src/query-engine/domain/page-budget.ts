@@ -6,7 +6,7 @@ const OWNERS = 4;
 
 /**
  * The bytes that pages and answers of this replica may hold, with a share for each owner. Pages at rest, which no reader
- * uses at the moment, are evicted for owners who hold less; the engine gives such a page again.
+ * uses at the moment, are evicted for owners who hold less, and those that have been read for their own; the engine gives one that waits again.
  */
 export class PageBudget {
   private readonly share: number;
@@ -35,7 +35,11 @@ export class PageBudget {
 
   /** For charges: claims that many more bytes for its owner. */
   claim({ owner }: PageCharge, bytes: number): Claim {
-    if (this.of(owner) + bytes > this.share) return 'share';
+    while (this.of(owner) + bytes > this.share) {
+      const spare = this.spareOf(owner);
+      if (spare === null) return 'share';
+      spare.evict();
+    }
     while (this.held + bytes > this.most) {
       const heaviest = this.heaviestAtRest();
       if (heaviest === null || this.of(heaviest.owner) <= this.of(owner)) return 'full';
@@ -62,6 +66,12 @@ export class PageBudget {
     else this.byOwner.set(owner, mine);
   }
 
+  /** The owner's oldest page at rest that has been read. */
+  private spareOf(owner: string): PageCharge | null {
+    for (const charge of this.charges) if (charge.owner === owner && charge.isSpare && charge.rests) return charge;
+    return null;
+  }
+
   /** The oldest page at rest of the owner with the most bytes. */
   private heaviestAtRest(): PageCharge | null {
     let heaviest: PageCharge | null = null;
@@ -78,6 +88,8 @@ export class PageCharge {
   private bytes = 0;
   private holders = 1;
   private onEvict: (() => void) | null = null;
+  /** Read to its end: evicted for its own owner, too. */
+  isSpare = false;
 
   constructor(
     readonly owner: string,
@@ -100,6 +112,10 @@ export class PageCharge {
   /** Allows eviction. @param onEvict called when other owners need the memory. */
   rest(onEvict: () => void): void {
     this.onEvict = onEvict;
+  }
+
+  spare(): void {
+    this.isSpare = true;
   }
 
   evict(): void {
