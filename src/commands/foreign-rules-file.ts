@@ -50,14 +50,6 @@ export async function readForeignRulesFile(bytes: Uint8Array): Promise<ForeignRu
   }
 }
 
-/** For an import of the file: some ten seconds, and more for large files. */
-export function importBudget({ text }: ReadRulesFile): WorkBudget {
-  return new WorkBudget(STEPS_AT_LEAST + STEPS_PER_CHARACTER * text.length);
-}
-
-const STEPS_AT_LEAST = 2_000_000_000;
-const STEPS_PER_CHARACTER = 10_000;
-
 /** As above, of a file that the command line names. Null: it cannot be read, and every problem has been printed. */
 export async function readForeignRules(path: string): Promise<ReadRulesFile | null> {
   const bytes = bytesOf(path);
@@ -66,4 +58,13 @@ export async function readForeignRules(path: string): Promise<ReadRulesFile | nu
   if (reading.kind === 'read') return reading;
   remarkPlaced(path, reading.problems);
   return null;
+}
+
+/** Some ten seconds, and more for large files. */
+const STEPS_AT_LEAST = 2_000_000_000;
+const STEPS_PER_CHARACTER = 10_000;
+
+/** For an import of the file. */
+export function importBudget({ text }: ReadRulesFile): WorkBudget {
+  return new WorkBudget(STEPS_AT_LEAST + STEPS_PER_CHARACTER * text.length);
 }
