@@ -145,6 +145,11 @@ export class EnginePages {
     this.inMemory.forgetRead();
   }
 
+  /** All rows have been read: what is in memory is there to be asked for again. */
+  finish(): void {
+    this.inMemory.finish();
+  }
+
   /** No page can be asked for again. */
   drop(): void {
     this.inMemory.drop();
@@ -187,11 +192,6 @@ export class EnginePages {
   private claim(charge: PageCharge, bytes: number): Claim {
     const claim = charge.atLeast(bytes);
     return claim === 'share' && this.inMemory.isReadBehind ? 'full' : claim;
-  }
-
-  /** All rows have been read: what is in memory is there to be asked for again. */
-  finish(): void {
-    this.inMemory.finish();
   }
 
   /** @param path where the page was found; null: in the answer to the POST. */

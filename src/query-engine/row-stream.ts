@@ -99,7 +99,7 @@ export class RowStream {
       }
       const { next } = this.page;
       if (next === null || this.source === null) break;
-      this.page.release(); // its bytes are sent or with the answer's, and the next page may need the room
+      this.page.release(); // its rows are written, and the next page may need the room
       const outcome = await this.source.more(next);
       if (outcome.kind !== 'page') {
         this.isOver = true;

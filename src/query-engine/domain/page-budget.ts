@@ -6,7 +6,8 @@ const OWNERS = 4;
 
 /**
  * The bytes that pages and answers of this replica may hold, with a share for each owner. Pages at rest, which no reader
- * uses at the moment, are evicted for owners who hold less, and those that have been read for their own; the engine gives one that waits again.
+ * uses at the moment, are evicted for owners who hold less, and for their own once they have been read; the engine gives such a page again while
+ * it waits.
  */
 export class PageBudget {
   private readonly share: number;
@@ -68,7 +69,7 @@ export class PageBudget {
 
   /** The owner's oldest page at rest that has been read. */
   private spareOf(owner: string): PageCharge | null {
-    for (const charge of this.charges) if (charge.owner === owner && charge.isSpare && charge.rests) return charge;
+    for (const charge of this.charges) if (charge.owner === owner && charge.isSpare) return charge;
     return null;
   }
 
@@ -88,8 +89,7 @@ export class PageCharge {
   private bytes = 0;
   private holders = 1;
   private onEvict: (() => void) | null = null;
-  /** Read to its end: evicted for its own owner, too. */
-  isSpare = false;
+  private isRead = false;
 
   constructor(
     readonly owner: string,
@@ -99,6 +99,11 @@ export class PageCharge {
   /** Held by the execution alone, by no reader. */
   get rests(): boolean {
     return this.onEvict !== null && this.holders === 1;
+  }
+
+  /** At rest, and read to its end. */
+  get isSpare(): boolean {
+    return this.isRead && this.rests;
   }
 
   /** Raises the charge to that many bytes, if it is lower. */
@@ -114,8 +119,9 @@ export class PageCharge {
     this.onEvict = onEvict;
   }
 
+  /** Its page has been read to its end: allows eviction for its own owner, too. */
   spare(): void {
-    this.isSpare = true;
+    this.isRead = true;
   }
 
   evict(): void {
