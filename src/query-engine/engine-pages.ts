@@ -34,6 +34,9 @@ interface FetchedPage {
 /** The budget is used up: the page is fetched again at the next tick. */
 class BudgetExhausted extends NamedError {}
 
+/** Who reads the page before has the room, and asks for this one after it. */
+class RoomIsRead extends NamedError {}
+
 /** How taking a page ended. `not-ours`: another replica executes the query, or it has ended. */
 export type Taken = { kind: 'taken'; progress: QueryProgress; ending: Ending | null } | { kind: 'not-ours' };
 
@@ -80,6 +83,11 @@ export class EnginePages {
     return page !== null && this.record.state.rowsReturned === page.start + page.rows.length;
   }
 
+  /** A reader has not yet read the page before the next one, and will ask for that. */
+  get isReadBehind(): boolean {
+    return this.inMemory.isReadBehind;
+  }
+
   /** The newest page as it was handed out, though the engine may have advanced since; null: it is not in memory. */
   newest(isLast: boolean): RowsPage | null {
     const { newestFrom: from, rowsReturned: to } = this.record.state;
@@ -97,7 +105,7 @@ export class EnginePages {
     return this.take({ page, charge: this.resources.budget.open(this.record.state.runAs) }, null);
   }
 
-  /** Fetches pages until one waits, the query ends, or these pages are closed. @returns why no page waits. @throws EngineFault */
+  /** Fetches pages until one waits, the query ends, or these pages are closed. @returns why no page waits, if it never will. @throws EngineFault */
   async fetchUntilRows(): Promise<Ending | 'not-ours' | null> {
     if (!(await this.record.releasePage())) return 'not-ours';
     const { state } = this.record;
@@ -106,7 +114,8 @@ export class EnginePages {
       const path: string = state.nextPath;
       if (path === asked) await this.resources.timers.wait(SAME_PATH_PAUSE, this.closed.signal);
       asked = path;
-      const fetched = await this.fetch(path);
+      const fetched = await this.fetch(path).catch(unlessRoomIsRead);
+      if (fetched === null) return null;
       if (isRepeated(fetched.page, path, this.lastTaken)) fetched.page = { ...fetched.page, rows: PageRows.NONE };
       const taken = await this.take(fetched, path);
       if (taken.kind === 'not-ours') return 'not-ours';
@@ -125,13 +134,13 @@ export class EnginePages {
     else this.hold(pageStart, fetched, pagePath);
   });
 
-  /** A sign of life for the page that waits, if the last one was a while ago. */
+  /** A sign of life for the page that waits, or that is next, if the last one was a while ago. */
   async keepAlive(): Promise<void> {
     const { timers, client } = this.resources;
-    const { pagePath } = this.record.state;
-    if (pagePath === null || timers.now() - this.keptAliveAt < EXECUTION_TIMEOUTS.keepAlive) return;
+    const path = this.record.state.pagePath ?? this.record.state.nextPath;
+    if (path === null || timers.now() - this.keptAliveAt < EXECUTION_TIMEOUTS.keepAlive) return;
     this.keptAliveAt = timers.now();
-    await client.keepAlive(pagePath, this.session);
+    await client.keepAlive(path, this.session);
   }
 
   /** The page that waited has been read to its end: its place is free for the next one. */
@@ -168,9 +177,8 @@ export class EnginePages {
     const ending = new AbortController();
     const abort = (): void => ending.abort(this.closed.signal.reason);
     const onBytes = (bytes: number): void => {
-      const claim = this.claim(charge, bytes);
-      if (claim === 'share') ending.abort(new EngineFault('share', 'more than a share of QUERY_MAX_HELD_BYTES'));
-      if (claim === 'full') ending.abort(new BudgetExhausted('QUERY_MAX_HELD_BYTES are held'));
+      const claim = charge.atLeast(bytes);
+      if (claim !== 'granted') ending.abort(this.noRoom(claim));
     };
     this.closed.signal.addEventListener('abort', abort, { once: true });
     try {
@@ -188,10 +196,10 @@ export class EnginePages {
     }
   }
 
-  /** Room that a reader of the page before still takes is waited for. */
-  private claim(charge: PageCharge, bytes: number): Claim {
-    const claim = charge.atLeast(bytes);
-    return claim === 'share' && this.inMemory.isReadBehind ? 'full' : claim;
+  private noRoom(claim: Exclude<Claim, 'granted'>): Error {
+    if (claim === 'full') return new BudgetExhausted('QUERY_MAX_HELD_BYTES are held');
+    if (this.isReadBehind) return new RoomIsRead('a share of QUERY_MAX_HELD_BYTES is being read');
+    return new EngineFault('share', 'more than a share of QUERY_MAX_HELD_BYTES');
   }
 
   /** @param path where the page was found; null: in the answer to the POST. */
@@ -214,4 +222,9 @@ export class EnginePages {
     this.inMemory.hold({ start, rows: page.rows, charge });
     if (path !== null) this.lastTaken = { path, nextPath: page.nextPath, rows: page.rows.length, size: page.rows.size };
   }
+}
+
+function unlessRoomIsRead(error: unknown): null {
+  if (error instanceof RoomIsRead) return null;
+  throw error;
 }

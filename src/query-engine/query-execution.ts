@@ -116,7 +116,7 @@ export class QueryExecution {
         await this.end(endedBy('query_abandoned'));
         return;
       case 'resume':
-        return void this.resume();
+        return this.pages.isReadBehind ? this.pages.keepAlive() : void this.resume();
       case 'fetch-next':
         await this.passReadPage();
         return this.pages.keepAlive();

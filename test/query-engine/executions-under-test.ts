@@ -30,19 +30,22 @@ export class ExecutionsUnderTest {
   one: QueryExecutions;
   other: QueryExecutions;
   readonly store: PostgresQueryStore;
-  private readonly settings = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET }).settings;
+  private readonly settings;
 
   private constructor(
     readonly engine: FakeTrino,
     readonly database: TestDatabase,
     readonly source: DataSource,
     private readonly client: TrinoStatementClient,
+    limits: Readonly<Record<string, string>>,
   ) {
+    this.settings = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET, ...limits }).settings;
     this.store = new PostgresQueryStore(new DatabaseSession(source));
     [this.one, this.other] = [this.replica(), this.replica()];
   }
 
-  static async start(): Promise<ExecutionsUnderTest> {
+  /** @param limits settings other than their defaults */
+  static async start(limits: Readonly<Record<string, string>> = {}): Promise<ExecutionsUnderTest> {
     const engine = new FakeTrino();
     const origin = await engine.listen();
     const database = await freshDatabase();
@@ -71,7 +74,7 @@ export class ExecutionsUnderTest {
       new TestClock(),
       new LogBook(),
     );
-    return new ExecutionsUnderTest(engine, database, source, client);
+    return new ExecutionsUnderTest(engine, database, source, client, limits);
   }
 
   async stop(): Promise<void> {

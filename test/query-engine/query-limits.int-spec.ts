@@ -6,7 +6,8 @@ import type { FakeTimers } from '../support/fakes/fake-timers.js';
 import type { ScriptedPage } from '../support/fakes/fake-trino-statement.js';
 import type { FakeTrino } from '../support/fakes/fake-trino.js';
 import type { TestClock } from '../support/fakes/test-clock.js';
-import { ExecutionsUnderTest, NUMBERS } from './executions-under-test.js';
+import { until } from '../support/service/until.js';
+import { ExecutionsUnderTest, NUMBERS, values } from './executions-under-test.js';
 
 const NEVER = new Promise<void>(() => undefined);
 
@@ -140,5 +141,41 @@ describe('query executions, at the limits of a query', () => {
       [short, false],
     ]);
     expect(await executions.find(ids[1] ?? '')).toMatchObject({ sql: long, sqlTruncated: false });
+  });
+});
+
+describe('query executions, while a reader has the room for the next page', () => {
+  const MIB = 1_048_576;
+  const ROW = '[7],';
+  let executions: ExecutionsUnderTest;
+
+  beforeAll(async () => {
+    const limits = {
+      QUERY_MAX_PAGE_BYTES: String(2 * MIB),
+      QUERY_MAX_HELD_BYTES: String(4 * MIB),
+      QUERY_MAX_ROWS: '0',
+    };
+    executions = await ExecutionsUnderTest.start(limits);
+  });
+  afterAll(() => executions.stop());
+
+  it('ask for it once, with signs of life until the reader comes for it', async () => {
+    await executions.renew();
+    const { engine, one, timers, log } = executions;
+    const page = { columns: NUMBERS, data: '[@filler[7]]', filler: { text: ROW, bytes: 1.5 * MIB } };
+    engine.answers('SELECT large', page, page);
+    const id = await executions.begun('SELECT large');
+    const first = await one.rows(id, 0, Infinity);
+    await until(() => executions.asked('GET').length === 2);
+    for (let tick = 0; tick < 3; tick += 1) await executions.tick(one);
+    timers.advance(60_000);
+    await executions.tick(one);
+
+    expect(executions.asked('GET')).toEqual(['0', '1']);
+    expect(executions.asked('HEAD')).toEqual(['1']);
+    expect(log.at('warn')).toEqual([]);
+    const rows = first?.kind === 'page' ? first.page.length : 0;
+    if (first?.kind === 'page') first.page.release();
+    expect(values(await executions.rows(one, id, rows, Infinity))).toHaveLength(rows);
   });
 });
