@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { join } from 'node:path';
 
 import { readUsers } from '../../src/commands/users-file.js';
-import { BuiltCheckout, shellBlocks } from '../support/service/built-checkout.js';
+import { BuiltCheckout, shellBlocks, timeless } from '../support/service/built-checkout.js';
 import { untilRulesInForce } from './loop/rules-in-force.js';
 import { runStatement, type Answer } from './loop/statement.js';
 import { startEngine } from './running/engine.js';
@@ -103,9 +103,15 @@ describe('the walk in docs/migrate.md, on an engine that reads the file and its 
     const outputs = await checkout.runBlocks(
       BLOCKS.map(({ commands }) => commands.replaceAll('npx --no -- grantline', 'node dist/main.js')),
     );
+    for (const [index, { output }] of BLOCKS.entries()) {
+      if (output !== null) expect(timeless(outputs[index] ?? '')).toContain(timeless(output));
+    }
     expect(outputs.join('')).toContain('nobody gains or loses anything, of the 4 accounts');
 
-    const published = readFileSync(join(rulesFolder, 'rules.json'), 'utf8');
+    const live = (name: string): string => readFileSync(join(rulesFolder, name), 'utf8');
+    const published = live('rules.json');
+    expect(published).toBe(readFileSync(join(checkout.folder, 'compiled/rules.json'), 'utf8'));
+    expect(live('rules.json.bak')).toBe(readFileSync('docs/examples/company-rules.json', 'utf8'));
     await untilRulesInForce(published, (sql) => ask('grantline', sql));
     const after = await answers();
     expect(after.filter((each, i) => JSON.stringify(each) !== JSON.stringify(before[i]))).toEqual([]);
