@@ -11,7 +11,7 @@ import { migrateSchema } from './schema.js';
 import { atDatabase, listenOn } from './start-failure.js';
 
 /** Pages of rows lie outside of V8's heap, which takes each megabyte of them for growth of its own, and soon collects everything. */
-const ROOM_FOR_PAGES = '--heap-growing-percent=100';
+const ROOM_FOR_PAGES = '--heap-growing-percent=200';
 
 /**
  * V8 places what outlived collections before into the old generation at once, which then keeps alive whatever it refers to: whole requests,

@@ -1,12 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { cacheFolder } from '../stack/parts/cache.js';
-import { IMAGE_NODE, installImageNode } from '../stack/parts/image.js';
-import { imageSettings } from '../stack/running/container.js';
-import { Processes } from '../stack/running/processes.js';
+import { IMAGE_NODE } from '../stack/parts/image.js';
 import { type AuthUnderTest, tokensIn } from './auth-under-test.js';
 import { type Answered, closedLoop, requestText, Wire } from './http-load.js';
+import { imageNode } from './image-node.js';
 import type { MeasuredProcess } from './measured-process.js';
 import { median, medianRatio, type Ratio } from './ratio.js';
 
@@ -30,9 +25,8 @@ class Runs {
 
 /** Memory after the same load in processes of their own: of this Node, and of the image's with and without the image's environment. */
 export async function measureMemory(auth: AuthUnderTest): Promise<Ratio[]> {
-  const node = await imageNode();
-  const { NODE_OPTIONS = '', MALLOC_ARENA_MAX = '' } = imageSettings().env;
-  const [here, image] = [new Runs(process.execPath, {}), new Runs(node, { NODE_OPTIONS, MALLOC_ARENA_MAX })];
+  const { node, environment } = await imageNode();
+  const [here, image] = [new Runs(process.execPath, {}), new Runs(node, environment)];
   const byDefault = new Runs(node, {});
   for (let turn = 0; turn < TURNS; turn += 1) {
     for (const runs of [here, image, byDefault]) await run(auth, runs);
@@ -61,17 +55,6 @@ export async function measureMemory(auth: AuthUnderTest): Promise<Ratio[]> {
       figures: `${median(image.cpu).toFixed(0)} µs, ${median(byDefault.cpu).toFixed(0)} µs`,
     },
   ];
-}
-
-async function imageNode(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'grantline-bench-'));
-  const processes = new Processes(folder);
-  try {
-    return join(await installImageNode(processes, cacheFolder(process.env)), 'node');
-  } finally {
-    await processes.stopAll();
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
 
 async function run(auth: AuthUnderTest, { node, environment, resident, heap, cpu }: Runs): Promise<void> {

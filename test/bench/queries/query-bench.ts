@@ -6,6 +6,7 @@ import { installEngineClients, JDBC_JAR, READ_ROWS } from '../../stack/parts/eng
 import { javaHome } from '../../stack/parts/java.js';
 import { Processes } from '../../stack/running/processes.js';
 import type { AuthUnderTest } from '../auth-under-test.js';
+import { imageNode } from '../image-node.js';
 import { MeasuredProcess } from '../measured-process.js';
 import { Reader } from './reader.js';
 
@@ -15,7 +16,7 @@ export interface EngineUnderTest {
   stop(): Promise<void>;
 }
 
-/** An engine, the service in front of it, and every client, each in a process of its own. */
+/** An engine, the service in front of it, on the image's Node, and every client on this one, each in a process of its own. */
 export class QueryBench {
   private constructor(
     readonly service: MeasuredProcess,
@@ -37,12 +38,14 @@ export class QueryBench {
     const clients = await installed();
     const python = join(clients.python, 'bin', 'python');
     const engine = await startEngine(python);
-    const service = await auth.another({
+    const { node, environment } = await imageNode();
+    const settings = {
       SERVICE_QUERY_HOST: '127.0.0.1',
       SERVICE_QUERY_PORT: String(engine.port),
       SERVICE_QUERY_HEADER_PREFIX: 'X-Trino',
       SERVICE_QUERY_SPOOLING_ENABLED: 'true',
-    });
+    };
+    const service = await auth.another({ ...environment, ...settings }, node);
     const address = `127.0.0.1:${engine.port}`;
     const stream = (mode: string): Reader =>
       Reader.program(mode, 'read-service.ts', `127.0.0.1:${service.port}`, auth.tokens.access_token, mode);
