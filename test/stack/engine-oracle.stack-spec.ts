@@ -20,7 +20,7 @@ import { wrongDocuments, wronged } from '../support/rules/wrong-documents.js';
 import { withFault } from '../support/rules/document-fault.js';
 import { Chance } from '../support/snapshots/chance.js';
 import { isError } from '../../src/trino-rules/document/finding.js';
-import { Oracle } from './engine-oracle/oracle.js';
+import { inPairs, Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
 
 /** Random snapshots or documents of each test. */
@@ -44,12 +44,12 @@ describe("the engine's own access control", () => {
     async () => {
       const answered = new Map<string, Set<boolean>>();
       let decisions = 0;
-      for (const snapshot of fc.sample(anySnapshot(), SAMPLES)) {
+      await inPairs(fc.sample(anySnapshot(), SAMPLES), async (snapshot) => {
         const answers = await askAsMeant(snapshot);
         decisions += answers.length;
         for (const { question, engine } of answers)
           answered.set(question.ask, (answered.get(question.ask) ?? new Set()).add(isYes(engine)));
-      }
+      });
       expect(decisions).toBeGreaterThanOrEqual(10_000);
       // Agreement on nothing but refusals would show little.
       expect([...answered].filter(([ask, answers]) => !NEVER.includes(ask) && answers.size < 2)).toEqual([]);
@@ -60,10 +60,10 @@ describe("the engine's own access control", () => {
   it(
     'decides so with the strangest names and expressions that can be written down, none of which a run refuses',
     async () => {
-      for (const snapshot of fc.sample(anyHostileSnapshot(), SAMPLES)) {
+      await inPairs(fc.sample(anyHostileSnapshot(), SAMPLES), async (snapshot) => {
         expect({ snapshot, refusal: refusalOf(snapshot) }).toEqual({ snapshot, refusal: null });
         await askAsMeant(snapshot);
-      }
+      });
     },
     DEADLINE,
   );
@@ -71,9 +71,9 @@ describe("the engine's own access control", () => {
   it(
     'decides as our evaluator, with random rules',
     async () => {
-      for (const rules of fc.sample(anyRules(), SAMPLES)) {
+      await inPairs(fc.sample(anyRules(), SAMPLES), async (rules) => {
         await askAll(JSON.stringify(rules), fc.sample(anyQuestion(RULE_WORDS), QUESTIONS_PER_SAMPLE));
-      }
+      });
     },
     DEADLINE,
   );
@@ -82,7 +82,7 @@ describe("the engine's own access control", () => {
     'answers as meant wherever the proof passes a document with a slip in it',
     async () => {
       const seen = { refused: 0, proved: 0 };
-      for (const [at, snapshot] of fc.sample(anySnapshot(), SAMPLES).entries()) {
+      await inPairs(fc.sample(anySnapshot(), SAMPLES).entries(), async ([at, snapshot]) => {
         const { text } = compile(snapshot);
         const chance = new Chance(at);
         for (let slips = 0; slips < SLIPS; slips += 1) {
@@ -95,7 +95,7 @@ describe("the engine's own access control", () => {
           seen.proved += 1;
           await askAsMeant(snapshot, faulty);
         }
-      }
+      });
       expect(seen.refused).toBeGreaterThan((SAMPLES * SLIPS) / 2);
     },
     DEADLINE * 2,
@@ -152,8 +152,7 @@ describe("the engine's own access control", () => {
     questions: readonly Question[],
   ): Promise<{ question: Question; engine: Answer }[]> {
     const rules = read(text);
-    expect(await oracle.load(text)).toMatchObject({ loaded: true });
-    const { answers } = await oracle.ask(questions);
+    const answers = await oracle.answersBy(text, questions);
     const evaluator = new Evaluator(rules);
     const listings = new MetadataVisibility(evaluator);
     const judged = questions.map((question, i) => ({ question, engine: answers[i] ?? null }));

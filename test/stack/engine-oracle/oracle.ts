@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
@@ -18,6 +19,7 @@ export interface Answers {
 /** The engine's own file access control, in a process of its own (see EngineOracle.java). Times are the engine's alone. */
 export class Oracle {
   private readonly lines: AsyncIterator<string>;
+  private files = 0;
 
   private constructor(
     private readonly process: ChildProcessWithoutNullStreams,
@@ -39,8 +41,8 @@ export class Oracle {
   }
 
   async load(rules: string | Uint8Array): Promise<Loading> {
-    const file = join(this.folder, 'rules.json');
-    await writeFile(file, rules);
+    const file = join(this.folder, `${(this.files += 1)}.rules.json`);
+    writeFileSync(file, rules); // at once: what is asked next is about these rules
     return (await this.request({ load: file })) as Loading;
   }
 
@@ -57,9 +59,9 @@ export class Oracle {
 
   /** The answers by these rules. @throws Error where the engine refuses them */
   async answersBy(rules: string, questions: Parameters<Oracle['ask']>[0]): Promise<Answers['answers']> {
-    const loading = await this.load(rules);
+    const [loading, { answers }] = await Promise.all([this.load(rules), this.ask(questions)]);
     if (!loading.loaded) throw new Error(`the engine refuses the rules: ${loading.error}`);
-    return (await this.ask(questions)).answers;
+    return answers;
   }
 
   /**
@@ -94,4 +96,13 @@ export class Oracle {
     if (line.done === true) throw new Error('the engine oracle has ended');
     return JSON.parse(line.value);
   }
+}
+
+/** Does work for each item, two at a time: while the engine answers about one, the other is compared and the next one made. */
+export async function inPairs<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items[Symbol.iterator]();
+  const worker = async (): Promise<void> => {
+    for (let next = rest.next(); next.done !== true; next = rest.next()) await work(next.value);
+  };
+  await Promise.all([worker(), worker()]);
 }
