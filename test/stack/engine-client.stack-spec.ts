@@ -8,26 +8,25 @@ import {
 } from '../../src/query-engine/client/index.js';
 import { type ApiClient, ApiClient as Client, signedUp } from '../support/service/api-client.js';
 import { startService, type TestService } from '../support/service/service.js';
+import { emptyRules } from './running/config-map.js';
 import { READABLE_CATALOG } from './running/grantline.js';
-import { startOpenEngine } from './running/open-engine.js';
-import type { Processes } from './running/processes.js';
+import { openEngine } from './running/open-engine.js';
 import { until } from './running/until.js';
-import { openStack } from './stack.js';
+import { kubectlOf, openStack } from './stack.js';
 
 const stack = openStack(process.env);
 /** Seconds from what ends a statement to its end on the engine, by the engine's own record. */
 const TARGET_SECONDS = 2;
 
-let processes: Processes;
 let engine: string;
 let observer: Connection;
 beforeAll(async () => {
-  ({ engine, processes } = await startOpenEngine(stack, 'client'));
+  engine = await openEngine(stack);
   observer = connectAs('observer');
 });
 afterAll(async () => {
   await observer.close();
-  await processes.stopAll();
+  await emptyRules(kubectlOf(stack));
 });
 
 const connectAs = (user: string) => connect({ url: engine, user });

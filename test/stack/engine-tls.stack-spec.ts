@@ -13,11 +13,13 @@ import { FakeServiceTokenSource } from '../support/fakes/fake-service-token-sour
 import { LogBook } from '../support/fakes/log-book.js';
 import { type Credentials, TestAuthority } from '../support/fakes/test-authority.js';
 import { FAMILIES, type Family } from './loop/statement.js';
+import { emptyRules } from './running/config-map.js';
 import { type EngineMode, startEngine } from './running/engine.js';
 import { serviceToken } from './running/identity-provider.js';
+import { openEngine } from './running/open-engine.js';
 import { Processes } from './running/processes.js';
 import { until } from './running/until.js';
-import { openStack } from './stack.js';
+import { kubectlOf, openStack } from './stack.js';
 
 const stack = openStack(process.env);
 const processes = new Processes(mkdtempSync(join(stack.folder, 'tls-')));
@@ -91,12 +93,9 @@ beforeAll(async () => {
   writeFileSync(caFile, authority.pem);
   present(authority.issue(HOST));
   const { parts, issuer } = stack;
-  for (const mode of ['insecure', 'verified', 'tls'] as const) {
-    engines[mode] = await startEngine(processes, parts, {
-      ...{ mode, issuer, rulesFolder },
-      ...(mode === 'tls' && { keystore }),
-    });
-  }
+  const tls = await startEngine(processes, parts, { mode: 'tls', issuer, rulesFolder, keystore });
+  Object.assign(engines, { ...stack.engines, tls });
+  await openEngine(stack);
   tokens.expired = await serviceToken(issuer, stack.realm.shortLived);
   tokens["another client's"] = await serviceToken(issuer, stack.realm.otherTool);
   tokens["another issuer's"] = forged(await serviceToken(issuer, stack.realm.grantline));
@@ -105,8 +104,14 @@ beforeAll(async () => {
     String(await outcome('tls', 'X-Trino', 'expired')).includes('expired') ? true : undefined,
   );
   tokens.valid = await serviceToken(issuer, stack.realm.grantline);
+  await until('the verified engine is open, too', 30_000, async () =>
+    Array.isArray(await outcome('verified', 'X-Trino', 'valid')) ? true : undefined,
+  );
 });
-afterAll(() => processes.stopAll());
+afterAll(async () => {
+  await emptyRules(kubectlOf(stack));
+  await processes.stopAll();
+});
 
 /** The same claims of another issuer, signed with a key of its own. */
 function forged(token: string): string {

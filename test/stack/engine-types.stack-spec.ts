@@ -1,26 +1,23 @@
 import { connect, NamedRow, type NativeValue } from '../../src/query-engine/client/index.js';
 import type { Connection, Row } from '../../src/query-engine/client/index.js';
 import { INTERNAL, TYPES } from './engine-types/types.js';
-import type { Processes } from './running/processes.js';
-import { startOpenEngine } from './running/open-engine.js';
-import { openStack } from './stack.js';
+import { emptyRules } from './running/config-map.js';
+import { openEngine } from './running/open-engine.js';
+import { kubectlOf, openStack } from './stack.js';
 
 const stack = openStack(process.env);
 
 describe('values of the engine, as the DB-API hands them out', () => {
-  let processes: Processes;
   let connection: Connection;
   const warnings: unknown[] = [];
 
   beforeAll(async () => {
-    const started = await startOpenEngine(stack, 'types');
-    processes = started.processes;
     const onWarning = (...warning: unknown[]) => void warnings.push(warning);
-    connection = connect({ url: started.engine, user: 'ana', onWarning });
+    connection = connect({ url: await openEngine(stack), user: 'ana', onWarning });
   });
   afterAll(async () => {
     await connection.close();
-    await processes.stopAll();
+    await emptyRules(kubectlOf(stack));
   });
 
   async function rowsOf(sql: string): Promise<{ rows: Row[]; types: string[] }> {
