@@ -85,22 +85,27 @@ describe('a part that is really taken away', () => {
     const scraper = new Scraper(deployment.grantline.operations);
     const over = new AbortController();
     const users = traffic(over.signal);
-    const isTurned = () => Promise.resolve(scraper.latest(series) === value ? true : undefined);
-    await until('two samples are taken', 60_000, () =>
-      Promise.resolve(scraper.seconds > 2 * SCRAPE_SECONDS || undefined),
-    );
-    expect(scraper.latest(series)).toBe(1 - value);
+    let began: number;
+    let turned: number;
+    try {
+      const isTurned = () => Promise.resolve(scraper.latest(series) === value ? true : undefined);
+      await until('two samples are taken', 60_000, () =>
+        Promise.resolve(scraper.seconds > 2 * SCRAPE_SECONDS || undefined),
+      );
+      expect(scraper.latest(series)).toBe(1 - value);
 
-    await gateways[part].down();
-    const began = scraper.seconds;
-    await until(`${series} is ${value}`, TURNED_WITHIN, isTurned);
-    const turned = scraper.seconds - began;
-    await pause(STAY_SECONDS * 1000);
-    expect(scraper.latest(series)).toBe(value);
-    await scraper.stop();
-    await gateways[part].up();
-    over.abort();
-    await users;
+      await gateways[part].down();
+      began = scraper.seconds;
+      await until(`${series} is ${value}`, TURNED_WITHIN, isTurned);
+      turned = scraper.seconds - began;
+      await pause(STAY_SECONDS * 1000);
+      expect(scraper.latest(series)).toBe(value);
+    } finally {
+      await scraper.stop();
+      await gateways[part].up();
+      over.abort();
+      await users;
+    }
 
     const fired = await firingTimes(scraper, began);
     await until('the service is well', 120_000, async () => {

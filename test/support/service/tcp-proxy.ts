@@ -41,8 +41,9 @@ export class TcpProxy {
     if (server !== null) await new Promise((closed) => server.close(closed));
   }
 
-  /** At the old address again. */
+  /** At the old address again, where it was down. */
   async up(): Promise<void> {
+    if (this.server !== null) return;
     this.server = createServer((client) => this.join(client));
     this.server.listen(this.port, '127.0.0.1');
     await once(this.server, 'listening');
