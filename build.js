@@ -39,6 +39,17 @@ async function node(...args) {
 }
 
 const pages = () => node('node_modules/vite/bin/vite.js', 'build', '--config', 'src/console/browser/vite.config.ts');
+/** The only source that is AssemblyScript. */
+const rowLoop = () =>
+  node(
+    ...[
+      'node_modules/assemblyscript/bin/asc.js',
+      'src/query-engine/row-loop/rows.ts',
+      '--outFile',
+      'dist/row-loop.wasm',
+    ],
+    ...['-O3', '--enable', 'simd', '--runtime', 'stub', '--noAssert', '--initialMemory', '16'],
+  );
 const code = async () =>
   (await node('node_modules/typescript/bin/tsc', '--project', 'tsconfig.build.json')) && (await node('bundle.js'));
 
@@ -47,7 +58,7 @@ async function build() {
   const digest = digestOfSources(ROOT);
   if (existsSync(note) && readFileSync(note, 'utf8') === digest) return;
   rmSync(note, { force: true });
-  const built = await Promise.all([pages(), code()]);
+  const built = await Promise.all([pages(), rowLoop(), code()]);
   if (!built.includes(false)) writeFileSync(note, digest);
 }
 

@@ -8,6 +8,7 @@ import { Timers } from '../kernel/timers.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { QueryStore } from './domain/query-store.js';
+import { RowLoop } from './domain/row-loop.js';
 import { NO_SERVICE_TOKENS, ServiceTokenSource } from './domain/service-token-source.js';
 import { StatementClient } from './domain/statement-client.js';
 import { EngineCatalogListing } from './engine-catalog-listing.service.js';
@@ -19,6 +20,7 @@ import { EngineProbe } from './engine-probe.service.js';
 import { OAuthServiceTokenSource } from './infrastructure/oauth-service-token-source.js';
 import { PostgresQueryStore } from './infrastructure/postgres-query-store.js';
 import { TrinoStatementClient } from './infrastructure/trino-statement-client.js';
+import { WasmRowLoop } from './infrastructure/wasm-row-loop.js';
 import { QueriesController } from './queries.controller.js';
 import { QueriesService } from './queries.service.js';
 import { QueryMetrics } from './query.metrics.js';
@@ -41,6 +43,7 @@ import { ServiceTokenMetrics } from './service-token.metrics.js';
     { provide: EngineCatalog, useClass: EngineCatalogListing },
     { provide: EngineNames, useClass: EngineCatalogNames },
     { provide: QueryStore, useClass: PostgresQueryStore },
+    { provide: RowLoop, useClass: WasmRowLoop },
     {
       provide: ServiceTokenSource,
       useFactory: serviceTokens,

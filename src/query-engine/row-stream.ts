@@ -4,6 +4,7 @@ import { NamedError } from '../kernel/named-error.js';
 import type { Claim } from './domain/page-budget.js';
 import { errorBy } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
+import type { RowLoop } from './domain/row-loop.js';
 import { writeRowCursor } from './domain/row-window.js';
 import { publicColumns, type RowsFormat } from './domain/rows-format.js';
 import { queryProblem, type QueryErrorResponse, toQueryErrorResponse } from './query.response.js';
@@ -50,6 +51,7 @@ export class RowStream {
   constructor(
     first: RowsPage,
     private readonly source: StreamSource | null,
+    private readonly loop: RowLoop,
     private readonly turn: () => Promise<void>,
     private readonly isLate = false,
   ) {
@@ -89,7 +91,7 @@ export class RowStream {
   /** The pieces of all pages up to the last one, or up to a stop. */
   private async *parts(format: RowsFormat): AsyncGenerator<Part, void, undefined> {
     for (let isAdmitted = !this.isLate; ; isAdmitted = false) {
-      const pieces = this.page.pieces(format)[Symbol.iterator]();
+      const pieces = this.page.pieces(format, this.loop)[Symbol.iterator]();
       for (let count = isAdmitted ? 1 : 0; ; count += 1) {
         const asked = count % PIECES_BETWEEN_STOPS === 0 ? this.source?.stop() : null;
         const [stop, piece] = await Promise.all([asked, this.turn().then(() => pieces.next())]);

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Timers } from '../kernel/timers.js';
 import type { AuthenticatedUser } from '../platform/access.js';
 import { Log } from '../platform/log.js';
+import { RowLoop } from './domain/row-loop.js';
 import { QueriesService } from './queries.service.js';
 import { RowStream, type StreamSource } from './row-stream.js';
 import { RowTurns } from './row-turns.js';
@@ -20,6 +21,7 @@ export class RowStreams {
 
   constructor(
     private readonly queries: QueriesService,
+    private readonly loop: RowLoop,
     private readonly timers: Timers,
     private readonly log: Log,
   ) {}
@@ -30,7 +32,7 @@ export class RowStreams {
    */
   begin(first: RowsPage, user: AuthenticatedUser, id: string, rest: 'none' | 'follows' | 'is-late'): RowStream {
     const source = rest === 'none' ? null : this.source(user, id);
-    return new RowStream(first, source, () => this.turns.next(user.username), rest === 'is-late');
+    return new RowStream(first, source, this.loop, () => this.turns.next(user.username), rest === 'is-late');
   }
 
   /** The pages of one user's query; the session is checked as they are read. */

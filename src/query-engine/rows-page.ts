@@ -4,6 +4,7 @@ import type { Claim, PageBudget } from './domain/page-budget.js';
 import type { QueryError } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { RowEncoder } from './domain/row-encoder.js';
+import type { RowLoop } from './domain/row-loop.js';
 import { ROW_TEXT, type RowsFormat } from './domain/rows-format.js';
 import type { HeldPage } from './held-pages.js';
 
@@ -12,7 +13,7 @@ export interface RowsPage {
   columns: readonly Column[];
   length: number;
   /** The rows as bytes of an answer, a piece at a time. @throws ProtocolBreach for a value that its column's type cannot have. */
-  pieces(format: RowsFormat): Iterable<Buffer>;
+  pieces(format: RowsFormat, loop: RowLoop): Iterable<Buffer>;
   /** The cursor of the next page; null: this was the last one. */
   next: number | null;
   /** Counts the bytes that the answer itself holds until it has been sent. */
@@ -48,7 +49,7 @@ export function rowsOfHeldPage(held: HeldPage, range: RowRange, budget: PageBudg
   return {
     columns: range.columns,
     length: range.to - range.from,
-    pieces: (format) => pieces(held, range, format, onBreach),
+    pieces: (format, loop) => pieces(held, range, new RowEncoder(range.columns, format, loop), onBreach),
     next: range.next,
     claim: (bytes) => (isReleased ? 'granted' : answer.atLeast(bytes)),
     release: () => {
@@ -61,12 +62,11 @@ export function rowsOfHeldPage(held: HeldPage, range: RowRange, budget: PageBudg
 
 function* pieces(
   { rows, start }: HeldPage,
-  { columns, from, to }: RowRange,
-  format: RowsFormat,
+  { from, to }: RowRange,
+  encoder: RowEncoder,
   onBreach: () => void,
 ): Generator<Buffer, void, undefined> {
   try {
-    const encoder = new RowEncoder(columns, format);
     for (const piece of rows.pieces(from - start, to - start)) yield encoder.encode(piece);
   } catch (error) {
     if (error instanceof ProtocolBreach) onBreach();

@@ -8,6 +8,7 @@ import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import type { Query } from '../../src/query-engine/domain/query.js';
 import { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
 import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
+import { WasmRowLoop } from '../../src/query-engine/infrastructure/wasm-row-loop.js';
 import { QueryMetrics } from '../../src/query-engine/query.metrics.js';
 import { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { RowsResult } from '../../src/query-engine/rows-page.js';
@@ -19,6 +20,8 @@ import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
 import { LogBook } from '../support/fakes/log-book.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
 import { TestClock } from '../support/fakes/test-clock.js';
+
+const LOOP = new WasmRowLoop();
 
 export const NUMBERS = [column('n', 'integer')];
 
@@ -120,7 +123,7 @@ export class ExecutionsUnderTest {
     const outcome = await replica.rows(id, from, limit);
     if (outcome?.kind !== 'page') return outcome;
     const { columns, next } = outcome.page;
-    const lines = Buffer.concat([...outcome.page.pieces('ndjson')])
+    const lines = Buffer.concat([...outcome.page.pieces('ndjson', LOOP)])
       .toString()
       .split('\n')
       .slice(0, -1);

@@ -1,13 +1,15 @@
 import fc from 'fast-check';
-import type { Column, EngineType } from './engine-type.js';
-import { apiConverter, type ApiValue } from './engine-value.js';
-import { readExactly } from './exact-json.js';
-import { JsonScanner } from './json-scanner.js';
-import { PageRows } from './page-rows.js';
-import { ProtocolBreach } from './reading.js';
-import { RowEncoder } from './row-encoder.js';
-import { ROW_TEXT, type RowsFormat } from './rows-format.js';
+import type { Column, EngineType } from '../../src/query-engine/domain/engine-type.js';
+import { apiConverter, type ApiValue } from '../../src/query-engine/domain/engine-value.js';
+import { readExactly } from '../../src/query-engine/domain/exact-json.js';
+import { JsonScanner } from '../../src/query-engine/domain/json-scanner.js';
+import { PageRows } from '../../src/query-engine/domain/page-rows.js';
+import { ProtocolBreach } from '../../src/query-engine/domain/reading.js';
+import { RowEncoder } from '../../src/query-engine/domain/row-encoder.js';
+import { WasmRowLoop } from '../../src/query-engine/infrastructure/wasm-row-loop.js';
+import { ROW_TEXT, type RowsFormat } from '../../src/query-engine/domain/rows-format.js';
 
+const LOOP = new WasmRowLoop();
 const FORMATS = ['json', 'ndjson', 'csv'] as const;
 const SCALARS = ['boolean', 'integer', 'bigint', 'decimal', 'float', 'varbinary', 'text'] as const;
 
@@ -30,7 +32,7 @@ function encoded(rows: string | Buffer, columns: readonly Column[], format: Rows
   const scanner = new JsonScanner(Buffer.from(rows));
   const page = PageRows.scan(scanner);
   scanner.expectEnd();
-  const encoder = new RowEncoder(columns, format);
+  const encoder = new RowEncoder(columns, format, LOOP);
   return [...page.pieces(0, page.length)].map((piece) => encoder.encode(piece).toString()).join('');
 }
 

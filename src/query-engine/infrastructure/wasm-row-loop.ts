@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { type PassEnd, RowLoop } from '../domain/row-loop.js';
+import type { RowsFormat } from '../domain/rows-format.js';
+
+/** Made by build.js of `row-loop/rows.ts`. */
+const PROGRAM = new URL('../../../dist/row-loop.wasm', import.meta.url);
+
+/** What the program exports: places are bytes of its memory, ends and formats are as `ENDS` and `FORMATS` have them. */
+interface Program {
+  memory: { buffer: ArrayBuffer };
+  at: { value: number };
+  to: { value: number };
+  column: { value: number };
+  begin(source: number, length: number, target: number, kinds: number, columns: number, format: number): number;
+  resume(end: number, read: number, written: number, kinds: number, columns: number, format: number): number;
+}
+
+const ENDS: readonly PassEnd[] = ['written', 'value', 'no-json', 'other-count', 'no-list'];
+const FORMATS = { json: 0, ndjson: 1, csv: 2 } as const;
+
+const PAGE = 65_536;
+/** Its memory: the columns' kinds, rows, and what is written for them, which is no more than twice as much. */
+const KINDS = 1_024;
+const ROWS = PAGE;
+const MOST_ROWS = 4 * PAGE;
+const SLACK = 64;
+const TARGET = ROWS + MOST_ROWS + SLACK;
+const END = 16 * PAGE;
+
+/** The loop over rows as a WebAssembly program, sixteen bytes at a time, in memory of its own. */
+export class WasmRowLoop extends RowLoop {
+  private readonly program: Program;
+  private readonly memory: Buffer;
+  private length = 0;
+  private columns = 0;
+  private format: RowsFormat = 'json';
+
+  constructor() {
+    super();
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(PROGRAM)));
+    this.program = exports as unknown as Program;
+    this.memory = Buffer.from(this.program.memory.buffer);
+  }
+
+  override get place(): number {
+    return this.program.at.value - ROWS;
+  }
+
+  override get column(): number {
+    return this.program.column.value;
+  }
+
+  override begin(rows: Uint8Array, kinds: Uint8Array, format: RowsFormat): PassEnd | null {
+    if (rows.length > MOST_ROWS || kinds.length > ROWS - KINDS) return null;
+    Object.assign(this, { length: rows.length, columns: kinds.length, format });
+    this.memory.set(kinds, KINDS);
+    this.memory.set(rows, ROWS);
+    this.memory.fill(0, ROWS + rows.length, ROWS + rows.length + SLACK);
+    return this.ended(this.program.begin(ROWS, rows.length, TARGET, KINDS, this.columns, FORMATS[format]));
+  }
+
+  override resume(read: number, text: string): PassEnd | null {
+    const { to } = this.program;
+    const left = this.length - this.place - read;
+    if (to.value + 3 * text.length + 2 * left + SLACK > END) return null;
+    const written = this.memory.write(text, to.value);
+    const end = ROWS + this.length;
+    return this.ended(this.program.resume(end, read, written, KINDS, this.columns, FORMATS[this.format]));
+  }
+
+  override written(): Buffer {
+    return Buffer.from(this.memory.subarray(TARGET, this.program.to.value));
+  }
+
+  private ended(end: number): PassEnd {
+    const known = ENDS[end];
+    if (known === undefined) throw new Error(`the loop over rows ended with ${end}`);
+    return known;
+  }
+}

@@ -1,0 +1,64 @@
+// Signs of JSON, and what a byte, or sixteen, can be.
+
+export const QUOTE: u8 = 0x22;
+export const COMMA: u8 = 0x2c;
+export const MINUS: u8 = 0x2d;
+export const POINT: u8 = 0x2e;
+export const ZERO: u8 = 0x30;
+export const BACKSLASH: u8 = 0x5c;
+export const OPEN_LIST: u8 = 0x5b;
+export const CLOSE_LIST: u8 = 0x5d;
+/** As they lie in memory. */
+export const NULL: u32 = 0x6c6c756e;
+export const TRUE: u32 = 0x65757274;
+export const FALS: u32 = 0x736c6166;
+export const RETURN_AND_FEED: u16 = 0x0a0d;
+
+/** What may follow a backslash, apart from `\u`. */
+export function isSameEscape(sign: u8): bool {
+  return (
+    sign === QUOTE ||
+    sign === BACKSLASH ||
+    sign === 0x62 /* b */ ||
+    sign === 0x66 /* f */ ||
+    sign === 0x6e /* n */ ||
+    sign === 0x72 /* r */ ||
+    sign === 0x74 /* t */
+  );
+}
+
+export function isDigit(byte: u8): bool {
+  return u8(byte - ZERO) <= 9;
+}
+
+export function continuesNumber(byte: u8): bool {
+  return byte === POINT || byte === 0x65 || byte === 0x45;
+}
+
+export function isBlank(byte: u8): bool {
+  return byte <= 0x20 && (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09);
+}
+
+export function endOfDigits(start: usize): usize {
+  let place = start;
+  while (isDigit(load<u8>(place))) place += 1;
+  return place;
+}
+
+export function zerosFrom(start: usize): i32 {
+  let place = start;
+  while (load<u8>(place) === ZERO) place += 1;
+  return i32(place - start);
+}
+
+/** Which of the sixteen bytes there are signs that are not written as they came wherever they are: a bit each, the first the lowest. */
+export function specialAt(place: usize): i32 {
+  const bytes = v128.load(place);
+  const signs = v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH)));
+  return i8x16.bitmask(v128.or(signs, i8x16.lt_u(bytes, i8x16.splat(0x20))));
+}
+
+/** Which of them are commas. */
+export function commasAt(place: usize): i32 {
+  return i8x16.bitmask(i8x16.eq(v128.load(place), i8x16.splat(COMMA)));
+}
