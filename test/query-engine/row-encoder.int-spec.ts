@@ -207,4 +207,18 @@ describe('RowEncoder', () => {
 
     for (const format of FORMATS) expect(encoded(list, columns, format)).toBe(decoded(list, columns, format));
   });
+
+  it.each([
+    ['long rows', [{ kind: 'text' }, { kind: 'bigint' }], `[["${'é,'.repeat(150_000)}",7],["\\u0041",null]]`],
+    ['values that grow beyond it', [{ kind: 'text' }], `[["\\u0041${'é'.repeat(120_000)}"],["b"]]`],
+    ['columns', Array.from({ length: 70_000 }, () => ({ kind: 'boolean' })), `[[${'null,'.repeat(69_999)}true]]`],
+  ] as [string, EngineType[], string][])('writes %s for which the loop has no room', (_, shapes, list) => {
+    const columns = columnsOf(shapes);
+    for (const format of FORMATS) expect(encoded(list, columns, format)).toBe(decoded(list, columns, format));
+  });
+
+  it.each(['[null]', '[["a"],7]', '[["a","b"]]'])('refuses %s', (rows) => {
+    const long = `${rows.slice(0, -1)},["${'x'.repeat(300_000)}"]]`;
+    for (const list of [rows, long]) expect(() => encoded(list, TEXT, 'ndjson')).toThrow(ProtocolBreach);
+  });
 });
