@@ -52,7 +52,9 @@ export class WasmRowLoop extends RowLoop {
 
   override begin(rows: Uint8Array, kinds: Uint8Array, format: RowsFormat): PassEnd | null {
     if (rows.length > MOST_ROWS || kinds.length > ROWS - KINDS) return null;
-    Object.assign(this, { length: rows.length, columns: kinds.length, format });
+    this.length = rows.length;
+    this.columns = kinds.length;
+    this.format = format;
     this.memory.set(kinds, KINDS);
     this.memory.set(rows, ROWS);
     this.memory.fill(0, ROWS + rows.length, ROWS + rows.length + SLACK);
