@@ -53,7 +53,7 @@ export function begin(source: usize, length: usize, target: usize, kinds: usize,
   at = source;
   to = target;
   column = -1;
-  return go(source + length, kinds, columns, format);
+  return pass(source + length, kinds, columns, format);
 }
 
 /** Goes on behind the value that it stopped at, and what was written in its place. */
@@ -61,10 +61,11 @@ export function resume(end: usize, read: usize, written: usize, kinds: usize, co
   at += read;
   to += written;
   column += 1;
-  return go(end, kinds, columns, format);
+  return pass(end, kinds, columns, format);
 }
 
-function go(end: usize, kinds: usize, columns: i32, format: i32): i32 {
+/** On from where it is, to the end of the rows or up to a value that is not copied. */
+function pass(end: usize, kinds: usize, columns: i32, format: i32): i32 {
   for (;;) {
     if (column < 0) {
       if (format === JSON) put(COMMA);
