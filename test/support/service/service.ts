@@ -3,9 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { SchedulerRegistry } from '@nestjs/schedule';
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { SYNC_JOB } from '../../../src/acl-sync/background-runs.service.js';
 import { RulesPreparer } from '../../../src/acl-sync/domain/rules-preparer.js';
 import { createApplication } from '../../../src/application.js';
 import { AdmissionProof } from '../../../src/grants/domain/admission-ports.js';
@@ -79,6 +81,7 @@ export async function startService(
     work,
     ...(timers === undefined ? {} : { timers }),
   });
+  stopSchedule(app);
   prepareHere(app.get(RulesPreparer), app.get(AdmissionProof));
   const pool = (app.get(DataSource).driver as PostgresDriver).master as Pool;
   pool.options.connectionTimeoutMillis = CONNECTING_MS;
@@ -111,6 +114,11 @@ export async function startService(
       if (database === undefined) await own.drop();
     },
   };
+}
+
+/** Jobs go by the machine's clock, between any two steps of a spec: only runs of ACL_SYNC_ENABLED go on, which a spec asks for. */
+function stopSchedule(app: NestFastifyApplication): void {
+  for (const [name, job] of app.get(SchedulerRegistry).getCronJobs()) if (name !== SYNC_JOB) void job.stop();
 }
 
 /** The same for the specs of a describe block: started before the first of them, stopped after the last, and empty until then. */
