@@ -120,6 +120,36 @@ test('a revoke says who loses what', async ({ page, records, signIn }) => {
   await expect(page.getByRole('heading', { name: 'No grant matches' })).toBeVisible();
 });
 
+test('what is revoked is not asked about any more, from the press of the button on', async ({
+  page,
+  records,
+  signIn,
+}) => {
+  await records.grant({ type: 'user', id: await records.person('nils') }, 'rw_sales');
+  await signIn('admin');
+  await page.goto('/grants?q=rw_sales');
+  await page.getByRole('button', { name: 'Revoke' }).click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog.getByRole('region', { name: 'Who loses' })).toContainText('nils');
+
+  const preview = '**/api/admin/access/preview?*';
+  await page.route(preview, () => undefined); // no answer
+  const asked = page.waitForRequest(preview);
+  await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
+  const request = await asked;
+  const abandoned = page.waitForEvent('requestfailed', (failed) => failed === request);
+  await page.route('**/api/admin/grants/*', async (route) => {
+    await abandoned;
+    await route.continue();
+  });
+  const later: string[] = [];
+  page.on('request', (each) => each.url().includes('/access/preview') && later.push(each.url()));
+  await dialog.getByRole('button', { name: 'Revoke' }).click();
+  await expect(page.getByRole('heading', { name: 'No grant matches' })).toBeVisible();
+  await expect(dialog).toBeHidden();
+  expect(later).toEqual([]);
+});
+
 test('a draft outlives a service that does not answer', async ({ page, records, signIn, watch }) => {
   await records.person('olaf');
   await signIn('admin');

@@ -1,6 +1,8 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { useSettled } from '../parts/settled.js';
 import { api, bodyOf, type Schemas } from './client.js';
+import { queries } from './session.js';
 
 export type Draft = Schemas['DraftDto'];
 export type Preview = Schemas['DraftPreviewResponse'];
@@ -12,14 +14,14 @@ const PAUSE = 150;
 
 /**
  * What a draft would change, asked anew whenever it changes. The last answer stays until the next is there.
- * @param draft null: nothing to ask about yet
+ * @param draft null: nothing to ask about yet @param isCarriedOut nothing is asked meanwhile: what the draft names may be gone
  */
-export function usePreview(draft: Draft | null) {
+export function usePreview(draft: Draft | null, isCarriedOut = false) {
   const text = JSON.stringify(draft);
   const settled = useSettled(text, PAUSE);
   const query = useInfiniteQuery({
     queryKey: ['draft', settled],
-    enabled: settled !== 'null',
+    enabled: settled !== 'null' && !isCarriedOut,
     placeholderData: keepPreviousData,
     staleTime: 0,
     gcTime: 0,
@@ -34,6 +36,9 @@ export function usePreview(draft: Draft | null) {
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
   });
+  useEffect(() => {
+    if (isCarriedOut) void queries.cancelQueries({ queryKey: ['draft', settled] });
+  }, [isCarriedOut]);
   const isAsked = text !== 'null' && settled !== 'null';
   const { isFetching, isPlaceholderData, error, refetch } = query;
   return {

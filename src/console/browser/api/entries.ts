@@ -1,3 +1,4 @@
+import { flushSync } from 'react-dom';
 import type { paths } from './schema.js';
 import { api, bodyOf, isProblem, type Schemas } from './client.js';
 import { usePages } from './pages.js';
@@ -43,7 +44,11 @@ export function usePolicies(query: QueryOf<'/api/admin/policies'>) {
 /** What stays as it was read, whatever is granted: who is signed in, and the policy that is being edited. */
 const KEPT: readonly unknown[] = ['start', 'policy', 'rows'];
 
-/** What changes with every grant and policy is read anew: lists, previews, answers. */
-export function accessChanged(): Promise<void> {
+/**
+ * What changes with every grant and policy is read anew: lists, previews, answers.
+ * @param leave takes a draft off the page that was carried out: what it would change now is refused, for what it names is gone
+ */
+export function accessChanged(leave?: () => void): Promise<void> {
+  if (leave !== undefined) flushSync(leave);
   return queries.invalidateQueries({ predicate: ({ queryKey }) => !KEPT.includes(queryKey[0]) });
 }

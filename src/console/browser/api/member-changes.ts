@@ -25,7 +25,7 @@ export function useMemberChanges(id: number) {
         setLeaves(without(member));
       }
     },
-    onSettled: accessChanged,
+    onSettled: () => accessChanged(),
   });
   const discard = (): void => {
     setJoins([]);

@@ -18,7 +18,6 @@ import { PageHead } from '../parts/page.js';
 import { PlaceFields } from '../parts/place-fields.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 import { PrivilegeChecks } from '../parts/privileges.js';
-import { useSettled } from '../parts/settled.js';
 import { TextField } from '../parts/text-field.js';
 import { toast } from '../parts/toast.js';
 
@@ -31,7 +30,6 @@ export function GrantDraft() {
   const expiry = parseExpiry(form.expires, now());
   const grant = 'problem' in expiry ? null : grantOfForm(form, expiry.at);
   const draft = grant && { grant: [grant], revoke: form.revoke };
-  const { preview, isComputing, error, retry, more } = usePreview(draft);
   const granting = useMutation({
     mutationFn: () => bodyOf(api.POST('/api/admin/grants/batch', { body: draft ?? {} })),
     onSuccess: () => {
@@ -41,10 +39,10 @@ export function GrantDraft() {
         text: `Granted ${names} on ${pathText(node)}. It is live with the next publication.`,
         link: { href: addressOfNode(node), text: 'See who' },
       });
-      go('/grants');
-      return accessChanged();
+      return accessChanged(() => go('/grants'));
     },
   });
+  const { preview, isComputing, error, retry, more } = usePreview(draft, granting.isPending);
   const refused = granting.error ?? error;
   const fields = fieldErrors(refused, isTried, form);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
@@ -144,11 +142,12 @@ function useFormInAddress() {
   const [address, setAddress] = useSearchParams();
   const [form, setForm] = useState(() => formOfAddress(address));
   // Browsers refuse to change the address with every key.
-  const settled = useSettled(addressOfForm(form).toString(), 400);
+  const text = addressOfForm(form).toString();
+  // The form is what counts: the address follows. By the timer itself: an effect of a later render may run once the page was left.
   useEffect(() => {
-    if (settled !== address.toString()) setAddress(settled, { replace: true });
-    // The form is what counts: the address follows.
-  }, [settled]);
+    const timer = setTimeout(() => text !== address.toString() && setAddress(text, { replace: true }), 400);
+    return () => clearTimeout(timer);
+  }, [text]);
   return [form, setForm] as const;
 }
 

@@ -24,9 +24,8 @@ export function DeletePolicy({ policy: { body, version } }: { policy: { body: Po
           side="gains"
           run={() => bodyOf(api.DELETE('/api/admin/policies/{id}', { params }))}
           done={() => {
-            go('/policies');
             toast({ text: `Policy ${id} is deleted. It ends with the next publication.` });
-            return accessChanged();
+            return accessChanged(() => go('/policies'));
           }}
           close={() => setOpen(false)}
         />

@@ -22,8 +22,8 @@ interface PreviewDialogProps {
 
 /** Asks before access is taken away or given by one button, and shows whose it is. */
 export function PreviewDialog({ title, act, draft, side, run, done, close, children }: PreviewDialogProps) {
-  const { preview, error, retry } = usePreview(draft);
   const acting = useMutation({ mutationFn: run, onSuccess: done });
+  const { preview, error, retry } = usePreview(draft, acting.isPending);
   const failure = acting.error ?? error;
   const [text, textAtWork] = act;
   const Side = side === 'gains' ? WhoGains : WhoLoses;

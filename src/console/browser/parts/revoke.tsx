@@ -35,9 +35,8 @@ export function Revoke({ grant: { id, privileges, resource } }: { grant: Grant }
             side="loses"
             run={() => bodyOf(api.DELETE('/api/admin/grants/{id}', { params: { path: { id } } }))}
             done={() => {
-              close();
               toast({ text: `Grant ${id} is revoked. It ends with the next publication.` });
-              return accessChanged();
+              return accessChanged(close);
             }}
             close={close}
           >
