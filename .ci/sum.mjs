@@ -34,7 +34,7 @@ function asJest(report) {
   if (report.stats === undefined) return { ...report, failedTests: report.testResults.flatMap(failedInFile) };
   const { expected, unexpected, flaky, skipped } = report.stats;
   return {
-    failedTests: [...report.suites.flatMap(failedInSuite), ...report.errors.map((error) => firstLine(error.message))],
+    failedTests: [...report.suites.flatMap(failedInSuite), ...report.errors.map((error) => briefly(error.message))],
     numPassedTests: expected,
     numFailedTests: unexpected + flaky,
     numRuntimeErrorTestSuites: report.errors.length,
@@ -46,14 +46,14 @@ function asJest(report) {
 function failedInFile({ name, status, message, assertionResults }) {
   const tests = assertionResults.filter((test) => test.status === 'failed');
   if (tests.length === 0)
-    return status === 'failed' ? [`${fileName(name)}: ${firstLine(message.replace(/^\s*●.*\n/, ''))}`] : [];
-  return tests.map((test) => `${fileName(name)}: ${test.fullName}: ${firstLine(test.failureMessages[0])}`);
+    return status === 'failed' ? [`${fileName(name)}: ${briefly(message.replace(/^\s*●.*\n/, ''))}`] : [];
+  return tests.map((test) => `${fileName(name)}: ${test.fullName}: ${briefly(test.failureMessages[0])}`);
 }
 
 function failedInSuite({ specs = [], suites = [] }) {
   const tests = specs
     .filter((spec) => !spec.ok)
-    .map(({ file, title, tests }) => `${file}: ${title}: ${firstLine(tests[0]?.results[0]?.error?.message)}`);
+    .map(({ file, title, tests }) => `${file}: ${title}: ${briefly(tests[0]?.results[0]?.error?.message)}`);
   return [...tests, ...suites.flatMap(failedInSuite)];
 }
 
@@ -61,8 +61,13 @@ function fileName(path) {
   return path.replace(`${process.cwd()}/`, '');
 }
 
-function firstLine(text) {
-  return stripVTControlCharacters(text ?? '')
+/** The first line, and below it the first of what was expected and what was received: of Playwright's tests the output may be gone. */
+function briefly(text) {
+  const [first, ...lines] = stripVTControlCharacters(text ?? '')
     .trim()
-    .split('\n', 1)[0];
+    .split('\n');
+  const compared = lines.filter(
+    (line) => /^\s*([-+] |Expected|Received)/.test(line) && !/^\s*[-+] (Exp|Rec)\S+ +[-+] \d+$/.test(line),
+  );
+  return [first, ...compared.slice(0, 8).map((line) => `  ${line.trim()}`)].join('\n');
 }
