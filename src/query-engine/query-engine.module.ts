@@ -52,7 +52,7 @@ import { ServiceTokenMetrics } from './service-token.metrics.js';
     {
       provide: StatementClient,
       useFactory: statementClient,
-      inject: [Settings, ServiceTokenSource, Timers, Random, Clock, Log],
+      inject: [Settings, ServiceTokenSource, Timers, Random, Clock, Log, RowLoop],
     },
   ],
   exports: [EngineProbe, EngineCatalog, EngineConnections, EngineNames],

@@ -31,8 +31,8 @@ type Part = { kind: 'rows'; bytes: Buffer } | Stop;
 /** While one piece is in the socket, the next one waits in the stream. */
 const PIECES_AT_ONCE = 2;
 
-/** A mebibyte of them: so often a stream asks whether it may continue. */
-const PIECES_BETWEEN_STOPS = 16;
+/** A stream asks again whether it may continue after so many bytes of them. */
+const BYTES_BETWEEN_STOPS = 1_048_576;
 
 /**
  * One answer with rows, made as its reader takes it: a piece in memory beside the page that is held, whatever the page's
@@ -92,11 +92,13 @@ export class RowStream {
   private async *parts(format: RowsFormat): AsyncGenerator<Part, void, undefined> {
     for (let isAdmitted = !this.isLate; ; isAdmitted = false) {
       const pieces = this.page.pieces(format, this.loop)[Symbol.iterator]();
-      for (let count = isAdmitted ? 1 : 0; ; count += 1) {
-        const asked = count % PIECES_BETWEEN_STOPS === 0 ? this.source?.stop() : null;
+      for (let left = isAdmitted ? BYTES_BETWEEN_STOPS : 0; ;) {
+        const asked = left > 0 ? null : this.source?.stop();
+        if (left <= 0) left = BYTES_BETWEEN_STOPS;
         const [stop, piece] = await Promise.all([asked, this.turn().then(() => pieces.next())]);
         if (stop !== undefined && stop !== null) return yield { kind: stop };
         if (piece.done === true) break;
+        left -= piece.value.length;
         yield { kind: 'rows', bytes: piece.value };
       }
       const { next } = this.page;

@@ -67,7 +67,7 @@ function* pieces(
   onBreach: () => void,
 ): Generator<Buffer, void, undefined> {
   try {
-    for (const piece of rows.pieces(from - start, to - start)) yield encoder.encode(piece);
+    for (const piece of rows.pieces(from - start, to - start, encoder.atOnce)) yield encoder.encode(piece);
   } catch (error) {
     if (error instanceof ProtocolBreach) onBreach();
     throw error;

@@ -76,6 +76,7 @@ export class ExecutionsUnderTest {
       FIXED_RANDOM,
       new TestClock(),
       new LogBook(),
+      LOOP,
     );
     return new ExecutionsUnderTest(engine, database, source, client, limits);
   }

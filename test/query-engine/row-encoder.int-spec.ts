@@ -30,10 +30,10 @@ const notARow = (): never => {
 
 function encoded(rows: string | Buffer, columns: readonly Column[], format: RowsFormat): string {
   const scanner = new JsonScanner(Buffer.from(rows));
-  const page = PageRows.scan(scanner);
+  const page = PageRows.scan(scanner, LOOP);
   scanner.expectEnd();
   const encoder = new RowEncoder(columns, format, LOOP);
-  return [...page.pieces(0, page.length)].map((piece) => encoder.encode(piece).toString()).join('');
+  return [...page.pieces(0, page.length, encoder.atOnce)].map((piece) => encoder.encode(piece).toString()).join('');
 }
 
 /** A number of sixteen or seventeen digits is written as it came: here as the shortest of its double. */

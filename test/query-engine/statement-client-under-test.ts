@@ -6,6 +6,7 @@ import {
   type TrinoAddress,
   TrinoStatementClient,
 } from '../../src/query-engine/infrastructure/trino-statement-client.js';
+import { WasmRowLoop } from '../../src/query-engine/infrastructure/wasm-row-loop.js';
 import { SkippingTimers } from '../support/fakes/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
 import { FakeServiceTokenSource } from '../support/fakes/fake-service-token-source.js';
@@ -14,6 +15,8 @@ import { LogBook } from '../support/fakes/log-book.js';
 
 /** The user of the statements. */
 export const ana = sessionFor('ana', { catalog: 'sales', schema: 'eu', traceToken: 'request-7' });
+
+const LOOP = new WasmRowLoop();
 
 /** Clients of one engine, in time that jumps over every wait. */
 export class StatementClientUnderTest {
@@ -49,7 +52,15 @@ export class StatementClientUnderTest {
       largestPage: 2 ** 25,
       ...given,
     };
-    const made = new TrinoStatementClient(address, this.tokens, timers, FIXED_RANDOM, new SystemClock(), this.log);
+    const made = new TrinoStatementClient(
+      address,
+      this.tokens,
+      timers,
+      FIXED_RANDOM,
+      new SystemClock(),
+      this.log,
+      LOOP,
+    );
     this.open.push(made);
     return made;
   }

@@ -1,15 +1,43 @@
 import { readExactly } from './exact-json.js';
 import { JsonScanner } from './json-scanner.js';
 import { readList } from './reading.js';
+import type { RowLoop } from './row-loop.js';
 
 /** A piece ends with the row that reaches so many bytes: some milliseconds of work, while which nothing else runs. */
 const PIECE = 65_536;
+/** Where a loop finds less than so many bytes, rows are taken one by one: it would copy the same bytes again and again. */
+const FEW = 4_096;
 
 /** Whole rows with commas between them: the first one's number, and where they begin and end. */
 interface Piece {
   row: number;
   start: number;
   end: number;
+}
+
+/** Steps over rows, as many as the loop finds at once or else one by one. */
+class RowSteps {
+  constructor(
+    private readonly scanner: JsonScanner,
+    private loop: RowLoop | null,
+  ) {}
+
+  /** Steps over no more rows than reach so many bytes. The scanner then has the weight of the heaviest. */
+  next(most: number): { start: number; count: number } {
+    const { scanner } = this;
+    if (this.loop !== null && scanner.isAt('[')) {
+      const start = scanner.at;
+      const found = this.loop.find(scanner.bytes, start, most);
+      if (found.end - start < Math.min(FEW, most)) this.loop = null;
+      if (found.count > 0) {
+        scanner.at = found.end;
+        scanner.weight = found.heaviest;
+        scanner.hasLongInteger ||= found.hasLongInteger;
+        return { start, count: found.count };
+      }
+    }
+    return { start: scanner.skipValue(), count: 1 };
+  }
 }
 
 /**
@@ -39,21 +67,24 @@ export class PageRows {
     return this.list.close - (this.parts[0]?.start ?? this.list.close);
   }
 
-  /** Reads the list that begins there, and leaves the scanner behind it. @throws ProtocolBreach */
-  static scan(scanner: JsonScanner): PageRows {
+  /**
+   * Reads the list that begins there, and leaves the scanner behind it.
+   * @param loop null: it is looked through row by row
+   * @throws ProtocolBreach
+   */
+  static scan(scanner: JsonScanner, loop: RowLoop | null = null): PageRows {
     const parts: Piece[] = [];
     let part: Piece | null = null;
     let [length, heaviest] = [0, 0];
+    const rows = new RowSteps(scanner, loop);
     scanner.expect('[');
     scanner.hasLongInteger = false;
     for (let more = !scanner.takes(']'); more; more = !scanner.closes()) {
-      const start = scanner.skipValue();
-      if (part === null || part.end - part.start >= PIECE) {
-        part = { row: length, start, end: scanner.at };
-        parts.push(part);
-      }
+      const { start, count } = rows.next(PIECE - (part === null ? 0 : part.end - part.start));
+      if (part === null) parts.push((part = { row: length, start, end: start }));
       part.end = scanner.at;
-      length += 1;
+      if (part.end - part.start >= PIECE) part = null;
+      length += count;
       heaviest = Math.max(heaviest, scanner.weight);
     }
     const { at: close, hasLongInteger } = scanner;
@@ -73,14 +104,28 @@ export class PageRows {
     for (const rows of this.batches()) yield rows.map(decode);
   }
 
-  /** The bytes of the rows from … up to before …, a piece at a time, with commas between rows. @throws ProtocolBreach */
-  *pieces(from: number, to: number): Generator<Buffer, void, undefined> {
-    for (const [index, { row, start, end }] of this.parts.entries()) {
-      const next = this.parts[index + 1]?.row ?? this.length;
+  /**
+   * The bytes of the rows from … up to before …, with commas between rows: a piece at a time, or as many as are no more than so many bytes.
+   * @throws ProtocolBreach
+   */
+  *pieces(from: number, to: number, most = PIECE): Generator<Buffer, void, undefined> {
+    for (const { row, start, end, next } of this.joined(most)) {
       if (from >= to || next <= from || row >= to) continue;
       const first = from <= row ? start : this.beginningAfter(from - row, start);
       yield this.#body.subarray(first, to >= next ? end : this.endAfter(to - Math.max(from, row), first));
     }
+  }
+
+  private *joined(most: number): Generator<Piece & { next: number }, void, undefined> {
+    let open: Piece | null = null;
+    for (const part of this.parts) {
+      if (open !== null && part.end - open.start > most) {
+        yield { ...open, next: part.row };
+        open = null;
+      }
+      open = { ...(open ?? part), end: part.end };
+    }
+    if (open !== null) yield { ...open, next: this.length };
   }
 
   /** Where the row begins that so many rows behind that place precede. */

@@ -8,12 +8,17 @@ import { ProtocolBreach, readList } from './reading.js';
 import { COPIED, type PassEnd, type RowLoop } from './row-loop.js';
 import { ROW_TEXT, type RowsFormat } from './rows-format.js';
 
+/** Bytes of rows that are written in about a millisecond, where values are copied and where they may be parsed. */
+const AT_ONCE = { copied: 229_376, parsed: 65_536 } as const;
+
 /**
  * Writes rows from the engine's JSON into an answer's, from bytes to bytes in one pass. What JSON.stringify would write as it
  * came is copied; values in a form that it would not write (`1.0E2`, `\u0041`, lists, maps, whose keys it sorts) are parsed,
  * converted and written one by one. In each format the bytes are those of all rows parsed and written.
  */
 export class RowEncoder {
+  /** So many bytes of rows are best written at once. */
+  readonly atOnce: number;
   private readonly kinds: Uint8Array;
   private readonly converters: readonly ((value: unknown) => ApiValue)[];
   private readonly convertRow: (value: unknown) => ApiValue;
@@ -24,6 +29,7 @@ export class RowEncoder {
     private readonly loop: RowLoop,
   ) {
     this.kinds = Uint8Array.from(columns, ({ shape }) => COPIED[kindOf(shape)]);
+    this.atOnce = this.kinds.includes(COPIED.other) ? AT_ONCE.parsed : AT_ONCE.copied;
     this.converters = columns.map(({ shape }) => apiConverter(shape));
     this.convertRow = apiConverter({ kind: 'row', fields: columns.map(({ name, shape }) => ({ name, type: shape })) });
   }

@@ -9,12 +9,27 @@ export const COPIED = { plain: 0, digits: 1, float: 2, other: 3 } as const;
  */
 export type PassEnd = 'written' | 'value' | 'no-json' | 'other-count' | 'no-list';
 
-/** The loop over the bytes of rows, which copies what JSON.stringify would write as it came. One pass at a time, never waiting. */
+/** Rows that were found at once: how many, where they end, and of them what JsonScanner would say of each. */
+export interface FoundRows {
+  count: number;
+  end: number;
+  heaviest: number;
+  hasLongInteger: boolean;
+}
+
+/** The loops over the bytes of rows. To find and to write never wait, and of passes there is one at a time. */
 export abstract class RowLoop {
+  /**
+   * Finds whole rows with commas between them, from the beginning of one on, up to the row with which they are so many bytes or more.
+   * @param most KiB at a time, not MiB
+   * @returns fewer, or none: the next is for JsonScanner
+   */
+  abstract find(bytes: Buffer, from: number, most: number): FoundRows;
   /** Where in the rows the value is that the pass has stopped at, and which column's. */
   abstract readonly place: number;
   abstract readonly column: number;
   /**
+   * Begins a pass, which writes rows: what JSON.stringify would write as it came is copied.
    * @param rows with commas between them, UTF-8
    * @param kinds of the columns, one of COPIED each
    * @returns null: more than it has room for

@@ -6,6 +6,7 @@ import { JsonScanner } from './json-scanner.js';
 import { pinned } from './next-uri.js';
 import { PageRows } from './page-rows.js';
 import { ProtocolBreach, isObject, numberOrNull, readObject, readText, textOrNull } from './reading.js';
+import type { RowLoop } from './row-loop.js';
 import { readSegments, type Segment } from './spooled-data.js';
 import { areScalars, UnscannedRows } from './unscanned-rows.js';
 
@@ -39,11 +40,17 @@ export interface SentPage extends StatementPage {
  * Reads one answer, its rows as bytes.
  * @param heaviestRow heap bytes that a row may take once it is parsed.
  * @param readsInOrder its rows are read once, in order: those of scalars are not looked through.
+ * @param loop that finds rows; null: they are found one by one.
  * @throws ProtocolBreach when this is no answer of the statement endpoint.
  * @throws PageTooHeavy
  */
-export function readStatementPage(body: Buffer, heaviestRow = Infinity, readsInOrder = false): SentPage {
-  const { envelope, columns, rows, unscanned } = split(body, heaviestRow, readsInOrder);
+export function readStatementPage(
+  body: Buffer,
+  heaviestRow = Infinity,
+  readsInOrder = false,
+  loop: RowLoop | null = null,
+): SentPage {
+  const { envelope, columns, rows, unscanned } = split(body, heaviestRow, readsInOrder, loop);
   const page = readObject(envelope, 'the answer');
   const stats = isObject(page['stats']) ? page['stats'] : {};
   const { nextUri, data, error, updateCount } = page;
@@ -76,6 +83,7 @@ function split(
   body: Buffer,
   heaviestRow: number,
   readsInOrder: boolean,
+  loop: RowLoop | null,
 ): { envelope: unknown } & Pick<StatementPage, 'columns' | 'rows' | 'unscanned'> {
   const scanner = new JsonScanner(body);
   const members: string[] = [];
@@ -90,7 +98,7 @@ function split(
     scanner.expect(':');
     if (key === '"data"' && scanner.isAt('[')) {
       unscanned = readsInOrder && areScalars(columns) ? UnscannedRows.take(scanner, heaviestRow) : null;
-      rows = unscanned === null ? PageRows.scan(scanner) : PageRows.NONE;
+      rows = unscanned === null ? PageRows.scan(scanner, loop) : PageRows.NONE;
       if (rows.heaviest > heaviestRow) throw new PageTooHeavy('it would take too much memory');
       continue;
     }

@@ -9,6 +9,7 @@ import { JsonScanner } from '../domain/json-scanner.js';
 import { unpackLz4 } from '../domain/lz4-block.js';
 import { PageRows } from '../domain/page-rows.js';
 import { ProtocolBreach } from '../domain/reading.js';
+import type { RowLoop } from '../domain/row-loop.js';
 import { encodingsOf, endOfPage, type Segment, segmentAddress, type StoredSegment } from '../domain/spooled-data.js';
 import { EngineFault, type RequestLimits } from '../domain/statement-client.js';
 import type { StatementPage } from '../domain/statement-page.js';
@@ -47,7 +48,7 @@ export class SpooledRows {
    * token: the addresses are capabilities.
    */
   constructor(
-    private readonly engine: { origin: string; exchange: AxiosExchange; largestPage: number },
+    private readonly engine: { origin: string; exchange: AxiosExchange; largestPage: number; loop: RowLoop | null },
     private readonly origins: readonly string[],
     private readonly timers: Timers,
     private readonly random: Random,
@@ -89,7 +90,7 @@ export class SpooledRows {
     const count = wanted.reduce((sum, { rows }) => sum + rows, 0);
     const unscanned = heaviestRow === null ? null : UnscannedRows.whole(list, heaviestRow, count);
     if (unscanned !== null) return { rows: PageRows.NONE, unscanned, to, taken };
-    const rows = listOf(list);
+    const rows = listOf(list, this.engine.loop);
     if (rows.length !== count) throw new ProtocolBreach(OTHER_LENGTH);
     return { rows, unscanned, to, taken };
   }
@@ -193,9 +194,9 @@ function joined(parts: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from('['), ...between, Buffer.from(']')]);
 }
 
-function listOf(bytes: Buffer): PageRows {
+function listOf(bytes: Buffer, loop: RowLoop | null): PageRows {
   const scanner = new JsonScanner(bytes);
-  const rows = PageRows.scan(scanner);
+  const rows = PageRows.scan(scanner, loop);
   scanner.expectEnd();
   return rows;
 }

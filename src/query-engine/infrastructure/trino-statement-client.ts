@@ -8,6 +8,7 @@ import type { Timers } from '../../kernel/timers.js';
 import { belongsTo } from '../domain/next-uri.js';
 import { ProtocolBreach } from '../domain/reading.js';
 import { RETRY_BUDGET } from '../domain/retry.js';
+import type { RowLoop } from '../domain/row-loop.js';
 import { type ServiceTokenSource, TokenUnavailable } from '../domain/service-token-source.js';
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
 import { pathFrom, segmentOf } from '../domain/spooled-data.js';
@@ -46,6 +47,7 @@ export class TrinoStatementClient extends StatementClient {
   private readonly spooled: SpooledRows | null;
   private readonly unknownTypes = new Set<string>();
 
+  /** @param loop that finds rows on pages; null: they are found one by one */
   constructor(
     private readonly engine: TrinoAddress,
     private readonly tokens: ServiceTokenSource,
@@ -53,11 +55,12 @@ export class TrinoStatementClient extends StatementClient {
     private readonly random: Random,
     private readonly clock: Clock,
     private readonly log: Log,
+    private readonly loop: RowLoop | null = null,
   ) {
     super();
     this.exchange = new AxiosExchange(engine.largestPage, { caFile: engine.caFile });
     const { origin, largestPage, spooling } = engine;
-    const near = { origin, largestPage, exchange: this.exchange };
+    const near = { origin, largestPage, exchange: this.exchange, loop };
     this.spooled = spooling && new SpooledRows(near, spooling.origins, timers, random, clock, log);
   }
 
@@ -86,7 +89,7 @@ export class TrinoStatementClient extends StatementClient {
   private async answer(reply: Reply, path: string | null, limits: RequestLimits): Promise<StatementAnswer> {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
-      const sent = readStatementPage(reply.body, this.heaviestRow, limits.asksOnce);
+      const sent = readStatementPage(reply.body, this.heaviestRow, limits.asksOnce, this.loop);
       // A proxy that mixes answers up must not show one user's rows to another.
       const strays = [path, sent.nextPath].some((known) => known !== null && !belongsTo(known, sent.queryId));
       if (strays) throw new ProtocolBreach('a page of another query');

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { type PassEnd, RowLoop } from '../domain/row-loop.js';
+import { type FoundRows, type PassEnd, RowLoop } from '../domain/row-loop.js';
 import type { RowsFormat } from '../domain/rows-format.js';
 
-/** Made by build.js of `row-loop/rows.ts`. */
+/** Made by build.js of `row-loop/`. */
 const PROGRAM = new URL('../../../dist/row-loop.wasm', import.meta.url);
 
 /** What the program exports: places are bytes of its memory, ends and formats are as `ENDS` and `FORMATS` have them. */
@@ -11,6 +11,10 @@ interface Program {
   at: { value: number };
   to: { value: number };
   column: { value: number };
+  behindRows: { value: number };
+  heaviest: { value: number };
+  hasLongInteger: { value: number };
+  find(source: number, length: number, most: number): number;
   begin(source: number, length: number, target: number, kinds: number, columns: number, format: number): number;
   resume(end: number, read: number, written: number, kinds: number, columns: number, format: number): number;
 }
@@ -24,10 +28,12 @@ const KINDS = 1_024;
 const ROWS = PAGE;
 const MOST_ROWS = 4 * PAGE;
 const SLACK = 64;
+/** What is looked through beside the bytes that are wanted, so that the last row is whole. */
+const LAST_ROW = 16_384;
 const TARGET = ROWS + MOST_ROWS + SLACK;
 const END = 16 * PAGE;
 
-/** The loop over rows as a WebAssembly program, sixteen bytes at a time, in memory of its own. */
+/** The loops over rows as a WebAssembly program, sixteen bytes at a time, in memory of its own. */
 export class WasmRowLoop extends RowLoop {
   private readonly program: Program;
   private readonly memory: Buffer;
@@ -50,14 +56,22 @@ export class WasmRowLoop extends RowLoop {
     return this.program.column.value;
   }
 
+  override find(bytes: Buffer, from: number, most: number): FoundRows {
+    const length = Math.min(most + LAST_ROW, MOST_ROWS, bytes.length - from);
+    this.fill(bytes.subarray(from, from + length));
+    const { program } = this;
+    const count = program.find(ROWS, length, most);
+    const end = from + program.behindRows.value - ROWS;
+    return { count, end, heaviest: program.heaviest.value, hasLongInteger: program.hasLongInteger.value === 1 };
+  }
+
   override begin(rows: Uint8Array, kinds: Uint8Array, format: RowsFormat): PassEnd | null {
     if (rows.length > MOST_ROWS || kinds.length > ROWS - KINDS) return null;
     this.length = rows.length;
     this.columns = kinds.length;
     this.format = format;
     this.memory.set(kinds, KINDS);
-    this.memory.set(rows, ROWS);
-    this.memory.fill(0, ROWS + rows.length, ROWS + rows.length + SLACK);
+    this.fill(rows);
     return this.ended(this.program.begin(ROWS, rows.length, TARGET, KINDS, this.columns, FORMATS[format]));
   }
 
@@ -72,6 +86,11 @@ export class WasmRowLoop extends RowLoop {
 
   override written(): Buffer {
     return Buffer.from(this.memory.subarray(TARGET, this.program.to.value));
+  }
+
+  private fill(rows: Uint8Array): void {
+    this.memory.set(rows, ROWS);
+    this.memory.fill(0, ROWS + rows.length, ROWS + rows.length + SLACK);
   }
 
   private ended(end: number): PassEnd {

@@ -5,6 +5,7 @@ import {
   CLOSE_LIST,
   COMMA,
   FALS,
+  LINE_FEED,
   MINUS,
   NULL,
   OPEN_LIST,
@@ -43,82 +44,106 @@ const EXACT_DIGITS = 15;
 const MOST_DIGITS = 17;
 const MOST_ZEROS = 5;
 
-/** Where reading and writing have come to, and the column of the value there. */
+/** Where the last pass has come to in reading and writing, and the column of the value there. */
 export let at: usize = 0;
 export let to: usize = 0;
 export let column: i32 = 0;
 
 /** Writes rows with commas between them from there on. @param kinds a byte for each column */
 export function begin(source: usize, length: usize, target: usize, kinds: usize, columns: i32, format: i32): i32 {
-  at = source;
-  to = target;
-  column = -1;
-  return pass(source + length, kinds, columns, format);
+  return pass(source, target, -1, source + length, kinds, columns, format);
 }
 
 /** Goes on behind the value that it stopped at, and what was written in its place. */
 export function resume(end: usize, read: usize, written: usize, kinds: usize, columns: i32, format: i32): i32 {
-  at += read;
-  to += written;
-  column += 1;
-  return pass(end, kinds, columns, format);
+  return pass(at + read, to + written, column + 1, end, kinds, columns, format);
 }
 
-/** On from where it is, to the end of the rows or up to a value that is not copied. */
-function pass(end: usize, kinds: usize, columns: i32, format: i32): i32 {
+/** On from there to the end of the rows, or up to a value that is not copied. @param next the column; −1: a row's beginning */
+function pass(from: usize, target: usize, next: i32, end: usize, kinds: usize, columns: i32, format: i32): i32 {
   for (;;) {
-    if (column < 0) {
-      if (format === JSON) put(COMMA);
-      if (!takes(OPEN_LIST)) return NO_LIST;
-      if (format !== CSV) put(OPEN_LIST);
-      column = 0;
+    if (next < 0) {
+      if (format === JSON) store<u8>(target++, COMMA);
+      from = afterBlanks(from);
+      if (load<u8>(from++) !== OPEN_LIST) return NO_LIST;
+      if (format !== CSV) store<u8>(target++, OPEN_LIST);
+      next = 0;
     }
-    for (; column < columns; column += 1) {
-      if (column > 0) {
-        if (!takes(COMMA)) return OTHER_COUNT;
-        put(COMMA);
+    for (; next < columns; next += 1) {
+      if (next > 0) {
+        from = afterBlanks(from);
+        if (load<u8>(from++) !== COMMA) return OTHER_COUNT;
+        store<u8>(target++, COMMA);
       }
-      skipBlanks();
-      if (!cell(load<u8>(kinds + column), format)) return VALUE;
+      from = afterBlanks(from);
+      const cell = copied(from, target, load<u8>(kinds + next), format);
+      if (cell === REFUSED) {
+        at = from;
+        to = target;
+        column = next;
+        return VALUE;
+      }
+      from = readOf(cell);
+      target = writtenOf(cell);
     }
-    if (!takes(CLOSE_LIST)) return OTHER_COUNT;
-    endRow(format);
-    skipBlanks();
-    if (at >= end) return WRITTEN;
-    if (!takes(COMMA)) return NO_JSON;
-    column = -1;
+    from = afterBlanks(from);
+    if (load<u8>(from++) !== CLOSE_LIST) return OTHER_COUNT;
+    target = endOfRow(target, format);
+    from = afterBlanks(from);
+    if (from >= end) break;
+    if (load<u8>(from++) !== COMMA) return NO_JSON;
+    next = -1;
   }
-  return NO_JSON;
+  to = target;
+  return WRITTEN;
 }
 
-function endRow(format: i32): void {
+function endOfRow(to: usize, format: i32): usize {
   if (format === CSV) {
     store<u16>(to, RETURN_AND_FEED);
-    to += 2;
-  } else {
-    put(CLOSE_LIST);
-    if (format !== JSON) put(0x0a);
+    return to + 2;
   }
+  store<u8>(to, CLOSE_LIST);
+  if (format === JSON) return to + 1;
+  store<u8>(to + 1, LINE_FEED);
+  return to + 2;
 }
 
-/** @returns false: it is written otherwise than it came. Nothing has been read and written then. */
-function cell(kind: u8, format: i32): bool {
+/** Where reading and writing are behind a value, in one number: the program then keeps both in registers. */
+type Places = u64;
+/** The value is written otherwise than it came. */
+const REFUSED: Places = 0;
+
+function behind(read: usize, written: usize): Places {
+  return (u64(written) << 32) | u64(read);
+}
+
+function readOf(places: Places): usize {
+  return usize(places);
+}
+
+function writtenOf(places: Places): usize {
+  return usize(places >> 32);
+}
+
+/** Copies the value there. */
+function copied(at: usize, to: usize, kind: u8, format: i32): Places {
   const byte = load<u8>(at);
-  if (byte === QUOTE) return format === CSV ? csvText(kind) : text(kind);
-  if (byte === MINUS || isDigit(byte)) return kind === FLOAT ? float() : integer(kind, format);
-  return word(kind, format);
+  if (byte === QUOTE) return isText(at, kind) ? (format === CSV ? csvText(at, to) : text(at, to)) : REFUSED;
+  if (byte === MINUS || isDigit(byte)) return kind === FLOAT ? float(at, to) : integer(at, to, kind, format);
+  return word(at, to, kind, format);
 }
 
 /** NaN and the infinities are texts; digits in a text are a number all the same. */
-function isText(kind: u8): bool {
+function isText(at: usize, kind: u8): bool {
   if (kind === PLAIN || kind === DIGITS) return true;
   const first = load<u8>(at + 1);
   return kind === FLOAT && first !== MINUS && !isDigit(first);
 }
 
 /** A text whose escapes are those that JSON.stringify writes. */
-function text(kind: u8): bool {
-  if (!isText(kind)) return false;
+function text(at: usize, to: usize): Places {
+  store<u8>(to, QUOTE);
   let from = at + 1;
   let target = to + 1;
   for (;;) {
@@ -130,21 +155,16 @@ function text(kind: u8): bool {
     if (found === 0) continue;
     const sign = load<u8>(from);
     if (sign === QUOTE) break;
-    if (sign !== BACKSLASH || !isSameEscape(load<u8>(from + 1))) return false;
+    if (sign !== BACKSLASH || !isSameEscape(load<u8>(from + 1))) return REFUSED;
     store<u16>(target, load<u16>(from));
     from += 2;
     target += 2;
   }
-  store<u8>(to, QUOTE);
-  store<u8>(target, QUOTE);
-  at = from + 1;
-  to = target + 1;
-  return true;
+  return behind(from + 1, target + 1);
 }
 
 /** In CSV, quotes are for commas and for an empty text alone. */
-function csvText(kind: u8): bool {
-  if (!isText(kind)) return false;
+function csvText(at: usize, to: usize): Places {
   let from = at + 1;
   let target = to;
   let commas = 0;
@@ -157,99 +177,77 @@ function csvText(kind: u8): bool {
     target += plain;
     if (found !== 0) break;
   }
-  if (load<u8>(from) !== QUOTE) return false;
+  if (load<u8>(from) !== QUOTE) return REFUSED;
   if (commas !== 0 || target === to) {
     memory.copy(to + 1, to, target - to);
     store<u8>(to, QUOTE);
     store<u8>(target + 1, QUOTE);
     target += 2;
   }
-  at = from + 1;
-  to = target;
-  return true;
+  return behind(from + 1, target);
 }
 
 /** As JSON.stringify writes it: no zero in front, no negative zero. */
-function integer(kind: u8, format: i32): bool {
-  if (kind !== PLAIN && kind !== DIGITS) return false;
-  const start = at + usize(load<u8>(at) === MINUS);
-  const end = endOfDigits(start);
-  if (!isInteger(start, end, kind === DIGITS ? i32.MAX_VALUE : EXACT_DIGITS)) return false;
-  const isQuoted = kind === DIGITS && format !== CSV;
-  if (isQuoted) put(QUOTE);
-  copyTo(end);
-  if (isQuoted) put(QUOTE);
-  return true;
+function integer(at: usize, to: usize, kind: u8, format: i32): Places {
+  if (kind !== PLAIN && kind !== DIGITS) return REFUSED;
+  const end = endOfInteger(at, kind === DIGITS ? i32.MAX_VALUE : EXACT_DIGITS);
+  if (end === 0) return REFUSED;
+  if (kind === PLAIN || format === CSV) return copy(at, end, to);
+  store<u8>(to, QUOTE);
+  const target = writtenOf(copy(at, end, to + 1));
+  store<u8>(target, QUOTE);
+  return behind(end, target + 1);
 }
 
-function isInteger(start: usize, end: usize, most: i32): bool {
+/** @param most digits that it may have. @returns 0: there is none */
+function endOfInteger(at: usize, most: i32): usize {
+  const start = at + usize(load<u8>(at) === MINUS);
+  const end = endOfDigits(start);
   const length = i32(end - start);
-  if (length === 0 || length > most || continuesNumber(load<u8>(end))) return false;
-  return load<u8>(start) !== ZERO || end - at === 1;
+  if (length === 0 || length > most || continuesNumber(load<u8>(end))) return 0;
+  return load<u8>(start) !== ZERO || end - at === 1 ? end : 0;
 }
 
 /**
  * As JSON.stringify writes it, but for a whole one's `.0`, which is left out. One of sixteen or seventeen digits is taken as the engine
  * wrote it, which is the shortest of its double (Java's Double.toString).
  */
-function float(): bool {
+function float(at: usize, to: usize): Places {
   const start = at + usize(load<u8>(at) === MINUS);
   const whole = endOfDigits(start);
   if (load<u8>(whole) !== POINT) {
-    if (!isInteger(start, whole, EXACT_DIGITS)) return false;
-    copyTo(whole);
-    return true;
+    const last = endOfInteger(at, EXACT_DIGITS);
+    return last === 0 ? REFUSED : copy(at, last, to);
   }
   const isZero = load<u8>(start) === ZERO;
   const fraction = whole + 1;
   const end = endOfDigits(fraction);
   if (whole === start || (isZero && whole - start > 1) || end === fraction || continuesNumber(load<u8>(end)))
-    return false;
-  if (i32(end - start) - 1 > MOST_DIGITS + i32(isZero)) return false;
+    return REFUSED;
+  if (i32(end - start) - 1 > MOST_DIGITS + i32(isZero)) return REFUSED;
   const isWhole = load<u8>(end - 1) === ZERO;
-  if (isWhole && (end !== fraction + 1 || (isZero && start > at))) return false;
-  if (!isWhole && isZero && zerosFrom(fraction) > MOST_ZEROS) return false;
-  copyTo(isWhole ? whole : end);
-  at = end;
-  return true;
+  if (isWhole && (end !== fraction + 1 || (isZero && start > at))) return REFUSED;
+  if (!isWhole && isZero && zerosFrom(fraction) > MOST_ZEROS) return REFUSED;
+  return isWhole ? behind(end, writtenOf(copy(at, whole, to))) : copy(at, end, to);
 }
 
 /** NULL of any type; true and false. */
-function word(kind: u8, format: i32): bool {
+function word(at: usize, to: usize, kind: u8, format: i32): Places {
   const letters = load<u32>(at);
-  if (letters === NULL) {
-    if (format === CSV) at += 4;
-    else copyTo(at + 4);
-    return true;
-  }
-  if (kind !== PLAIN) return false;
-  if (letters === TRUE) copyTo(at + 4);
-  else if (letters === FALS && load<u8>(at + 4) === 0x65) copyTo(at + 5);
-  else return false;
-  return true;
+  if (letters === NULL) return format === CSV ? behind(at + 4, to) : copy(at, at + 4, to);
+  if (kind !== PLAIN) return REFUSED;
+  if (letters === TRUE) return copy(at, at + 4, to);
+  return letters === FALS && load<u8>(at + 4) === 0x65 ? copy(at, at + 5, to) : REFUSED;
 }
 
-/** Writes what lies before that place, as it came. */
-function copyTo(end: usize): void {
+/** Writes what lies there, as it came. */
+function copy(at: usize, end: usize, to: usize): Places {
   const length = end - at;
   for (let copied: usize = 0; copied < length; copied += 16) v128.store(to + copied, v128.load(at + copied));
-  to += length;
-  at = end;
+  return behind(end, to + length);
 }
 
-function put(byte: u8): void {
-  store<u8>(to, byte);
-  to += 1;
-}
-
-/** Steps over that sign, if it is next. */
-function takes(sign: u8): bool {
-  skipBlanks();
-  if (load<u8>(at) !== sign) return false;
-  at += 1;
-  return true;
-}
-
-function skipBlanks(): void {
+function afterBlanks(at: usize): usize {
   while (isBlank(load<u8>(at))) at += 1;
+  return at;
 }

@@ -1,5 +1,6 @@
 // Signs of JSON, and what a byte, or sixteen, can be.
 
+export const LINE_FEED: u8 = 0x0a;
 export const QUOTE: u8 = 0x22;
 export const COMMA: u8 = 0x2c;
 export const MINUS: u8 = 0x2d;
@@ -8,6 +9,11 @@ export const ZERO: u8 = 0x30;
 export const BACKSLASH: u8 = 0x5c;
 export const OPEN_LIST: u8 = 0x5b;
 export const CLOSE_LIST: u8 = 0x5d;
+export const COLON: u8 = 0x3a;
+/** Brackets of objects; those of lists have all bits of them but one. */
+export const CURLY: u8 = 0x7b;
+export const END_CURLY: u8 = 0x7d;
+export const SAME_BUT_CURLY: u8 = 0x20;
 /** As they lie in memory. */
 export const NULL: u32 = 0x6c6c756e;
 export const TRUE: u32 = 0x65757274;
@@ -61,4 +67,19 @@ export function specialAt(place: usize): i32 {
 /** Which of them are commas. */
 export function commasAt(place: usize): i32 {
   return i8x16.bitmask(i8x16.eq(v128.load(place), i8x16.splat(COMMA)));
+}
+
+/** Which of them a text may end with: quotes, and backslashes. */
+export function endingTextAt(place: usize): i32 {
+  const bytes = v128.load(place);
+  return i8x16.bitmask(v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))));
+}
+
+/** Which of them are structural characters (RFC 8259) or quotes. */
+export function structureAt(place: usize): i32 {
+  const bytes = v128.load(place);
+  const curly = v128.or(bytes, i8x16.splat(SAME_BUT_CURLY));
+  const brackets = v128.or(i8x16.eq(curly, i8x16.splat(CURLY)), i8x16.eq(curly, i8x16.splat(END_CURLY)));
+  const between = v128.or(i8x16.eq(bytes, i8x16.splat(COMMA)), i8x16.eq(bytes, i8x16.splat(COLON)));
+  return i8x16.bitmask(v128.or(v128.or(brackets, between), i8x16.eq(bytes, i8x16.splat(QUOTE))));
 }

@@ -1,0 +1,121 @@
+// AssemblyScript, as rows.ts is. What it finds is what domain/json-scanner.ts would find row by row.
+
+import {
+  BACKSLASH,
+  COLON,
+  COMMA,
+  CURLY,
+  END_CURLY,
+  OPEN_LIST,
+  QUOTE,
+  SAME_BUT_CURLY,
+  continuesNumber,
+  endingTextAt,
+  structureAt,
+} from './signs';
+
+/** Behind the last row that was found. */
+export let behindRows: usize = 0;
+/** Heap bytes that the heaviest of them may take once it is parsed. */
+export let heaviest: u32 = 0;
+/** There may have been an integer that a double cannot hold. */
+export let hasLongInteger: bool = false;
+
+/** The limits and estimates of domain/json-scanner.ts. */
+const LONG_INTEGER: usize = 16;
+const MOST_DEPTH = 1_000;
+const WEIGHT_OF_CONTAINER = 64;
+const WEIGHT_OF_VALUE = 24;
+const WEIGHT_OF_BYTE = 2;
+
+/**
+ * Finds whole rows with commas between them, up to the one with which they are `most` bytes or more.
+ * @returns how many; less than there are: the next one does not end there, or is for domain/json-scanner.ts
+ */
+export function find(source: usize, length: usize, most: usize): i32 {
+  const end = source + length;
+  let count = 0;
+  let start = source;
+  behindRows = source;
+  heaviest = 0;
+  hasLongInteger = false;
+  while (load<u8>(start) === OPEN_LIST) {
+    const close = endOfRow(start, end);
+    if (close === 0) break;
+    count += 1;
+    behindRows = close;
+    if (close - source >= most) break;
+    const comma = afterBlanks(close, end);
+    if (load<u8>(comma) !== COMMA) break;
+    start = afterBlanks(comma + 1, end);
+  }
+  return count;
+}
+
+/** Where the row ends, if its weight has been taken into account; 0: it does not end there, or is nested too deeply. */
+function endOfRow(start: usize, end: usize): usize {
+  let depth = 0;
+  let containers = 0;
+  let values = 1;
+  let at = start;
+  do {
+    const byte = load<u8>(at);
+    if (byte === QUOTE) {
+      at = endOfText(at + 1, end);
+    } else if (byte === COMMA || byte === COLON) {
+      values += 1;
+      at += 1;
+    } else if ((byte | SAME_BUT_CURLY) === CURLY) {
+      depth += 1;
+      containers += 1;
+      if (depth > MOST_DEPTH) return 0;
+      at += 1;
+    } else if ((byte | SAME_BUT_CURLY) === END_CURLY) {
+      depth -= 1;
+      at += 1;
+    } else {
+      const begun = at;
+      at = endOfWord(at, end);
+      if (at - begun >= LONG_INTEGER && isInteger(begun, at)) hasLongInteger = true;
+    }
+    if (at > end) return 0;
+  } while (depth > 0);
+  const bytes = u32(at - start);
+  heaviest = max(heaviest, bytes * WEIGHT_OF_BYTE + containers * WEIGHT_OF_CONTAINER + values * WEIGHT_OF_VALUE);
+  return at;
+}
+
+/** Behind the quote that closes a text; past the end where none does. */
+function endOfText(from: usize, end: usize): usize {
+  let at = from;
+  while (at <= end) {
+    const found = endingTextAt(at);
+    at += found === 0 ? 16 : ctz(found);
+    if (found === 0) continue;
+    if (load<u8>(at) !== BACKSLASH) return at + 1;
+    at += 2;
+  }
+  return at;
+}
+
+/** Where something other than a number, a word or blanks is next; past the end where nothing is. */
+function endOfWord(from: usize, end: usize): usize {
+  let at = from;
+  while (at <= end) {
+    const found = structureAt(at);
+    if (found !== 0) return at + ctz(found);
+    at += 16;
+  }
+  return at;
+}
+
+function isInteger(from: usize, end: usize): bool {
+  for (let at = from; at < end; at += 1) if (continuesNumber(load<u8>(at))) return false;
+  return true;
+}
+
+function afterBlanks(from: usize, end: usize): usize {
+  let at = from;
+  while (at < end && load<u8>(at) <= 0x20) at += 1;
+  return at;
+}
