@@ -54,6 +54,20 @@ describe('PageRows', () => {
     expect(pieces).toHaveLength(4);
   });
 
+  it('come in several at once, which begin where the rows do that are asked for', () => {
+    const list = Array.from({ length: 5_000 }, (_, at) => [at, 'x'.repeat(96)]);
+    const rows = scan(JSON.stringify(list));
+    for (const [from, to] of [
+      [0, 5_000],
+      [700, 4_999],
+      [4_000, 4_001],
+    ] as const) {
+      const pieces = [...rows.pieces(from, to, 200_000)];
+      expect(pieces.flatMap((piece) => parseExactly(`[${piece.toString()}]`))).toEqual(list.slice(from, to));
+      expect(pieces).toHaveLength(Math.ceil((to - from) / 2_000));
+    }
+  });
+
   it('know what their heaviest row would weigh, of which small values take many times their bytes', () => {
     expect(scan(`[[1],[${'[1],'.repeat(999)}[1]]]`).heaviest).toBeGreaterThan(64_000);
     expect(scan(`[["${'x'.repeat(4_000)}"]]`).heaviest).toBeLessThan(9_000);

@@ -109,23 +109,26 @@ export class PageRows {
    * @throws ProtocolBreach
    */
   *pieces(from: number, to: number, most = PIECE): Generator<Buffer, void, undefined> {
-    for (const { row, start, end, next } of this.joined(most)) {
-      if (from >= to || next <= from || row >= to) continue;
+    if (from >= to) return;
+    for (const { row, start, end, next } of this.joined(from, to, most)) {
       const first = from <= row ? start : this.beginningAfter(from - row, start);
       yield this.#body.subarray(first, to >= next ? end : this.endAfter(to - Math.max(from, row), first));
     }
   }
 
-  private *joined(most: number): Generator<Piece & { next: number }, void, undefined> {
-    let open: Piece | null = null;
-    for (const part of this.parts) {
+  /** The pieces that have any of those rows, as many together as are no more than so many bytes; each with the row behind it. */
+  private *joined(from: number, to: number, most: number): Generator<Piece & { next: number }, void, undefined> {
+    let open: (Piece & { next: number }) | null = null;
+    for (const [index, part] of this.parts.entries()) {
+      const next = this.parts[index + 1]?.row ?? this.length;
+      if (next <= from || part.row >= to) continue;
       if (open !== null && part.end - open.start > most) {
-        yield { ...open, next: part.row };
+        yield open;
         open = null;
       }
-      open = { ...(open ?? part), end: part.end };
+      open = { ...(open ?? part), end: part.end, next };
     }
-    if (open !== null) yield { ...open, next: this.length };
+    if (open !== null) yield open;
   }
 
   /** Where the row begins that so many rows behind that place precede. */

@@ -21,8 +21,8 @@ export interface FoundRows {
 export abstract class RowLoop {
   /**
    * Finds whole rows with commas between them, from the beginning of one on, up to the row with which they are so many bytes or more.
-   * @param most KiB at a time, not MiB
-   * @returns fewer, or none: the next is for JsonScanner
+   * @param most bytes, some ten thousand
+   * @returns fewer, or none: the next one is for JsonScanner
    */
   abstract find(bytes: Buffer, from: number, most: number): FoundRows;
   /** Where in the rows the value is that the pass has stopped at, and which column's. */

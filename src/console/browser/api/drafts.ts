@@ -37,7 +37,7 @@ export function usePreview(draft: Draft | null, isCarriedOut = false) {
     getNextPageParam: ({ next }) => next,
   });
   useEffect(() => {
-    if (isCarriedOut) void queries.cancelQueries({ queryKey: ['draft', settled] });
+    if (isCarriedOut) void queries.cancelQueries({ queryKey: ['draft'] });
   }, [isCarriedOut]);
   const isAsked = text !== 'null' && settled !== 'null';
   const { isFetching, isPlaceholderData, error, refetch } = query;
