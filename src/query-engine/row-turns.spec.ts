@@ -24,6 +24,17 @@ describe('pieces of rows', () => {
     expect(order.join(' ')).toMatch(/^eve -( ?-)* ben( -)+ eve( -)* ben( -)* eve( -)* eve$/);
   });
 
+  it('leave as much time as they took to everything else, where they are long', async () => {
+    const turns = new RowTurns();
+    await turns.next('eve');
+    for (const begin = performance.now(); performance.now() - begin < 60;);
+    let hasNext = false;
+    const next = turns.next('eve').then(() => (hasNext = true));
+    for (let step = 0; step < 30; step += 1) await afterwards();
+    expect(hasNext).toBe(false);
+    await next;
+  });
+
   it('are waited for by any number of requests without a warning', async () => {
     const warned: string[] = [];
     const note = ({ name }: Error): void => void warned.push(name);
