@@ -2,7 +2,7 @@ import { setImmediate, setTimeout } from 'node:timers';
 import { FairQueue } from '../kernel/fair-queue.js';
 
 /** Milliseconds: a piece that takes longer, as one of a single row of megabytes does, is followed by a pause as long, up to the second figure. */
-const LONG = { piece: 10, pause: 100 } as const;
+const LONG = { piece: 40, pause: 100 } as const;
 
 /**
  * Pieces of rows are made one at a time, by people in turns, and whatever else waits is dealt with before the next one: however
