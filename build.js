@@ -41,7 +41,7 @@ async function node(...args) {
 const pages = () => node('node_modules/vite/bin/vite.js', 'build', '--config', 'src/console/browser/vite.config.ts');
 /** The one program in AssemblyScript (record 0063), with the memory that `wasm-row-loop.ts` divides. */
 const ROW_LOOP =
-  'src/query-engine/row-loop/rows.ts src/query-engine/row-loop/finding.ts --outFile dist/row-loop.wasm -O3 --enable simd --runtime stub --noAssert --initialMemory 16';
+  'src/query-engine/row-loop/writing.ts src/query-engine/row-loop/finding.ts --outFile dist/row-loop.wasm -O3 --enable simd --runtime stub --noAssert --initialMemory 16';
 const rowLoop = () => node('node_modules/assemblyscript/bin/asc.js', ...ROW_LOOP.split(' '));
 const code = async () =>
   (await node('node_modules/typescript/bin/tsc', '--project', 'tsconfig.build.json')) && (await node('bundle.js'));

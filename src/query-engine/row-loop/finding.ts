@@ -1,4 +1,4 @@
-// AssemblyScript, as rows.ts is. What it finds is what domain/json-scanner.ts would find row by row.
+// AssemblyScript, as writing.ts is. What it finds is what domain/json-scanner.ts would find row by row.
 
 import {
   BACKSLASH,
