@@ -93,8 +93,9 @@ export class RowStream {
     for (let isAdmitted = !this.isLate; ; isAdmitted = false) {
       const pieces = this.page.pieces(format, this.loop)[Symbol.iterator]();
       for (let left = isAdmitted ? BYTES_BETWEEN_STOPS : 0; ;) {
-        const asked = left > 0 ? null : this.source?.stop();
-        if (left <= 0) left = BYTES_BETWEEN_STOPS;
+        const isDue = left <= 0;
+        if (isDue) left = BYTES_BETWEEN_STOPS;
+        const asked = isDue ? this.source?.stop() : null;
         const [stop, piece] = await Promise.all([asked, this.turn().then(() => pieces.next())]);
         if (stop !== undefined && stop !== null) return yield { kind: stop };
         if (piece.done === true) break;

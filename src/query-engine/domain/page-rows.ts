@@ -4,7 +4,7 @@ import { readList } from './reading.js';
 import type { RowLoop } from './row-loop.js';
 
 /** A piece ends with the row that reaches so many bytes: some milliseconds of work, while which nothing else runs. */
-const PIECE = 65_536;
+export const PIECE = 65_536;
 /** Where a loop finds less than so many bytes, rows are taken one by one: it would copy the same bytes again and again. */
 const FEW = 4_096;
 

@@ -4,12 +4,13 @@ import type { Column, EngineType } from './engine-type.js';
 import { apiConverter, type ApiValue } from './engine-value.js';
 import { readExactly } from './exact-json.js';
 import { JsonScanner } from './json-scanner.js';
+import { PIECE } from './page-rows.js';
 import { ProtocolBreach, readList } from './reading.js';
 import { COPIED, type PassEnd, type RowLoop } from './row-loop.js';
 import { ROW_TEXT, type RowsFormat } from './rows-format.js';
 
-/** Bytes of rows that are written in about a millisecond, where values are copied and where they may be parsed. */
-const AT_ONCE = { copied: 229_376, parsed: 65_536 } as const;
+/** Bytes of rows that are copied in about a millisecond, within what the loop has room for. */
+const COPIED_AT_ONCE = 229_376;
 
 /**
  * Writes rows from the engine's JSON into an answer's, from bytes to bytes in one pass. What JSON.stringify would write as it
@@ -29,7 +30,7 @@ export class RowEncoder {
     private readonly loop: RowLoop,
   ) {
     this.kinds = Uint8Array.from(columns, ({ shape }) => COPIED[kindOf(shape)]);
-    this.atOnce = this.kinds.includes(COPIED.other) ? AT_ONCE.parsed : AT_ONCE.copied;
+    this.atOnce = this.kinds.includes(COPIED.other) ? PIECE : COPIED_AT_ONCE;
     this.converters = columns.map(({ shape }) => apiConverter(shape));
     this.convertRow = apiConverter({ kind: 'row', fields: columns.map(({ name, shape }) => ({ name, type: shape })) });
   }
