@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { joinEmbeddedPostgres } from '../../dist/platform/infrastructure/embedded-postgres.js';
 import { migrate } from '../../dist/platform/infrastructure/migrator.js';
+import { roomForDatabases } from './database/room-for-databases.js';
 
 /** In the environment: the folder of another package with PostgreSQL's programs than the embedded one. */
 const PACKAGE = 'GRANTLINE_TEST_POSTGRES_PACKAGE';
@@ -14,7 +14,7 @@ const OPTIONS = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
  * for specs that start one of their own (see embedded-cluster.ts). Needs a build.
  */
 export default async function setUp() {
-  const folder = mkdtempSync(join(tmpdir(), 'grantline-test-'));
+  const folder = mkdtempSync(join(roomForDatabases(), 'grantline-test-'));
   chmodSync(folder, 0o755); // otherwise root's cluster lies elsewhere, where nothing removes it
   const other = process.env[PACKAGE];
   const binaries = other === undefined ? undefined : { ...(await import(join(other, 'dist', 'index.js'))) };
@@ -34,6 +34,7 @@ export default async function setUp() {
     made,
     embedded,
     binaries,
+    copied: binaries === undefined ? 'STRATEGY file_copy' : '', // from 15 on there is another one, which is the default
   });
   globalThis.grantlineTestPostgres = { folder, database };
 }

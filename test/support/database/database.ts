@@ -26,6 +26,8 @@ interface TestPostgres {
   embedded: MadeCluster;
   /** Where the run is on another PostgreSQL than the embedded one. */
   binaries?: Binaries;
+  /** How `CREATE DATABASE` copies: as files, which takes half as long as by way of the log. */
+  copied: string;
 }
 
 /** The server that the run's set-up started. */
@@ -37,7 +39,7 @@ export function testPostgres(): TestPostgres {
 export async function freshDatabase(): Promise<TestDatabase> {
   const postgres = testPostgres();
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await asSuperuser(`CREATE DATABASE ${name} TEMPLATE grantline OWNER grantline_owner`);
+  await asSuperuser(`CREATE DATABASE ${name} TEMPLATE grantline OWNER grantline_owner ${postgres.copied}`);
   const inIt = (url: string): string => url.replace(/\/grantline$/, `/${name}`);
   return {
     url: inIt(postgres.url),

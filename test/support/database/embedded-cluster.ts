@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { codeOf } from '../../../src/platform/infrastructure/plain-file.js';
 import { until } from '../service/until.js';
 import { type MadeCluster, testPostgres } from './database.js';
+import { roomForDatabases } from './room-for-databases.js';
 
 /** A folder of one test's own, in which a cluster of root's may lie: its account can walk through it. */
 export function folderOfClusters(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'grantline-cluster-'));
+  const folder = mkdtempSync(join(roomForDatabases(), 'grantline-cluster-'));
   chmodSync(folder, 0o755);
   return folder;
 }
