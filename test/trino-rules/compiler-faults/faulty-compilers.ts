@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { cpSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
   snapshotOfActing,
@@ -60,29 +60,39 @@ const SNAPSHOTS = [
   skewedSnapshot(scaled(SIZES.enterprise, 0.04), 'real-like'),
 ];
 
-/** Copies of the built library, each with a fault of its own, in one thread: what they import besides is loaded once. */
+/** The folder of the library in which all faults are: nothing beside it imports it. */
+const COMPILER = 'compile';
+
+/** Copies of the built compiler, each with a fault of its own, in one thread: whatever else they import is loaded once, the check too. */
 class FaultyCompilers {
   private readonly folder = mkdtempSync(join(tmpdir(), 'grantline-faults-'));
-  private readonly original = join(this.folder, 'original');
-  private readonly worker = new Worker(PROGRAM, { eval: true, workerData: SNAPSHOTS });
+  /** As `dist/trino-rules` is, and in it one folder for each copy. */
+  private readonly library = join(this.folder, 'trino-rules');
+  private readonly worker = new Worker(PROGRAM, {
+    eval: true,
+    workerData: { library: this.library, snapshots: SNAPSHOTS },
+  });
 
   constructor() {
     symlinkSync(resolve('node_modules'), join(this.folder, 'node_modules'));
     cpSync('package.json', join(this.folder, 'package.json'));
-    for (const folder of ['kernel', 'trino-rules'])
-      cpSync(join('dist', folder), join(this.original, folder), {
-        recursive: true,
-        filter: (path) => !/\.(map|d\.ts)$/.test(path),
-      });
+    symlinkSync(resolve('dist/kernel'), join(this.folder, 'kernel'));
+    mkdirSync(this.library);
+    for (const name of readdirSync('dist/trino-rules'))
+      if (name !== COMPILER) symlinkSync(resolve('dist/trino-rules', name), join(this.library, name));
+    cpSync(join('dist/trino-rules', COMPILER), join(this.library, COMPILER), {
+      recursive: true,
+      filter: (path) => !/\.(map|d\.ts)$/.test(path),
+    });
   }
 
   /**
-   * Compiles each snapshot with a copy of the library, and checks what came out: everything that would stop a publication, up to
+   * Compiles each snapshot with a copy of the compiler, and checks what came out: everything that would stop a publication, up to
    * the snapshot in which the fault is found. It begins with the one that showed the fault before: those of a suite are alike.
    */
   async findings(fault?: PlantedFault): Promise<string> {
     const copy = this.copy();
-    if (fault) plant(copy, fault);
+    if (fault) plant(copy, { ...fault, file: relative(join('trino-rules', COMPILER), fault.file) });
     this.worker.postMessage({ copy, enough: fault?.found });
     const [answer] = (await once(this.worker, 'message')) as [{ findings: string } | { error: Error }];
     if ('error' in answer) throw answer.error;
@@ -96,24 +106,21 @@ class FaultyCompilers {
 
   /** Of links: `plant` replaces the one file that it changes. */
   private copy(): string {
-    const copy = mkdtempSync(join(this.folder, 'copy-'));
-    for (const entry of readdirSync(this.original, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue;
-      const file = join(entry.parentPath, entry.name);
-      const link = join(copy, file.slice(this.original.length));
-      mkdirSync(dirname(link), { recursive: true });
-      linkSync(file, link);
-    }
+    const copy = mkdtempSync(join(this.library, 'copy-'));
+    const original = join(this.library, COMPILER);
+    for (const file of readdirSync(original)) linkSync(join(original, file), join(copy, file));
     return copy;
   }
 }
 
 const PROGRAM = `
-  const { parentPort, workerData: snapshots } = require('node:worker_threads');
+  const { parentPort, workerData: { library, snapshots } } = require('node:worker_threads');
   let latest = 0;
   const findings = async ({ copy, enough }) => {
-    const load = (name) => import(copy + '/trino-rules/' + name + '.js');
-    const [{ compile }, { checkRules }] = await Promise.all(['compile/compile', 'verify/check'].map(load));
+    const [{ compile }, { checkRules }] = await Promise.all([
+      import(copy + '/compile.js'),
+      import(library + '/verify/check.js'),
+    ]);
     let found = '';
     for (const at of new Set([latest, ...snapshots.keys()])) {
       const snapshot = snapshots[at];
