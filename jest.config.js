@@ -21,6 +21,8 @@ export default {
     { ...specs, displayName: 'unit', testRegex: ['/(src|test)/(?!stack/|bench/).*\\.spec\\.ts$'] },
     { ...booted, displayName: 'int', testRegex: ['/test/(?!stack/|bench/).*\\.int-spec\\.ts$'] },
     { ...booted, displayName: 'e2e', testRegex: ['/test/(?!stack/|bench/).*\\.e2e-spec\\.ts$'] },
+    // No part of `npm test`: they run on the image's Node (record 0064).
+    { ...booted, displayName: 'process', testRegex: ['/test/(?!stack/|bench/).*\\.process-spec\\.ts$'] },
   ],
   // One more than the two cores of CI: specs wait for databases and processes, and for limits that end in seconds.
   maxWorkers: 3,

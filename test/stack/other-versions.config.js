@@ -1,9 +1,10 @@
-// What meets Node or PostgreSQL in `npm test`, once more: on the image's Node and the oldest PostgreSQL that is promised (record 0062).
+// On the image's Node and the oldest PostgreSQL that is promised: what meets either of them in `npm test`, once more (record 0062), and
+// the built program as processes, here alone (record 0064).
 import { booted } from '../../jest.config.js';
 
 /** Functions over data: the access rules, the commands that read and compare them, what a run decides, and the guides' examples. */
 const OVER_DATA = [
-  '<rootDir>/test/(trino-rules|acl-(check|diff|explain|import))/',
+  '<rootDir>/test/(trino-rules|acl-(check|diff|explain|import))/.*\\.(int|e2e)-spec\\.ts$',
   '<rootDir>/test/acl-sync/.*\\.e2e-spec\\.ts$',
   '<rootDir>/test/[^/]+\\.e2e-spec\\.ts$',
 ];
@@ -12,7 +13,10 @@ const OVER_DATA = [
 export default {
   ...booted,
   roots: ['<rootDir>/test'],
-  testRegex: ['/test/(?!stack/|bench/).*\\.(int|e2e)-spec\\.ts$', '/test/stack/other-versions\\.int-spec\\.ts$'],
+  testRegex: [
+    '/test/(?!stack/|bench/).*\\.(int|e2e|process)-spec\\.ts$',
+    '/test/stack/other-versions\\.int-spec\\.ts$',
+  ],
   testPathIgnorePatterns: OVER_DATA,
   maxWorkers: 3,
   testTimeout: 180_000,
