@@ -77,9 +77,9 @@ describe('a file of JSON or YAML', () => {
   });
 
   it('of YAML may have very many keys', async () => {
-    const keys = Array.from({ length: 100_000 }, (_, i) => `key${i}: 1\n`);
+    const keys = Array.from({ length: 50_000 }, (_, i) => `key${i}: 1\n`);
     expect(await read([...keys, 'key5: 1'].join(''))).toBeNull();
-    expect(remarks.slice(1)).toEqual(at(100_001, 1, 'duplicate key "key5"'));
+    expect(remarks).toEqual(at(50_001, 1, 'duplicate key "key5"'));
   });
 
   it.each(['json', 'yaml'] as const)('is written as it is read: %s', async (format) => {

@@ -2,8 +2,10 @@ import { keptDifferences, wholeness } from './kept-differences.js';
 import { importCase, keptCases } from './published-cases.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 
+const KEPT = keptCases();
+
 describe('the import of rules files as people keep them', () => {
-  it.each(keptCases())('changes no answers but those that are listed here: $name', async (kept) => {
+  it.each(KEPT)('changes no answers but those that are listed here: $name', async (kept) => {
     const { asked, kinds, examples } = await keptDifferences(kept);
     expect({ kinds, examples }).toEqual({ kinds: kept.differences, examples });
     expect(kinds).not.toContain('more: access');
@@ -12,14 +14,13 @@ describe('the import of rules files as people keep them', () => {
 
   it('takes over most of them whole', () => {
     const counts: Record<string, number> = {};
-    for (const { differences } of keptCases())
-      counts[wholeness(differences)] = (counts[wholeness(differences)] ?? 0) + 1;
+    for (const { differences } of KEPT) counts[wholeness(differences)] = (counts[wholeness(differences)] ?? 0) + 1;
     expect(counts).toEqual({ equal: 14, whole: 64, 'whole today': 52, 'in part': 24 });
   });
 
   it('compiles to little more text than the files have, beside what every document has', async () => {
     const sizes = await Promise.all(
-      keptCases().map(async (kept) => {
+      KEPT.map(async (kept) => {
         const { snapshot } = await importCase(kept);
         const empty = { ...snapshot, groups: [], grants: [], policies: [] };
         return { file: kept.rules.length, compiled: compile(snapshot).text.length - compile(empty).text.length };

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { getOrInsert } from '../../src/kernel/get-or-insert.js';
 import { readListing } from '../../src/commands/catalog-listing.js';
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { readUsers, type UserLine } from '../../src/commands/users-file.js';
@@ -75,11 +76,16 @@ export interface ImportedCase extends ProvenImport {
   placeOf: (offset: number) => { line: number; column: number };
 }
 
-export async function importCase({
-  users,
-  rules,
-  catalog = '',
-}: Pick<PublishedCase, 'users' | 'rules'> & Partial<PublishedCase>): Promise<ImportedCase> {
+type GivenCase = Pick<PublishedCase, 'users' | 'rules'> & Partial<PublishedCase>;
+
+const IMPORTED = new WeakMap<GivenCase, Promise<ImportedCase>>();
+
+/** Once for each case. */
+export function importCase(given: GivenCase): Promise<ImportedCase> {
+  return getOrInsert(IMPORTED, given, () => readAndImported(given));
+}
+
+async function readAndImported({ users, rules, catalog = '' }: GivenCase): Promise<ImportedCase> {
   const [listed, read] = [readUsers(users), await readForeignRulesFile(Buffer.from(rules))];
   if (read.kind === 'refused') throw new Error(JSON.stringify(read.problems));
   const defaults = { settings: SETTINGS, at: NOW };

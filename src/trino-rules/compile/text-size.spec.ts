@@ -29,7 +29,7 @@ describe('the least that the rules can take', () => {
           expect((error as RulesTooLarge).atLeast).toBeLessThanOrEqual(bytes);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 
