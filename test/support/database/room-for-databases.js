@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 
 /** Where Linux keeps files in memory; a container has 64 MiB there, unless it is given more. */
 const IN_MEMORY = '/dev/shm';
+/** What `statfs` says of such a file system (Linux's `TMPFS_MAGIC`). */
+const TMPFS = 0x01021994;
 const ENOUGH_BYTES = 4 * 2 ** 30;
 
 /**
@@ -13,7 +15,7 @@ const ENOUGH_BYTES = 4 * 2 ** 30;
 export function roomForDatabases() {
   try {
     const { type, bavail, bsize } = statfsSync(IN_MEMORY);
-    return type === 0x01021994 && bavail * bsize >= ENOUGH_BYTES ? IN_MEMORY : tmpdir();
+    return type === TMPFS && bavail * bsize >= ENOUGH_BYTES ? IN_MEMORY : tmpdir();
   } catch {
     return tmpdir(); // another system
   }
