@@ -2,10 +2,9 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
-import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
+import { get, RawConnection, statusesIn } from '../support/service/raw-connection.js';
 import { startService, type TestService } from '../support/service/service.js';
 
-const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const BUNDLE = get('/api/docs/swagger-ui-bundle.js');
 
 describe('limits of a connection', () => {

@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { GrantlineProcess } from '../support/service/grantline-process.js';
-import { RawConnection } from '../support/service/raw-connection.js';
+import { get, RawConnection } from '../support/service/raw-connection.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
 
-const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const BUNDLE = get('/api/docs/swagger-ui-bundle.js');
 /** Bytes. How much garbage there is at the peak depends on the machine; copies of 300 assets take half a gigabyte, kept requests more. */
 const LITTLE = 400 * 2 ** 20;

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
+/** A request as it is sent. */
+export const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
 /** A TCP connection to the service, for bytes that no HTTP client sends. */
 export class RawConnection {
   /** Everything that was read, as latin1. */
