@@ -6,8 +6,8 @@ import { Refused } from '../kernel/errors.js';
 import { getOrInsert } from '../kernel/get-or-insert.js';
 import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/transaction.js';
-import { type NamedNode, withNamed } from '../trino-rules/model/node.js';
-import type { NamedPolicyPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
+import { withNamed } from '../trino-rules/model/node.js';
+import { byName, type PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { Principals } from '../trino-rules/model/principals.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
@@ -143,7 +143,7 @@ export class SnapshotFilesService {
     const given = new Set(
       items.map(({ principal, resource, privileges, expiresAt }) => {
         const expires_at = expiresAt?.toISOString();
-        return terms({ principal: byName(principal), resource: nodeByName(resource), privileges, expires_at });
+        return terms({ principal: byName(principal), resource: withNamed(resource, byName), privileges, expires_at });
       }),
     );
     const rows = new RowExport(file.snapshot);
@@ -206,15 +206,6 @@ export class SnapshotFilesService {
       return { refusals: [{ path: '', message: error.details.detail ?? error.code }], warnings: [] };
     }
   }
-}
-
-/** As a snapshot file names it. */
-function byName(principal: NamedPolicyPrincipal): object {
-  return principal.type === 'everyone' ? principal : { type: principal.type, name: principal.name };
-}
-
-function nodeByName(node: NamedNode): object {
-  return withNamed(node, byName);
 }
 
 function managedRemarks({ managed }: SnapshotChanges, places: RowPlaces): SnapshotProblem[] {

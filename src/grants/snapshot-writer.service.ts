@@ -116,7 +116,7 @@ export class SnapshotWriter {
     for (const chunk of chunks(asked, 'grants written', report)) {
       const rows = chunk.map(({ id, principal, resource, privileges, expiresAt }) => ({
         ...{
-          principal: ids.policyPrincipal(principal),
+          principal: ids.principal(principal),
           resource: ids.node(resource),
           privileges: orderedPrivileges(privileges),
           expiresAt,

@@ -1,4 +1,4 @@
-import type { GroupMember, PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
+import { type GroupMember, isRow, type PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import { orderedPrivileges } from '../../trino-rules/model/privilege.js';
 import { type Node, withNamed } from '../../trino-rules/model/node.js';
 import type { SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
@@ -39,24 +39,20 @@ export class RecordedIds {
       : { type: 'engine', name: member.engine };
   }
 
-  policyPrincipal(named: PolicyPrincipal): PolicyPrincipal {
-    return named.type === 'everyone' ? named : this.principal(named);
+  principal<P extends PolicyPrincipal>(named: P): P {
+    if (!isRow(named)) return named;
+    const { type, id } = named;
+    return { ...named, id: type === 'user' ? this.user(this.fileUsers.get(id)) : this.group(this.fileGroups.get(id)) };
   }
 
   /** With the database's ids of those whom it names. */
   node(node: Node): Node {
-    return withNamed(node, (named) => this.policyPrincipal(named));
-  }
-
-  private principal(named: Principal): Principal {
-    if (named.type === 'user') return { type: 'user', id: this.user(this.fileUsers.get(named.id)) };
-    if (named.type === 'engine') return named;
-    return { type: 'group', id: this.group(this.fileGroups.get(named.id)) };
+    return withNamed(node, (named) => this.principal(named));
   }
 
   policy(policy: SnapshotPolicy, description: string | null): NewPolicy {
     const except = policy.except.map((named) => this.principal(named));
-    return { rule: this.ruleOf(policy), principal: this.policyPrincipal(policy.principal), except, description };
+    return { rule: this.ruleOf(policy), principal: this.principal(policy.principal), except, description };
   }
 
   private ruleOf(policy: SnapshotPolicy): PolicyRule {

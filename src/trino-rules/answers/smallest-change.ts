@@ -149,6 +149,5 @@ function isUser(named: Node['as'], id: number): boolean {
 
 /** Whether a grant makes `principal` act as the one that is named: never as itself, nor as one that acts as others. */
 function isOpenToActing(principals: Principals, principal: Principal, { as }: Node): boolean {
-  if (as === undefined || as.type === 'everyone' || principalText(as) === principalText(principal)) return false;
-  return canBeActedAs(principals, as);
+  return as !== undefined && principalText(as) !== principalText(principal) && canBeActedAs(principals, as);
 }

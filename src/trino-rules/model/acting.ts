@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { type PolicyPrincipal, type Principal, principalText } from './principal.js';
+import { type PolicyPrincipal, principalText } from './principal.js';
 import type { Member, Principals } from './principals.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
 
@@ -12,13 +12,13 @@ export function canBeImpersonated(name: string): boolean {
  * Whether anybody can be given acting as this principal: active accounts and known engine principals, whether they reach something
  * or not. Never one that acts as others: the engine follows chains, so that whoever became it would have its viewers, too (seen on 483).
  */
-export function canBeActedAs(principals: Principals, principal: Principal): boolean {
+export function canBeActedAs(principals: Principals, principal: PolicyPrincipal): boolean {
   const member = principals.members({ type: 'everyone' }).get(principalText(principal));
   return member !== undefined && !holdsActing(principals, principal) && canBeImpersonated(member.name);
 }
 
 /** By any live grant, whatever denies take of it: a deny makes nobody somebody who can be acted as. */
-export function holdsActing(principals: Principals, principal: Principal): boolean {
+export function holdsActing(principals: Principals, principal: PolicyPrincipal): boolean {
   return principal.type === 'engine' && principals.actors.has(principal.name);
 }
 

@@ -1,4 +1,4 @@
-import type { PolicyPrincipal } from './principal.js';
+import { type PolicyPrincipal, PRINCIPAL_TYPE_TEXTS } from './principal.js';
 import { type Privilege, PRIVILEGE_TERMS } from './privilege.js';
 
 /** Why a grant of these cannot name a principal; null: it can. */
@@ -6,13 +6,6 @@ export function holderProblem(privileges: readonly Privilege[], { type }: Policy
   const refused = privileges.filter((privilege) => !PRIVILEGE_TERMS[privilege].to.includes(type));
   const [first] = refused;
   if (first === undefined) return null;
-  const holders = PRIVILEGE_TERMS[first].to.map((each) => HOLDER_TEXTS[each]);
+  const holders = PRIVILEGE_TERMS[first].to.map((each) => PRINCIPAL_TYPE_TEXTS[each]);
   return `${refused.join(', ')} can be granted to ${holders.join(' or ')} alone`;
 }
-
-const HOLDER_TEXTS: Readonly<Record<PolicyPrincipal['type'], string>> = {
-  user: 'a user',
-  group: 'a group',
-  engine: 'an engine principal',
-  everyone: 'everyone',
-};

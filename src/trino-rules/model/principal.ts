@@ -18,18 +18,28 @@ export type NamedPrincipal =
 
 export type NamedPolicyPrincipal = NamedPrincipal | { type: 'everyone' };
 
+/** Whether it is named by the id of a row; others are named as they are. */
+export function isRow(named: PolicyPrincipal): named is Extract<PolicyPrincipal, { id: number }> {
+  return 'id' in named;
+}
+
 /** For people, as the command line and the queries take it: `user:12`, `group:3`, `engine:etl`, `everyone`. */
 export function principalText(principal: PolicyPrincipal): string {
-  switch (principal.type) {
-    case 'user':
-    case 'group':
-      return `${principal.type}:${principal.id}`;
-    case 'engine':
-      return `engine:${principal.name}`;
-    case 'everyone':
-      return 'everyone';
-  }
+  if (isRow(principal)) return `${principal.type}:${principal.id}`;
+  return 'name' in principal ? `${principal.type}:${principal.name}` : principal.type;
 }
+
+/** As a snapshot file names it: without an id. */
+export function byName(principal: NamedPolicyPrincipal): { type: PolicyPrincipal['type']; name?: string } {
+  return 'name' in principal ? { type: principal.type, name: principal.name } : principal;
+}
+
+export const PRINCIPAL_TYPE_TEXTS: Readonly<Record<PolicyPrincipal['type'], string>> = {
+  user: 'a user',
+  group: 'a group',
+  engine: 'an engine principal',
+  everyone: 'everyone',
+};
 
 /** A user as the engine knows it. */
 export type Subject =

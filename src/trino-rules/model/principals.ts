@@ -1,6 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { namedBy, withNamed, type NamedNode, type Node } from './node.js';
 import {
+  isRow,
   type NamedPolicyPrincipal,
   type NamedPrincipal,
   type PolicyPrincipal,
@@ -127,7 +128,7 @@ export class Principals {
   named(principal: Principal): NamedPrincipal;
   named(principal: PolicyPrincipal): NamedPolicyPrincipal;
   named(principal: PolicyPrincipal): NamedPolicyPrincipal {
-    if (principal.type === 'everyone' || principal.type === 'engine') return principal;
+    if (!isRow(principal)) return principal;
     const row = principal.type === 'user' ? this.user(principal.id) : this.group(principal.id);
     return { ...principal, name: row?.name ?? '' };
   }

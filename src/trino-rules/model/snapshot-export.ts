@@ -1,5 +1,5 @@
 import { compareNames, compareNodes, type Node, type NodeNaming, nodeOf, withNamed } from './node.js';
-import type { PolicyPrincipal } from './principal.js';
+import { byName, isRow, type PolicyPrincipal } from './principal.js';
 import { orderedPrivileges } from './privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
 
@@ -107,16 +107,8 @@ export class RowExport {
   }
 
   private policyPrincipal(named: PolicyPrincipal): object {
-    switch (named.type) {
-      case 'user':
-        return { type: named.type, name: this.user(named.id) };
-      case 'group':
-        return { type: named.type, name: known(this.groups, named.id) };
-      case 'engine':
-        return { type: named.type, name: named.name };
-      case 'everyone':
-        return { type: named.type };
-    }
+    if (!isRow(named)) return byName(named);
+    return byName({ ...named, name: named.type === 'user' ? this.user(named.id) : known(this.groups, named.id) });
   }
 
   private user(id: number): string {

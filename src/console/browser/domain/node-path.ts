@@ -1,3 +1,5 @@
+import { type Named, principalName } from './principal-parameter.js';
+
 /** The parts of a node's name, such as catalog, schema and table; none: everything. */
 export function namesOf(node: object): string[] {
   const { catalog, schema, table, routine, engine, as, queries } = node as Record<string, unknown>;
@@ -8,8 +10,8 @@ export function namesOf(node: object): string[] {
 }
 
 function nameOfPrincipal(principal: unknown): string {
-  const { name, id, type } = principal as { name?: string; id?: number; type: string };
-  return name ?? (type === 'everyone' ? 'Everyone' : `${type} ${id ?? ''}`);
+  const named = principal as Named;
+  return principalName(named) || `${named.type} ${named.id ?? ''}`;
 }
 
 /** *sales.eu.orders*, *everything*. */

@@ -2,7 +2,7 @@ import type { Schemas } from '../api/client.js';
 import { withoutName, withoutNames } from './grant-form.js';
 import { nodeOfNames } from './node-names.js';
 import { NO_PLACE, nodeOfForm, offeredAt, type PlaceForm, placeOfNode } from './place-form.js';
-import type { Named } from './principal-parameter.js';
+import { type Named, principalName } from './principal-parameter.js';
 import { givable, type Node, type Privilege } from './privileges.js';
 
 export type Policy = Schemas['PolicyResponse'];
@@ -92,16 +92,14 @@ export function differencesOf(one: PolicyForm, other: PolicyForm): { field: stri
   });
 }
 
-const nameText = ({ type, name = '' }: Named): string => (type === 'everyone' ? 'Everyone' : name);
-
 const FIELDS: readonly [string, (form: PolicyForm) => string][] = [
   ['Kind', ({ kind }) => KIND_NAMES[kind]],
-  ['Person or group', ({ principal }) => (principal === null ? '' : nameText(principal))],
-  ['Except', ({ except }) => except.map(nameText).sort().join(', ')],
+  ['Person or group', ({ principal }) => (principal === null ? '' : principalName(principal))],
+  ['Except', ({ except }) => except.map(principalName).sort().join(', ')],
   [
     'Where',
     ({ place, catalog, schema, table, routine, as, queries }) =>
-      [place, catalog, schema, table, routine, ...[as ?? queries ?? []].flat().map(nameText)].join(' ').trim(),
+      [place, catalog, schema, table, routine, ...[as ?? queries ?? []].flat().map(principalName)].join(' ').trim(),
   ],
   ['Column', ({ column }) => column],
   ['Expression', ({ expression }) => expression],

@@ -10,6 +10,11 @@ export function principalParameter({ type, id, name = '' }: Named): string {
   return type === 'everyone' ? type : `${type}:${id ?? name}`;
 }
 
+/** For people; empty: one out of an address is known by its id alone. */
+export function principalName({ type, name = '' }: Named): string {
+  return type === 'everyone' ? 'Everyone' : name;
+}
+
 /** Null: it names nobody. */
 export function parsePrincipal(text: string | null): Named | null {
   if (text === 'everyone') return { type: text };

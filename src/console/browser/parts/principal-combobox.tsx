@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
 import { moreText, peopleText } from '../domain/count-text.js';
-import { principalParameter } from '../domain/principal-parameter.js';
+import { principalName, principalParameter } from '../domain/principal-parameter.js';
 import { type Choice, Combobox } from './combobox.js';
 import type { Named } from './principal.js';
 import { useSettled } from './settled.js';
@@ -34,7 +34,7 @@ interface Known {
 
 const NONE: Known = { choices: [], more: null };
 
-const EVERYONE: PrincipalChoice = { key: 'everyone', text: 'Everyone', of: { type: 'everyone' } };
+const EVERYONE = choiceOf({ type: 'everyone' });
 
 /** Who: a person, a group, an engine principal by its name, or everyone. */
 export function PrincipalCombobox({ label, value, set, placeholder, without = NOBODY, error }: PrincipalComboboxProps) {
@@ -53,7 +53,7 @@ export function PrincipalCombobox({ label, value, set, placeholder, without = NO
   // Only once it is known that no account and no group has the name.
   const isKnown = asked === wanted && isSuccess && !isOld;
   if (isKnown && wanted !== '' && exact.length === 0) {
-    choices.push({ key: `engine:${wanted}`, text: wanted, of: { type: 'engine', name: wanted }, hint: 'engine' });
+    choices.push(choiceOf({ type: 'engine', name: wanted }, 'engine'));
   }
   const choose = (choice: PrincipalChoice): void => {
     setTyped(null);
@@ -109,7 +109,7 @@ export function usePrincipalName(of: Named | null): string {
       return (await bodyOf(api.GET('/api/admin/groups/{id}', path))).name;
     },
   });
-  return of?.type === 'everyone' ? EVERYONE.text : (of?.name ?? data ?? '');
+  return of === null ? '' : principalName(of) || (data ?? '');
 }
 
 function useChoices(part: string) {
@@ -138,6 +138,6 @@ function useChoices(part: string) {
   });
 }
 
-function choiceOf(of: Named & { id: number; name: string }, hint: string | undefined): PrincipalChoice {
-  return { key: principalParameter(of), text: of.name, of, ...(hint !== undefined && { hint }) };
+function choiceOf(of: Named, hint?: string): PrincipalChoice {
+  return { key: principalParameter(of), text: principalName(of), of, ...(hint !== undefined && { hint }) };
 }

@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { Named } from '../domain/principal-parameter.js';
+import { type Named, principalName } from '../domain/principal-parameter.js';
 import { Icon } from './icon.js';
 
 export type { Named };
@@ -36,7 +36,7 @@ export function Principal({ of, href }: { of: Named; href?: string | undefined }
   const content = (
     <>
       <Shape of={of} />
-      <span title={of.name}>{of.type === 'everyone' ? 'Everyone' : of.name}</span>
+      <span title={of.name}>{principalName(of)}</span>
       {of.type === 'user' && <span className="hidden"> (person)</span>}
       {of.type === 'group' && <small> group</small>}
       {of.type !== 'user' && of.type !== 'group' && of.type !== 'everyone' && <small> engine</small>}

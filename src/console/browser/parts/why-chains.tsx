@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { grantAddress } from '../domain/grant-address.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
+import { principalName } from '../domain/principal-parameter.js';
 import { Privileges } from './access.js';
 import { Chain, type Station } from './chain.js';
 import { Moment } from './moment.js';
@@ -64,6 +65,7 @@ function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay)
   const { group, grant_id: id, ends_at: end, node: named } = way;
   const href = isOwn ? undefined : addressOf(principal);
   const { rule, published } = explanation;
+  const through = group === null ? { type: 'everyone' } : { type: 'group', name: group.name };
   return [
     {
       kind: KINDS[principal.type] ?? 'Principal',
@@ -79,9 +81,9 @@ function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay)
       : [
           {
             kind: 'Group',
-            of: group === null ? { type: 'everyone' } : { type: 'group', name: group.name },
+            of: through,
             name:
-              group === null ? 'Everyone' : isOwn ? group.name : <Link href={`/groups/${group.id}`}>{group.name}</Link>,
+              group === null || isOwn ? principalName(through) : <Link href={`/groups/${group.id}`}>{group.name}</Link>,
             facts: [end?.kind === 'not_a_member' ? 'not a member' : 'member'],
           },
         ]),
