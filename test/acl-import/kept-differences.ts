@@ -121,8 +121,8 @@ function kindOf(question: Question, isMore: boolean, { given, listing, names }: 
     if (!names.includes(question.name)) return 'users that the list lacks';
     return question.ask === 'impersonate' ? 'impersonation' : 'queries of some';
   }
-  if ('catalog' in question && !given.mayWithQueries(question.user, 'execute')) return 'executes no queries';
   if (question.ask === 'catalog') return isInSystem ? 'enters system' : 'enters a catalog';
+  if ('catalog' in question && !given.mayWithQueries(question.user, 'execute')) return 'executes no queries';
   if ('name' in question) {
     if (isInSystem) return isKilling(question) ? 'routines' : 'routines of system';
     if (!isListed({ catalog: question.catalog }, listing)) return 'names that the listing lacks';
