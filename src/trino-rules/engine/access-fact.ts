@@ -1,7 +1,7 @@
 import { FRESH_PREFIX } from '../document/open-names.js';
 import { nodeText, withNames, type Node } from '../model/node.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
-import type { Question } from '../model/question.js';
+import type { Question, RoutineQuestion } from '../model/question.js';
 
 /** A single permission or restriction of a user. An unnamed level of the resource has a fresh name. */
 export type AccessFact =
@@ -35,8 +35,8 @@ export function describePermission(fact: Question): string {
       return `impersonate ${displayName(fact.newUser, 'a stranger')}`;
     case 'routine':
       return fact.resource.routine === undefined
-        ? `${fact.privilege} the ${fact.kind}s of ${pathOf(fact.resource) || 'everything'}`
-        : `${fact.privilege} the ${fact.kind} ${pathOf(fact.resource)}`;
+        ? `${ROUTINE_PHRASES[fact.privilege]} the ${fact.kind}s of ${pathOf(fact.resource) || 'everything'}`
+        : `${ROUTINE_PHRASES[fact.privilege]} the ${fact.kind} ${pathOf(fact.resource)}`;
     case 'system-information':
       return `${fact.right} system information`;
     case 'session-property': {
@@ -47,6 +47,12 @@ export function describePermission(fact: Question): string {
     }
   }
 }
+
+const ROUTINE_PHRASES: Readonly<Record<RoutineQuestion['privilege'], string>> = {
+  EXECUTE: 'EXECUTE',
+  GRANT_EXECUTE: 'have GRANT_EXECUTE on',
+  OWNERSHIP: 'have OWNERSHIP of',
+};
 
 /** The same where the grants ask for it and the rules do not do it. */
 export function describeRestriction(fact: Restriction): string {

@@ -175,7 +175,7 @@ describe('a counterexample', () => {
     [
       'procedures',
       first('procedures', { privileges: ['GRANT_EXECUTE'] }),
-      /may not GRANT_EXECUTE the procedure sales[.]\(any other schema\)[.]\(any other routine\)/m,
+      /may not have GRANT_EXECUTE on the procedure sales[.]\(any other schema\)[.]\(any other routine\)/m,
     ],
     [
       'a property of the session',

@@ -85,7 +85,7 @@ stopsEach({
     file: RIGHTS,
     from: "privileges: ['EXECUTE'] }",
     to: "privileges: ['GRANT_EXECUTE'] }",
-    found: /may not GRANT_EXECUTE the procedure system\.runtime\.kill_query/,
+    found: /may not have GRANT_EXECUTE on the procedure system\.runtime\.kill_query/,
   },
   'lets those who call the procedure that kills execute nothing': {
     file: 'trino-rules/compile/intent-sets.js',

@@ -53,19 +53,19 @@ stopsEach({
     file: RULES,
     from: "right: 'function', effect: { privileges: ['EXECUTE'] }",
     to: "right: 'function', effect: { privileges: ['GRANT_EXECUTE'] }",
-    found: /may not GRANT_EXECUTE the function/,
+    found: /may not have GRANT_EXECUTE on the function/,
   },
   'lets no function be passed on': {
     file: RULES,
     from: "privileges: ['GRANT_EXECUTE']",
     to: "privileges: ['EXECUTE']",
-    found: /gia .*may GRANT_EXECUTE the function pg\.etl.* by grant \d+/,
+    found: /gia .*may have GRANT_EXECUTE on the function pg\.etl.* by grant \d+/,
   },
   'lets be passed on what is denied': {
     file: TERMS,
     from: "takes: ['passing-function'] }",
     to: 'takes: [] }',
-    found: /hugo .*may not GRANT_EXECUTE the function pg\.etl.* \(deny \d+ takes it\)/,
+    found: /hugo .*may not have GRANT_EXECUTE on the function pg\.etl.* \(deny \d+ takes it\)/,
   },
   'writes schemas before their routines': {
     file: RULES,
