@@ -10,6 +10,14 @@ export function principalParameter({ type, id, name = '' }: Named): string {
   return type === 'everyone' ? type : `${type}:${id ?? name}`;
 }
 
+/** By type, for people. */
+export const PRINCIPAL_KINDS: Readonly<Record<string, string>> = {
+  user: 'Person',
+  group: 'Group',
+  engine: 'Engine principal',
+  everyone: 'All accounts and engine principals, later ones too',
+};
+
 /** For people; empty: one out of an address is known by its id alone. */
 export function principalName({ type, name = '' }: Named): string {
   return type === 'everyone' ? 'Everyone' : name;

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
 import { moreText, peopleText } from '../domain/count-text.js';
-import { principalName, principalParameter } from '../domain/principal-parameter.js';
+import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal-parameter.js';
 import { type Choice, Combobox } from './combobox.js';
 import type { Named } from './principal.js';
 import { useSettled } from './settled.js';
@@ -81,18 +81,11 @@ export function PrincipalCombobox({ label, value, set, placeholder, without = NO
       }}
       choose={choose}
       leave={() => setLeft(true)}
-      hint={value === null ? 'By name; engine principals, too' : KINDS[value.type]}
+      hint={value === null ? 'By name; engine principals, too' : PRINCIPAL_KINDS[value.type]}
       error={error ?? null}
     />
   );
 }
-
-const KINDS: Record<string, string> = {
-  user: 'Person',
-  group: 'Group',
-  engine: 'Engine principal',
-  everyone: 'All accounts and engine principals, later ones too',
-};
 
 function isPart(part: string, whole: string): boolean {
   return whole.toLowerCase().includes(part.toLowerCase());

@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { grantAddress } from '../domain/grant-address.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
-import { principalName } from '../domain/principal-parameter.js';
+import { PRINCIPAL_KINDS, principalName } from '../domain/principal-parameter.js';
 import { Privileges } from './access.js';
 import { Chain, type Station } from './chain.js';
 import { Moment } from './moment.js';
@@ -20,8 +20,6 @@ interface ChainsProps {
   ways: readonly WayOfAnswer[];
   isOwn: boolean;
 }
-
-const KINDS: Record<string, string> = { user: 'Person', group: 'Group', engine: 'Engine principal' };
 
 /** Every way as a line from the principal to the rule, shortest first, broken where it ends. */
 export function Chains({ explanation, principal, node, ways, isOwn }: ChainsProps) {
@@ -68,7 +66,7 @@ function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay)
   const through = group === null ? { type: 'everyone' } : { type: 'group', name: group.name };
   return [
     {
-      kind: KINDS[principal.type] ?? 'Principal',
+      kind: PRINCIPAL_KINDS[principal.type] ?? 'Principal',
       of: principal,
       name: href === undefined ? principal.name : <Link href={href}>{principal.name}</Link>,
       facts: [
