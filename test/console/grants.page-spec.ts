@@ -35,6 +35,7 @@ test('a draft to a group says exactly who gains; nothing is written before it is
   await page.getByRole('combobox', { name: 'Schema' }).fill('eu');
   await page.getByRole('group', { name: 'Privileges' }).getByRole('checkbox', { name: 'SELECT', exact: true }).check();
   await page.getByRole('textbox', { name: 'Expires' }).fill('2099-03-31');
+  await page.getByRole('textbox', { name: 'Description' }).fill('the yearly report');
 
   await expect(names(page, 'Who gains')).toHaveText(['GIgil (person)', 'HAhana (person)']);
   await expect(loses(page)).toContainText('Nobody loses anything.');
@@ -56,6 +57,10 @@ test('a draft to a group says exactly who gains; nothing is written before it is
   ]);
   const holders = page.getByRole('table', { name: 'People with access' });
   await expect(holders.getByRole('row', { name: /hana/ })).toContainText('through group gr-readers, until 31 Mar 2099');
+  await page.getByRole('tab', { name: 'Grants' }).click();
+  await expect(page.getByRole('table', { name: 'Grants' }).getByRole('row', { name: /gr-readers/ })).toContainText(
+    'the yearly report',
+  );
 });
 
 test('grants on everything, to everyone, and over queries are shown before they are made', async ({

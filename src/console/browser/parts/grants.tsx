@@ -41,7 +41,7 @@ interface GrantTableProps {
   isOfOne?: boolean;
 }
 
-/** Grants: to whom, what, on what, by whom and until when; and how to take one back. */
+/** Grants: to whom, what, on what, by whom, what for and until when; and how to take one back. */
 export function GrantTable({ name, list, empty, reach, isOfOne = false }: GrantTableProps) {
   const columns = COLUMNS.map((column) =>
     reach !== undefined && column.name === 'Where' ? { name: 'What it reaches' } : column,
@@ -67,6 +67,7 @@ export function GrantTable({ name, list, empty, reach, isOfOne = false }: GrantT
           <Cell>
             <Moment at={grant.granted_at} />{' '}
             <span className="dim">by {grant.granted_by?.name ?? 'the command line'}</span>
+            {grant.description !== null && <p className="prose dim">{grant.description}</p>}
           </Cell>
           <Cell className="nowrap" data-label="Until">
             <Until at={grant.expires_at} />
