@@ -107,7 +107,7 @@ export class AdmissionService {
   /** Principals that do not exist, and service accounts. */
   principalErrors(
     principals: readonly NamedIn<PolicyPrincipal>[],
-    exists: (subject: PolicyPrincipal) => boolean,
+    exists: (named: PolicyPrincipal) => boolean,
   ): FieldError[] {
     return principals.flatMap(({ field, named }): FieldError[] => {
       if (!exists(named)) return [{ field: `${field}.id`, message: `there is no such ${named.type}` }];
@@ -122,17 +122,17 @@ export class AdmissionService {
    * @throws Refused `validation_failed` with all invalid principals; `name_taken` for a name that an account has
    */
   async admitPrincipals(principals: readonly NamedIn<PolicyPrincipal>[]): Promise<void> {
-    const subjects = principals.map(({ named }) => named);
-    const missing = new Set((await this.directory.missing(subjects)).map(principalText));
-    const errors = this.principalErrors(principals, (subject) => !missing.has(principalText(subject)));
+    const all = principals.map(({ named }) => named);
+    const missing = new Set((await this.directory.missing(all)).map(principalText));
+    const errors = this.principalErrors(principals, (named) => !missing.has(principalText(named)));
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
-    const [held] = await this.users.claimEngineNames(engineNames(subjects));
+    const [held] = await this.users.claimEngineNames(engineNames(all));
     if (held !== undefined) throw new Refused('name_taken', { detail: holderText(held) });
   }
 
   /** Why `admitPrincipals` would refuse engine principals; null: it would not. */
-  async takenName(subjects: readonly PolicyPrincipal[]): Promise<string | null> {
-    const [held] = await this.users.namesClosedToEngine(engineNames(subjects));
+  async takenName(principals: readonly PolicyPrincipal[]): Promise<string | null> {
+    const [held] = await this.users.namesClosedToEngine(engineNames(principals));
     return held === undefined ? null : holderText(held);
   }
 
@@ -211,8 +211,8 @@ export function namedIn(fieldPrefix: string, node: Node): NamedIn<PolicyPrincipa
   return named === undefined ? [] : [{ field: `${fieldPrefix}resource.${node.as ? 'as' : 'queries'}`, named }];
 }
 
-function engineNames(subjects: readonly PolicyPrincipal[]): string[] {
-  return [...new Set(subjects.flatMap((subject) => (subject.type === 'engine' ? [subject.name] : [])))];
+function engineNames(principals: readonly PolicyPrincipal[]): string[] {
+  return [...new Set(principals.flatMap((named) => (named.type === 'engine' ? [named.name] : [])))];
 }
 
 function holderText({ name, holder }: { name: string; holder: 'account' | 'engine' }): string {

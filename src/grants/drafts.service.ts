@@ -111,8 +111,8 @@ export class DraftsService {
     for await (const check of inSlices(maskChecks(before, after, draft.policies)))
       if (check !== null) conflicts.push(check);
     const written = [...draft.grants, ...draft.policies].flatMap(principalsOf);
-    const subjects = [...written, ...draft.joined.map(({ member }) => member)];
-    const taken = await this.admission.takenName(subjects);
+    const named = [...written, ...draft.joined.map(({ member }) => member)];
+    const taken = await this.admission.takenName(named);
     const names: DraftCheck[] = taken === null ? [] : [{ code: 'name_taken', message: taken }];
     const principals = new Principals(before);
     const differences = counted.differences.map((each) => ({ ...each, resource: principals.namedNode(each.resource) }));
@@ -130,7 +130,7 @@ export class DraftsService {
     const { grants, policies, joined } = request;
     const known = new Principals(before);
     // A service account is refused as one.
-    const exists = (subject: PolicyPrincipal): boolean => subject.type === 'engine' || known.exists(subject);
+    const exists = (named: PolicyPrincipal): boolean => named.type === 'engine' || known.exists(named);
     const principals = [
       ...grants.flatMap(({ principal, resource }, i) => [
         { field: `grant.${i}.principal`, named: principal },

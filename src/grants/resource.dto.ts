@@ -127,7 +127,7 @@ export function nodeOfQuery({ as = '', queries = '', ...fields }: NodeQuery): No
  * first that fits.
  * @param more columns, which tables have
  */
-function nodes(subject: object, more: Record<string, object> = {}) {
+function nodes(principal: object, more: Record<string, object> = {}) {
   const named = (fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, NAME]));
   const inTree = (...fields: string[]) => ({ ...only(named(fields)), properties: { ...named(fields), ...more } });
   return {
@@ -140,8 +140,8 @@ function nodes(subject: object, more: Record<string, object> = {}) {
         description: `Of ${SYSTEM}, this, its schemas ${SYSTEM_SCHEMAS.join(', ')} and their tables take SELECT, the routine runtime.kill_query takes CALL_PROCEDURE.`,
       },
       { ...only({ engine: { type: 'boolean', enum: [true] } }), description: 'The engine itself.' },
-      { ...only({ as: subject }), description: 'Acting as these.' },
-      { ...only({ queries: subject }), description: 'The queries of these, a part of the engine.' },
+      { ...only({ as: principal }), description: 'Acting as these.' },
+      { ...only({ queries: principal }), description: 'The queries of these, a part of the engine.' },
       { ...inTree(), description: 'Everything: all data catalogs, later ones too.' },
     ],
     examples: [{ catalog: 'sales', schema: 'eu', table: 'orders' }, {}, { as: { type: 'group', id: 3 } }],

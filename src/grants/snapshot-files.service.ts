@@ -173,7 +173,7 @@ export class SnapshotFilesService {
       ].flatMap(({ at = '', principal, resource, except }) => [
         ...engines(`${at}.principal`, principal),
         ...namedIn(`${at}.`, resource).flatMap(({ field, named }) => engines(field, named)),
-        ...except.flatMap((subject, i) => engines(`${at}.except[${i}]`, subject)),
+        ...except.flatMap((named, i) => engines(`${at}.except[${i}]`, named)),
       ]),
     ];
     const held = await this.users.claimEngineNames([...new Set(named.map(({ name }) => name))]);

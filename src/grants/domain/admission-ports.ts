@@ -54,8 +54,8 @@ export abstract class EngineNames {
 /** The accounts and groups that a grant or a policy can name. */
 export abstract class PrincipalDirectory {
   /**
-   * Those users and groups of `subjects` that do not exist. Locks the groups that do exist until the transaction ends, so it
+   * Those users and groups of `principals` that do not exist. Locks the groups that do exist until the transaction ends, so it
    * comes before the transaction's writes. Engine principals are never missing: `users` claims their names.
    */
-  abstract missing(subjects: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]>;
+  abstract missing(principals: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]>;
 }

@@ -80,13 +80,13 @@ function rowText(kind: PlanStep['kind'], row: PlanRow): string {
       return `${engine === undefined ? textOf(name) : `engine ${textOf(engine)}`} of ${textOf(group)}`;
     case 'grant': {
       const until = expires_at === undefined ? '' : ` until ${textOf(expires_at)}`;
-      return `${listText(privileges)} on ${resourceText(resource)} to ${subjectText(principal)}${until}${note}`;
+      return `${listText(privileges)} on ${resourceText(resource)} to ${namedText(principal)}${until}${note}`;
     }
     case 'policy': {
       const what = expression === undefined ? listText(privileges) : textOf(expression);
-      const others = Array.isArray(except) ? ` except ${except.map(subjectText).join(', ')}` : '';
+      const others = Array.isArray(except) ? ` except ${except.map(namedText).join(', ')}` : '';
       const rule = what === '' ? '' : `: ${what}`;
-      return `${textOf(row['kind'])} on ${resourceText(resource)} for ${subjectText(principal)}${others}${rule}${note}`;
+      return `${textOf(row['kind'])} on ${resourceText(resource)} for ${namedText(principal)}${others}${rule}${note}`;
     }
   }
 }
@@ -99,14 +99,14 @@ function listText(values: unknown): string {
   return Array.isArray(values) ? values.join(', ') : '';
 }
 
-function subjectText(subject: unknown): string {
-  return typeof subject === 'object' && subject !== null ? Object.values(subject).join(' ') : '';
+function namedText(principal: unknown): string {
+  return typeof principal === 'object' && principal !== null ? Object.values(principal).join(' ') : '';
 }
 
 function resourceText(resource: unknown): string {
   if (typeof resource !== 'object' || resource === null) return '';
-  if ('as' in resource) return `acting as ${subjectText(resource.as)}`;
-  if ('queries' in resource) return `the queries of ${subjectText(resource.queries)}`;
+  if ('as' in resource) return `acting as ${namedText(resource.as)}`;
+  if ('queries' in resource) return `the queries of ${namedText(resource.queries)}`;
   if ('engine' in resource) return 'the engine';
   return Object.values(resource).join('.') || 'everything';
 }

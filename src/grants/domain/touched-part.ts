@@ -41,8 +41,7 @@ export function touchedPart(snapshot: Snapshot, nodes: readonly Node[]): Snapsho
   const part = new Set(new Principals(snapshot).part(snapshot.grants.filter(isTouched), policies));
   const grants = snapshot.grants.filter((grant) => part.has(grant));
   const named = [...grants, ...policies].flatMap(principalsOf);
-  const ids = (type: 'user' | 'group') =>
-    new Set(named.flatMap((subject) => (subject.type === type ? [subject.id] : [])));
+  const ids = (type: 'user' | 'group') => new Set(named.flatMap((each) => (each.type === type ? [each.id] : [])));
   const groupIds = ids('group');
   const isForAll = isAboutEveryone(grants, policies);
   // Engine principals in any group are among everyone.

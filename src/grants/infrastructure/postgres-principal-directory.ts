@@ -9,18 +9,20 @@ export class PostgresPrincipalDirectory extends PrincipalDirectory {
     super();
   }
 
-  override async missing(subjects: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]> {
+  override async missing(principals: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]> {
     // Also where no group is named: a snapshot file locks the groups first, so that it never waits for one that waits for it.
     await this.session.manager.query('LOCK TABLE groups IN ROW SHARE MODE');
-    const ids = (type: 'user' | 'group') => subjects.flatMap((subject) => (subject.type === type ? [subject.id] : []));
+    const ids = (type: 'user' | 'group') =>
+      principals.flatMap((principal) => (principal.type === type ? [principal.id] : []));
     const users = await this.found('SELECT id FROM users WHERE id = ANY($1)', ids('user'));
     const groups = await this.found(
       'SELECT id FROM groups WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id FOR SHARE',
       ids('group'),
     );
-    return subjects.filter(
-      (subject) =>
-        (subject.type === 'user' && !users.has(subject.id)) || (subject.type === 'group' && !groups.has(subject.id)),
+    return principals.filter(
+      (principal) =>
+        (principal.type === 'user' && !users.has(principal.id)) ||
+        (principal.type === 'group' && !groups.has(principal.id)),
     );
   }
 

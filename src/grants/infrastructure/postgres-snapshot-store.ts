@@ -143,13 +143,13 @@ const GROWTH = `
            FROM group_members m LEFT JOIN users u ON u.id = m.user_id
           WHERE m.group_id IN (SELECT group_id FROM written UNION SELECT as_group_id FROM written) GROUP BY m.group_id),
        names AS (
-         SELECT w.id, CASE WHEN subject.is_for_everyone THEN (SELECT sum(octet_length(name) + 1) FROM principal_names)
-                           ELSE octet_length(coalesce(subject.engine_name, u.username)) + 1 + coalesce(n.bytes, 0) END AS bytes
+         SELECT w.id, CASE WHEN named.is_for_everyone THEN (SELECT sum(octet_length(name) + 1) FROM principal_names)
+                           ELSE octet_length(coalesce(named.engine_name, u.username)) + 1 + coalesce(n.bytes, 0) END AS bytes
            FROM written w
           CROSS JOIN LATERAL (VALUES (w.user_id, w.group_id, w.engine_name, w.is_for_everyone),
                                      (w.as_user_id, w.as_group_id, w.as_engine_name, w.is_as_everyone))
-                     AS subject (user_id, group_id, engine_name, is_for_everyone)
-           LEFT JOIN users u ON u.id = subject.user_id LEFT JOIN group_names n ON n.group_id = subject.group_id)
+                     AS named (user_id, group_id, engine_name, is_for_everyone)
+           LEFT JOIN users u ON u.id = named.user_id LEFT JOIN group_names n ON n.group_id = named.group_id)
   SELECT coalesce(sum(400 + 4 * octet_length(concat(w.catalog_name, w.schema_name, w.table_name))
            + 8 * (SELECT coalesce(sum(bytes), 0) FROM names WHERE names.id = w.id)), 0)::float8 AS bytes,
          coalesce(bool_or(node_level(w.node_kind, w.schema_name, w.table_name) <> 'table'), false)

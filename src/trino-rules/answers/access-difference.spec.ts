@@ -149,8 +149,8 @@ describe('what a draft changes', () => {
       .mayNot('sales.eu', 'SELECT')
       .user('dan')
       .snapshot();
-    const grant = (id: number, subject: SnapshotGrant['principal'], schema: string): SnapshotGrant => ({
-      ...{ id, principal: subject, resource: { catalog: 'sales', schema }, privileges: ['SELECT'] },
+    const grant = (id: number, principal: SnapshotGrant['principal'], schema: string): SnapshotGrant => ({
+      ...{ id, principal, resource: { catalog: 'sales', schema }, privileges: ['SELECT'] },
       ...{ expiresAt: null, revokedAt: null },
     });
     const outcomes = (draft: Draft) =>

@@ -58,9 +58,9 @@ export function* accessDifferences(
   yield null;
   const touchedFor = new Map<string, { principal: Member; touched: Set<Touched>; given: Set<Given> }>();
   for (const each of touched) {
-    for (const subject of each.subjects)
+    for (const named of each.principals)
       for (const { principals } of [former, next])
-        for (const [text, principal] of principals.members(subject))
+        for (const [text, principal] of principals.members(named))
           getOrInsert(touchedFor, text, () => ({
             principal,
             touched: new Set<Touched>(),
@@ -69,7 +69,7 @@ export function* accessDifferences(
     yield null;
   }
   for (const each of given)
-    for (const text of next.principals.members(each.subject).keys()) touchedFor.get(text)?.given.add(each);
+    for (const text of next.principals.members(each.principal).keys()) touchedFor.get(text)?.given.add(each);
   const likeness = likenessIn([former, next]);
   const numbers = new Map([...touched, ...given].map((each, i) => [each, i]));
   const known = new Map<string, Omit<AccessOutcome, 'principal'>>();

@@ -16,7 +16,7 @@ interface Entries {
  * (`model/`) answers on them as on the whole, only faster.
  */
 export class AccessIndex {
-  private readonly bySubject = new Map<string, Entries>();
+  private readonly byPrincipal = new Map<string, Entries>();
   private readonly byNode = new Map<string, Entries>();
   /** About the queries of some: which of them reach a node depends on who is in the groups that they name. */
   private readonly ofQueries = noEntries();
@@ -29,12 +29,12 @@ export class AccessIndex {
   constructor(readonly snapshot: Snapshot) {
     const at = (index: Map<string, Entries>, key: string) => getOrInsert(index, key, noEntries);
     for (const grant of snapshot.grants) {
-      at(this.bySubject, principalText(grant.principal)).grants.push(grant);
+      at(this.byPrincipal, principalText(grant.principal)).grants.push(grant);
       at(this.byNode, nodeKey(grant.resource)).grants.push(grant);
       if (grant.resource.queries !== undefined) this.ofQueries.grants.push(grant);
     }
     for (const policy of snapshot.policies) {
-      at(this.bySubject, principalText(policy.principal)).policies.push(policy);
+      at(this.byPrincipal, principalText(policy.principal)).policies.push(policy);
       at(this.byNode, nodeKey(policy.resource)).policies.push(policy);
       if (policy.resource.queries !== undefined) this.ofQueries.policies.push(policy);
       const { catalog } = policy.resource;
@@ -54,8 +54,8 @@ export class AccessIndex {
   of(principal: Principal): Snapshot {
     const own = principal.type === 'group' ? {} : onlyMember(principal);
     const groups = this.groupsWith(principal).map((group) => ({ ...group, ...own }));
-    const subjects = ['everyone', principalText(principal), ...groups.map(({ id }) => `group:${id}`)];
-    const entries = [...new Set(subjects)].map((subject) => this.bySubject.get(subject) ?? noEntries());
+    const named = ['everyone', principalText(principal), ...groups.map(({ id }) => `group:${id}`)];
+    const entries = [...new Set(named)].map((text) => this.byPrincipal.get(text) ?? noEntries());
     const user = principal.type === 'user' ? this.principals.user(principal.id) : undefined;
     return this.narrowed(entries, { users: user ? [user] : [], groups });
   }

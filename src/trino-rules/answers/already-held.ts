@@ -9,24 +9,25 @@ import type { AccessIndex } from './access-index.js';
 import type { Draft } from './draft.js';
 import { givingGrants } from './effective-access.js';
 
-/** What a draft gives to one subject: by grants to it or, to a new member, by those of the group. */
+/** What a draft gives to one principal: by grants to it or, to a new member, by those of the group. */
 export interface Given {
-  subject: PolicyPrincipal;
+  principal: PolicyPrincipal;
   grants: readonly SnapshotGrant[];
 }
 
 export function givenBy({ grants: existing }: Snapshot, { grants, joined }: Draft): Given[] {
-  const bySubject = new Map<string, SnapshotGrant[]>();
+  const byPrincipal = new Map<string, SnapshotGrant[]>();
   for (const grant of [...existing, ...grants])
-    getOrInsert(bySubject, principalText(grant.principal), () => []).push(grant);
+    getOrInsert(byPrincipal, principalText(grant.principal), () => []).push(grant);
   const written = new Map<string, Given & { grants: SnapshotGrant[] }>();
   for (const grant of grants)
-    getOrInsert(written, principalText(grant.principal), () => ({ subject: grant.principal, grants: [] })).grants.push(
-      grant,
-    );
+    getOrInsert(written, principalText(grant.principal), () => ({
+      principal: grant.principal,
+      grants: [],
+    })).grants.push(grant);
   const joining = joined.map(({ group, member }) => ({
-    subject: member,
-    grants: bySubject.get(principalText({ type: 'group', id: group })) ?? [],
+    principal: member,
+    grants: byPrincipal.get(principalText({ type: 'group', id: group })) ?? [],
   }));
   return [...written.values(), ...joining].filter((given) => given.grants.length > 0);
 }

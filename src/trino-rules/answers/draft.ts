@@ -58,9 +58,9 @@ function moved<T>(members: readonly T[], joined: readonly T[], left: readonly T[
   return [...new Set([...members, ...joined])].filter((member) => !gone.has(member));
 }
 
-/** Subjects, and the nodes where a draft can change their access, there and below. */
+/** Principals, and the nodes where a draft can change their access, there and below. */
 export interface Touched {
-  subjects: readonly PolicyPrincipal[];
+  principals: readonly PolicyPrincipal[];
   nodes: Node[];
 }
 
@@ -80,26 +80,26 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
     const nodes = whereRestricted(entry.resource);
     return isWide ? [...nodes, { catalog }] : nodes;
   };
-  const members = new Map<string, Touched & { subjects: Principal[] }>();
+  const members = new Map<string, Touched & { principals: Principal[] }>();
   for (const { group, member } of [...draft.joined, ...draft.left]) {
     const key = principalText({ type: 'group', id: group });
-    getOrInsert(members, key, () => ({ subjects: [], nodes: [] })).subjects.push(member);
+    getOrInsert(members, key, () => ({ principals: [], nodes: [] })).principals.push(member);
   }
   for (const entry of [...before.grants, ...before.policies, ...draft.policies]) {
-    for (const subject of principalsOf(entry)) members.get(principalText(subject))?.nodes.push(...nodesOf(entry));
+    for (const named of principalsOf(entry)) members.get(principalText(named))?.nodes.push(...nodesOf(entry));
   }
   const written = new Map<string, Touched>();
-  // An exception that is added or dropped changes access of principals that the policy's own subject includes.
+  // An exception that is added or dropped changes access of principals that the policy's own principal includes.
   for (const entry of [...grants, ...policies]) {
     const { principal } = entry;
-    const here = getOrInsert(written, principalText(principal), () => ({ subjects: [principal], nodes: [] }));
+    const here = getOrInsert(written, principalText(principal), () => ({ principals: [principal], nodes: [] }));
     here.nodes.push(...nodesOf(entry));
   }
   const touched = [...written.values(), ...members.values()];
   // Its first or last grant or group makes an engine principal one of everyone, or no longer.
   const toEveryone = [...before.grants, ...draft.grants].filter(({ principal }) => principal.type === 'everyone');
-  for (const { subjects, nodes } of touched)
-    if (subjects.some(({ type }) => type === 'engine')) nodes.push(...toEveryone.map(({ resource }) => resource));
+  for (const { principals, nodes } of touched)
+    if (principals.some(({ type }) => type === 'engine')) nodes.push(...toEveryone.map(({ resource }) => resource));
   return [...touched, ...touchedByOthers(before, draft)];
 }
 
@@ -120,9 +120,9 @@ function touchedByOthers(before: Snapshot, draft: Draft): Touched[] {
   const changed = [...targets.values()].filter((each) => each.type === 'engine' || moved.includes(each));
   if (changed.length === 0) return [];
   return [
-    { subjects: acting.map(({ principal }) => principal), nodes: changed.map((as): Node => ({ as })) },
-    { subjects: overQueries.map(({ principal }) => principal), nodes: changed.map((queries): Node => ({ queries })) },
-  ].filter(({ subjects }) => subjects.length > 0);
+    { principals: acting.map(({ principal }) => principal), nodes: changed.map((as): Node => ({ as })) },
+    { principals: overQueries.map(({ principal }) => principal), nodes: changed.map((queries): Node => ({ queries })) },
+  ].filter(({ principals }) => principals.length > 0);
 }
 
 function catalogsWithRoutines(grants: readonly SnapshotGrant[]): ReadonlySet<string | undefined> {

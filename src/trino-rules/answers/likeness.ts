@@ -10,8 +10,8 @@ export function likenessIn(
   indexes: readonly AccessIndex[],
 ): (principal: Principal, more?: readonly unknown[]) => string | null {
   const entries = indexes.flatMap(({ snapshot: { grants, policies } }) => [...grants, ...policies]);
-  const subjects = entries.flatMap((entry) => [entry.principal, ...('except' in entry ? entry.except : [])]);
-  const named = new Set(subjects.map(principalText));
+  const principals = entries.flatMap((entry) => [entry.principal, ...('except' in entry ? entry.except : [])]);
+  const named = new Set(principals.map(principalText));
   return (principal, more = []) => {
     if (principal.type !== 'user' || named.has(principalText(principal))) return null;
     const groups = indexes.map((index) =>

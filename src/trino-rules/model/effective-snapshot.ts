@@ -13,7 +13,7 @@ import { isLive, type Snapshot } from './snapshot.js';
 export function effective(snapshot: Snapshot): Snapshot {
   const { settings, at } = snapshot;
   const principals = new Principals(snapshot);
-  const isNamed = (subject: PolicyPrincipal): boolean => principals.exists(subject);
+  const isNamed = (named: PolicyPrincipal): boolean => principals.exists(named);
   const isOpen = ({ resource }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean =>
     closedProblem(resource, settings.metadataCatalog) === null;
   const isTarget = ({ resource }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean => {

@@ -72,7 +72,7 @@ export class MaskConflicts {
   private maskedBy(mask: Mask): Masked {
     return getOrInsert(this.masked, mask, () => ({
       included: this.principals.members(mask.principal),
-      excluded: mask.except.map((subject) => this.principals.members(subject)),
+      excluded: mask.except.map((named) => this.principals.members(named)),
     }));
   }
 }

@@ -87,7 +87,7 @@ describe('everyone', () => {
 });
 
 describe('a policy', () => {
-  it('applies to the members of its subject that no exception names', () => {
+  it('applies to the members of its principal that no exception names', () => {
     const [deny] = aSnapshot()
       .group('readers', ['ana', 'bo'])
       .user('cy')

@@ -90,9 +90,9 @@ export class Principals {
     });
   }
 
-  /** Members of a policy's subject, without its exceptions. */
+  /** Members of a policy's principal, without its exceptions. */
   membersOf({ principal, except }: SnapshotPolicy): Members {
-    const excepted = except.map((subject) => this.members(subject));
+    const excepted = except.map((named) => this.members(named));
     return new Map([...this.members(principal)].filter(([text]) => !excepted.some((members) => members.has(text))));
   }
 

@@ -24,7 +24,7 @@ export const SETTINGS: SnapshotSettings = {
 };
 
 /**
- * Builds a small snapshot: a call selects a subject, the next ones add its grants and policies.
+ * Builds a small snapshot: a call selects a principal, the next ones add its grants and policies.
  * Users are created when they are first named. Paths are written `catalog.schema.table`, of a routine `catalog.schema.routine()`;
  * an empty one is everything. Nodes beside the tree are written as they are.
  */
@@ -38,27 +38,27 @@ class SnapshotBuilder {
   private readonly grants: SnapshotGrant[] = [];
   private readonly policies: SnapshotPolicy[] = [];
   private settings: SnapshotSettings = SETTINGS;
-  private subject: PolicyPrincipal = { type: 'everyone' };
+  private principal: PolicyPrincipal = { type: 'everyone' };
 
   user(name: string): this {
-    this.subject = { type: 'user', id: this.userId(name) };
+    this.principal = { type: 'user', id: this.userId(name) };
     return this;
   }
 
   group(name: string, members: readonly string[], engines: readonly string[] = []): this {
     const id = this.groups.length + 1;
     this.groups.push({ id, name, members: members.map((member) => this.userId(member)), engines });
-    this.subject = { type: 'group', id };
+    this.principal = { type: 'group', id };
     return this;
   }
 
   engine(name: string): this {
-    this.subject = { type: 'engine', name };
+    this.principal = { type: 'engine', name };
     return this;
   }
 
   everyone(): this {
-    this.subject = { type: 'everyone' };
+    this.principal = { type: 'everyone' };
     return this;
   }
 
@@ -68,7 +68,7 @@ class SnapshotBuilder {
     const id = this.grants.length + 1;
     this.grants.push({
       id,
-      principal: this.subject,
+      principal: this.principal,
       resource: at(path),
       privileges: read(privileges),
       expiresAt,
@@ -126,7 +126,7 @@ class SnapshotBuilder {
     principal: PolicyPrincipal;
     except: readonly Principal[];
   } {
-    return { id: this.policies.length + 1, principal: this.subject, except };
+    return { id: this.policies.length + 1, principal: this.principal, except };
   }
 
   private policy(policy: SnapshotPolicy): this {
