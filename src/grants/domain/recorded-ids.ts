@@ -39,6 +39,7 @@ export class RecordedIds {
       : { type: 'engine', name: member.engine };
   }
 
+  /** With the database's id, if it has a row. */
   principal<P extends PolicyPrincipal>(named: P): P {
     if (!isRow(named)) return named;
     const { type, id } = named;
