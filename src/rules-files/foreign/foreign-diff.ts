@@ -1,5 +1,5 @@
 import type { SectionName } from '../check/engine-format.js';
-import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import { type ForeignExpression, type ForeignRule, type ForeignRules, isOfIdentity } from '../check/foreign-rules.js';
 import { type AccessDiff, type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
 import { type RulesDocument, NO_RULES } from '../../trino-rules/document/rules-document.js';
@@ -90,8 +90,9 @@ function read(
   return { document, problems: [...ofGroups, ...ofPatterns, ...ofOwners].sort((a, b) => a.at - b.at) };
 }
 
-function written({ text, runsAs }: ForeignExpression): string {
-  return runsAs === null ? text : `${text} (evaluated as ${runsAs})`;
+function written(expression: ForeignExpression): string {
+  const { text, runsAs } = expression;
+  return isOfIdentity(expression) ? `${text} (evaluated as ${runsAs})` : text;
 }
 
 /** Of listed users, or of everybody; no user's name is empty. */

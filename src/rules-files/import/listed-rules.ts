@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
-import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import { type ForeignExpression, type ForeignRule, type ForeignRules, isOfIdentity } from '../check/foreign-rules.js';
 import type { RulesDocument, TableRule, ColumnRule } from '../../trino-rules/document/rules-document.js';
 import type { ListedUsers } from '../foreign/audiences.js';
 import { foreignDocument } from '../foreign/foreign-document.js';
@@ -54,19 +54,13 @@ function inOneLine(sql: string): string {
     : sql.replace(QUOTED_OR_SPACE, (found) => (/^(?:['"]| +$)/.test(found) ? found : ' '));
 }
 
-/**
- * Words of which the result can depend on the identity that an expression is given: those of sub-queries, which are checked as that. The
- * current user is the session's under any identity (seen on 483).
- */
-const OF_IDENTITY = /\b(?:current_(?!(?:user|date|time|timestamp)\b)[a-z_]+|select|table|values|with)\b/i;
-
 /** Why policies cannot restrict as these expressions and columns do; null: they can. */
 function policyProblem(expressions: readonly ForeignExpression[], columns: readonly ColumnRule[]): string | null {
-  for (const { text, runsAs } of expressions) {
+  for (const expression of expressions) {
+    const { text, runsAs } = expression;
     const problem = policyExpressionProblem(inOneLine(text));
     if (problem !== null) return `no policy can hold its SQL: ${problem}`;
-    if (runsAs !== null && OF_IDENTITY.test(text))
-      return `its SQL is evaluated as ${runsAs}, and that of a policy as the user who asks`;
+    if (isOfIdentity(expression)) return `its SQL is evaluated as ${runsAs}, and that of a policy as the user who asks`;
   }
   const column = columns.find(({ name }) => resourceNameProblem(name) !== null);
   return column === undefined
