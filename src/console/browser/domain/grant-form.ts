@@ -1,6 +1,6 @@
 import type { Draft } from '../api/drafts.js';
 import { NO_PLACE, nodeOfForm, offeredAt, type PlaceForm, placeOfNode, PLACES } from './place-form.js';
-import { type Named, parsePrincipal, principalParameter } from './principal-parameter.js';
+import { type Named, parsePrincipal, principalParameter } from './principal.js';
 import { givable, type Node, PRIVILEGES, type Privilege } from './privileges.js';
 
 /** What a form of a grant holds; its address holds the same. */

@@ -1,4 +1,4 @@
-import { type Named, principalName } from './principal-parameter.js';
+import { type Named, principalName } from './principal.js';
 
 /** The parts of a node's name, such as catalog, schema and table; none: everything. */
 export function namesOf(node: object): string[] {

@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client.js';
-import type { Named } from './principal-parameter.js';
+import type { Named } from './principal.js';
 
 type Difference = Schemas['AccessDifferenceResponse'];
 

@@ -1,5 +1,5 @@
 import { nodeOfNames, type NodeNames, NO_NAMES } from './node-names.js';
-import type { Named } from './principal-parameter.js';
+import type { Named } from './principal.js';
 import type { Node } from './privileges.js';
 
 /** On what a grant or a policy can be. */

@@ -2,7 +2,7 @@ import type { Schemas } from '../api/client.js';
 import { withoutName, withoutNames } from './grant-form.js';
 import { nodeOfNames } from './node-names.js';
 import { NO_PLACE, nodeOfForm, offeredAt, type PlaceForm, placeOfNode } from './place-form.js';
-import { type Named, principalName } from './principal-parameter.js';
+import { type Named, principalName } from './principal.js';
 import { givable, type Node, type Privilege } from './privileges.js';
 
 export type Policy = Schemas['PolicyResponse'];

@@ -1,5 +1,5 @@
 import { grantAddress } from './grant-address.js';
-import { type Named, principalParameter } from './principal-parameter.js';
+import { type Named, principalParameter } from './principal.js';
 import { type Node, type Privilege, privilegesOn } from './privileges.js';
 
 const FIELDS = ['catalog', 'schema', 'table', 'routine'] as const;

@@ -1,4 +1,4 @@
-import type { Named } from './principal-parameter.js';
+import type { Named } from './principal.js';
 import { whyAddress } from './why-address.js';
 
 /**

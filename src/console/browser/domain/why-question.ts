@@ -1,4 +1,4 @@
-import { type Named, parsePrincipal } from './principal-parameter.js';
+import { type Named, parsePrincipal } from './principal.js';
 import { PRIVILEGES, type Node, type Privilege } from './privileges.js';
 
 /** What the address of *Why* asks. */

@@ -9,7 +9,7 @@ import { daysUntil, type Expiry, parseExpiry } from '../domain/expiry.js';
 import { addressOfForm, formOfAddress, type GrantForm, grantOfForm } from '../domain/grant-form.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { nodeOfForm, offeredAt } from '../domain/place-form.js';
-import { principalParameter } from '../domain/principal-parameter.js';
+import { principalParameter } from '../domain/principal.js';
 import { now } from '../now.js';
 import { DraftChange } from '../parts/change.js';
 import { Changes, Totals } from '../parts/changes.js';

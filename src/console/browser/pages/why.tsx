@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
-import { type Named, principalParameter } from '../domain/principal-parameter.js';
+import { type Named, principalParameter } from '../domain/principal.js';
 import { NO_NAMES } from '../domain/node-names.js';
 import { momentText } from '../domain/moment-text.js';
 import { pathText } from '../domain/node-path.js';

@@ -1,4 +1,4 @@
-import { parsePrincipal, principalParameter } from '../domain/principal-parameter.js';
+import { parsePrincipal, principalParameter } from '../domain/principal.js';
 import { type Filter, SEARCH } from './filters.js';
 import { PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
 

@@ -3,7 +3,7 @@ import type { Schemas } from '../api/client.js';
 import { grantAddress } from '../domain/grant-address.js';
 import { addressOfGrant } from '../domain/grant-form.js';
 import { pathText } from '../domain/node-path.js';
-import { principalParameter } from '../domain/principal-parameter.js';
+import { principalParameter } from '../domain/principal.js';
 import { Privileges } from './access.js';
 import { CopyButton } from './copy-button.js';
 import { Path } from './path.js';

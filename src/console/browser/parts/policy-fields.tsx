@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { hasColumn, hasExpression, type Kind, KIND_NAMES, type PolicyForm } from '../domain/policy-form.js';
 import { offeredAt } from '../domain/place-form.js';
-import { principalParameter } from '../domain/principal-parameter.js';
+import { principalParameter } from '../domain/principal.js';
 import { Icon } from './icon.js';
 import { NodeComboboxes } from './node-comboboxes.js';
 import { PlaceFields } from './place-fields.js';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
 import { moreText, peopleText } from '../domain/count-text.js';
-import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal-parameter.js';
+import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
 import { type Choice, Combobox } from './combobox.js';
 import type { Named } from './principal.js';
 import { useSettled } from './settled.js';

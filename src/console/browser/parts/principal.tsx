@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import { type Named, principalName } from '../domain/principal-parameter.js';
+import { type Named, principalName } from '../domain/principal.js';
 import { Icon } from './icon.js';
 
 export type { Named };

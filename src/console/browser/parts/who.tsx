@@ -4,7 +4,7 @@ import { countText, numberText, peopleText } from '../domain/count-text.js';
 import type { NodeNames } from '../domain/node-names.js';
 import { type Way, WAY, wayKey, waysThrough } from '../domain/holder-ways.js';
 import { pathText } from '../domain/node-path.js';
-import { principalParameter } from '../domain/principal-parameter.js';
+import { principalParameter } from '../domain/principal.js';
 import { whyAddress } from '../domain/why-address.js';
 import { Limits, Privileges, WhyLink } from './access.js';
 import { useAddress } from './address.js';

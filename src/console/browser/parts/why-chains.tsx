@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { grantAddress } from '../domain/grant-address.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
-import { PRINCIPAL_KINDS, principalName } from '../domain/principal-parameter.js';
+import { PRINCIPAL_KINDS, principalName } from '../domain/principal.js';
 import { Privileges } from './access.js';
 import { Chain, type Station } from './chain.js';
 import { Moment } from './moment.js';

@@ -1,4 +1,4 @@
-import { parsePrincipal, principalParameter } from './principal-parameter.js';
+import { parsePrincipal, principalParameter } from './principal.js';
 
 describe('a principal in an address', () => {
   it.each([
