@@ -46,7 +46,7 @@ describe('a part that is really taken away', () => {
       ...stack,
       issuer: gateways.provider.url,
       engines: { ...stack.engines, insecure: gateways.engine.url },
-      ...(STAY_SECONDS === 0 && { realm: { ...stack.realm, grantline: stack.realm.shortLived } }),
+      ...(STAY_SECONDS === 0 && { realm: { ...stack.realm, grantline: stack.realm.twentySeconds } }),
     };
     const grantline = await startGrantline(processes, around, {
       name: 'outages',

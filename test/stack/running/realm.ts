@@ -8,13 +8,15 @@ export interface ServiceClient {
   secret: string;
 }
 
-/** What the identity provider knows: three confidential clients, with secrets that live as long as one run. */
+/** What the identity provider knows: four confidential clients, with secrets that live as long as one run. */
 export interface Realm {
   name: string;
   /** The service's own client. Its tokens carry the engine's audience. */
   grantline: ServiceClient;
   /** The same, but its tokens live one second. */
   shortLived: ServiceClient;
+  /** The same, but its tokens live twenty seconds: that the provider is away shows soon, and not between two renewals. */
+  twentySeconds: ServiceClient;
   /** Another tool of the same realm; its tokens have another audience than the engine. */
   otherTool: ServiceClient;
   /** A realm beside it, of the people who sign in. */
@@ -27,6 +29,7 @@ export function newRealm(): Realm {
     name: 'data',
     grantline: client('grantline'),
     shortLived: client('grantline-short-lived'),
+    twentySeconds: client('grantline-twenty-seconds'),
     otherTool: client('other-tool'),
     people: newPeopleRealm(),
   };
@@ -49,6 +52,7 @@ export const ENGINE_AUDIENCE = clients[0].protocolMappers[0].config['included.cu
 export function realmImport(realm: Realm): object {
   const [client] = clients;
   const called = ({ id, secret }: ServiceClient): object => ({ ...client, clientId: id, secret });
+  const living = (seconds: number) => ({ attributes: { 'access.token.lifespan': String(seconds) } });
   return {
     realm: realm.name,
     enabled: true,
@@ -56,7 +60,8 @@ export function realmImport(realm: Realm): object {
     accessTokenLifespan: 300,
     clients: [
       called(realm.grantline),
-      { ...called(realm.shortLived), attributes: { 'access.token.lifespan': '1' } },
+      { ...called(realm.shortLived), ...living(1) },
+      { ...called(realm.twentySeconds), ...living(20) },
       // As the provider's own console makes clients.
       { ...called(realm.otherTool), protocolMappers: [], fullScopeAllowed: true },
     ],
