@@ -1,4 +1,5 @@
 import { readJson } from '../../kernel/json-reader.js';
+import { SECTION_NAMES } from '../../rules-files/check/engine-format.js';
 import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
 import { YAML_MAX_BYTES } from '../given-file.js';
 import type { EmbeddedText } from './embedded-text.js';
@@ -9,12 +10,13 @@ import { sizeFindings } from './size.js';
 /** The rules that a file holds, itself or in manifests. YAML's reader is loaded for a file that needs it: that takes longer than a small check. */
 export async function readSource(text: string): Promise<ManifestReading> {
   if (/^\s*\{/.test(text)) return readJsonSource(text);
-  return MANIFEST.test(text) ? (await yamlReader())(text) : bare(text);
+  return MANIFEST.test(text) || KEY.test(text) ? (await yamlReader())(text) : bare(text);
 }
 
-/** A line that begins a Kubernetes manifest, a YAML document, or what Helm prints, or a rules file in the values of a chart. */
-const MANIFEST =
-  /^(?:apiVersion|kind|metadata|data|items|---)\b|^(?:---|# Source:)|^["']?(?:apiVersion|kind)["']?\s*:|^ +["']?[\w.-]+[.]json["']?: *[|>'"]/m;
+/** A line that begins a YAML document or what Helm prints, or that YAML alone has, as a manifest or the values of a chart do. */
+const MANIFEST = /^(?:---|# Source:)|^["']?(?:apiVersion|kind)["']?\s*:|^ +["']?[\w.-]+[.]json["']?: *[|>'"]/m;
+/** A key as YAML alone writes it, where it is no section of rules: those are JSON that went wrong. */
+const KEY = new RegExp(`^(?!(?:${SECTION_NAMES.join('|')}):)[A-Za-z][\\w.-]*:(?:\\s|$)`, 'm');
 
 function bare(text: string): ManifestReading {
   const rules: EmbeddedText = { text, toFile: (offset) => offset };
