@@ -25,7 +25,9 @@ interface FileExplanation {
   considered: { section: SectionName; index: number }[];
   grants: [];
   policies: [];
-  /** The section that decides, and is not in the file. */
+  /** The one that decides. */
+  section: SectionName;
+  /** The same where the file has not got it. */
   absent_section: SectionName | null;
 }
 
@@ -107,14 +109,15 @@ function fileExplanation(path: string, file: ReadRulesFile, explanation: Foreign
     remark(printable(`${path}:${line}:${column} ${explanation.rule.place}: ${explanation.message}${cure}`));
     return null;
   }
-  const { allowed, rule, considered, absent } = explanation;
+  const { allowed, rule, considered, section, isAbsent } = explanation;
   return {
     allowed,
     rule: rule && { section: rule.section, index: rule.index, text: rule.text, ...file.placeOf(rule.at) },
     considered: considered.map(({ section, index }) => ({ section, index })),
     grants: [],
     policies: [],
-    absent_section: absent,
+    section,
+    absent_section: isAbsent ? section : null,
   };
 }
 
@@ -144,8 +147,9 @@ function explanationText(user: string, question: Question, explanation: Explanat
 function ruleLine(explanation: Explanation): string {
   const { rule } = explanation;
   if (rule !== null) return `${nameOfRule(rule)}  ${rule.text ?? ''}`;
-  const absent = 'absent_section' in explanation ? explanation.absent_section : null;
-  if (absent === null) return 'none matches';
+  if (!('section' in explanation)) return 'none matches';
+  const { section, absent_section: absent } = explanation;
+  if (absent === null) return `no rule of "${section}" matches`;
   const { whenAbsent } = formatOf(absent);
   const meaning = explanation.allowed ? (whenAbsent?.meaning ?? 'everybody may then') : 'nobody may then';
   return `there is no section "${absent}": ${meaning}`;

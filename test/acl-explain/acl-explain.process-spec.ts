@@ -35,9 +35,11 @@ describe('acl explain --rules', () => {
   });
 
   it.each([
-    ['bo', 'ENTER_CATALOG --catalog lake', 'may enter the catalog lake in the mode read-only', 'catalogs[1]'],
+    ['bo', 'ENTER_CATALOG --catalog lake', 'may enter the catalog lake', 'catalogs[1]'],
     ['ana', 'schema_ownership --catalog lake --schema s', 'may have OWNERSHIP of the schema lake.s', '"schemas"'],
     ['bo', 'INSERT --catalog lake --schema s --table t', 'may not INSERT into lake.s.t', 'catalogs[1]'],
+    ['ana', 'SELECT --catalog lake --schema s --table t --column c', 'may SELECT from lake.s.t, column c', 'tables[0]'],
+    ['bo', 'SELECT --catalog lake --schema s --table t', 'may not SELECT from lake.s.t', 'no rule of "tables" matches'],
     ['bo', 'EXECUTE_FUNCTION --catalog lake --schema s --routine query', 'may EXECUTE the function', 'functions[0]'],
     ['ana', 'KILL_QUERIES --of etl', 'may kill queries of etl', 'queries[0]'],
     ['ana', 'KILL_QUERIES', "may not kill other people's queries", 'queries[1]'],
@@ -62,7 +64,7 @@ describe('acl explain --rules', () => {
     ]);
     expect(JSON.parse(absent.stdout)).toEqual({
       ...{ allowed: true, rule: null, considered: [], grants: [], policies: [] },
-      absent_section: 'system_session_properties',
+      ...{ section: 'system_session_properties', absent_section: 'system_session_properties' },
     });
     expect(JSON.parse(executing.stdout)).toMatchObject({
       allowed: true,

@@ -12,9 +12,9 @@ function explained(file: object, question: Question, user: Parameters<typeof exp
   if (rules === null) throw new Error('no rules');
   const explanation = explainForeign(rules, user, question, new WorkBudget(100_000_000));
   if (explanation.kind === 'undecided') return `${explanation.rule.place} undecided: ${explanation.message}`;
-  const { allowed, rule, considered, absent } = explanation;
+  const { allowed, rule, considered, section, isAbsent } = explanation;
   const before = considered.map(({ place }) => place).join(' ');
-  return `${allowed ? 'yes' : 'no'} ${absent === null ? (rule?.place ?? 'none') : `without ${absent}`}${before && ` after ${before}`}`;
+  return `${allowed ? 'yes' : 'no'} ${isAbsent ? `without ${section}` : (rule?.place ?? `none of ${section}`)}${before && ` after ${before}`}`;
 }
 
 describe('an explanation of any file', () => {
@@ -28,7 +28,7 @@ describe('an explanation of any file', () => {
     expect(explained(file, select)).toBe('yes tables[2] after catalogs[0] tables[0]');
     expect(explained(file, { ...select, privilege: 'INSERT' })).toBe('no catalogs[0]');
     expect(explained(file, select, { name: 'bo', groups: ['desk'] })).toBe('no tables[0] after catalogs[0]');
-    expect(explained(file, select, { name: 'cy', groups: [] })).toBe('no none after catalogs[0]');
+    expect(explained(file, select, { name: 'cy', groups: [] })).toBe('no none of catalogs after catalogs[0]');
   });
 
   it('names the section that is absent, whether everybody has it then or nobody', () => {
@@ -56,7 +56,7 @@ describe('an explanation of any file', () => {
       ],
     };
     expect(explained(file, select)).toMatch(/^tables\[0\] undecided: the names that the table .* cannot be told$/);
-    expect(explained(file, { ...select, resource: { catalog: 'hr' } })).toBe('no none');
+    expect(explained(file, { ...select, resource: { catalog: 'hr' } })).toBe('no none of tables');
     const unknown = { name: 'ana', groups: null };
     expect(explained({ tables: file.tables.slice(1) }, select, unknown)).toBe(
       'tables[0] undecided: the rule is for groups, and those of ana are not known',
@@ -89,6 +89,6 @@ describe('an explanation of any file', () => {
     expect(acting('an_box')).toBe('yes impersonation[1] after impersonation[0]');
     expect(acting('admin1')).toBe('no impersonation[2] after impersonation[0]');
     expect(acting('alf')).toBe('yes impersonation[3] after impersonation[0]');
-    expect(acting('bo')).toBe('no none after impersonation[0]');
+    expect(acting('bo')).toBe('no none of impersonation after impersonation[0]');
   });
 });

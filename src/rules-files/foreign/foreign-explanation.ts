@@ -17,8 +17,10 @@ export type ForeignExplanation =
       rule: ForeignRule | null;
       /** The rules about the same names that the engine tries before, in its order. */
       considered: ForeignRule[];
-      /** The section that decides and is not in the file; null: it is. */
-      absent: SectionName | null;
+      /** The one that decides. */
+      section: SectionName;
+      /** Whether the file has not got that. */
+      isAbsent: boolean;
     }
   /** A rule that would decide, and why it is not known whether it matches. */
   | { kind: 'undecided'; rule: ForeignRule; at: number; message: string; isForGroups: boolean };
@@ -61,7 +63,8 @@ export function explainForeign(
     allowed: trace.allowed,
     rule: sourceAt(trace.rule),
     considered: trace.considered.flatMap((at) => sourceAt(at) ?? []),
-    absent: rules.has(section) ? null : section,
+    section,
+    isAbsent: !rules.has(section),
   };
 }
 
