@@ -1,7 +1,11 @@
+import { groupedBy } from '../kernel/grouped-by.js';
 import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff-form.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
 import { diffForeign, type ForeignDiff } from '../rules-files/foreign/foreign-diff.js';
+import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
+import { anyPatterns } from '../rules-files/foreign/audiences.js';
+import { unlistedGroups, unlistedUsers } from '../rules-files/foreign/unlisted-principals.js';
 import { readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
 import { print, printable, remark } from './output.js';
 import { readListedUsers, type UserLine } from './users-file.js';
@@ -31,13 +35,18 @@ export async function diffRulesFiles(
     return 2;
   }
   if (compared.kind === 'incomparable') {
-    for (const { file, rule, at, message } of compared.problems) {
+    const alike = groupedBy(compared.problems, ({ file, message }) => `${file} ${message}`);
+    for (const [{ file, rule, at, message }, ...others] of alike.values()) {
       const [path, read] = file === 'before' ? [before, former] : [after, next];
       const { line, column } = read.placeOf(at);
-      remark(printable(`${path}:${line}:${column} ${rule}: ${message}`));
+      const more = others.length > 0 ? ` (and ${others.length} more)` : '';
+      remark(printable(`${path}:${line}:${column} ${rule}: ${message}${more}`));
     }
     if (users === undefined) remark('name the users and their groups with --users FILE');
     return 2;
+  }
+  if (users !== undefined && listed !== 'everybody') {
+    for (const missing of notListed([former.rules, next.rules], listed)) remark(printable(`${users}: ${missing}`));
   }
   const { access } = compared;
   const rules = diffRules(former.text, next.text);
@@ -53,6 +62,23 @@ export async function diffRulesFiles(
   if (changes.length === 0) lines.push(isSame ? 'no difference' : 'nobody gains or loses anything');
   print(lines.join('\n'));
   return isSame ? 0 : 1;
+}
+
+const MOST_NAMED = 10;
+
+/** Whom rules name and the list has not: for these, nothing is compared. */
+function notListed(files: readonly ForeignRules[], listed: readonly UserLine[]): string[] {
+  const patterns = anyPatterns(new WorkBudget(STEPS_AT_LEAST));
+  const found = (unlisted: typeof unlistedUsers): string => {
+    const names = [...new Set(files.flatMap((rules) => unlisted(rules, listed, patterns).names))].sort();
+    const more = names.length - MOST_NAMED;
+    return names.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  };
+  const [users, groups] = [found(unlistedUsers), found(unlistedGroups)];
+  return [
+    ...(users === '' ? [] : [`has not got ${users}, whom rules name: for them, nothing is compared`]),
+    ...(groups === '' ? [] : [`gives nobody the groups ${groups}, which rules name`]),
+  ];
 }
 
 /** Null: they combine too much. */

@@ -12,7 +12,7 @@ import { bytesOf } from './given-file.js';
 import { print, printable, remark, remarkPlaced } from './output.js';
 import { writeResult } from './result-file.js';
 import { formatNamed, structuredText } from './structured-file.js';
-import { readUserList, readUsers, type UserLine } from './users-file.js';
+import { listProblem, readUserList, readUsers, type UserLine } from './users-file.js';
 
 interface Options {
   users: string;
@@ -35,7 +35,8 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
   const listing = catalog === undefined ? [] : readListingFile(catalog);
   if (bytes === null || list === null || listing === null) return 2;
   const listed = readUsers(list);
-  const problems = nameProblems(listed, defaults);
+  const problem = listProblem(listed);
+  const problems = problem === null ? nameProblems(listed, defaults) : [problem];
   const rules = await readForeignRulesFile(bytes);
   for (const { line, message } of problems) remark(`${users}:${line}:1 ${message}`);
   if (rules.kind === 'refused') remarkPlaced(path, rules.problems);
@@ -79,6 +80,7 @@ function nameProblems(listed: readonly UserLine[], defaults: SnapshotDefaults): 
 function findingText(path: string, finding: PlacedImportFinding): string {
   const { severity, people, what, why, instead, rule, line, column } = finding;
   const place = `${path}:${line}:${column} ${severity === 'info' ? 'info: ' : ''}`;
-  const head = `${place}${rule === null ? '' : `${rule} `}${people.join(', ')}: ${instead}, because ${why}:`;
+  const about = [...(rule === null ? [] : [rule]), ...(people.length === 0 ? [] : [people.join(', ')])].join(' ');
+  const head = `${place}${about}: ${instead}, because ${why}:`;
   return [head, ...what.map((each) => `  ${each}`)].join('\n');
 }

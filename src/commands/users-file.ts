@@ -76,8 +76,15 @@ export function readListedUsers(path: string): UserLine[] | null {
   const text = readUserList(path);
   if (text === null) return null;
   const users = readUsers(text);
-  const nameless = users.find(({ name }) => name === '');
-  if (nameless === undefined) return users;
-  remark(`${path}:${nameless.line}:1 there is no name before the colon`);
+  const problem = listProblem(users);
+  if (problem === null) return users;
+  remark(`${path}:${problem.line}:1 ${problem.message}`);
   return null;
+}
+
+/** Why a list cannot be what was meant; null: it can. */
+export function listProblem(users: readonly UserLine[]): { line: number; message: string } | null {
+  if (users.length === 0) return { line: 1, message: 'there is no user in it' };
+  const nameless = users.find(({ name }) => name === '');
+  return nameless === undefined ? null : { line: nameless.line, message: 'there is no name before the colon' };
 }

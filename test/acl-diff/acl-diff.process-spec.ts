@@ -46,7 +46,7 @@ describe('acl diff', () => {
         '- tables {"user":"ana","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
         'gained by bo:',
         '  SELECT from sales.eu.orders',
-        '  enter the catalog sales in the mode read-only',
+        '  enter the catalog sales',
         'lost by ana:',
         "  now: may SELECT only those rows of sales.eu.orders for which (region = 'EU')",
       ]) as unknown,
@@ -152,6 +152,13 @@ describe('acl diff', () => {
       ]) as unknown,
     });
     expect(stdout).not.toMatch(/carl:|_etl:|any other user/);
+    await writeFile(join(folder, 'users'), 'ana: admins\nbo: others\n');
+    const { stderr: unlisted } = await diff(rules('admins'), rules('analysts'), ...options);
+    expect(unlisted.split('\n')).toEqual([
+      expect.stringMatching(/users: has not got carl, whom rules name: for them, nothing is compared$/),
+      expect.stringMatching(/users: gives nobody the groups analysts, which rules name$/),
+      '',
+    ]);
     expect(await diff(rules('admins'), rules('admins'), ...options)).toMatchObject({
       code: 0,
       stdout: 'no difference\n',
@@ -159,17 +166,18 @@ describe('acl diff', () => {
   });
 
   it('ends with 2 where a rule cannot be compared, and says which', async () => {
-    const rules = '{"tables":[{"group":"admins","privileges":["SELECT"]},{"table":"(?<=x).*","privileges":[]}]}';
+    const rules =
+      '{"tables":[{"group":"admins","privileges":["SELECT"]},{"group":"x","privileges":[]},{"table":"(?<=x).*","privileges":[]}]}';
     const { code, stdout, stderr } = await diff(rules, '{}');
     expect({ code, stdout, lines: stderr.trimEnd().split('\n') }).toEqual({
       code: 2,
       stdout: '',
       lines: [
         expect.stringMatching(
-          /before[.]json:1:21 tables\[0\]: a rule for groups can only be compared for users of a list/,
+          /before[.]json:1:21 tables\[0\]: a rule for groups can only be compared for users of a list, .* \(and 1 more\)$/,
         ),
         expect.stringMatching(
-          /before[.]json:1:\d+ tables\[1\]: the names that the table "\(\?<=x\)[.]\*" matches cannot be told/,
+          /before[.]json:1:\d+ tables\[2\]: the names that the table "\(\?<=x\)[.]\*" matches cannot be told/,
         ),
         'name the users and their groups with --users FILE',
       ],

@@ -16,7 +16,10 @@ describe('acl import', () => {
     const [file, list] = [join(folder, 'rules.json'), join(folder, 'users')];
     await writeFile(file, rules);
     await writeFile(list, users);
-    return runGrantline(['acl', 'import', file, '--users', list, ...options], { ACL_WRITABLE_CATALOGS: 'lake' });
+    return runGrantline(['acl', 'import', file, '--users', list, ...options], {
+      ACL_WRITABLE_CATALOGS: 'lake',
+      SERVICE_QUERY_USER: 'service-account-grantline',
+    });
   };
   const impersonation = '"impersonation":[{"original_user":"bi","new_user":"ana"}]';
   const rules = compile(aSnapshot().group('readers', ['ana', 'ben']).may('SELECT', 'sales.eu').snapshot()).text;
@@ -82,7 +85,10 @@ describe('acl import', () => {
     const { snapshot, findings } = JSON.parse(stdout) as { snapshot: object; findings: object[] };
     expect(code).toBe(1);
     expect(snapshot).toMatchObject({ grants: [{ resource: { catalog: 'sales', schema: 'eu', table: 'orders' } }] });
-    expect(findings).toMatchObject([{ code: 'import-pattern-resolved', people: ['ana'] }]);
+    expect(findings).toMatchObject([
+      { code: 'import-users-missing', people: ['ben'] },
+      { code: 'import-pattern-resolved', people: ['ana'] },
+    ]);
     await writeFile(listing, 'sales.eu.orders\na.b.c.d\n');
     const refused = await importRules(changed, 'ana\n', '--catalog', listing);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -116,6 +122,24 @@ describe('acl import', () => {
     const mapped = await importRules(manifest, users, '--json');
     expect(JSON.parse(mapped.stdout)).toMatchObject({ snapshot: { grants: granted } });
     expect([bare.code, mapped.code]).toEqual([0, 0]);
+  });
+
+  it('says which users and groups the rules name and the list has not', async () => {
+    const named = `{
+      "catalogs": [{ "user": "ana|gone[.]away", "allow": "all" }, { "group": "sales|staff", "allow": "none" },
+        { "group": "old-staff", "allow": "all" }, { "user": "t-[0-9]", "allow": "all" }],
+      "tables": [{ "privileges": ["SELECT"] }],
+      "schemas": []
+    }`;
+    const { code, stderr } = await importRules(named, 'ana: staff\n');
+    expect(code).toBe(1);
+    expect(stderr.split('\n').filter((line) => !/^ |info:/.test(line))).toEqual([
+      expect.stringMatching(/:2:30 catalogs\[0\] gone[.]away: nothing is granted, because the list has not got them:$/),
+      expect.stringMatching(
+        /:3:20 catalogs\[2\]: rules for these groups match nobody, because nobody of the list is in old-staff:$/,
+      ),
+      '',
+    ]);
   });
 
   it('makes an engine principal of a program of the list, which acts as others', async () => {

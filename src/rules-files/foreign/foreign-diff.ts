@@ -4,6 +4,7 @@ import { type AccessDiff, type AccessDifference, diffAccess } from '../../trino-
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
 import { type RulesDocument, NO_RULES } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
+import { INFORMATION_SCHEMA } from '../../trino-rules/engine/evaluator.js';
 import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
 import {
   ANYBODY,
@@ -110,11 +111,15 @@ function ofUsers<Fact>({ gained, lost }: AccessDiff<Fact>, users: readonly Liste
   return { gained: own(gained), lost: own(lost) };
 }
 
-/** Whether the engine asks about such an object: it writes names in lower case, none is empty, and its own functions are everybody's. */
+/**
+ * Whether the engine asks about such an object: it writes names in lower case, none is empty, its own functions are everybody's, and
+ * `information_schema` is its own, too.
+ */
 export function isPossible({ fact }: AccessDifference<AccessFact | OtherRight>): boolean {
   if (fact.about === 'session-property') return fact.catalog === null || isObjectName(fact.catalog);
   if (!('resource' in fact)) return true;
   const { catalog, schema, table, routine } = fact.resource;
+  if (fact.about === 'schema-ownership' && schema === INFORMATION_SCHEMA) return false;
   if (fact.about === 'routine' && catalog === BUILTIN.catalog && schema === BUILTIN.schema) return false;
   return [catalog, schema, table, routine].every((name) => name === undefined || isObjectName(name));
 }

@@ -42,6 +42,7 @@ export class DifferenceFindings {
     const codeOf = ({ fact, people }: AccessDifference): ImportCode => {
       if (fact.about === 'session-property') return 'import-session-properties';
       if (isOfSystem(fact)) return 'import-system';
+      if (fact.about === 'catalog-mode') return 'import-entry';
       if (fact.about === 'queries' && fact.owner !== undefined && !names.has(fact.owner)) return 'import-unlisted';
       if (fact.about === 'impersonation' && !names.has(fact.newUser) && people.every((name) => this.isProgram(name)))
         return people.every((name) => asEveryone.has(name)) ? 'import-strangers' : 'import-unlisted';
@@ -55,6 +56,7 @@ export class DifferenceFindings {
       ...this.findings('import-pattern-resolved', found('import-pattern-resolved'), () => OF_PATTERN),
       ...this.findings('import-strangers', found('import-strangers'), () => OF_STRANGERS),
       ...this.findings('import-unlisted', found('import-unlisted'), () => OF_UNLISTED),
+      ...this.findings('import-entry', found('import-entry'), () => OF_ENTRY),
       ...this.summary('import-session-properties', found('import-session-properties'), propertiesText, OF_SETTING),
       ...this.summary('import-system', found('import-system'), () => WRITING_IN_SYSTEM, OF_SYSTEM),
     ];
@@ -169,7 +171,6 @@ export class DifferenceFindings {
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;
     if (catalog === SYSTEM) return LIMIT_OF_SYSTEM;
-    if (fact.about === 'catalog-mode') return 'a catalog is entered by those with access to something in it';
     if (isUnnamed(catalog))
       return `a grant on everything would also reach catalogs that other rules decide; ${NEEDS_LISTING}`;
     const isOwnership =
@@ -207,6 +208,7 @@ function limitOfRoutines({ privilege }: Extract<AccessFact, { about: 'routine' }
 
 const NEEDS_LISTING = 'a listing (--catalog) tells which there are';
 const WRITING_IN_SYSTEM = 'write to, own and share what is in system';
+const OF_ENTRY = 'a catalog is entered, and listed, by those with access to something in it';
 const OF_SETTING = 'session properties are a setting (ACL_SESSION_PROPERTIES), for everybody alike';
 const OF_SYSTEM = 'system is the catalog of the engine itself, of which nothing but SELECT is granted';
 const OF_STRANGERS = 'these have no account, or are service accounts';

@@ -3,6 +3,7 @@ export interface ImportFinding {
   code: ImportCode;
   /** `warning`: people of the list lose something that a statement of theirs can tell. */
   severity: 'warning' | 'info';
+  /** Empty: whom it is about is not known. */
   people: string[];
   /** The access that the rules give, or that comes with what is granted: `SELECT from sales.eu.orders`. */
   what: string[];
@@ -23,9 +24,12 @@ const CHOSEN = {
   'import-right': ['warning', 'given to nobody'],
   'import-pattern-not-judged': ['warning', 'nothing that the rule may match is granted'],
   'import-no-groups': ['warning', 'the rules for groups match nobody'],
+  'import-groups-missing': ['warning', 'rules for these groups match nobody'],
+  'import-users-missing': ['warning', 'nothing is granted'],
   'import-program': ['info', 'taken for a program'],
   'import-strangers': ['info', 'acts as everyone with an account'],
   'import-unlisted': ['info', 'granted over those of the list alone'],
+  'import-entry': ['info', 'not granted'],
   'import-session-properties': ['info', 'left to a setting'],
   'import-basic-access': ['info', 'given'],
   'import-system': ['info', 'not granted'],

@@ -8,7 +8,7 @@ import type {
   TableRule,
 } from '../../trino-rules/document/rules-document.js';
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
-import { Evaluator, type TableName } from '../../trino-rules/engine/evaluator.js';
+import { Evaluator, INFORMATION_SCHEMA, type TableName } from '../../trino-rules/engine/evaluator.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, type PrivilegeTerms } from '../../trino-rules/model/privilege.js';
 import type { Level } from '../../trino-rules/model/node.js';
 import { withoutParentheses } from '../foreign/equal-filters.js';
@@ -104,8 +104,10 @@ export class OutcomeReader {
 
   /** Also in catalogs that the file does not spell out, whatever the schema. */
   private ownsEverySchema(user: string): boolean {
-    const about = this.rules.schemas.filter((rule) => this.patterns.matches(rule.user, user));
-    const deciding = about.findIndex(({ catalog, schema }) => this.isNearlyAny(catalog) && isAny(schema));
+    const about = this.rules.schemas.filter(
+      (rule) => this.patterns.matches(rule.user, user) && !this.isInformationSchema(rule.schema),
+    );
+    const deciding = about.findIndex(({ catalog, schema }) => this.isNearlyAny(catalog) && this.isEverySchema(schema));
     const reaching = about
       .slice(0, deciding + 1)
       .filter(({ catalog }) => this.isNearlyAny(catalog) || this.isOpen(catalog));
@@ -114,10 +116,11 @@ export class OutcomeReader {
 
   /** Whether a rule can match some of the names that the file does not spell out, and not all of them. */
   private isPartial({ catalog, schema, table }: TableRule, named: Level | null): boolean {
+    if (this.isInformationSchema(schema)) return false;
     if (named === 'schema') return this.isOpen(table);
     // The schemas that a finite pattern matches are spelled out; tables with a name are below every schema.
     if (named === 'catalog') return this.isNearlyAny(schema) ? !isAny(table) : this.isOpen(schema);
-    return this.isNearlyAny(catalog) ? !(isAny(schema) && isAny(table)) : this.isOpen(catalog);
+    return this.isNearlyAny(catalog) ? !(this.isEverySchema(schema) && isAny(table)) : this.isOpen(catalog);
   }
 
   /** Also where it spells out a name that no grant can. */
@@ -131,6 +134,17 @@ export class OutcomeReader {
   private isNearlyAny(pattern: string | undefined): boolean {
     const names = leftOut(pattern, this.patterns);
     return names !== null && !this.hasNameless(names);
+  }
+
+  /** But `information_schema`, where no rule holds: every name, or none. */
+  private isEverySchema(pattern: string | undefined): boolean {
+    const names = leftOut(pattern, this.patterns);
+    return names !== null && [...names].every((name) => name === INFORMATION_SCHEMA);
+  }
+
+  private isInformationSchema(pattern: string | undefined): boolean {
+    const language = this.patterns.language(pattern);
+    return language.kind === 'names' && [...language.names].every((name) => name === INFORMATION_SCHEMA);
   }
 
   /** Whether one of these is a name that no grant can hold. */

@@ -31,11 +31,11 @@ describe('the change of access', () => {
     const gained = [
       { what: 'execute queries', people: ['cy'], others: 0 },
       { what: 'impersonate cy', people: ['service-account-grantline'], others: 0 },
-      { what: 'enter the catalog sales in the mode read-only', people: ['cy'], others: 0 },
+      { what: 'enter the catalog sales', people: ['cy'], others: 0 },
       { what: 'INSERT into sales.eu.orders', people: ['cy'], others: 0 },
       { what: 'SELECT from system.jdbc.(any other table)', people: ['cy'], others: 0 },
       { what: 'SELECT from system.metadata.(any other table)', people: ['cy'], others: 0 },
-      { what: 'enter the catalog system in the mode read-only', people: ['cy'], others: 0 },
+      { what: 'enter the catalog system', people: ['cy'], others: 0 },
     ];
     const change = compared(story(), after);
     expect(change).toMatchObject({ lost: [], changedPairs: 7 });

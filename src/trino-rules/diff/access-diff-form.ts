@@ -5,7 +5,7 @@ import {
   isRestriction,
   type AccessFact,
 } from '../engine/access-fact.js';
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { groupedBy } from '../../kernel/grouped-by.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
 import { LEVELS, type Node } from '../model/node.js';
 import type { AccessDiff, AccessDifference } from './access-diff.js';
@@ -129,7 +129,7 @@ function isOther(fact: Fact): fact is OtherRight {
 function linesOf(direction: Direction, differences: readonly AccessDifference<Fact>[]): string[] {
   const byUsers = groupedBy(differences, ({ people, strangers }) => JSON.stringify([people, strangers]));
   return [...byUsers.values()].flatMap((alike) => {
-    const { people = [], strangers = [] } = alike[0] ?? {};
+    const [{ people, strangers }] = alike;
     const users = [...new Set([...people, ...strangers.map(userName)])];
     const count = users.length > 1 ? ` (${users.length})` : '';
     return [
@@ -163,10 +163,4 @@ function lastName(fact: Fact): string | null {
   if (fact.about === 'queries' && fact.owner !== undefined) return displayName(fact.owner, 'any other user');
   if (fact.about !== 'privilege' || fact.resource.table === undefined) return null;
   return displayName(fact.resource.table, '(any other table)');
-}
-
-function groupedBy<T>(items: readonly T[], key: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) getOrInsert(groups, key(item), () => []).push(item);
-  return groups;
 }

@@ -20,12 +20,14 @@ export function isRestriction(aspect: AccessFact): aspect is Restriction {
 /** What is asked about as a permission: `INSERT into sales.eu.orders`. */
 export function describePermission(fact: Question): string {
   switch (fact.about) {
-    case 'privilege':
-      return `${PRIVILEGE_TERMS[fact.privilege].phrase} ${pathOf(fact.resource)}`;
+    case 'privilege': {
+      const permission = `${PRIVILEGE_TERMS[fact.privilege].phrase} ${pathOf(fact.resource)}`;
+      return fact.column === undefined ? permission : `${permission}, column ${fact.column}`;
+    }
     case 'schema-ownership':
       return `have OWNERSHIP of the schema ${pathOf(fact.resource)}`;
     case 'catalog-mode':
-      return `enter the catalog ${pathOf(fact.resource)} in the mode ${fact.mode}`;
+      return `enter the catalog ${pathOf(fact.resource)}${fact.mode === 'all' ? ' in the mode all' : ''}`;
     case 'queries':
       if (fact.right === 'execute') return 'execute queries';
       return fact.owner === undefined
