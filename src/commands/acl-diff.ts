@@ -1,6 +1,6 @@
 import { groupedBy } from '../kernel/grouped-by.js';
 import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff-form.js';
-import { diffRules } from '../trino-rules/diff/rules-diff.js';
+import { diffRules, reorderedSections } from '../trino-rules/diff/rules-diff.js';
 import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
 import { diffForeign, type ForeignDiff } from '../rules-files/foreign/foreign-diff.js';
 import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
@@ -58,8 +58,13 @@ export async function diffRulesFiles(
     return isSame ? 0 : 1;
   }
   const changes = accessDiffLines(access);
-  const lines = [...rules.removed.map((rule) => `- ${rule}`), ...rules.added.map((rule) => `+ ${rule}`), ...changes];
-  if (changes.length === 0) lines.push(isSame ? 'no difference' : 'nobody gains or loses anything');
+  const lines = [
+    ...rules.removed.map((rule) => `- ${rule}`),
+    ...rules.added.map((rule) => `+ ${rule}`),
+    ...reorderedSections(former.text, next.text).map((section) => `~ ${section}: rules are in another order`),
+    ...changes,
+  ];
+  if (changes.length === 0) lines.push(lines.length === 0 ? 'no difference' : 'nobody gains or loses anything');
   print(lines.join('\n'));
   return isSame ? 0 : 1;
 }

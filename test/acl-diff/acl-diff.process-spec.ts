@@ -89,6 +89,16 @@ describe('acl diff', () => {
     });
   });
 
+  it('tells that rules are in another order, which decides', async () => {
+    const [open, shut] = ['{"user":"bo","privileges":["SELECT"]}', '{"privileges":[]}'];
+    const file = (...tables: string[]): string => `{"tables":[${tables.join()}],"queries":[{"allow":["execute"]}]}`;
+    const { code, stdout } = await diff(file(open, shut), file(shut, open));
+    expect({ code, lines: stdout.split('\n').slice(0, 2) }).toEqual({
+      code: 1,
+      lines: ['~ tables: rules are in another order', 'lost by bo:'],
+    });
+  });
+
   it('tells rules that differ from access that does', async () => {
     const rules = text(analysts(['ana']));
     const more = rules.replace('"tables":[', '"tables":[{"user":"bo","privileges":[]},');

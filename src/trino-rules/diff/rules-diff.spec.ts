@@ -1,4 +1,4 @@
-import { diffRules } from './rules-diff.js';
+import { diffRules, reorderedSections } from './rules-diff.js';
 
 const text = (...tables: string[]) => `{"catalogs":[{"allow":"none"}],"tables":[\n${tables.join(',\n')}]}`;
 
@@ -15,6 +15,13 @@ describe('what changes in the rules', () => {
       added: [],
       removed: ['tables {"user":"a"}'],
     });
+  });
+
+  it('tells sections whose rules are in another order, whatever comes and goes', () => {
+    expect(reorderedSections(text('{"user":"a"}', '{"user":"b"}'), text('{"user":"b"}', '{}', '{"user":"a"}'))).toEqual(
+      ['tables'],
+    );
+    expect(reorderedSections(text('{"user":"a"}', '{"user":"b"}', '{}'), text('{"user":"a"}', '{}'))).toEqual([]);
   });
 
   it('takes the order of keys for no difference', () => {

@@ -1,3 +1,4 @@
+import { groupedBy } from '../../kernel/grouped-by.js';
 import { plainValue } from '../../kernel/json-node.js';
 import { readJson } from '../../kernel/json-reader.js';
 
@@ -13,10 +14,27 @@ export interface RulesDiff {
  */
 export function diffRules(before: string | null, after: string): RulesDiff {
   const [former, next] = [rulesOf(before ?? ''), rulesOf(after)];
-  return { added: missingFrom(former, next), removed: missingFrom(next, former) };
+  const lines = (rules: readonly RuleLine[]): string[] => rules.map(({ line }) => line);
+  return { added: lines(missingFrom(former, next)), removed: lines(missingFrom(next, former)) };
+}
+
+/** Sections whose common rules are in another order: the first that matches decides, so this alone can change who may do what. */
+export function reorderedSections(before: string, after: string): string[] {
+  const [former, next] = [rulesOf(before), rulesOf(after)];
+  const common = (rules: readonly RuleLine[], other: readonly RuleLine[]): Map<string, RuleLine[]> => {
+    const missing = new Set(missingFrom(other, rules));
+    return groupedBy(
+      rules.filter((rule) => !missing.has(rule)),
+      ({ section }) => section,
+    );
+  };
+  const order = (rules: readonly RuleLine[] = []): string => rules.map(({ canonical }) => canonical).join('\n');
+  const [ofFormer, ofNext] = [common(former, next), common(next, former)];
+  return [...ofFormer].flatMap(([section, rules]) => (order(rules) === order(ofNext.get(section)) ? [] : [section]));
 }
 
 interface RuleLine {
+  section: string;
   line: string;
   /** The same for equal rules. */
   canonical: string;
@@ -26,6 +44,7 @@ function rulesOf(text: string): RuleLine[] {
   return Object.entries(parsed(text))
     .flatMap(([section, rules]) =>
       (Array.isArray(rules) ? rules : []).map((rule: unknown) => ({
+        section,
         line: `${section} ${JSON.stringify(rule)}`,
         canonical: `${section} ${JSON.stringify(rule, keysInOrder)}`,
       })),
@@ -52,13 +71,12 @@ function parsedLeniently(text: string): unknown {
   }
 }
 
-function missingFrom(other: readonly RuleLine[], rules: readonly RuleLine[]): string[] {
+function missingFrom(other: readonly RuleLine[], rules: readonly RuleLine[]): RuleLine[] {
   const left = new Map<string, number>();
   for (const { canonical } of other) left.set(canonical, (left.get(canonical) ?? 0) + 1);
-  const missing = rules.filter(({ canonical }) => {
+  return rules.filter(({ canonical }) => {
     const count = left.get(canonical) ?? 0;
     left.set(canonical, count - 1);
     return count <= 0;
   });
-  return missing.map(({ line }) => line);
 }
