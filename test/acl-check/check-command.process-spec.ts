@@ -121,6 +121,8 @@ describe('grantline acl check', () => {
     expect(await codes('mark', Buffer.from(`\ufeff${text}`))).toEqual([mark, value]);
     expect(await codes('utf-16', Buffer.from(`\ufeff${text}`, 'utf16le'))).toEqual([mark, value]);
     expect(await codes('utf-16-without-mark', Buffer.from(text, 'utf16le'))).toEqual([mark, value]);
+    const manifest = `\ufeffkind: ConfigMap\ndata:\n  rules.json: '${text}'\n`;
+    expect(await codes('manifest', Buffer.from(manifest))).toEqual(['3:55 rules-value-unknown']);
     const latin = Buffer.from(text.replace('ana', 'än'), 'latin1');
     expect(await codes('latin-1', latin)).toEqual(['1:25 json-encoding', '1:39 rules-value-unknown']);
   });

@@ -29,8 +29,10 @@ export interface CheckedFile {
 export async function checkFile(name: string, bytes: Uint8Array, settings: ServiceSettings): Promise<CheckedFile> {
   const { text, findings } = decodeFile(bytes);
   const source = await readSource(text);
+  // A mark before a manifest never reaches the engine.
+  const isItself = source.rules.some((rules) => rules.text === text);
   const placed = [
-    ...findings,
+    ...findings.filter(({ code }) => isItself || code !== 'json-byte-order-mark'),
     ...source.findings,
     ...source.rules.flatMap((rules) =>
       checkText(rules.text, settings).map((finding) => ({ ...finding, at: rules.toFile(finding.at) })),

@@ -128,7 +128,15 @@ function principalFindings(
 function queryFindings(rules: ForeignRules, at: number, silent: readonly string[]): ImportFinding[] {
   if (silent.length === 0) return [];
   const place = { rule: null, at: rules.get('queries')?.[0]?.at ?? at };
-  return [importFinding('import-no-queries', silent, ['data, and all else that statements use'], 'they may not execute queries', place)];
+  return [
+    importFinding(
+      'import-no-queries',
+      silent,
+      ['data, and all else that statements use'],
+      'they may not execute queries',
+      place,
+    ),
+  ];
 }
 
 /** A file with rules for groups is nearly always meant for users with some. */
