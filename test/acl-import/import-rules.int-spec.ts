@@ -111,22 +111,6 @@ describe('the import of rules', () => {
     expect(brief(result)).toContain('tables[2] import-lost ana: SELECT from sales.eu.(any other table)');
   });
 
-  it.each([
-    [[{ schema: 'information_schema', privileges: [] }, { privileges: ['SELECT', 'INSERT'] }]],
-    [[{ schema: '(?!information_schema$).*', privileges: ['SELECT', 'INSERT'] }]],
-  ])('takes a rule about information_schema for none, as the engine does: %j', (tables) => {
-    const rules = {
-      catalogs: [{ catalog: '(?!system$).*', allow: 'all' }],
-      schemas: [{ schema: 'information_schema', owner: false }, { owner: true }],
-      tables,
-      queries: [{ allow: ['execute'] }],
-    };
-    const open = { ...SETTINGS, metadataCatalog: null };
-    const { snapshot, findings } = imported(JSON.stringify(rules), ['ana'], open);
-    expect(findings.filter(({ severity }) => severity === 'warning')).toEqual([]);
-    expect(snapshot.grants[0]).toMatchObject({ resource: {}, privileges: ['SELECT', 'INSERT', 'SCHEMA_OWNERSHIP'] });
-  });
-
   it('gives rights to functions and procedures on the widest node, and none beside a restriction', () => {
     const rules = {
       catalogs: [{ catalog: 'lake|erp', allow: 'all' }],

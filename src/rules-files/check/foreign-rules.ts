@@ -33,18 +33,6 @@ export interface ForeignExpression {
   runsAs: string | null;
 }
 
-/**
- * What can depend on the identity that an expression is given: sub-queries, and functions of catalogs, which are checked as that. The
- * current user is the session's under any identity (seen on 483).
- */
-const OF_IDENTITY =
-  /\b(?:current_(?!(?:user|date|time|timestamp)\b)[a-z_]+|select|table|values|with)\b|[.]\s*(?:\w+|"[^"]*")\s*\(/i;
-
-/** Whether another identity than the user's can change what it answers. */
-export function isOfIdentity({ text, runsAs }: ForeignExpression): boolean {
-  return runsAs !== null && OF_IDENTITY.test(text);
-}
-
 export interface ForeignColumn {
   name: string;
   /** False: it is hidden. */

@@ -55,7 +55,7 @@ describe("a comparison of anybody's rules", () => {
     expect(diff(owned('ana'), owned('ana|bo'), LIST)).toEqual(['gained by ana:', 'view queries of bo']);
   });
 
-  it.each(['a IN (SELECT b FROM lake.s.t)', 'lake.s.f(a)'])(
+  it.each(['a IN (SELECT b FROM lake.s.t)', 'lake.s.f(a)', "/* it's */ a = (SELECT 'x')"])(
     'tells %s apart as it is evaluated as somebody else',
     (filter) => {
       const filtered = (environment: object) => ({
@@ -72,9 +72,23 @@ describe("a comparison of anybody's rules", () => {
     },
   );
 
-  it.each(['a = 1', 'owner = current_user'])('does not tell %s apart, whoever evaluates it', (filter) => {
+  it.each([
+    'a = 1',
+    'owner = current_user',
+    `a = 'x.f(select)' OR "with" = 1`,
+    'CAST(a AS time(3) with time zone) = b',
+  ])('does not tell %s apart, whoever evaluates it', (filter) => {
     const filtered = (environment: object) => ({ tables: [{ privileges: ['SELECT'], filter, ...environment }] });
     expect(diff(filtered({}), filtered({ filter_environment: { user: 'root' } }), LIST)).toEqual([]);
+  });
+
+  it('takes line breaks and tabs of SQL for blanks, but in quotes', () => {
+    const filtered = (filter: string, mask: string) => ({
+      tables: [{ privileges: ['SELECT'], filter, columns: [{ name: 'c', mask }] }],
+    });
+    const written = filtered("a = 1\n  AND\tb = 'x  y'", "CASE\r\n WHEN a = 1 THEN 'x' END");
+    expect(diff(written, filtered("(a = 1 AND b = 'x  y')", "CASE WHEN a = 1 THEN 'x' END"), LIST)).toEqual([]);
+    expect(diff(written, filtered("a = 1 AND b = 'x y'", "CASE WHEN a = 1 THEN 'x' END"), LIST)).not.toEqual([]);
   });
 
   it('says what other names gain that patterns tell apart, with one of each kind', () => {

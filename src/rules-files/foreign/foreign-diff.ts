@@ -1,5 +1,6 @@
 import type { SectionName } from '../check/engine-format.js';
-import { type ForeignExpression, type ForeignRule, type ForeignRules, isOfIdentity } from '../check/foreign-rules.js';
+import { inOneLine, isOfIdentity } from '../check/foreign-expression.js';
+import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { type AccessDiff, type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
 import { type RulesDocument, NO_RULES } from '../../trino-rules/document/rules-document.js';
@@ -92,8 +93,8 @@ function read(
 }
 
 function written(expression: ForeignExpression): string {
-  const { text, runsAs } = expression;
-  return isOfIdentity(expression) ? `${text} (evaluated as ${runsAs})` : text;
+  const sql = inOneLine(expression.text);
+  return isOfIdentity(expression) ? `${sql} (evaluated as ${expression.runsAs})` : sql;
 }
 
 /** Of listed users, or of everybody; no user's name is empty. */
@@ -112,14 +113,15 @@ function ofUsers<Fact>({ gained, lost }: AccessDiff<Fact>, users: readonly Liste
 }
 
 /**
- * Whether the engine asks about such an object: it writes names in lower case, none is empty, its own functions are everybody's, and
- * `information_schema` is its own, too.
+ * Whether the engine asks about it: it writes names in lower case, none is empty, its own functions are everybody's,
+ * `information_schema` is its own, too, and nobody passes on a procedure.
  */
 export function isPossible({ fact }: AccessDifference<AccessFact | OtherRight>): boolean {
   if (fact.about === 'session-property') return fact.catalog === null || isObjectName(fact.catalog);
   if (!('resource' in fact)) return true;
   const { catalog, schema, table, routine } = fact.resource;
   if (fact.about === 'schema-ownership' && schema === INFORMATION_SCHEMA) return false;
+  if (fact.about === 'routine' && fact.kind === 'procedure' && fact.privilege !== 'EXECUTE') return false;
   if (fact.about === 'routine' && catalog === BUILTIN.catalog && schema === BUILTIN.schema) return false;
   return [catalog, schema, table, routine].every((name) => name === undefined || isObjectName(name));
 }

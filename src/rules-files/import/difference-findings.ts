@@ -167,7 +167,7 @@ export class DifferenceFindings {
     const rule = deciding?.section === 'tables' ? this.given.document.tables[deciding.index] : undefined;
     const problem = rule === undefined ? null : this.given.problemOf(rule);
     if (problem !== null) return problem;
-    if (fact.about === 'routine') return limitOfRoutines(fact);
+    if (fact.about === 'routine') return this.limitOfRoutines(fact, user);
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;
     if (catalog === SYSTEM) return LIMIT_OF_SYSTEM;
@@ -175,16 +175,24 @@ export class DifferenceFindings {
       return `a grant on everything would also reach catalogs that other rules decide; ${NEEDS_LISTING}`;
     const isOwnership =
       fact.about === 'schema-ownership' || (fact.about === 'privilege' && fact.privilege === 'OWNERSHIP');
-    if (isOwnership && this.isRestricted(fact, user))
+    if (isOwnership && this.isRestricted(fact.resource, user))
       return 'a filter, a mask, a hidden column or a deny wins over ownership of what it is on, and of the schema';
     if (isUnnamed(schema) || isUnnamed(table))
       return `a grant above would also reach names that other rules decide; ${NEEDS_LISTING}`;
     return 'what is granted and denied above reaches it, too';
   }
 
-  /** Whether the file itself restricts a table for a user, or some table of a schema. */
-  private isRestricted(fact: AccessFact, user: string): boolean {
-    const { catalog, schema, table }: Node = 'resource' in fact ? withNames(fact.resource, nameInRules) : {};
+  private limitOfRoutines({ privilege, resource }: Extract<AccessFact, { about: 'routine' }>, user: string): string {
+    if (privilege === 'OWNERSHIP') return 'nobody owns functions';
+    const { catalog } = resource;
+    return catalog !== undefined && this.isRestricted({ catalog }, user)
+      ? 'a filter, a mask, a hidden column or a deny in the catalog wins over it'
+      : 'a grant would reach other routines, too';
+  }
+
+  /** Whether the file itself restricts a table for a user, or some table of a node above. */
+  private isRestricted(node: Node, user: string): boolean {
+    const { catalog, schema, table } = withNames(node, nameInRules);
     const isAbout = (pattern: string | undefined, name: string | undefined): boolean =>
       name === undefined || this.patterns.matches(pattern, name);
     return this.given.document.tables.some(
@@ -200,11 +208,6 @@ export class DifferenceFindings {
 
 const LIMIT_OF_SYSTEM =
   'in system, metadata and jdbc are given whole, or but for tables that the file names; of runtime, tables by name';
-
-function limitOfRoutines({ privilege }: Extract<AccessFact, { about: 'routine' }>): string {
-  if (privilege === 'OWNERSHIP') return 'nobody owns functions';
-  return 'a filter, a mask, a hidden column or a deny in the catalog wins over it, or a grant would reach other routines, too';
-}
 
 const NEEDS_LISTING = 'a listing (--catalog) tells which there are';
 const WRITING_IN_SYSTEM = 'write to, own and share what is in system';

@@ -120,7 +120,8 @@ export function importRules(
       catalog === undefined ? without.length === 0 : !without.includes(catalog);
     const roots = without.length === 0 && isOpen({}, settings) ? [{ resource: {}, below: nodes }] : nodes;
     const data = roots.filter(isIncluded).map((node) => accessOf(outcomes(reader, user, node, engine.fresh, unnamed)));
-    const onRoutines = rights.onRoutines(user, data).filter(isIncluded);
+    const ofRoutines = rights.onRoutines(user, data);
+    const [onRoutines, notOnRoutines] = [ofRoutines.grants.filter(isIncluded), ofRoutines.denies.filter(isIncluded)];
     const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
     const calls = rights.mayCallKilling(user);
     const killing = killingBeside(calls, kills);
@@ -131,7 +132,7 @@ export function importRules(
     const others = [...onRoutines, ...onEngine, ...killing.grants];
     const beside = systemBeside(inSystem, [...inData, ...onEngine]);
     return {
-      parts: [...data, { ...NOTHING, grants: others }],
+      parts: [...data, { ...NOTHING, grants: others, denies: notOnRoutines }],
       inSystem: { ...beside, denies: [...beside.denies, ...killing.denies] },
       queries: ofSome,
     };

@@ -1,7 +1,8 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
-import { type ForeignExpression, type ForeignRule, type ForeignRules, isOfIdentity } from '../check/foreign-rules.js';
+import { inOneLine, isOfIdentity } from '../check/foreign-expression.js';
+import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import type { RulesDocument, TableRule, ColumnRule } from '../../trino-rules/document/rules-document.js';
 import type { ListedUsers } from '../foreign/audiences.js';
 import { foreignDocument } from '../foreign/foreign-document.js';
@@ -42,16 +43,6 @@ function givenBy({ section, gives, patterns }: ForeignRule): string[] {
 
 function expressionsOf({ filter, columns }: ForeignRule): ForeignExpression[] {
   return [filter, ...columns.map(({ allow, mask }) => (allow ? mask : null))].filter((each) => each !== null);
-}
-
-/** Quoted text, in which line breaks mean themselves, or white space between tokens. */
-const QUOTED_OR_SPACE = /'(?:[^']|'')*'|"(?:[^"]|"")*"|[ \t\r\n]+/g;
-
-/** The same SQL without line breaks and tabs outside quotes, which no policy holds. A comment that ends with its line stays refused. */
-function inOneLine(sql: string): string {
-  return sql.includes('--')
-    ? sql
-    : sql.replace(QUOTED_OR_SPACE, (found) => (/^(?:['"]| +$)/.test(found) ? found : ' '));
 }
 
 /** Why policies cannot restrict as these expressions and columns do; null: they can. */

@@ -25,6 +25,35 @@ interface UserCatalogs {
   isRestricted: (catalog: string) => boolean;
 }
 
+const LEVELS_OF_ROUTINES = ['catalog', 'schema', 'routine'] as const;
+type LevelOfRoutines = (typeof LEVELS_OF_ROUTINES)[number];
+
+/** The first that a node does not name; null: it is a routine. */
+function levelBelow(node: Node): LevelOfRoutines | null {
+  return LEVELS_OF_ROUTINES.find((level) => node[level] === undefined) ?? null;
+}
+
+/** Privileges as they are found, each with those of its node. */
+class PrivilegesByNode {
+  private readonly byNode = new Map<string, RightsOnNode>();
+
+  add(resource: Node, privilege: Privilege): void {
+    const key = JSON.stringify(resource);
+    const privileges = orderedPrivileges([...(this.byNode.get(key)?.privileges ?? []), privilege]);
+    this.byNode.set(key, { resource, privileges });
+  }
+
+  /** Without those that another of the node brings by itself. */
+  rows(brings: 'contains' | 'takes'): RightsOnNode[] {
+    return [...this.byNode.values()].map(({ resource, privileges }) => ({
+      resource,
+      privileges: privileges.filter(
+        (each) => !privileges.some((other) => PRIVILEGE_TERMS[other][brings].includes(each)),
+      ),
+    }));
+  }
+}
+
 /** The rights of one user that are not about data, by the rules that are about this user alone. */
 export class RightsReader {
   private readonly evaluator: Evaluator;
@@ -58,10 +87,10 @@ export class RightsReader {
   }
 
   /**
-   * Functions and procedures, each right on the widest node that the user has all of.
+   * Functions and procedures, each right on the widest node that the user has all of, less a few names that are denied below it.
    * @param data what the same user gets over data: where it restricts, no right to a routine has an effect
    */
-  onRoutines(user: string, data: readonly UserAccess[]): RightsOnNode[] {
+  onRoutines(user: string, data: readonly UserAccess[]): Pick<UserAccess, 'grants' | 'denies'> {
     const restricted = data.flatMap(({ denies, filters, hidden, masks }) =>
       [...denies, ...filters, ...hidden, ...masks].map(({ resource }) => resource).filter(isInTree),
     );
@@ -75,7 +104,7 @@ export class RightsReader {
         ? mayIn(catalog)
         : [...named.filter((name) => !isRestricted(name)), fresh].every((name) => mayIn(name));
     const { functions, procedures } = this.rules;
-    const byNode = new Map<string, RightsOnNode>();
+    const [granted, denied] = [new PrivilegesByNode(), new PrivilegesByNode()];
     for (const { privilege, rules } of [
       { privilege: 'EXECUTE_FUNCTION' as const, rules: functions.map((rule) => routineRule(rule, rule.function)) },
       {
@@ -84,54 +113,80 @@ export class RightsReader {
       },
       { privilege: 'CALL_PROCEDURE' as const, rules: procedures.map((rule) => routineRule(rule, rule.procedure)) },
     ]) {
-      for (const resource of this.widest({}, rules, { may, isRestricted })) {
-        if (!privilegesOn(resource).includes(privilege)) continue;
-        const key = JSON.stringify(resource);
-        const privileges = orderedPrivileges([...(byNode.get(key)?.privileges ?? []), privilege]);
-        byNode.set(key, { resource, privileges });
+      for (const { given, but } of this.widest({}, rules, { may, isRestricted })) {
+        if (![given, ...but].every((node) => privilegesOn(node).includes(privilege))) continue;
+        granted.add(given, privilege);
+        for (const node of but) denied.add(node, privilege);
       }
     }
-    return [...byNode.values()].map(({ resource, privileges }) => ({
-      resource,
-      privileges: privileges.filter(
-        (each) => !privileges.some((other) => PRIVILEGE_TERMS[other].contains.includes(each)),
-      ),
-    }));
+    return { grants: granted.rows('contains'), denies: denied.rows('takes') };
   }
 
-  /** The nodes, at one and below it, that the first rule gives whole, whatever the names below are. */
-  private *widest(node: Node, rules: readonly RoutineRule[], user: UserCatalogs): Iterable<Node> {
-    const level = node.catalog === undefined ? 'catalog' : node.schema === undefined ? 'schema' : 'routine';
+  /** The nodes, at one and below it, that the first rule gives whole, whatever the names below are, but for a few that it names. */
+  private *widest(
+    node: Node,
+    rules: readonly RoutineRule[],
+    user: UserCatalogs,
+  ): Iterable<{ given: Node; but: readonly Node[] }> {
+    const but = this.isOpen(node) && user.may(node) ? this.exceptions(node, rules, user) : null;
+    if (but !== null && !but.includes(node)) {
+      yield { given: node, but };
+      return;
+    }
+    const level = levelBelow(node);
+    if (level === null) return;
+    const spelled = new Set(rules.flatMap((rule) => [...this.spelledIn(rule[level])]));
+    if (level === 'catalog') for (const name of this.catalogs.named) spelled.add(name);
+    for (const [below, about] of this.below(node, level, spelled, rules)) yield* this.widest(below, about, user);
+  }
+
+  /** What is denied at a node and below it where all the rest is given; null: no denies say what the rules do. */
+  private exceptions(node: Node, rules: readonly RoutineRule[], user: UserCatalogs): Node[] | null {
     const deciding = rules.findIndex((rule) => this.isAboutAll(rule, node));
     const isApart = (rule: RoutineRule): boolean =>
       this.isAbout(rule, (catalog) => !this.isOpen({ catalog }) || user.isRestricted(catalog));
     const about = rules.slice(0, deciding + 1).filter((rule) => node.catalog !== undefined || !isApart(rule));
-    if (about.length > 0 && about.every(({ gives }) => gives) && this.isOpen(node) && user.may(node)) {
-      yield node;
-      return;
+    const taking = about.filter(({ gives }) => !gives);
+    if (about.length > 0 && taking.length === 0) return [];
+    if ((deciding < 0 ? rules : about).every(({ gives }) => !gives)) return [node];
+    const level = levelBelow(node);
+    if (level === null || about.at(-1)?.gives !== true) return null;
+    const languages = taking.map((rule) => this.patterns.language(rule[level]));
+    const names = new Set(languages.flatMap((language) => (language.kind === 'names' ? [...language.names] : [])));
+    const isOfNames = languages.every(({ kind }) => kind === 'names');
+    if (!isOfNames || [...names].some((name) => resourceNameProblem(name) !== null)) return null;
+    const denied: Node[] = [];
+    for (const [below, those] of this.below(node, level, names, rules)) {
+      if (!this.isOpen(below) || !user.may(below)) continue;
+      const found = this.exceptions(below, those, user);
+      if (found === null) return null;
+      denied.push(...found);
     }
-    if (node.routine !== undefined) return;
-    const spelled = new Set(
-      rules.flatMap((rule) => {
-        const language = this.patterns.language(rule[level]);
-        return language.kind === 'names' ? [...language.names] : language.kind === 'open' ? [...language.spelled] : [];
-      }),
-    );
-    if (level === 'catalog') for (const name of this.catalogs.named) spelled.add(name);
-    for (const name of [...spelled].sort()) {
+    return denied;
+  }
+
+  /** Nodes of these names, each with the rules that are about something in it. */
+  private *below(
+    node: Node,
+    level: LevelOfRoutines,
+    names: ReadonlySet<string>,
+    rules: readonly RoutineRule[],
+  ): Iterable<[Node, RoutineRule[]]> {
+    for (const name of [...names].sort()) {
       if (resourceNameProblem(name) !== null) continue;
-      const below = nodeOf({ ...node, [level]: name });
-      yield* this.widest(
-        below,
-        rules.filter((rule) => this.patterns.matches(rule[level], name)),
-        user,
-      );
+      const about = rules.filter((rule) => this.patterns.matches(rule[level], name));
+      yield [nodeOf({ ...node, [level]: name }), about];
     }
   }
 
+  private spelledIn(pattern: string | undefined): Iterable<string> {
+    const language = this.patterns.language(pattern);
+    if (language.kind === 'names') return language.names;
+    return language.kind === 'open' ? language.spelled : [];
+  }
+
   private isAboutAll(rule: RoutineRule, node: Node): boolean {
-    const levels = ['catalog', 'schema', 'routine'] as const;
-    return levels.every((level) => node[level] !== undefined || isAny(rule[level]));
+    return LEVELS_OF_ROUTINES.every((level) => node[level] !== undefined || isAny(rule[level]));
   }
 
   /** Whether a rule is about named catalogs alone, which are all such. */

@@ -4,12 +4,10 @@ import { SYSTEM } from '../../trino-rules/model/node.js';
 import { tablesOfSystem } from './system-tables.js';
 
 /**
- * The mode `all` alone and the catalog `system` alone permit no statement; in `system`, there are no schemas but three. None asks who may
- * pass on a procedure.
+ * The mode `all` alone and the catalog `system` alone permit no statement; in `system`, there are no schemas but three.
  */
 export function isWithoutEffect(fact: AccessFact | OtherRight): boolean {
   if (fact.about === 'catalog-mode') return fact.mode === 'all' || fact.resource.catalog === SYSTEM;
-  if (fact.about === 'routine') return fact.kind === 'procedure' && fact.privilege !== 'EXECUTE';
   if (fact.about !== 'privilege' || fact.privilege !== 'SELECT' || fact.resource.catalog !== SYSTEM) return false;
   return tablesOfSystem(fact.resource.schema).length === 0;
 }
