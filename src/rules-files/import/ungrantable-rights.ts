@@ -71,7 +71,8 @@ function givenBy(
 export function usersWithoutPrincipal(rules: ForeignRules, listed: ListedUsers): string[] {
   const principals = rules.get('principals');
   if (principals === undefined) return [];
-  const letsIn = ({ patterns, gives }: ForeignRule, name: string): boolean =>
-    gives.includes('true') && listed.mayMatch(patterns.get('user')?.text, name);
-  return listed.users.map(({ name }) => name).filter((name) => !principals.some((rule) => letsIn(rule, name)));
+  const letIn = principals
+    .filter(({ gives }) => gives.includes('true'))
+    .map(({ patterns }) => listed.mayMatch(patterns.get('user')?.text));
+  return listed.users.map(({ name }) => name).filter((name) => !letIn.some((mayMatch) => mayMatch(name)));
 }
