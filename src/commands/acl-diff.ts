@@ -73,7 +73,8 @@ const MOST_NAMED = 10;
 
 /** Whom rules name and the list has not: for these, nothing is compared. */
 function notListed(files: readonly ForeignRules[], listed: readonly UserLine[]): string[] {
-  const patterns = anyPatterns(new WorkBudget(STEPS_AT_LEAST));
+  // The comparison has read the same patterns within its budget.
+  const patterns = anyPatterns(new WorkBudget(Infinity));
   const found = (unlisted: typeof unlistedUsers): string => {
     const names = [...new Set(files.flatMap((rules) => unlisted(rules, listed, patterns).names))].sort();
     const more = names.length - MOST_NAMED;
