@@ -165,7 +165,7 @@ describe('a list of users', () => {
 
     const users = join(files.folder, 'users.txt');
     const imported = await runGrantline(['acl', 'import', path, '--users', users], files.environment);
-    expect(imported).toMatchObject({ code: 0 });
+    expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining(' otto: nothing is granted') as string });
     expect(await files.command(imported.stdout)).toMatchObject({ code: 0 });
     expect(await lines('boards')).toEqual(['1: "boards" is the name of an engine principal']);
     // The list has the last word about a person.

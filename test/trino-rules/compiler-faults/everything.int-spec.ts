@@ -51,8 +51,7 @@ stopsEach({
     file: 'trino-rules/compile/catalog-rules.js',
     from: "...write.of([sibling('', intent.otherModes, nobody)], 'everything', {}),",
     to: '',
-    found:
-      /ana .*may enter the catalog lake in the mode read-only, but rule catalogs\[\d+\] lets ana into the catalog in the mode none/,
+    found: /ana .*may enter the catalog lake, but rule catalogs\[\d+\] lets ana into the catalog in the mode none/,
   },
   'asks everything before the catalogs': {
     file: 'trino-rules/compile/table-rules.js',
