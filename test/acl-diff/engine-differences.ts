@@ -7,6 +7,7 @@ import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { getOrInsert } from '../../src/kernel/get-or-insert.js';
 import { nameInRules, type AccessFact } from '../../src/trino-rules/engine/access-fact.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
+import { inOneLine } from '../../src/rules-files/check/foreign-expression.js';
 import { diffForeign } from '../../src/rules-files/foreign/foreign-diff.js';
 import type { TablePrivilege } from '../../src/trino-rules/document/rules-document.js';
 import type { Node } from '../../src/trino-rules/model/node.js';
@@ -227,7 +228,8 @@ function isConfirmed(fact: Fact, direction: Direction, { before, after }: Pick<A
   }
   // Who may not SELECT at all is refused on either side.
   if (fact.about === 'hidden-column') return less === false;
-  if (fact.about === 'column-mask') return less === withoutIdentity(fact.expression);
+  if (fact.about === 'column-mask')
+    return typeof less === 'string' && inOneLine(less) === withoutIdentity(fact.expression);
   return less === false && more === true;
 }
 
@@ -236,5 +238,5 @@ function withoutIdentity(expression: string): string {
 }
 
 function filtersOf(answer: Answer): string[] {
-  return Array.isArray(answer) ? answer.flatMap((filter: string) => conjuncts(filter)) : [];
+  return Array.isArray(answer) ? answer.flatMap((filter: string) => conjuncts(inOneLine(filter))) : [];
 }
