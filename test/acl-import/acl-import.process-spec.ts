@@ -182,6 +182,9 @@ describe('acl import', () => {
     expect(unnamed).toMatchObject({ code: 2, stdout: '' });
     expect(unnamed.stderr).toMatch(/users:2:1 /);
     expect(await importRules('', 'ana\n')).toMatchObject({ code: 2, stdout: '' });
+    const nobody = await importRules(rules, '# nobody yet\n');
+    expect(nobody).toMatchObject({ code: 2, stdout: '' });
+    expect(nobody.stderr).toMatch(/users:1:1 there is no user in it/);
     expect(await importRules('---\nkind: Service\n', 'ana\n')).toMatchObject({ code: 2, stdout: '' });
     const missing = await runGrantline(['acl', 'import', join(folder, 'none'), '--users', join(folder, 'none')], {});
     expect(missing).toMatchObject({ code: 2, stdout: '' });

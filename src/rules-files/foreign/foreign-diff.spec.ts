@@ -82,6 +82,19 @@ describe("a comparison of anybody's rules", () => {
     expect(diff(filtered({}), filtered({ filter_environment: { user: 'root' } }), LIST)).toEqual([]);
   });
 
+  it('leaves out what the engine never asks: who passes on a procedure, who owns information_schema', () => {
+    const open = { catalogs: [{ catalog: 'lake', allow: 'all' }], tables: [] };
+    const procedures = (...privileges: string[]) => [{ catalog: 'lake', privileges }];
+    const owned = (owner: boolean) => [{ catalog: 'lake', schema: 'information_schema', owner }];
+    expect(
+      diff(
+        { ...open, schemas: owned(true), procedures: procedures('EXECUTE', 'GRANT_EXECUTE') },
+        { ...open, schemas: owned(false), procedures: procedures('EXECUTE') },
+        LIST,
+      ),
+    ).toEqual([]);
+  });
+
   it('takes line breaks and tabs of SQL for blanks, but in quotes', () => {
     const filtered = (filter: string, mask: string) => ({
       tables: [{ privileges: ['SELECT'], filter, columns: [{ name: 'c', mask }] }],
