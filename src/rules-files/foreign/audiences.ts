@@ -109,7 +109,7 @@ export class AskedUser implements Audiences {
 
   private mayBeAbout(rule: ForeignRule): boolean {
     if (this.groups !== null) return this.listed.namesOf(rule).length > 0;
-    return !isForRole(rule) && this.listed.mayMatch(userPattern(rule)?.text)(this.name);
+    return !isForRole(rule) && this.listed.matcherOf(userPattern(rule)?.text)(this.name);
   }
 }
 
@@ -135,15 +135,15 @@ export class ListedUsers implements Audiences {
 
   namesOf(rule: ForeignRule): string[] {
     if (isForRole(rule)) return [];
-    const [isUser, isGroup] = [this.mayMatch(userPattern(rule)?.text), this.mayMatch(groupPattern(rule)?.text)];
+    const [isUser, isGroup] = [this.matcherOf(userPattern(rule)?.text), this.matcherOf(groupPattern(rule)?.text)];
     const isForAnyGroups = groupPattern(rule) === undefined;
     return this.users
       .filter(({ name, groups }) => isUser(name) && (isForAnyGroups || groups.some(isGroup)))
       .map(({ name }) => name);
   }
 
-  /** Also true where the pattern cannot be judged. */
-  mayMatch(pattern: string | undefined): (name: string) => boolean {
+  /** Whether a pattern matches a name; also true where the pattern cannot be judged. */
+  matcherOf(pattern: string | undefined): (name: string) => boolean {
     // Reading a long pattern takes longer than matching it.
     if (!isJudged(pattern)) return () => true;
     return (name) => this.patterns.matches(pattern, name);

@@ -136,12 +136,13 @@ export class OutcomeReader {
     return names !== null && !this.hasNameless(names);
   }
 
-  /** But `information_schema`, where no rule holds: every name, or none. */
+  /** Whether it is about every schema, with or without `information_schema`, where no rule holds. */
   private isEverySchema(pattern: string | undefined): boolean {
     const names = leftOut(pattern, this.patterns);
     return names !== null && [...names].every((name) => name === INFORMATION_SCHEMA);
   }
 
+  /** Whether it is about `information_schema` alone. */
   private isInformationSchema(pattern: string | undefined): boolean {
     const language = this.patterns.language(pattern);
     return language.kind === 'names' && [...language.names].every((name) => name === INFORMATION_SCHEMA);

@@ -1,4 +1,4 @@
-import type { ForeignPattern, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import type { ForeignRules } from '../check/foreign-rules.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
@@ -6,12 +6,12 @@ import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
-import { anyPatterns, groupPattern, type ListedUser, ruleForGroups, userPattern } from '../foreign/audiences.js';
+import { anyPatterns, type ListedUser } from '../foreign/audiences.js';
 import { isPossible } from '../foreign/foreign-diff.js';
-import { unlistedGroups, type UnlistedPrincipals, unlistedUsers } from '../foreign/unlisted-principals.js';
 import { compareFindings, importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, importRules } from './import-rules.js';
 import type { ListedName } from './known-names.js';
+import { findingsOfList } from './list-findings.js';
 import { DifferenceFindings } from './difference-findings.js';
 import { withoutParentheses } from '../foreign/equal-filters.js';
 import { rulesForUsers } from './programs.js';
@@ -39,13 +39,12 @@ export function provenImport(
 ): ProvenImport {
   const { rules, at } = file;
   const { listed, given, evaluator, users: known, programs } = rulesForUsers(rules, users, budget);
-  const [names, patterns] = [users.map(({ name }) => name), anyPatterns(budget)];
+  const names = users.map(({ name }) => name);
   const findings = [
     ...given.findings,
     ...programs,
     ...ungrantableRights(rules, listed),
-    ...groupFindings(rules, users, unlistedGroups(rules, users, patterns)),
-    ...userFindings(unlistedUsers(rules, [...users, ...ownAccounts(defaults.settings)], patterns)),
+    ...findingsOfList(rules, users, defaults.settings, anyPatterns(budget)),
   ];
 
   const strangers = usersWithoutPrincipal(rules, listed);
@@ -138,43 +137,6 @@ function queryFindings(rules: ForeignRules, at: number, silent: readonly string[
     ),
   ];
 }
-
-/** A file with rules for groups is nearly always meant for users with some. */
-function groupFindings(
-  rules: ForeignRules,
-  users: readonly ListedUser[],
-  { names: groups, rule: naming }: UnlistedPrincipals,
-): ImportFinding[] {
-  const what = ['what rules for groups give'];
-  if (users.some(({ groups }) => groups.length > 0)) {
-    const why = `nobody of the list is in ${groups.join(', ')}`;
-    return naming === null
-      ? []
-      : [importFinding('import-groups-missing', [], what, why, placeOf(naming, groupPattern))];
-  }
-  const rule = ruleForGroups(rules);
-  if (rule === undefined) return [];
-  const names = users.map(({ name }) => name);
-  const place = placeOf(rule, groupPattern);
-  return [importFinding('import-no-groups', names, what, 'the list gives nobody a group', place)];
-}
-
-function userFindings({ names, rule }: UnlistedPrincipals): ImportFinding[] {
-  if (rule === null) return [];
-  const place = placeOf(rule, userPattern);
-  return [importFinding('import-users-missing', names, ['what rules give them'], 'the list has not got them', place)];
-}
-
-/** The service's own rules are written at each publication. */
-function ownAccounts({ ownAccount, serviceAccounts }: SnapshotSettings): ListedUser[] {
-  return [...new Set([ownAccount, ...serviceAccounts])].map((name) => ({ name, groups: [] }));
-}
-
-function placeOf(rule: ForeignRule, pattern: (rule: ForeignRule) => ForeignPattern | undefined): Place {
-  return { rule: rule.place, at: pattern(rule)?.at ?? rule.at };
-}
-
-type Place = Pick<ImportFinding, 'rule' | 'at'>;
 
 /** Filters as sets of expressions: a compiled one has parentheses around each. */
 function comparable(document: RulesDocument): RulesDocument {

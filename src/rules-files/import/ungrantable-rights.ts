@@ -73,6 +73,6 @@ export function usersWithoutPrincipal(rules: ForeignRules, listed: ListedUsers):
   if (principals === undefined) return [];
   const letIn = principals
     .filter(({ gives }) => gives.includes('true'))
-    .map(({ patterns }) => listed.mayMatch(patterns.get('user')?.text));
+    .map(({ patterns }) => listed.matcherOf(patterns.get('user')?.text));
   return listed.users.map(({ name }) => name).filter((name) => !letIn.some((mayMatch) => mayMatch(name)));
 }
