@@ -49,6 +49,16 @@ async function leaksOfFile() {
 }
 
 /**
+ * Every property draws its examples by this seed, as long as it has none of its own.
+ * @param {string | undefined} seed a whole number
+ */
+async function seedProperties(seed) {
+  if (seed === undefined) return;
+  const { default: fc } = await import('fast-check');
+  fc.configureGlobal({ seed: Number(seed) });
+}
+
+/**
  * jest's `testRunner`: a spec file by jest-circus, in plain Node instead of jest's own module system (record 0016). What is
  * imported is shared by the files that a worker runs.
  * @param {unknown} globalConfig
@@ -61,6 +71,7 @@ async function leaksOfFile() {
 export default async function runSpec(globalConfig, config, environment, runtime, ...others) {
   Reflect.deleteProperty(Error, 'prepareStackTrace'); // jest's knows no source map of what Node has loaded
   process.setSourceMapsEnabled(true);
+  await seedProperties(process.env['GRANTLINE_PROPERTY_SEED']);
   const plain = Object.assign(runtime, {
     requireInternalModule: loadForOneFile,
     /** @param {object} globals */
