@@ -57,6 +57,25 @@ describe("the invariants in anybody's file", () => {
   });
 });
 
+describe('a key that is no section', () => {
+  const messages = (document: object) =>
+    checkText(JSON.stringify(document), ETL).flatMap(({ code, message }) =>
+      code === 'rules-section-unknown' ? [message] : [],
+    );
+
+  it.each([
+    ['/access/rules', { access: { version: 1, rules: { tables: [] } } }],
+    ['/a~1b~0c', { 'a/b~c': { catalogs: [] } }],
+  ])('is told where it holds sections: at %s', (pointer, document) =>
+    expect(messages(document)).toEqual([expect.stringContaining(`sections at "${pointer}" only if`)]),
+  );
+
+  it('is no more than refused where it holds none', () =>
+    expect(messages({ access: { rules: { tables: 1 }, catalogs: {} } })).toEqual([
+      'the engine refuses the section "access"',
+    ]));
+});
+
 const NAMES = [FRESH_PREFIX, `${FRESH_PREFIX}1`, `${FRESH_PREFIX}|ana`, 'etl', 'lake', 'meta', 'ana'];
 const PATTERNS = [
   ...NAMES,

@@ -43,7 +43,7 @@ const CATALOGUE = {
   'rules-wrong-type': refused('A value has another type than the engine expects there.'),
   'rules-section-unknown': refused(
     "The document has a key that is none of the engine's twelve sections.",
-    'Names are case-sensitive; "session_properties" belongs to the rules of a single catalog, not here.',
+    'Names are case-sensitive; "session_properties" belongs to the rules of a single catalog, not here. Of a document in which "security.json-pointer" names the rules, give that part alone.',
   ),
   'rules-section-not-a-list': refused('A section is something else than a list of rules.'),
   'rules-section-null': error(

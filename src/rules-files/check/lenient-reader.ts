@@ -42,12 +42,13 @@ export function readLeniently(text: string): LenientReading {
 
 function readSections(root: JsonNode & { kind: 'object' }, findings: PlacedFinding[]): ForeignRules {
   const rules = new Map<SectionName, ForeignRule[]>();
-  for (const { key, at, value } of lastOfEach(root.members)) {
+  for (const member of lastOfEach(root.members)) {
+    const { key, at, value } = member;
     const name = SECTION_NAMES.find((each) => each === key);
     if (name === undefined) {
       findings.push({
         code: 'rules-section-unknown',
-        message: `the engine refuses the section "${key}"${hint(key)}`,
+        message: `the engine refuses the section "${key}"${hint(member)}`,
         at,
       });
     } else if (value.kind === 'null') {
@@ -127,11 +128,32 @@ function meaning(section: SectionName): string {
   return whenAbsent === undefined ? '' : `: ${whenAbsent.meaning}`;
 }
 
-function hint(key: string): string {
+function hint(member: JsonMember): string {
+  const { key } = member;
   if (key === 'session_properties') return '; here it is "system_session_properties" or "catalog_session_properties"';
   const near = spelledLike(key, SECTION_NAMES);
-  return near === undefined ? '' : `; did you mean "${near}"?`;
+  if (near !== undefined) return `; did you mean "${near}"?`;
+  const pointer = pointerToSections(member);
+  return pointer === null
+    ? ''
+    : `, and reads the sections at "${pointer}" only if security.json-pointer names it: give that part alone`;
 }
+
+/** The JSON Pointer (RFC 6901) of the object with sections that a member is or holds; null: there is none. */
+function pointerToSections({ key, value }: JsonMember, depth = MAX_POINTER): string | null {
+  if (value.kind !== 'object' || depth === 0) return null;
+  const own = `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  const isSection = (member: JsonMember): boolean =>
+    member.value.kind === 'array' && SECTION_NAMES.some((name) => name === member.key);
+  if (value.members.some(isSection)) return own;
+  for (const member of value.members) {
+    const below = pointerToSections(member, depth - 1);
+    if (below !== null) return own + below;
+  }
+  return null;
+}
+
+const MAX_POINTER = 8;
 
 /** The engine's reader keeps the last value of a key; the others are never looked at. */
 function lastOfEach(members: readonly JsonMember[]): JsonMember[] {
