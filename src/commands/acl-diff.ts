@@ -1,3 +1,4 @@
+import { firstNames } from '../kernel/first-names.js';
 import { groupedBy } from '../kernel/grouped-by.js';
 import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff-form.js';
 import { diffRules, reorderedSections } from '../trino-rules/diff/rules-diff.js';
@@ -77,8 +78,7 @@ function notListed(files: readonly ForeignRules[], listed: readonly UserLine[]):
   const patterns = anyPatterns(new WorkBudget(Infinity));
   const found = (unlisted: typeof unlistedUsers): string => {
     const names = [...new Set(files.flatMap((rules) => unlisted(rules, listed, patterns).names))].sort();
-    const more = names.length - MOST_NAMED;
-    return names.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+    return firstNames(names, MOST_NAMED);
   };
   const [users, groups] = [found(unlistedUsers), found(unlistedGroups)];
   return [

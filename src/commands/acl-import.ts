@@ -1,5 +1,6 @@
 import { snapshotSettings } from '../grants/domain/snapshot-settings.js';
 import { SystemClock } from '../kernel/clock.js';
+import { firstNames } from '../kernel/first-names.js';
 import { loadSettings } from '../platform/settings-loader.js';
 import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
 import type { ImportFinding } from '../rules-files/import/import-finding.js';
@@ -76,11 +77,17 @@ function nameProblems(listed: readonly UserLine[], defaults: SnapshotDefaults): 
   });
 }
 
+/** Users in a heading; `--json` has all of them. */
+const MOST_NAMED = 20;
+
 /** The place, the users, the choice and the reason on one line, and what it is about below. */
 function findingText(path: string, finding: PlacedImportFinding): string {
   const { severity, people, what, why, instead, rule, line, column } = finding;
   const place = `${path}:${line}:${column} ${severity === 'info' ? 'info: ' : ''}`;
-  const about = [...(rule === null ? [] : [rule]), ...(people.length === 0 ? [] : [people.join(', ')])].join(' ');
+  const about = [
+    ...(rule === null ? [] : [rule]),
+    ...(people.length === 0 ? [] : [firstNames(people, MOST_NAMED)]),
+  ].join(' ');
   const head = `${place}${about}: ${instead}, because ${why}:`;
   return [head, ...what.map((each) => `  ${each}`)].join('\n');
 }

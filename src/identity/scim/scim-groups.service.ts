@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { GroupWritesService } from '../../grants/group-writes.service.js';
 import { found } from '../../kernel/errors.js';
+import { firstNames } from '../../kernel/first-names.js';
 import type { GroupMember } from '../../trino-rules/model/principal.js';
 import {
   attributesAfter,
@@ -98,8 +99,7 @@ export class ScimGroupsService {
     const known = ids.length === 0 ? new Set() : await this.store.users(ids.flatMap(userId));
     const unknown = ids.filter((id) => !userId(id).some((each) => known.has(each)));
     if (unknown.length === 0) return;
-    const more = unknown.length > SHOWN ? ` and ${unknown.length - SHOWN} more` : '';
-    throw invalid('invalidValue', `There are no such users: ${unknown.slice(0, SHOWN).map(shown).join(', ')}${more}.`);
+    throw invalid('invalidValue', `There are no such users: ${firstNames(unknown.map(shown), SHOWN)}.`);
   }
 }
 

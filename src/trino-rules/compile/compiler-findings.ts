@@ -1,3 +1,4 @@
+import { firstNames } from '../../kernel/first-names.js';
 import { foldedName } from '../../kernel/name.js';
 import type { Finding } from '../document/finding.js';
 import type { Subject } from '../model/principal.js';
@@ -74,7 +75,7 @@ function openRoutines({ grants, settings, at }: Snapshot): Finding[] {
   const entered = [...byCatalog]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([catalog, ids]): Finding => {
-      const those = `grant${ids.length > 1 ? 's' : ''} ${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ` and ${ids.length - 3} more` : ''}`;
+      const those = `grant${ids.length > 1 ? 's' : ''} ${listed(ids)}`;
       const message = `${those} of functions or procedures let their holders into catalog ${catalog}, where the engine then takes ALTER TABLE … EXECUTE on any table`;
       return { code: 'routines-open-catalog', severity: 'info', message };
     });
@@ -166,9 +167,8 @@ function lostOwnership({ lostOwnership: { nodes, positions }, principals }: Inte
   return [{ code: 'ownership-restricted', severity: 'warning', message }];
 }
 
-/** The first three, and how many there are besides. */
-function listed(names: readonly string[]): string {
-  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+function listed(names: readonly (string | number)[]): string {
+  return firstNames(names, 3);
 }
 
 /** Looks at nodes with two masks of one column: a conflict begins nowhere else. */
