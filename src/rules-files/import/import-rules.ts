@@ -14,10 +14,18 @@ import type { ListedRules } from './listed-rules.js';
 import { isAny } from './nearly-any.js';
 import { catalogsOf, isOpen, type NamedNode, namedNodes } from './named-nodes.js';
 import { NO_OUTCOME, OutcomeReader } from './node-outcome.js';
-import { CALL_KILLING, isUsedByStatements, killingBeside, systemBeside, systemTables } from './system-tables.js';
+import {
+  CALL_KILLING,
+  isUsedByStatements,
+  killingBeside,
+  mayCallKilling,
+  systemBeside,
+  systemTables,
+} from './system-tables.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
 import { ofOthers, userQueries, type UserQueries } from './user-queries.js';
-import { RightsReader } from './user-rights.js';
+import { RoutineRights } from './routine-rights.js';
+import { rightsOnEngine } from './engine-rights.js';
 
 const NOTHING: UserAccess = { grants: [], denies: [], filters: [], hidden: [], masks: [] };
 
@@ -101,16 +109,13 @@ export function importRules(
     without: readonly (string | null)[],
     unnamed: readonly (string | null)[],
   ): ImportedAccess {
-    const rights = new RightsReader(rules, patterns, settings.metadataCatalog, {
-      named: nodes.flatMap(({ resource: { catalog } }) => catalog ?? []),
-      fresh: engine.fresh,
-    });
+    const evaluator = new Evaluator(rules, patterns);
     const given = ofSome.filter(({ isDenied }) => !isDenied).flatMap(({ privileges }) => privileges);
     const kills = [...ofAll, ...given].includes('KILL_QUERIES');
     const ofAny = rules.queries.find(({ queryOwner }) => queryOwner === undefined);
     if (ofAny?.allow.includes('execute') !== true)
       return {
-        parts: [{ ...NOTHING, grants: rights.onEngine(user, ofAll) }],
+        parts: [{ ...NOTHING, grants: rightsOnEngine(evaluator, user, ofAll) }],
         inSystem: killingBeside(false, kills),
         queries: ofSome,
       };
@@ -120,15 +125,17 @@ export function importRules(
       catalog === undefined ? without.length === 0 : !without.includes(catalog);
     const roots = without.length === 0 && isOpen({}, settings) ? [{ resource: {}, below: nodes }] : nodes;
     const data = roots.filter(isIncluded).map((node) => accessOf(outcomes(reader, user, node, engine.fresh, unnamed)));
-    const ofRoutines = rights.onRoutines(user, data);
+    const catalogs = { named: nodes.flatMap(({ resource: { catalog } }) => catalog ?? []), fresh: engine.fresh };
+    const routines = new RoutineRights(rules, evaluator, patterns, settings.metadataCatalog, catalogs);
+    const ofRoutines = routines.over(user, data);
     const [onRoutines, notOnRoutines] = [ofRoutines.grants.filter(isIncluded), ofRoutines.denies.filter(isIncluded)];
     const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
-    const calls = rights.mayCallKilling(user);
+    const calls = mayCallKilling(evaluator, user);
     const killing = killingBeside(calls, kills);
     const inSystem = without.includes(SYSTEM) ? NOTHING : systemTables(reader, user, ofSystem);
     const inData = [...data.flatMap(({ grants }) => grants), ...onRoutines, ...(calls ? [CALL_KILLING] : [])];
     const executing = isUsedByStatements([...inData, ...inSystem.grants]) ? [] : (['EXECUTE_QUERIES'] as const);
-    const onEngine = rights.onEngine(user, [...executing, ...ofAll]);
+    const onEngine = rightsOnEngine(evaluator, user, [...executing, ...ofAll]);
     const others = [...onRoutines, ...onEngine, ...killing.grants];
     const beside = systemBeside(inSystem, [...inData, ...onEngine]);
     return {

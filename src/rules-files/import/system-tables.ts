@@ -1,5 +1,6 @@
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { EngineSets } from '../../trino-rules/engine/engine-sets.js';
+import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { KILL_QUERY, type Level, nodeOf, SYSTEM } from '../../trino-rules/model/node.js';
 import { PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
 import { OPEN_SYSTEM_SCHEMAS, SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
@@ -65,6 +66,11 @@ export function systemTables(
     grants: [...(isWhole ? [selectFrom()] : []), ...inSchemas.flatMap(({ grants }) => grants)],
     denies: inSchemas.flatMap(({ denies }) => denies),
   };
+}
+
+/** `CALL system.runtime.kill_query` */
+export function mayCallKilling(evaluator: Evaluator, user: string): boolean {
+  return evaluator.allows(user, PRIVILEGE_TERMS.CALL_PROCEDURE.asks(KILL_QUERY));
 }
 
 /** What of `CALL system.runtime.kill_query` is to be granted and denied beside the right to kill, which brings it. */

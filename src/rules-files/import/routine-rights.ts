@@ -1,12 +1,11 @@
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
-import { type RulesDocument, SYSTEM_INFORMATION_RIGHTS } from '../../trino-rules/document/rules-document.js';
-import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { isInTree, KILL_QUERY, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
+import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
+import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
+import { isInTree, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { orderedPrivileges, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
 import { isAny } from './nearly-any.js';
-import type { QueryPrivilege } from './user-queries.js';
 import type { UserAccess } from './user-access.js';
 
 type RightsOnNode = UserAccess['grants'][number];
@@ -54,43 +53,22 @@ class PrivilegesByNode {
   }
 }
 
-/** The rights of one user that are not about data, by the rules that are about this user alone. */
-export class RightsReader {
-  private readonly evaluator: Evaluator;
-
+/** The rights of one user to functions and procedures, by the rules that are about this user alone. */
+export class RoutineRights {
   /** @param catalogs the named ones, and a fresh one: who is given something on everything enters them all */
   constructor(
     private readonly rules: RulesDocument,
+    private readonly evaluator: Evaluator,
     private readonly patterns: PatternCache,
     private readonly metadataCatalog: string | null,
     private readonly catalogs: { named: readonly string[]; fresh: string },
-  ) {
-    this.evaluator = new Evaluator(rules, patterns);
-  }
-
-  /** Over the engine itself. @param queries what the user may do with own queries, and with those of all */
-  onEngine(user: string, queries: readonly (QueryPrivilege | 'EXECUTE_QUERIES')[]): RightsOnNode[] {
-    const [reads, writes] = SYSTEM_INFORMATION_RIGHTS.map((right) =>
-      this.evaluator.mayWithSystemInformation(user, right),
-    );
-    const had: Privilege[] = [
-      ...queries,
-      ...(reads ? (['READ_SYSTEM_INFORMATION'] as const) : []),
-      ...(writes ? (['WRITE_SYSTEM_INFORMATION'] as const) : []),
-    ];
-    return had.length === 0 ? [] : [{ resource: { engine: true }, privileges: had }];
-  }
-
-  /** `CALL system.runtime.kill_query` */
-  mayCallKilling(user: string): boolean {
-    return this.evaluator.allows(user, PRIVILEGE_TERMS.CALL_PROCEDURE.asks(KILL_QUERY));
-  }
+  ) {}
 
   /**
-   * Functions and procedures, each right on the widest node that the user has all of, less a few names that are denied below it.
+   * Each right on the widest node that the user has all of, less a few names that are denied below it.
    * @param data what the same user gets over data: where it restricts, no right to a routine has an effect
    */
-  onRoutines(user: string, data: readonly UserAccess[]): Pick<UserAccess, 'grants' | 'denies'> {
+  over(user: string, data: readonly UserAccess[]): Pick<UserAccess, 'grants' | 'denies'> {
     const restricted = data.flatMap(({ denies, filters, hidden, masks }) =>
       [...denies, ...filters, ...hidden, ...masks].map(({ resource }) => resource).filter(isInTree),
     );
