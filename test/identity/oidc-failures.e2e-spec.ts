@@ -126,6 +126,25 @@ describe('a sign-in at the provider that makes nothing, and says why', () => {
     await expectRefused('token_invalid', await provider.token({ sub: SUB }));
   });
 
+  it('again and again, of which no more is recorded than the throttle lets through', async () => {
+    const answer = provider.signIn(await new OidcBrowser(service).start(), { sub: SUB });
+    const stranger = new OidcBrowser(service);
+    for (let times = 0; times < 6; times += 1) {
+      expect(await stranger.finish(answer)).toMatchObject({ error: 'other_browser' });
+    }
+    const recorded = await boss.get('/api/admin/audit?limit=20');
+    const events = (recorded.body?.['items'] as Record<string, unknown>[]).filter(
+      ({ address }) => address === stranger.address,
+    );
+    expect(events).toMatchObject([
+      { event: 'login_throttled', details: { limit: 'sign-in-address' } },
+      ...[1, 2, 3].map(() => ({ event: 'login_failed', details: { by: 'oidc', reason: 'other_browser' } })),
+    ]);
+    const own = new OidcBrowser(service);
+    own.address = stranger.address;
+    expect(await own.signIn(provider, { sub: SUB })).toEqual({ code: expect.any(String) as string });
+  });
+
   it('with the code of another sign-in', () =>
     refused('provider_refused', async (browser) => {
       const stolen = provider.signIn(await new OidcBrowser(service).start(), { sub: SUB });
@@ -246,7 +265,7 @@ describe('a sign-in at the provider that makes nothing, and says why', () => {
         429,
         '"exchange-address";q=3;w=900',
       ]);
-      const { body } = await boss.get('/api/admin/audit?event=login_throttled');
+      const { body } = await boss.get('/api/admin/audit?event=login_throttled&limit=1');
       expect(body?.['items']).toMatchObject([{ details: { limit: 'exchange-address' } }]);
     });
   });

@@ -42,11 +42,11 @@ export class PostgresThrottle extends Throttle {
   }
 
   override login(username: string, address: string): Promise<Attempt> {
-    const { windowSeconds, perName, perAddress } = this.settings;
+    const { windowSeconds, perName } = this.settings;
     // An attempt that is refused for its name does not count for other users behind the same address.
     return this.attempt([
       counter({ name: 'login-name', limit: perName, windowSeconds }, nameKey(username, address)),
-      counter({ name: 'login-address', limit: perAddress, windowSeconds }, countedAddress(address)),
+      this.ofAddress('login-address', address),
     ]);
   }
 
@@ -56,10 +56,11 @@ export class PostgresThrottle extends Throttle {
   }
 
   override exchange(address: string): Promise<Attempt> {
-    const { windowSeconds, perAddress } = this.settings;
-    return this.attempt([
-      counter({ name: 'exchange-address', limit: perAddress, windowSeconds }, countedAddress(address)),
-    ]);
+    return this.attempt([this.ofAddress('exchange-address', address)]);
+  }
+
+  override failedSignIn(address: string): Promise<Attempt> {
+    return this.attempt([this.ofAddress('sign-in-address', address)]);
   }
 
   override async succeeded({ windows: [name, ...others] }: CountedAttempt): Promise<void> {
@@ -83,6 +84,11 @@ export class PostgresThrottle extends Throttle {
 
   override sweep(): Promise<number> {
     return this.session.changed(`DELETE FROM throttle_counters WHERE expire <= ${NOW}`, []);
+  }
+
+  private ofAddress(name: string, address: string): Counter {
+    const { windowSeconds, perAddress } = this.settings;
+    return counter({ name, limit: perAddress, windowSeconds }, countedAddress(address));
   }
 
   /** Asks all counters, the last one's refusal before the others', and only then raises one after the other. */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { userSubject } from '../../audit/domain/audit-event.js';
 import { browserCookie, type CookieSite } from '../../auth/domain/browser-cookie.js';
+import { Throttle } from '../../auth/domain/throttle.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Ids } from '../../kernel/ids.js';
@@ -49,6 +50,7 @@ export class OidcSignInService {
     private readonly sessions: SessionsService,
     private readonly transaction: Transaction,
     private readonly seal: SealService,
+    private readonly throttle: Throttle,
     private readonly audit: AuditService,
     private readonly clock: Clock,
     private readonly ids: Ids,
@@ -134,12 +136,18 @@ export class OidcSignInService {
     return code;
   }
 
-  /** The address to go back to without having signed in. */
+  /** The address to go back to without having signed in. Strangers cannot fill the audit trail: past the throttle, no more is recorded. */
   private async failed(returnTo: string, { code, reason, account }: Failed, client: Client): Promise<string> {
     this.metrics.failed(code);
-    const subject = account === null ? null : userSubject(account);
-    const details = { by: 'oidc', reason: code, cause: reason };
-    await this.audit.record({ event: 'login_failed', actor: null, subject, origin: client, details });
+    const attempt = await this.throttle.failedSignIn(client.address);
+    if (attempt.kind === 'counted') {
+      const subject = account === null ? null : userSubject(account);
+      const details = { by: 'oidc', reason: code, cause: reason };
+      await this.audit.record({ event: 'login_failed', actor: null, subject, origin: client, details });
+    } else if (attempt.first) {
+      const details = { limit: attempt.quota.name };
+      await this.audit.record({ event: 'login_throttled', actor: null, subject: null, origin: client, details });
+    }
     return addressWith(returnTo, { error: code, request_id: client.requestId });
   }
 }

@@ -1,14 +1,19 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomInt } from 'node:crypto';
 import type { Claims, FakeIdentityProvider } from '../fakes/fake-identity-provider.js';
 import { type Answer, ApiClient } from './api-client.js';
 
 /** Where the web client takes people back. */
 export const RETURN_TO = 'https://app.example.org/signed-in?tab=2';
 
+/** Four digits, none of which an address is written without. */
+const group = () => randomInt(0x1000, 0x10000).toString(16);
+
 /** A browser with its cookies, and the web client that runs in it. */
 export class OidcBrowser {
   readonly cookies = new Map<string, string>();
   readonly verifier = randomBytes(32).toString('base64url');
+  /** Where proxies are trusted: of a network of its own. */
+  address = `2001:db8:${group()}:${group()}::1`;
 
   constructor(private readonly service: { readonly url: string }) {}
 
@@ -55,7 +60,7 @@ export class OidcBrowser {
   async go(path: string): Promise<string> {
     const answer = await fetch(this.service.url + path, {
       redirect: 'manual',
-      headers: { Cookie: this.cookieHeader() },
+      headers: { Cookie: this.cookieHeader(), 'X-Forwarded-For': this.address },
     });
     for (const cookie of answer.headers.getSetCookie()) this.keep(cookie);
     const location = answer.headers.get('location');
