@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
+import { Ids } from '../kernel/ids.js';
 import { foldedName } from '../kernel/name.js';
 import { Settings } from '../platform/settings.js';
 import {
@@ -37,6 +38,7 @@ export class UsersService {
     private readonly names: PrincipalNames,
     private readonly settings: Settings,
     private readonly clock: Clock,
+    private readonly ids: Ids,
   ) {}
 
   /**
@@ -137,12 +139,13 @@ export class UsersService {
 
   /** Frees the name of an account that is gone for good: whoever has it later is somebody else. @returns the name that it has now */
   async releaseName({ id, username }: Pick<Account, 'id' | 'username'>): Promise<string> {
-    const suffix = ` (deleted ${id})`;
-    const next = `${Array.from(username)
-      .slice(0, MAX_NAME - suffix.length)
-      .join('')}${suffix}`;
-    await this.names.release(username, next);
-    return next;
+    // Somebody may have that name, so that the account would keep its own and, with it, everything: nobody can have the second.
+    for (const suffix of [` (deleted ${id})`, ` (deleted ${id}, ${this.ids.secret()})`]) {
+      const beginning = Array.from(username).slice(0, MAX_NAME - suffix.length);
+      const next = beginning.join('') + suffix;
+      if (await this.names.release(username, next)) return next;
+    }
+    throw new Error(`the name of account ${id} cannot be released`);
   }
 
   async change(id: number, change: AccountEdit): Promise<AccountChange> {

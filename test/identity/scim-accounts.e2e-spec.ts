@@ -124,6 +124,24 @@ describe('accounts by SCIM', () => {
     expect(JSON.stringify(access.body)).not.toContain('sales');
   });
 
+  it.each<[string, (path: string, formerly: string) => Promise<unknown>]>([
+    ['another account', (_, formerly) => scim.made('/Users', scimUser(formerly))],
+    [
+      'a former name of their own',
+      async (path, formerly) => {
+        for (const userName of [formerly, 'squatted']) {
+          await scim.patch(path, { op: 'replace', path: 'userName', value: userName });
+        }
+      },
+    ],
+  ])('are deleted also where the name that they would get is held: by %s', async (_, hold) => {
+    const path = await scim.made('/Users', scimUser('squatted'));
+    await hold(path, `squatted (deleted ${idOf(path)})`);
+    expect((await scim.delete(path)).status).toBe(204);
+    const username = expect.stringMatching(`^squatted [(]deleted ${idOf(path)}, [\\w-]+[)]$`) as string;
+    expect(await accountOf(path)).toMatchObject({ is_active: false, username });
+  });
+
   it('end sessions at once when they are made inactive', async () => {
     const path = await scim.made('/Users', scimUser('signed_in'));
     const { body } = await boss.post(`/api/admin/users/${idOf(path)}/one-time-password`);

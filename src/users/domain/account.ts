@@ -230,8 +230,8 @@ export abstract class PrincipalNames {
    * respells its name. @returns the holder of the name; null: it is the account's.
    */
   abstract rename(account: Pick<Account, 'id' | 'username'>, next: string, at: Date): Promise<NameHolder | null>;
-  /** Gives an account another name in the place of its own, which is free then: for one that is gone for good. */
-  abstract release(username: string, next: string): Promise<void>;
+  /** Gives an account another name in the place of its own, which is free then: for one that is gone for good. False: that one is held. */
+  abstract release(username: string, next: string): Promise<boolean>;
   /**
    * Claims names for engine principals, all that are free or held by engine principals in the same spelling already.
    * @returns those that are not: held by an account, or spelled otherwise. Empty: all are claimed.

@@ -35,21 +35,22 @@ export class TypeormPrincipalNames extends PrincipalNames {
     return null;
   }
 
-  override async release(username: string, next: string): Promise<void> {
-    await this.session.manager.query('UPDATE principal_names SET name = $2, account_key = $3 WHERE name = $1', [
-      username,
-      next,
-      accountKey(next),
-    ]);
+  override release(username: string, next: string): Promise<boolean> {
+    return this.respell('name = $3', [next, accountKey(next), username]);
   }
 
   /** The account's own name in other case, or one that it had before. False: it is neither, or an engine principal has that spelling. */
-  private async respelled(id: number, username: string, next: string): Promise<boolean> {
+  private respelled(id: number, username: string, next: string): Promise<boolean> {
+    return this.respell('account_key = $2 AND (name = $3 OR former_of = $4)', [next, accountKey(next), username, id]);
+  }
+
+  /** @param values the next name, its key, and what the condition names. False: no row is such, or another has the name */
+  private async respell(condition: string, values: readonly unknown[]): Promise<boolean> {
     try {
       return await this.session.manager.transaction(async (tx) => {
         const [, changed] = await tx.query<[unknown, number]>(
-          `UPDATE principal_names SET name = $1, former_of = NULL WHERE account_key = $2 AND (name = $3 OR former_of = $4)`,
-          [next, accountKey(next), username, id],
+          `UPDATE principal_names SET name = $1, account_key = $2, former_of = NULL WHERE ${condition}`,
+          [...values],
         );
         return changed === 1;
       });
