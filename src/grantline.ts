@@ -44,6 +44,7 @@ users
   )
   .description('make accounts without passwords for a list, and fill groups with them, in one transaction')
   .option('--rules <file>', 'that of acl import: whom it takes for programs gets no account')
+  .option('--with-registered', 'take accounts with passwords, which anybody may have registered, for these people')
   .option('--dry-run', 'only print the plan; exit code 1 where something would change')
   .option('--json', 'print the plan as JSON')
   .action(loaded(async () => (await import('./commands/users-import.js')).importUsers));

@@ -13,6 +13,7 @@ import { withModules } from './with-modules.js';
 
 interface Options {
   rules?: string;
+  withRegistered?: true;
   dryRun?: true;
   json?: true;
 }
@@ -21,7 +22,7 @@ interface Options {
  * Makes accounts without passwords for a list, and fills groups with them. Exit code 0: done, or nothing to do; 1: refused, or a dry
  * run with changes; 2: the file cannot be read, or the database cannot be reached.
  */
-export async function importUsers(path: string, { rules, dryRun, json }: Options): Promise<number> {
+export async function importUsers(path: string, { rules, withRegistered, dryRun, json }: Options): Promise<number> {
   const list = readUserList(path);
   const programs: Program[] | null = list === null || rules === undefined ? [] : await programsOf(rules, list);
   if (list === null || programs === null) return 2;
@@ -39,7 +40,12 @@ export async function importUsers(path: string, { rules, dryRun, json }: Options
         () => progress,
         modules
           .get(UserImportService, { strict: false })
-          .import(entries, { dryRun: dryRun === true }, by, (line) => (progress = line)),
+          .import(
+            entries,
+            { dryRun: dryRun === true, withRegistered: withRegistered === true },
+            by,
+            (line) => (progress = line),
+          ),
       ).catch((error: unknown) => {
         throw fileFailure(path, error, 'import');
       });

@@ -26,6 +26,12 @@ export type Imported =
   | { kind: 'refused'; problems: LineProblem[] }
   | { kind: 'imported' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: LineProblem[]; warnings: string[] };
 
+export interface ImportOptions {
+  dryRun: boolean;
+  /** Take accounts with passwords, which anybody may have registered, for the people of the list. */
+  withRegistered: boolean;
+}
+
 /** A person of the list, and what became of it. */
 type Made = ListedPerson & { creation: Creation };
 
@@ -49,7 +55,7 @@ export class UserImportService {
    */
   import(
     entries: readonly ListEntry[],
-    { dryRun }: { dryRun: boolean },
+    { dryRun, withRegistered }: ImportOptions,
     by: AuditContext,
     report: ReportProgress = () => undefined,
   ): Promise<Imported> {
@@ -72,6 +78,8 @@ export class UserImportService {
         managed: await this.files.managedGroups(),
       });
       const groupSteps = planOf(changes, recorded, file);
+      const unknown = withRegistered ? [] : made.flatMap((person) => registeredProblem(person, groupSteps));
+      if (unknown.length > 0) return rollBack({ kind: 'refused', problems: unknown });
       const plan = [...made.flatMap(userStep), ...groupSteps];
       const remarks = [
         ...colonRemarks(entries),
@@ -150,6 +158,24 @@ function userStep({ creation }: Made): PlanStep[] {
 function takenProblem({ name, line, creation }: Made): LineProblem[] {
   if (creation.kind !== 'name-taken') return [];
   return [{ line, message: `${JSON.stringify(name)} ${holderText(creation.holder, name)}` }];
+}
+
+/** Whoever registered first chose the name; nothing proves that it is the person's. An administrator has been judged already. */
+function registeredProblem({ name, line, creation }: Made, steps: readonly PlanStep[]): LineProblem[] {
+  if (creation.kind !== 'exists') return [];
+  const { hasPassword, source, role } = creation.account;
+  if (!hasPassword || source !== 'local' || role === 'admin') return [];
+  const groups = steps
+    .filter(({ kind, row }) => kind === 'member' && row['name'] === name)
+    .map(({ row }) => row['group']);
+  if (groups.length === 0) return [];
+  const account = 'has a password already, and anybody may have registered the name';
+  return [
+    {
+      line,
+      message: `${JSON.stringify(name)} ${account}: look whose it is, and take it for this person by --with-registered`,
+    },
+  ];
 }
 
 function remarksOn({ name, email, line, creation }: Made): LineProblem[] {

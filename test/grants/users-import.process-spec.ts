@@ -86,6 +86,22 @@ describe('a list of users', () => {
     });
   });
 
+  it('puts nobody who registered the name into groups, unless it is said whose account that is', async () => {
+    await new ApiClient(files.service.url).post('/api/auth/register', registrant('erin'));
+    const list = 'fay: finance\nerin <erin@example.org>: finance\nerin\n';
+    const refused = await command(list);
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: '',
+      remarks: [expect.stringMatching(/^users.txt:2:1 "erin" has a password/)],
+    });
+    expect(await accounts('q=fay')).toEqual([]);
+    expect(await command('erin\n')).toMatchObject({ code: 0, stdout: 'no change\n' });
+    expect(await command(list, '--with-registered')).toMatchObject({ code: 0, remarks: [] });
+    expect((await files.exported()).groups.find(({ name }) => name === 'finance')?.members).toEqual(['erin', 'fay']);
+    expect(await command(list)).toMatchObject({ code: 0, stdout: 'no change\n' });
+  });
+
   it('is refused as a whole, with every line that is wrong, and nothing is written', async () => {
     const claim = {
       principal: { type: 'engine', name: 'Etl' },

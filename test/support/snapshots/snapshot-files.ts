@@ -87,7 +87,7 @@ export interface SnapshotFiles {
   /** What the commands call, without a process for each of them. */
   exported(): Promise<ExportedSnapshot>;
   planned(file: unknown, options?: ApplyOptions): Promise<Applied>;
-  /** A list of users with that text. */
+  /** A list of users with that text, by which accounts that have registered are taken, too. */
   imported(list: string, options?: { dryRun?: boolean }): Promise<Imported>;
   /** The lines of the plan. @throws Error with the problems of a refused file */
   apply(file: unknown, options?: ApplyOptions): Promise<string[]>;
@@ -128,7 +128,9 @@ export async function startSnapshotFiles(): Promise<SnapshotFiles> {
   const planned = (file: unknown, { dryRun = false, prune = false } = {}) =>
     modules.get(SnapshotFilesService).apply(file, { dryRun, prune }, { actor: null, origin: null });
   const imported = (list: string, { dryRun = false } = {}) =>
-    modules.get(UserImportService).import(readPeople(list), { dryRun }, { actor: null, origin: null });
+    modules
+      .get(UserImportService)
+      .import(readPeople(list), { dryRun, withRegistered: true }, { actor: null, origin: null });
   const apply = async (file: unknown, options: { dryRun?: boolean; prune?: boolean } = {}) => {
     const applied = await planned(file, options);
     if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.problems));
