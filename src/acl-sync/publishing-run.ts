@@ -2,7 +2,7 @@ import type { Clock } from '../kernel/clock.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import type { Prepared, Reading } from './candidate.service.js';
 import type { Candidate } from './domain/candidate.js';
-import { foundDraft, foundVersion } from './domain/found-version.js';
+import { foundDraft, foundVersion, isVersionNamed } from './domain/found-version.js';
 import type { PublicationDraft, PublicationHistory } from './domain/publication-history.js';
 import type { Publication, RunEnding, RunOrder, RunOutcome } from './domain/publication.js';
 import { lastingRestore } from './domain/restore.js';
@@ -15,6 +15,7 @@ import {
   decide,
   type Decision,
   editIn,
+  type Keep,
   outcomeOf,
   type Publish,
   type Restoring,
@@ -86,12 +87,8 @@ export class PublishingRun {
         return this.goOn({ comparisons: await this.compared(decision, situation) });
       case 'refuse':
         return { kind: 'refused', ...decision.refusal, publication: null };
-      case 'keep': {
-        const { latest } = situation;
-        if (latest === null) throw new Error('nothing was published that could stay');
-        // Our own write, whose answer was lost: the retry found the target changed.
-        return outcomeOf(decision, latest, latest.version === this.begun);
-      }
+      case 'keep':
+        return this.keep(decision, situation);
       case 'publish':
         return this.write(decision, situation);
     }
@@ -108,6 +105,15 @@ export class PublishingRun {
     const fromIntent = await preparer.compare(intent.text, restoring.text.text);
     const fromPublished = await preparer.compare(latest?.text ?? '', restoring.text.text);
     return new Map([...this.made.comparisons, [comparisonKey(intent, latest), { fromIntent, fromPublished }]]);
+  }
+
+  private async keep(decision: Keep, { live, latest }: ReadSituation): Promise<RunOutcome | null> {
+    if (latest === null) throw new Error('nothing was published that could stay');
+    const { text, hash, version: generation, publishedAt } = latest;
+    const isNamed = isVersionNamed(live, latest);
+    if (!isNamed && !(await this.session.replace(live, { text, hash, generation, publishedAt }))) return null;
+    // Our own write, whose answer was lost: the retry found the target changed.
+    return outcomeOf(decision, latest, generation === this.begun);
   }
 
   private async write(decision: Publish, situation: ReadSituation): Promise<RunOutcome | null> {

@@ -39,6 +39,31 @@ describe('a run of the sync', () => {
     expect(await metric('grantline_acl_bytes')).toMatchObject([{ value: sync.target.text?.length }]);
   });
 
+  it.each<[string, SyncUnderTest['target']['written']]>([
+    ['none', undefined],
+    ['a former version', { generation: 1, hash: 'a1' }],
+    ['other rules', { generation: 2, hash: 'a2' }],
+  ])('writes the version again where the target names %s, by which an older database is told', async (_, written) => {
+    await sync.run();
+    sync.snapshot = writersToo().snapshot();
+    await sync.run();
+    const { text, former, written: named } = sync.target;
+    sync.target.written = written;
+    expect(await sync.run()).toMatchObject({ kind: 'no_change', publication: { version: 2 } });
+    expect(sync.target).toMatchObject({ text, former, written: named });
+    expect(sync.target.published).toHaveLength(3);
+    await sync.run();
+    expect(sync.target.published).toHaveLength(3);
+  });
+
+  it('leaves the version of another database, which is newer, where the text is the same', async () => {
+    await sync.run();
+    const newer = { generation: 7, hash: 'a7' };
+    sync.target.written = newer;
+    expect(await sync.run()).toMatchObject({ kind: 'no_change' });
+    expect(sync.target.written).toEqual(newer);
+  });
+
   it('compiles nothing while nothing has changed that rules follow from', async () => {
     await sync.run();
     expect(sync.preparer.prepared).toBe(1);

@@ -68,6 +68,14 @@ export function describeRulesTarget(name: string, open: () => Promise<TargetUnde
       expect(await under.former()).toBe('second');
     });
 
+    it('leaves what was live before beside a text that is written again, with its version', async () => {
+      await publish('first', 1);
+      await publish('second', 2);
+      await publish('second', 3);
+      expect(await under.former()).toBe('first');
+      expect((await read()).written).toEqual({ generation: 3, hash: 'a3' });
+    });
+
     it('keeps a manual edit beside the text that replaces it', async () => {
       await publish('first');
       await under.editByHand('edited by hand');

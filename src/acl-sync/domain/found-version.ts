@@ -32,6 +32,15 @@ export function foundVersion(
   return { version, hash, text: text === null || text.includes('\0') ? '' : text };
 }
 
+/** Whether a target that has the text of a version says so. Where it does not, an older database could not be told by it. */
+export function isVersionNamed(
+  { written }: Pick<LiveRules, 'written'>,
+  { version, hash }: Pick<Publication, 'version' | 'hash'>,
+): boolean {
+  if (written === undefined || written.generation < version) return false;
+  return written.generation > version || written.hash === hash;
+}
+
 /** The found version before a run has recorded it. */
 export function foundLatest({ version, text }: FoundVersion): LatestVersion {
   const unknown = { snapshotHash: '', compiler: '', isWithdrawal: false, restored: null, brokenAt: null };

@@ -30,7 +30,7 @@ export const TARGET_MS = 30_000;
 
 /**
  * The place that the engine reads its rules from. A write is conditional: refused if the target changed since `live` was read.
- * The text that was live stays beside the new one as `rules.json.bak`.
+ * The text that was live stays beside the new one as `rules.json.bak`, unless it is the same: then its version alone is written.
  */
 export abstract class RulesTarget {
   /** For display: `configmap engine/trino-access-control`. */

@@ -121,9 +121,9 @@ export class ConfigMapRulesTarget extends RulesTarget {
     return parseSelfReview((await this.api.create(SELF_REVIEWS, review, signal)).body);
   }
 
-  /** The entry for the previous text: as it is while both fit, else compressed; none when there was none. */
+  /** The entry for the previous text: as it is while both fit, else compressed; none when there was none, or the text stays. */
   private formerEntry(next: NextRules, { text, bytes }: LiveRules): { data: object; binaryData: object } {
-    if (text === null) return { data: {}, binaryData: {} };
+    if (text === null || text === next.text) return { data: {}, binaryData: {} };
     const former = bytes ?? Buffer.from(text);
     const fits = Buffer.byteLength(next.text) + former.length <= LIMIT_BYTES;
     if (fits && bytes === undefined) return { data: { [FORMER]: text }, binaryData: { [FORMER]: null } };

@@ -70,9 +70,10 @@ export class FileRulesTarget extends RulesTarget {
     const former = await this.bytes('rules.json');
     if (revisionOf(former) !== live.revision) throw new RulesTargetMoved();
     await mkdir(this.directory, { recursive: true });
+    const rules = Buffer.from(next.text);
     // The previous text first: a crash in between leaves the live rules unchanged, with a copy next to them.
-    if (former !== null) await this.write('rules.json.bak', former);
-    await this.write('rules.json', Buffer.from(next.text));
+    if (former !== null && !former.equals(rules)) await this.write('rules.json.bak', former);
+    await this.write('rules.json', rules);
     // Last: a version is only named once its text is there.
     await this.write(ANNOTATIONS, Buffer.from(`${JSON.stringify(versionAnnotations(next))}\n`));
   }

@@ -41,7 +41,7 @@ export class FakeRulesTarget extends RulesTarget {
     this.beforePublish();
     if (this.failure !== null) return Promise.reject(this.failure);
     if (live.revision !== String(this.revision)) return Promise.reject(new RulesTargetMoved());
-    this.former = this.text ?? this.former;
+    if (this.text !== next.text) this.former = this.text ?? this.former;
     this.editByHand(next.text);
     this.written = { generation: next.generation, hash: next.hash };
     this.published.push(next);
