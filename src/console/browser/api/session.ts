@@ -101,6 +101,19 @@ export function refreshStart(): Promise<void> {
   return queries.invalidateQueries({ queryKey: START });
 }
 
+/** Gives the password once more, before what asks for a proof. */
+export async function confirmByPassword(password: string): Promise<void> {
+  await bodyOf(api.POST('/api/auth/console-session/confirm', { body: { password } }));
+}
+
+/** The next question needs no proof, unless it comes some minutes later. */
+export function noteConfirmed(): void {
+  queries.setQueryData<Schemas['ConsoleStartResponse']>(
+    START,
+    (start) => start && { ...start, account: start.account && { ...start.account, is_confirmed: true } },
+  );
+}
+
 /** Leaves for the identity provider. @param to the address to come back to */
 export async function confirmAtProvider(to: string): Promise<void> {
   const { confirm_url: url } = await bodyOf(api.POST('/api/auth/oidc/confirm', { body: { to } }));

@@ -6,6 +6,7 @@ import { useProvider } from '../api/session.js';
 import { ActDialog } from '../parts/act-dialog.js';
 import { useAsked } from '../parts/asked.js';
 import { Icon } from '../parts/icon.js';
+import type { Asks } from '../parts/proof-form.js';
 import { Secret } from '../parts/secret.js';
 
 type Account = Schemas['AccountResponse'];
@@ -15,7 +16,7 @@ interface Act {
   act: string;
   icon: string;
   isDanger?: boolean;
-  asks?: 'proof';
+  asks?: Asks;
   follows: ReactNode;
   run: () => Promise<unknown>;
 }
@@ -25,6 +26,7 @@ export function AccountActs({ account }: { account: Account }) {
   const { asked, ask, close } = useAsked('ask');
   const [password, setPassword] = useState<Schemas['OneTimePasswordResponse'] | null>(null);
   const { id, username } = account;
+  const ofAdministrator = account.role === 'admin' ? 'recent proof' : undefined;
   const isProvider = useProvider().data?.enabled === true;
   const { data: link } = useQuery({
     queryKey: ['people', id, 'link'],
@@ -38,6 +40,7 @@ export function AccountActs({ account }: { account: Account }) {
       title: `One-time password for ${username}?`,
       act: 'One-time password',
       icon: 'grant',
+      asks: 'recent proof',
       follows: <p>It replaces the password, and ends all sessions of {username}.</p>,
       run: async () =>
         setPassword(await bodyOf(api.POST('/api/admin/users/{id}/one-time-password', { params: { path: { id } } }))),
@@ -47,6 +50,7 @@ export function AccountActs({ account }: { account: Account }) {
           title: `Make ${username} a user?`,
           act: 'Make user',
           icon: 'policy',
+          asks: ofAdministrator,
           follows: <p>{username} can no longer see or change access of others.</p>,
           run: () => change({ role: 'user' }),
         }
@@ -64,6 +68,7 @@ export function AccountActs({ account }: { account: Account }) {
           act: 'Deactivate',
           icon: 'stop',
           isDanger: true,
+          asks: ofAdministrator,
           follows: <p>Sessions and statements end at once, and access with the next publication.</p>,
           run: () => change({ is_active: false }),
         }
@@ -71,6 +76,7 @@ export function AccountActs({ account }: { account: Account }) {
           title: `Activate ${username}?`,
           act: 'Activate',
           icon: 'check',
+          asks: ofAdministrator,
           follows: <p>{username} can sign in again, and has all that grants give with the next publication.</p>,
           run: () => change({ is_active: true }),
         },
@@ -81,6 +87,7 @@ export function AccountActs({ account }: { account: Account }) {
       act: 'Unlink',
       icon: 'stop',
       isDanger: true,
+      asks: 'recent proof',
       follows: account.has_password ? (
         <p>{username} signs in with the password alone. Sessions that began at the provider end.</p>
       ) : (

@@ -1,11 +1,10 @@
-import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { queries } from '../api/session.js';
-import { Form } from '../parts/form.js';
 import { Icon } from '../parts/icon.js';
 import { Notice } from '../parts/notice.js';
+import { ProofForm } from '../parts/proof-form.js';
 import { Secret } from '../parts/secret.js';
 import { Segments } from '../parts/segments.js';
 import { TextField } from '../parts/text-field.js';
@@ -20,39 +19,61 @@ export function AddPerson({ close }: { close: () => void }) {
   const [username, setUsername] = useState('');
   const [email, setEmail] = useState('');
   const [way, setWay] = useState<(typeof WAYS)[number][0]>('password');
-  const adding = useMutation({
-    mutationFn: () =>
-      bodyOf(
-        api.POST('/api/admin/users', {
-          body: {
-            username: username.trim(),
-            role: 'user',
-            one_time_password: way === 'password',
-            ...(email !== '' && { email }),
-          },
-        }),
-      ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['people'] }),
-  });
-  if (adding.isSuccess) return <Added person={adding.data} close={close} />;
+  const [added, setAdded] = useState<NewPerson | null>(null);
+  const add = () =>
+    bodyOf(
+      api.POST('/api/admin/users', {
+        body: {
+          username: username.trim(),
+          role: 'user',
+          one_time_password: way === 'password',
+          ...(email !== '' && { email }),
+        },
+      }),
+    );
+  if (added !== null) return <Added person={added} close={close} />;
   return (
-    <Form isPanel label="Add person" doing={adding} act="Save" close={close}>
-      <div className="pair">
-        <TextField
-          label="Username"
-          value={username}
-          set={setUsername}
-          hint="As the engine sees it."
-          autoCapitalize="none"
-          maxLength={128}
-          isMono
-          autoFocus
-          required
-        />
-        <TextField label="E-mail" type="email" value={email} set={setEmail} hint="May stay empty." maxLength={254} />
-      </div>
-      <Segments legend="Signs in with" choices={WAYS} value={way} set={setWay} />
-    </Form>
+    <ProofForm
+      isPanel
+      label="Add person"
+      act="Save"
+      asks={way === 'password' ? 'recent proof' : undefined}
+      run={add}
+      done={(person) => {
+        setAdded(person);
+        void queries.invalidateQueries({ queryKey: ['people'] });
+      }}
+      close={close}
+    >
+      {(isHere) => (
+        <>
+          {isHere && (
+            <div className="pair">
+              <TextField
+                label="Username"
+                value={username}
+                set={setUsername}
+                hint="As the engine sees it."
+                autoCapitalize="none"
+                maxLength={128}
+                isMono
+                autoFocus
+                required
+              />
+              <TextField
+                label="E-mail"
+                type="email"
+                value={email}
+                set={setEmail}
+                hint="May stay empty."
+                maxLength={254}
+              />
+            </div>
+          )}
+          <Segments legend="Signs in with" choices={WAYS} value={way} set={setWay} />
+        </>
+      )}
+    </ProofForm>
   );
 }
 

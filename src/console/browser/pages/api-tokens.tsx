@@ -1,13 +1,14 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { queries } from '../api/session.js';
 import { now } from '../now.js';
 import { ActDialog } from '../parts/act-dialog.js';
-import { Form } from '../parts/form.js';
+import { useAsked } from '../parts/asked.js';
 import { Icon } from '../parts/icon.js';
 import { Listing } from '../parts/listing.js';
 import { Moment } from '../parts/moment.js';
+import { ProofForm } from '../parts/proof-form.js';
 import { Region } from '../parts/region.js';
 import { Secret } from '../parts/secret.js';
 import { Cell } from '../parts/table.js';
@@ -30,7 +31,7 @@ const SCOPES: readonly { scope: Scope; hint: string; isForAdministrators?: true 
 
 /** The own tokens of programs: made, shown once, and revoked. */
 export function ApiTokens({ isAdministrator }: { isAdministrator: boolean }) {
-  const [isMaking, setMaking] = useState(false);
+  const { asked, ask, close } = useAsked('ask');
   const [made, setMade] = useState<Schemas['NewApiTokenResponse'] | null>(null);
   const [revoked, setRevoked] = useState<Token | null>(null);
   const query = useQuery({ queryKey: KEY, queryFn: () => bodyOf(api.GET('/api/auth/tokens')) });
@@ -41,7 +42,7 @@ export function ApiTokens({ isAdministrator }: { isAdministrator: boolean }) {
       isStack
       count={items !== null && `${items.length} of ${MOST}`}
       actions={
-        <button className="button button--small button--quiet" type="button" onClick={() => setMaking(true)}>
+        <button className="button button--small button--quiet" type="button" onClick={() => ask('new-token')}>
           <Icon name="plus" />
           New token
         </button>
@@ -57,13 +58,14 @@ export function ApiTokens({ isAdministrator }: { isAdministrator: boolean }) {
           Give it to the program it is for.
         </Secret>
       )}
-      {isMaking && (
+      {asked === 'new-token' && (
         <NewToken
           isAdministrator={isAdministrator}
-          close={() => setMaking(false)}
+          close={close}
           done={(token) => {
             setMade(token);
-            setMaking(false);
+            close();
+            void queries.invalidateQueries({ queryKey: KEY });
           }}
         />
       )}
@@ -127,42 +129,42 @@ function NewToken({ isAdministrator, close, done }: NewTokenProps) {
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<readonly Scope[]>(['queries']);
   const [until, setUntil] = useState(() => new Date(now().getTime() + 90 * DAY).toISOString().slice(0, 10));
-  const making = useMutation({
-    mutationFn: () =>
-      bodyOf(
-        api.POST('/api/auth/tokens', {
-          body: { name: name.trim(), scopes: [...scopes], expires_at: `${until}T00:00:00Z` },
-        }),
-      ),
-    onSuccess: async (token) => {
-      done(token);
-      await queries.invalidateQueries({ queryKey: KEY });
-    },
-  });
+  const make = () =>
+    bodyOf(
+      api.POST('/api/auth/tokens', {
+        body: { name: name.trim(), scopes: [...scopes], expires_at: `${until}T00:00:00Z` },
+      }),
+    );
   return (
-    <Form isPanel label="New token" doing={making} act="Save" close={close}>
-      <div className="pair">
-        <TextField label="Name" value={name} set={setName} maxLength={128} autoFocus required />
-        <TextField label="Expires" type="date" value={until} set={setUntil} required />
-      </div>
-      <fieldset>
-        <legend>Scopes</legend>
-        {SCOPES.filter(({ isForAdministrators }) => isForAdministrators !== true || isAdministrator).map(
-          ({ scope, hint }) => (
-            <label key={scope} className="check">
-              <input
-                type="checkbox"
-                checked={scopes.includes(scope)}
-                onChange={({ target }) =>
-                  setScopes(target.checked ? [...scopes, scope] : scopes.filter((each) => each !== scope))
-                }
-              />
-              <span className="mono">{scope}</span>
-              <span className="hint">{hint}</span>
-            </label>
-          ),
-        )}
-      </fieldset>
-    </Form>
+    <ProofForm isPanel label="New token" act="Save" asks="recent proof" run={make} done={done} close={close}>
+      {(isHere) =>
+        isHere && (
+          <>
+            <div className="pair">
+              <TextField label="Name" value={name} set={setName} maxLength={128} autoFocus required />
+              <TextField label="Expires" type="date" value={until} set={setUntil} required />
+            </div>
+            <fieldset>
+              <legend>Scopes</legend>
+              {SCOPES.filter(({ isForAdministrators }) => isForAdministrators !== true || isAdministrator).map(
+                ({ scope, hint }) => (
+                  <label key={scope} className="check">
+                    <input
+                      type="checkbox"
+                      checked={scopes.includes(scope)}
+                      onChange={({ target }) =>
+                        setScopes(target.checked ? [...scopes, scope] : scopes.filter((each) => each !== scope))
+                      }
+                    />
+                    <span className="mono">{scope}</span>
+                    <span className="hint">{hint}</span>
+                  </label>
+                ),
+              )}
+            </fieldset>
+          </>
+        )
+      }
+    </ProofForm>
   );
 }

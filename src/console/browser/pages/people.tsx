@@ -1,7 +1,7 @@
-import { useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { numberText, peopleText } from '../domain/count-text.js';
+import { useAsked } from '../parts/asked.js';
 import { AccountState, signInText } from '../parts/account.js';
 import { FilterBar } from '../parts/filter-bar.js';
 import { type Filter, useFilters } from '../parts/filters.js';
@@ -46,7 +46,8 @@ const FILTERS: readonly Filter[] = [
 
 /** Everybody who has an account. */
 export function People() {
-  const [isAdding, setAdding] = useState(false);
+  const adding = useAsked('ask');
+  const isAdding = adding.asked === 'add-person';
   const { asked } = useFilters(FILTERS);
   const list = usePages(
     ['people', asked],
@@ -59,9 +60,9 @@ export function People() {
       <div className="stack stack--mid">
         <PageHead
           title="People"
-          actions={<AddButton text="Add person" isOpen={isAdding} open={() => setAdding(true)} />}
+          actions={<AddButton text="Add person" isOpen={isAdding} open={() => adding.ask('add-person')} />}
         />
-        {isAdding && <AddPerson close={() => setAdding(false)} />}
+        {isAdding && <AddPerson close={adding.close} />}
         <FilterBar placeholder="Search people" filters={FILTERS}>
           {first === undefined ? 'Reading people' : peopleText(first.total)}
         </FilterBar>

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Failure } from './failure.js';
 import { Icon } from './icon.js';
 
-interface FormProps {
+export interface FormProps {
   label?: string;
   /** What the button does, as a mutation. */
   doing: { isPending: boolean; error: Error | null; mutate: () => void };

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
 import { linkAtProvider, queries, useProvider, useStart } from '../api/session.js';
 import { ActDialog } from './act-dialog.js';
+import { useAsked } from './asked.js';
 import { Failure } from './failure.js';
 import { Moment } from './moment.js';
 import { ReturnFailure } from './provider-proof.js';
@@ -23,6 +24,7 @@ export function ProviderLink() {
 
 function Link({ name }: { name: string }) {
   const [act, setAct] = useState<'link' | 'unlink' | null>(null);
+  const { asked } = useAsked('ask'); // who left for a token comes back to that
   const account = useStart().data?.account;
   const query = useQuery({ queryKey: ['own-link'], queryFn: () => bodyOf(api.GET('/api/auth/oidc/link')) });
   const linkedAt = query.data?.linked_at;
@@ -43,7 +45,7 @@ function Link({ name }: { name: string }) {
         )
       }
     >
-      <ReturnFailure texts={TEXTS} />
+      {asked === null && <ReturnFailure texts={TEXTS} />}
       {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
       {linkedAt === null && <p className="dim">Not linked. Link your account to sign in there as well.</p>}
       {typeof linkedAt === 'string' && (
