@@ -138,6 +138,7 @@ export class AclSyncController {
     'Publish an older version again, for some hours',
     'sync_in_progress',
     'target_unavailable',
+    'reauthentication_required',
   )
   @Post('publications/:version/restore')
   @HttpCode(200)
@@ -145,16 +146,25 @@ export class AclSyncController {
   async restore(
     @Param('version', RowIdPipe) version: number,
     @Body() { reason, hours }: RestoreDto,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<SyncResponse> {
+    this.sessions.requireRecentProof(user);
     return toResultResponse(await this.restores.restore(version, reason, hours, by));
   }
 
   /** Ends the restore in effect, and publishes what the current grants say. Without one it does nothing. */
-  @ApiRoute('endRestore', 'End a restore: publish what the grants say', 'sync_in_progress', 'target_unavailable')
+  @ApiRoute(
+    'endRestore',
+    'End a restore: publish what the grants say',
+    'sync_in_progress',
+    'target_unavailable',
+    'reauthentication_required',
+  )
   @Delete('restore')
   @NoContent()
-  async endRestore(@CurrentAuditContext() by: AuditContext): Promise<void> {
+  async endRestore(@CurrentUser() user: AuthenticatedUser, @CurrentAuditContext() by: AuditContext): Promise<void> {
+    this.sessions.requireRecentProof(user);
     const result = await this.restores.end(by);
     if (result !== null) toResultResponse(result);
   }

@@ -37,6 +37,7 @@ import {
 import { AdministrationService } from './administration.service.js';
 import { OneTimePasswordResponse } from './auth.dto.js';
 import { type Account, holderText, type NameHolder } from '../users/domain/account.js';
+import { asksForProof, asksForProofAnew } from './domain/recent-proof.js';
 import { PasswordsService } from './passwords.service.js';
 import { SessionPage, toSessionResponse } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';
@@ -79,8 +80,9 @@ export class AdministrationController {
     @UntilClientGone() signal: AbortSignal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<NewUserResponse> {
-    if (body.role === 'admin') this.sessions.requireRecentProof(user);
-    const outcome = await this.administration.create(toNewUser(body), by, client, signal);
+    const asked = toNewUser(body);
+    if (asksForProofAnew(asked)) this.sessions.requireRecentProof(user);
+    const outcome = await this.administration.create(asked, by, client, signal);
     if (outcome.kind !== 'created') throw nameTaken(body.username, outcome);
     void reply.header('Location', `/api/admin/users/${outcome.account.id}`);
     return toNewUserResponse(outcome);
@@ -111,8 +113,9 @@ export class AdministrationController {
     @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<AccountResponse> {
-    if (body.role === 'admin') this.sessions.requireRecentProof(user);
-    const outcome = await this.administration.change(id, toChange(body), by);
+    const [asked, before] = [toChange(body), found(await this.administration.find(id))];
+    if (asksForProof(asked, before)) this.sessions.requireRecentProof(user);
+    const outcome = await this.administration.change(id, asked, by);
     switch (outcome.kind) {
       case 'changed':
         return toAccountResponse(outcome.account);
@@ -160,7 +163,12 @@ export class AdministrationController {
     if (!(await this.administration.endSessions(id, by))) throw new Refused('not_found');
   }
 
-  @ApiRoute('setOneTimePassword', 'Set a password that has to be changed at the first use', 'busy')
+  @ApiRoute(
+    'setOneTimePassword',
+    'Set a password that has to be changed at the first use',
+    'busy',
+    'reauthentication_required',
+  )
   @Post(':id/one-time-password')
   @HttpCode(200)
   @ApiOkResponse({ type: OneTimePasswordResponse })
@@ -170,6 +178,7 @@ export class AdministrationController {
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,
   ): Promise<OneTimePasswordResponse> {
+    this.sessions.requireRecentProof(user);
     const { password, until } = found(await this.passwords.setOneTimePassword(id, user, client, signal));
     return { one_time_password: password, expires_at: until.toISOString() };
   }

@@ -108,6 +108,33 @@ test('an administrator without a password confirms a promotion at the provider, 
   await expect(page).toHaveURL(`${grantline.url}/people/${promoted}`);
 });
 
+test('a person without a password confirms at the provider before an API token, and comes back to its form', async ({
+  page,
+  provider,
+  watch,
+}) => {
+  watch.knows(new URL(provider.issuer).origin);
+  sendsBack(provider, { sub: 'the subject of wim', preferred_username: 'wim', auth_time: hourAgo() });
+  await signIn(page);
+  await page.goto('/me');
+  await page.getByRole('button', { name: 'New token' }).click();
+  const form = page.getByRole('form', { name: 'New token' });
+  const confirm = form.getByRole('button', { name: 'Confirm at the provider' });
+  await expect(form.getByRole('textbox')).toHaveCount(0); // what is typed would be lost on the way
+  await expectAccessible(page);
+
+  sendsBack(provider, { error: 'access_denied' });
+  await confirm.click();
+  await expect(page.getByRole('alert')).toHaveText(/You did not sign in at the provider. Nothing was confirmed./);
+
+  sendsBack(provider, { sub: 'the subject of wim' });
+  await confirm.click();
+  await form.getByRole('textbox', { name: 'Name' }).fill('notebook');
+  await expectAccessible(page);
+  await form.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('group', { name: 'Token notebook' })).toHaveText(/^glt_/);
+});
+
 test('a person with a password links the account to the provider, and unlinks it', async ({
   page,
   provider,

@@ -146,6 +146,58 @@ test('an API token is shown once and revoked', async ({ page, records, signIn })
   await expect(page.getByText('No program acts in your name.')).toBeVisible();
 });
 
+test('what opens an account, or takes an administrator, asks for the password some minutes later, and once', async ({
+  page,
+  grantline,
+  records,
+  signIn,
+  watch,
+}) => {
+  await records.administrator('rp_admin');
+  const other = await records.administrator('rp_other');
+  await signIn('rp_admin');
+  const password = page.getByRole('textbox', { name: 'Password', exact: true });
+
+  await page.goto('/people');
+  await page.getByRole('button', { name: 'Add person' }).click();
+  await page.getByRole('textbox', { name: 'Username' }).fill('rp_added');
+  await expect(password).toBeHidden();
+  await grantline.letProofsAge('rp_admin');
+  watch.provokes(401, 403);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('alert')).toContainText('Confirm with your password');
+  await expectAccessible(page);
+  await password.fill('a guess');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('alert')).toContainText('invalid_credentials');
+  await password.fill(passwordOf('rp_admin'));
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('group', { name: 'One-time password of rp_added' })).not.toBeEmpty();
+
+  await grantline.letProofsAge('rp_admin');
+  await page.goto('/me');
+  await page.getByRole('button', { name: 'New token' }).click();
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('rp notebook');
+  await password.fill(passwordOf('rp_admin'));
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('group', { name: 'Token rp notebook' })).toHaveText(/^glt_/);
+
+  await grantline.letProofsAge('rp_admin');
+  await page.goto(`/people/${other}`);
+  await page.getByRole('button', { name: 'One-time password…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'One-time password for rp_other?' });
+  await dialog.getByLabel('Password', { exact: true }).fill(passwordOf('rp_admin'));
+  await dialog.getByRole('button', { name: 'One-time password' }).click();
+  await expect(page.getByRole('group', { name: 'One-time password of rp_other' })).not.toBeEmpty();
+  await page.getByRole('button', { name: 'Make user…' }).click();
+  const demotion = page.getByRole('dialog', { name: 'Make rp_other a user?' });
+  await expect(demotion).toBeVisible();
+  await expect(password).toBeHidden();
+  await demotion.getByRole('button', { name: 'Make user' }).click();
+  await expect(page.getByRole('button', { name: 'Make administrator…' })).toBeVisible();
+});
+
 test('people who are no administrators see neither the links nor the pages of others', async ({
   page,
   records,

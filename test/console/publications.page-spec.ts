@@ -131,3 +131,31 @@ test('a revoke takes what it said, is published, and stands on the timeline', as
   await published.getByRole('link', { name: '4' }).click();
   await expect(page.getByRole('region', { name: 'Who loses' })).toContainText('carla');
 });
+
+test('an older version is restored by who gives the password, and so is that ended', async ({
+  page,
+  grantline,
+  signIn,
+}) => {
+  await signIn('admin');
+  await grantline.letProofsAge('admin');
+  await page.goto('/publications/4');
+  await page.getByRole('button', { name: 'Restore' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Restore version 4?' });
+  await dialog.getByRole('textbox', { name: 'Reason' }).fill('too wide');
+  await dialog.getByLabel('Password').fill(passwordOf('admin'));
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Restore' }).click();
+  await expect(dialog).toBeHidden();
+
+  await grantline.letProofsAge('admin');
+  await page.goto('/publications');
+  await page.getByRole('button', { name: 'End the restore' }).click();
+  const end = page.getByRole('dialog', { name: 'End the restore?' });
+  await end.getByLabel('Password').fill(passwordOf('admin'));
+  await expectAccessible(page);
+  await end.getByRole('button', { name: 'End the restore' }).click();
+  await expect(end).toBeHidden();
+  await expect(page.getByRole('button', { name: 'End the restore' })).toBeHidden();
+  await expect(page).toHaveURL(`${grantline.url}/publications`);
+});

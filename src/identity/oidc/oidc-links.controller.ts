@@ -3,6 +3,7 @@ import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { PasswordsService } from '../../auth/passwords.service.js';
+import { SessionsService } from '../../auth/sessions.service.js';
 import {
   AdministratorsOnly,
   type AuthenticatedUser,
@@ -28,6 +29,7 @@ export class OidcLinksController {
     private readonly settings: OidcSettings,
     private readonly links: OidcLinksService,
     private readonly passwords: PasswordsService,
+    private readonly sessions: SessionsService,
   ) {}
 
   @ApiRoute('getOwnLink', 'Whether one signs in at the identity provider, too', 'not_found')
@@ -89,15 +91,22 @@ export class OidcLinksController {
     return toLinkResponse(await this.links.find(id));
   }
 
+  /** Without a password the account is from then on whoever's comes by its name. */
   @AdministratorsOnly()
-  @ApiRoute('unlinkUser', 'Unlink an account; ends its sessions that began at the provider')
+  @ApiRoute(
+    'unlinkUser',
+    'Unlink an account; ends its sessions that began at the provider',
+    'reauthentication_required',
+  )
   @Delete('admin/users/:id/link')
   @NoContent()
-  unlinkUser(
+  async unlinkUser(
     @Param('id', RowIdPipe) id: number,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
     @CurrentClient() client: Client,
   ): Promise<void> {
+    this.sessions.requireRecentProof(user);
     return this.links.unlink(id, by, client);
   }
 }

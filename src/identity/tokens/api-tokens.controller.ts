@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, Param, Post, Res } from '@nestjs/common'
 import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
+import { SessionsService } from '../../auth/sessions.service.js';
 import { Refused } from '../../kernel/errors.js';
 import { type AuthenticatedUser, CurrentAuditContext, CurrentUser } from '../../platform/access.js';
 import { ApiRoute, NoContent } from '../../platform/openapi.js';
@@ -21,9 +22,18 @@ import { MOST_TOKENS } from './domain/api-token.js';
 @ApiBearerAuth('access-token')
 @Controller('api/auth/tokens')
 export class ApiTokensController {
-  constructor(private readonly tokens: ApiTokensService) {}
+  constructor(
+    private readonly tokens: ApiTokensService,
+    private readonly sessions: SessionsService,
+  ) {}
 
-  @ApiRoute('createToken', 'Make an API token for a program', 'administrator_required', 'too_many_tokens')
+  @ApiRoute(
+    'createToken',
+    'Make an API token for a program',
+    'administrator_required',
+    'too_many_tokens',
+    'reauthentication_required',
+  )
   @Post()
   @ApiCreatedResponse({ type: NewApiTokenResponse })
   async create(
@@ -32,6 +42,7 @@ export class ApiTokensController {
     @CurrentAuditContext() by: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<NewApiTokenResponse> {
+    this.sessions.requireRecentProof(user);
     const creation = await this.tokens.create(user, toWantedToken(body), by);
     switch (creation.kind) {
       case 'created':

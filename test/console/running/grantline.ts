@@ -60,6 +60,17 @@ export class Grantline {
     return new EmbeddedCluster(join(this.folder, 'data')).connect();
   }
 
+  /** Somebody's sessions go on, in which they proved who they are too long ago for what asks for a recent proof. */
+  async letProofsAge(username: string): Promise<void> {
+    const database = await this.database();
+    await database.query(
+      `UPDATE sessions SET proved_at = now() - interval '1 hour'
+        WHERE user_id = (SELECT id FROM users WHERE username = $1) AND proved_at IS NOT NULL`,
+      [username],
+    );
+    await database.end();
+  }
+
   /** @throws Error if the service wrote a secret or a statement anywhere, or did not end well */
   async stop(): Promise<void> {
     this.process.signal('SIGTERM');
