@@ -9,6 +9,7 @@ import { secretDigest } from '../kernel/secret-digest.js';
 import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/access.js';
 import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
+import { COOKIE_BYTES, hasCookieForm } from './domain/browser-cookie.js';
 import type { TokenFault } from './domain/claims.js';
 import type { Account } from '../users/domain/account.js';
 import { judgeRotation } from './domain/refresh-rotation.js';
@@ -36,8 +37,6 @@ const HOUR_MS = 3_600_000;
 
 /** How long a proof counts for what asks for a recent one. */
 const PROOF_MS = 5 * 60_000;
-
-const COOKIE_BYTES = 32;
 
 /** Opens, refreshes, lists and ends sessions. */
 @Injectable()
@@ -127,7 +126,8 @@ export class SessionsService {
   }
 
   /** The session of a cookie, used now. */
-  admitBrowser(cookie: string): Promise<BrowserSession | null> {
+  async admitBrowser(cookie: string): Promise<BrowserSession | null> {
+    if (!hasCookieForm(cookie)) return null;
     const { now, idleSince } = this.times();
     return this.sessions.admitBrowser(secretDigest(cookie), idleSince, now);
   }

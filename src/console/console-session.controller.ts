@@ -1,7 +1,6 @@
 import { Body, Controller, Delete, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AdministrationService } from '../auth/administration.service.js';
 import {
   browserCookie,
   browserCookieIn,
@@ -25,6 +24,7 @@ import {
 } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { Settings } from '../platform/settings.js';
+import { AdministratorsService } from '../users/administrators.service.js';
 import {
   ConfirmationDto,
   ConsoleAccountResponse,
@@ -42,7 +42,7 @@ export class ConsoleSessionController {
     private readonly signIn: SignInService,
     private readonly sessions: SessionsService,
     private readonly passwords: PasswordsService,
-    private readonly administration: AdministrationService,
+    private readonly administrators: AdministratorsService,
     private readonly settings: Settings,
   ) {}
 
@@ -54,9 +54,8 @@ export class ConsoleSessionController {
   async start(@Req() request: FastifyRequest): Promise<ConsoleStartResponse> {
     const cookie = browserCookieIn(request.headers.cookie, this.siteOf(request));
     const session = cookie === null ? null : await this.sessions.admitBrowser(cookie);
-    const administrators = { text: null, role: 'admin', isActive: true, source: null } as const;
-    const { items } = await this.administration.list(administrators, { limit: 1, after: null });
-    return { account: session === null ? null : this.accountOf(session), has_administrator: items.length > 0 };
+    const has_administrator = await this.administrators.exist();
+    return { account: session === null ? null : this.accountOf(session), has_administrator };
   }
 
   @Public()

@@ -1,19 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../audit/domain/audit-event.js';
+import { Clock } from '../kernel/clock.js';
+import { singleFlight } from '../kernel/single-flight.js';
 import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
 import { AdministratorStore, type AdministratorsGroup, type OutdatedRole } from './domain/administrators.js';
 import type { Role } from './domain/account.js';
 
-/** Administrators by the identity provider's group (AUTH_OIDC_ADMINISTRATORS_GROUP). */
+/** Not for good: the identity provider's group and SQL can take the last one away. */
+const KNOWN_MS = 60_000;
+
+/** Administrators by the identity provider's group (AUTH_OIDC_ADMINISTRATORS_GROUP), and whether there are any. */
 @Injectable()
 export class AdministratorsService {
+  private knownUntil = 0;
+
   constructor(
     private readonly store: AdministratorStore,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
     private readonly settings: Settings,
+    private readonly clock: Clock,
   ) {}
 
   /** Gives and takes roles; to be called in the transaction of each change of members or of groups' names. */
@@ -32,6 +40,17 @@ export class AdministratorsService {
   async isMember(userId: number): Promise<boolean> {
     return this.group !== null && this.store.isMember(userId, this.group);
   }
+
+  /** Whether somebody is an active administrator, for anybody to ask: once it is true, for a minute without a statement. */
+  async exist(): Promise<boolean> {
+    return this.clock.now().getTime() < this.knownUntil || this.ask();
+  }
+
+  private readonly ask = singleFlight(async () => {
+    const exist = await this.store.exist();
+    if (exist) this.knownUntil = this.clock.now().getTime() + KNOWN_MS;
+    return exist;
+  });
 
   private get group(): AdministratorsGroup | null {
     return this.settings.oidc?.administrators ?? null;

@@ -1,6 +1,8 @@
 import { ApiClient, type Answer, passwordOf, signedUp } from '../support/service/api-client.js';
+import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { administrator } from '../support/service/administrator.js';
-import { sharedService } from '../support/service/service.js';
+import { sharedService, startService, type TestService } from '../support/service/service.js';
+import { TcpProxy } from '../support/service/tcp-proxy.js';
 
 const SESSION = '/api/auth/console-session';
 
@@ -192,6 +194,39 @@ describe('the pages of the web console', () => {
     expect(await start()).toEqual({ account: null, has_administrator: false });
     await administrator(service);
     expect(await start()).toEqual({ account: null, has_administrator: true });
+  });
+});
+
+describe('strangers who ask the web console who they are', () => {
+  let [database, proxy, service]: [TestDatabase, TcpProxy, TestService] = [] as never;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    proxy = await TcpProxy.to(database.url);
+    service = await startService({}, { database: { ...database, url: proxy.url } });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await proxy.down();
+    await database.drop();
+  });
+
+  it('ask nothing of the database for a minute, whatever cookie they have made up', async () => {
+    const anonymous = new ApiClient(service.url);
+    const ask = (value: string, path = SESSION): Promise<Answer> =>
+      anonymous.send('GET', path, undefined, { Cookie: `__Host-grantline=${value}`, 'Sec-Fetch-Site': 'same-origin' });
+    await administrator(service);
+    const known = { account: null, has_administrator: true };
+    expect((await anonymous.get(SESSION)).body).toEqual(known);
+
+    await proxy.down();
+    expect((await anonymous.get(SESSION)).body).toEqual(known);
+    for (const madeUp of ['x', 'a'.repeat(42), 'a'.repeat(44), `${'a'.repeat(42)}=`]) {
+      expect((await ask(madeUp)).body).toEqual(known);
+      expect(await ask(madeUp, '/api/auth/me')).toMatchObject({ status: 401, body: { code: 'token_invalid' } });
+    }
+    expect((await ask('a'.repeat(43))).status).toBe(503);
+    service.clock.advance(60);
+    expect((await anonymous.get(SESSION)).status).toBe(503);
   });
 });
 

@@ -26,6 +26,7 @@ describe('the statements that admit requests', () => {
     for (let turn = 0; turn < 6 * PLANNED_ANEW; turn += 1) {
       const asking = Array.from({ length: 1 + (turn % 3) }, () => [
         sessions.admit('7d1f2ad0-1111-4222-8333-944445555666', 1, now),
+        sessions.admitBrowser(Buffer.from('digest'), now, now),
         tokens.admit('12345678', Buffer.from('digest'), { now, signedInSince: null }),
         tokens.admit('12345678', Buffer.from('digest'), { now, signedInSince: now }),
       ]);
@@ -39,6 +40,8 @@ describe('the statements that admit requests', () => {
     const [alone, several] = [planned(2 * PLANNED_ANEW), planned(4 * PLANNED_ANEW)];
     expect(plans).toEqual([
       { name: 'admit', ...alone },
+      { name: 'admit_browser', ...alone },
+      { name: 'admit_browser_many', ...several },
       { name: 'admit_many', ...several },
       { name: 'admit_token', ...alone },
       { name: 'admit_token_many', ...several },

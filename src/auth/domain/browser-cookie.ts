@@ -17,6 +17,14 @@ export function browserCookieName(site: CookieSite): string {
   return isSecure(site) ? '__Host-grantline' : 'grantline';
 }
 
+/** Of the session's secret. */
+export const COOKIE_BYTES = 32;
+
+/** Whether a text looks like a session's secret; no other is looked for in the database. */
+export function hasCookieForm(text: string): boolean {
+  return /^[\w-]{43}$/.test(text);
+}
+
 /** The session's secret in a `Cookie` header; null: none. */
 export function browserCookieIn(header: string | undefined, site: CookieSite): string | null {
   return cookiesOf(header).get(browserCookieName(site)) ?? null;

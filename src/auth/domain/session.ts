@@ -60,7 +60,7 @@ export abstract class SessionStore {
     cookieDigest: Buffer,
     proof: { checkedHash: string | null; provedAt: Date },
   ): Promise<boolean>;
-  /** Of a cookie that was used since `idleSince`; notes the use, to the minute. One query. */
+  /** Of a cookie that was used since `idleSince`; notes the use, to the minute. One query, and one more where a use is noted. */
   abstract admitBrowser(cookieDigest: Buffer, idleSince: Date, now: Date): Promise<BrowserSession | null>;
   /** The person of a browser has proved once more who it is. @returns false: the account has no such session that lives */
   abstract prove(of: Pick<Session, 'id' | 'userId'>, at: Date, now: Date): Promise<boolean>;

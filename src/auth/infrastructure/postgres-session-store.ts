@@ -19,13 +19,27 @@ const ADMITTED = `
   FROM sessions s JOIN users u ON u.id = s.user_id
   WHERE s.id = $1 AND u.id = $2 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3`;
 
+const ADMITTED_BROWSER = `
+  SELECT ${ACCOUNT_COLUMNS}, s.id AS "sessionId", s.proved_at AS "provedAt",
+         s.last_used_at <= $3::timestamptz - interval '1 minute' AS "isUseDue"
+  FROM sessions s JOIN users u ON u.id = s.user_id
+  WHERE s.cookie_digest = $1 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3 AND s.last_used_at > $2`;
+
+interface BrowserColumns {
+  sessionId: string;
+  provedAt: Date;
+  isUseDue: boolean;
+}
+
 @Injectable()
 export class PostgresSessionStore extends SessionStore {
   private readonly admitted: GatheredQuery<Account>;
+  private readonly admittedBrowsers: GatheredQuery<Account & BrowserColumns>;
 
   constructor(private readonly session: DatabaseSession) {
     super();
     this.admitted = new GatheredQuery(session, 'admit', ['uuid', 'integer'], ADMITTED);
+    this.admittedBrowsers = new GatheredQuery(session, 'admit_browser', ['bytea'], ADMITTED_BROWSER);
   }
 
   override async begin(session: Session, token: NewRefreshToken, checkedHash: string | null): Promise<boolean> {
@@ -79,21 +93,13 @@ export class PostgresSessionStore extends SessionStore {
   }
 
   override async admitBrowser(cookieDigest: Buffer, idleSince: Date, now: Date): Promise<BrowserSession | null> {
-    const rows = await this.session.prepared<Account & { sessionId: string; provedAt: Date; last_used_at: Date }>(
-      'admit_browser',
-      `WITH found AS (
-         SELECT ${ACCOUNT_COLUMNS}, s.id AS "sessionId", s.proved_at AS "provedAt", s.last_used_at
-         FROM sessions s JOIN users u ON u.id = s.user_id
-         WHERE s.cookie_digest = $1 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3 AND s.last_used_at > $2
-       ), used AS (
-         UPDATE sessions SET last_used_at = $3
-         WHERE id = (SELECT "sessionId" FROM found WHERE last_used_at <= $3::timestamptz - interval '1 minute')
-       )
-       SELECT * FROM found`,
-      [cookieDigest, idleSince, now],
-    );
-    if (rows[0] === undefined) return null;
-    const { sessionId, provedAt, last_used_at, ...account } = rows[0];
+    const found = await this.admittedBrowsers.find([cookieDigest], [idleSince, now]);
+    if (found === null) return null;
+    const { sessionId, provedAt, isUseDue, ...account } = found;
+    if (isUseDue) {
+      const used = 'UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2';
+      await this.session.changed(used, [sessionId, now]);
+    }
     return { id: sessionId, account, provedAt };
   }
 

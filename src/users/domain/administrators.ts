@@ -29,9 +29,11 @@ export function planRoles(outdated: readonly OutdatedRole[], administrators: rea
   return { promoted, demoted };
 }
 
-/** Where roles by the group are kept, apart from those that people gave. */
+/** Where roles by the group are kept, apart from those that people gave; and whether anybody has the role, by whatever. */
 export abstract class AdministratorStore {
   /** Gives and takes roles, so that members alone are administrators by the group. @param group null: there is none */
   abstract follow(group: AdministratorsGroup | null): Promise<RoleChanges>;
   abstract isMember(userId: number, group: AdministratorsGroup): Promise<boolean>;
+  /** Whether any active account is an administrator. */
+  abstract exist(): Promise<boolean>;
 }

@@ -44,6 +44,11 @@ export class PostgresAdministratorStore extends AdministratorStore {
     return (await this.session.manager.query<unknown[]>(found, [...values(group), userId])).length > 0;
   }
 
+  override async exist(): Promise<boolean> {
+    const found = `SELECT FROM users WHERE role = 'admin' AND is_active LIMIT 1`;
+    return (await this.session.prepared('any_administrator', found, [])).length > 0;
+  }
+
   private outdated(group: AdministratorsGroup | null, lock = ''): Promise<OutdatedRole[]> {
     return this.session.manager.query<OutdatedRole[]>(`${OUTDATED} ${lock}`, values(group));
   }
