@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Controller, Get, Query, StreamableFile } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
-import { CSV_TYPE, csvLine } from '../kernel/csv.js';
+import { CSV_TYPE, csvLineForPeople } from '../kernel/csv.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, OpenToTokens } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
@@ -11,7 +11,13 @@ import type { AuditFilter } from './domain/audit-event.js';
 
 const EVENTS = {
   'application/json': { schema: { $ref: getSchemaPath(AuditPage) } },
-  'text/csv': { schema: { type: 'string', description: 'RFC 4180, with a header; details as JSON.' } },
+  'text/csv': {
+    schema: {
+      type: 'string',
+      description:
+        'RFC 4180, with a header; details as JSON. An apostrophe stands before what a spreadsheet would take for a formula.',
+    },
+  },
 };
 
 @ApiTags('audit')
@@ -35,9 +41,9 @@ export class AuditController {
   }
 
   private async *lines(filter: AuditFilter): AsyncGenerator<string, void, undefined> {
-    yield csvLine(AUDIT_COLUMNS);
+    yield csvLineForPeople(AUDIT_COLUMNS);
     for await (const events of this.audit.all(filter)) {
-      yield events.map((event) => csvLine(toAuditRow(event))).join('');
+      yield events.map((event) => csvLineForPeople(toAuditRow(event))).join('');
     }
   }
 }

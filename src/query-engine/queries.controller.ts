@@ -42,7 +42,13 @@ const ROWS = {
   'application/x-ndjson': {
     schema: { type: 'string', description: 'A line with the columns, a line with an array for each row.' },
   },
-  'text/csv': { schema: { type: 'string', description: 'RFC 4180, with a header.' } },
+  'text/csv': {
+    schema: {
+      type: 'string',
+      description:
+        'RFC 4180, with a header. Values are for programs, and as they are: a spreadsheet may take some for formulas.',
+    },
+  },
 };
 
 /** Parts of a page as JSON that are sent with its length: two mebibytes of rows, and what is around them. */

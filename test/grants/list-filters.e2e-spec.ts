@@ -164,6 +164,20 @@ describe('lists', () => {
     expect([created?.includes(',group_created,'), end]).toEqual([true, '']);
   });
 
+  it('of events as a file hold no formulas, whatever people call their things', async () => {
+    const anonymous = new ApiClient(service);
+    const bob = anonymous.as((await signIn(anonymous, 'bob')).access_token);
+    const expires_at = new Date(service.clock.now().getTime() + 3_600_000).toISOString();
+    const names = ['=1+cmd', '+1', '-1', '@SUM(1)', 'x;=1'];
+    for (const name of names) await bob.post('/api/auth/tokens', { name, scopes: ['access.read'], expires_at });
+
+    const response = await fetch(`${service.url}/api/admin/audit?format=csv&event=token_created`, {
+      headers: { Authorization: `Bearer ${admin.token}` },
+    });
+    const rows = (await response.text()).split('\r\n').slice(1, -1);
+    expect(rows.map((row) => row.split(',')[9]).reverse()).toEqual(["'=1+cmd", "'+1", "'-1", "'@SUM(1)", "x;'=1"]);
+  });
+
   it('of accounts say of each how it is used', async () => {
     for (const name of ['Use c', 'use b', 'use d', 'use a']) {
       await admin.send('PUT', `${GROUPS}/${await idOf(GROUPS, { name })}/members/${ids.alice}`);
