@@ -73,7 +73,12 @@ export function momentProblem(value: unknown): string | null {
   // Date reads 30 February as 2 March.
   const day = new Date(`${text.slice(0, 10)}T00:00:00Z`).toISOString().slice(0, 10);
   if (day !== text.slice(0, 10)) return 'must be a day that exists';
-  return date.toISOString().length === 24 ? null : 'must be in the years 0000 to 9999 of UTC';
+  return isInPlainYear(date) ? null : 'must be in the years 0000 to 9999 of UTC';
+}
+
+/** Whether a time that exists is in the years 0 to 9999 of UTC, which PostgreSQL holds; not all of JavaScript's. */
+export function isInPlainYear(date: Date): boolean {
+  return date.toISOString().length === 24;
 }
 
 const MOMENT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;

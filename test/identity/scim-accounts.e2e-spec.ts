@@ -214,6 +214,10 @@ describe('accounts by SCIM', () => {
       'active eq "True"',
       'active eq true and externalId eq "ext-filtered"',
       'meta.created gt "2020-01-01T00:00:00Z"',
+      'meta.created gt "0000-01-01T00:00:00Z"',
+      'meta.lastModified lt "9999-12-31T23:59:59.999Z"',
+      'id ne "99999999999999999999"',
+      'id ne 1e400',
       'displayName ge "filtered"',
       'emails eq "a@f.org"',
       'emails[type eq "work" and value eq "a@f.org"]',
@@ -244,8 +248,13 @@ describe('accounts by SCIM', () => {
       '('.repeat(5_000),
       'active gt true',
       'meta.created eq "x"',
+      'meta.created gt "-271821-04-20T00:00:00Z"',
+      'meta.created gt "-000001-12-31T23:59:59Z"',
+      'meta.lastModified lt "+010000-01-01T00:00:00Z"',
+      'meta.lastModified lt "9999-12-31T23:59:59-01:00"',
       `${URN.enterprise}:department eq "x"`,
       'userName eq "a\\u0000"',
+      'userName eq "a\\ud800"',
     ];
     for (const filter of invalid) {
       expect([filter, ...(await statusOf(scim.get(`/Users?filter=${encodeURIComponent(filter)}`)))]).toEqual([
@@ -254,6 +263,14 @@ describe('accounts by SCIM', () => {
         'invalidFilter',
       ]);
     }
+  });
+
+  it('are refused with texts that are no Unicode, in a path as well', async () => {
+    const path = await scim.made('/Users', scimUser('half'));
+    const half = { op: 'add', path: 'emails[type eq "\\ud800"].value', value: 'a@b.org' };
+    expect(await statusOf(scim.patch(path, half))).toEqual([400, 'invalidPath']);
+    const value = { op: 'add', path: 'displayName', value: 'a\ud800' };
+    expect(await statusOf(scim.patch(path, value))).toEqual([400, 'invalidSyntax']);
   });
 
   it('of one name that many make at once are one', async () => {

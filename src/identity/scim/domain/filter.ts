@@ -138,7 +138,8 @@ class Reader {
     try {
       const value: unknown = JSON.parse(text);
       const isText = typeof value === 'string';
-      if (isText && value.includes('\u0000')) throw this.fault('a text holds a character that none may hold');
+      // NUL and half a surrogate pair have no place in PostgreSQL.
+      if (isText && /[\0\p{Cs}]/u.test(value)) throw this.fault('a text holds a character that none may hold');
       if (isText || typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;

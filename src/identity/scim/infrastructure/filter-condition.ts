@@ -1,3 +1,4 @@
+import { isInPlainYear } from '../../../platform/validation.js';
 import type { AttributePath } from '../domain/attribute-path.js';
 import type { Comparison, Filter, Literal } from '../domain/filter.js';
 import { invalid } from '../domain/scim-refusal.js';
@@ -107,6 +108,7 @@ function sides(column: Column, value: string | number | boolean, parameters: unk
     case 'time': {
       const time = typeof value === 'string' ? new Date(value) : null;
       if (time === null || Number.isNaN(time.getTime())) throw invalid('invalidFilter', 'A time is one of ISO 8601.');
+      if (!isInPlainYear(time)) throw invalid('invalidFilter', 'A time is in the years 0000 to 9999 of UTC.');
       return [column.sql, parameter(time, 'timestamptz')];
     }
     case 'id':
