@@ -4,9 +4,9 @@ import type { ServiceSettings } from '../rules-files/check/file-invariants.js';
 import { SEVERITIES, type Severity } from '../trino-rules/document/finding.js';
 import { type CheckedFile, checkFile, unreadableFile } from './check/check-file.js';
 import { sarifReport } from './check/report-sarif.js';
-import { textReport } from './check/report-text.js';
+import { reportLines } from './check/report-text.js';
 import { readGiven, readStandardInput } from './given-file.js';
-import { print, remark } from './output.js';
+import { print, printJson, remark } from './output.js';
 
 interface Options {
   format: string;
@@ -34,13 +34,13 @@ export async function checkFiles(names: string[], options: Options): Promise<num
   const findings = files.flatMap((file) => file.findings);
   switch (options.format) {
     case 'json':
-      print(JSON.stringify({ findings, files: names }));
+      printJson({ findings, files: names });
       break;
     case 'sarif':
-      print(JSON.stringify(sarifReport(files), null, 2));
+      printJson(sarifReport(files), 2);
       break;
     default:
-      print(textReport(files));
+      print(reportLines(files));
   }
   const failing = SEVERITIES.slice(0, SEVERITIES.indexOf(options.failOn) + 1);
   const isUnread = findings.some(({ code }) => code === 'file-unreadable');
@@ -53,7 +53,7 @@ function explainCode(code: string): number {
     remark(`grantline: there is no finding "${code}"; there are ${checkCodes().join(', ')}`);
     return 2;
   }
-  print(`${code} (${check.severity})\n\n${check.explanation}`);
+  print([`${code} (${check.severity})`, '', ...check.explanation.split('\n')]);
   return 0;
 }
 

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkCompiled } from '../acl-sync/domain/candidate.js';
 import { compileFor } from '../acl-sync/domain/compilation.js';
-import { findingText } from '../acl-sync/domain/run-text.js';
+import { findingLines } from '../acl-sync/domain/run-text.js';
 import { snapshotSettings } from '../grants/domain/snapshot-settings.js';
 import { SystemClock } from '../kernel/clock.js';
 import { loadSettings } from '../platform/settings-loader.js';
@@ -11,7 +11,7 @@ import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { ruleCount } from '../trino-rules/document/rules-document.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { print, remark } from './output.js';
+import { print, printJson, remark } from './output.js';
 import { writeResult } from './result-file.js';
 import { readStructured, reportProblems } from './structured-file.js';
 
@@ -41,8 +41,8 @@ export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: O
   const compiled = compileFor(snapshot, limit);
   if (compiled.kind === 'too-large') {
     const { bytes, finding } = compiled;
-    if (json) print(JSON.stringify({ file: null, bytes, findings: [finding] }));
-    else print(['refused; nothing is written', findingText(finding)].join('\n'));
+    if (json) printJson({ file: null, bytes, findings: [finding] });
+    else print(['refused; nothing is written', ...findingLines(finding)]);
     return 1;
   }
   const { text, hash, document } = compiled.rules;
@@ -62,7 +62,7 @@ export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: O
   const rules = ruleCount(document);
   const bytes = Buffer.byteLength(text);
   const milliseconds = { compile: Math.round(compiledAt - begun), check: Math.round(checked - compiledAt) };
-  if (json) print(JSON.stringify({ file: refused ? null : path, hash, rules, bytes, milliseconds, findings }));
+  if (json) printJson({ file: refused ? null : path, hash, rules, bytes, milliseconds, findings });
   else print(summary(refused ? 'refused; nothing is written' : path, { rules, bytes, ...milliseconds }, findings));
   return refused ? 1 : 0;
 }
@@ -85,7 +85,7 @@ function summary(
   head: string,
   { rules, bytes, compile, check }: Record<'rules' | 'bytes' | 'compile' | 'check', number>,
   findings: readonly Finding[],
-): string {
+): string[] {
   const figures = `${rules} rules, ${bytes} bytes, compiled in ${compile} ms, checked in ${check} ms`;
-  return [`${head}: ${figures}`, ...findings.map(findingText)].join('\n');
+  return [`${head}: ${figures}`, ...findings.flatMap(findingLines)];
 }

@@ -8,7 +8,7 @@ import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
 import { anyPatterns } from '../rules-files/foreign/audiences.js';
 import { unlistedGroups, unlistedUsers } from '../rules-files/foreign/unlisted-principals.js';
 import { readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
-import { print, printable, remark } from './output.js';
+import { print, printJson, remark } from './output.js';
 import { readListedUsers, type UserLine } from './users-file.js';
 
 /** Some seconds for a file of a mebibyte. */
@@ -41,13 +41,13 @@ export async function diffRulesFiles(
       const [path, read] = file === 'before' ? [before, former] : [after, next];
       const { line, column } = read.placeOf(at);
       const more = others.length > 0 ? ` (and ${others.length} more)` : '';
-      remark(printable(`${path}:${line}:${column} ${rule}: ${message}${more}`));
+      remark(`${path}:${line}:${column} ${rule}: ${message}${more}`);
     }
     if (users === undefined) remark('name the users and their groups with --users FILE');
     return 2;
   }
   if (users !== undefined && listed !== 'everybody') {
-    for (const missing of notListed([former.rules, next.rules], listed)) remark(printable(`${users}: ${missing}`));
+    for (const missing of notListed([former.rules, next.rules], listed)) remark(`${users}: ${missing}`);
   }
   const { access } = compared;
   const rules = diffRules(former.text, next.text);
@@ -55,7 +55,7 @@ export async function diffRulesFiles(
   if ([...rules.added, ...rules.removed].some((rule) => rule.startsWith('principals ')))
     remark('rules of "principals" differ: which principal is which user is not compared');
   if (json) {
-    print(JSON.stringify({ rules, access: accessDiffForm(access) }));
+    printJson({ rules, access: accessDiffForm(access) });
     return isSame ? 0 : 1;
   }
   const changes = accessDiffLines(access);
@@ -66,7 +66,7 @@ export async function diffRulesFiles(
     ...changes,
   ];
   if (changes.length === 0) lines.push(lines.length === 0 ? 'no difference' : 'nobody gains or loses anything');
-  print(lines.join('\n'));
+  print(lines);
   return isSame ? 0 : 1;
 }
 

@@ -8,7 +8,7 @@ import type { Question } from '../trino-rules/model/question.js';
 import { explainRemotely } from './explain-remotely.js';
 import { type QuestionOptions, type Questions, questionsOf } from './explain-question.js';
 import { readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
-import { print, printable, remark } from './output.js';
+import { print, printJson, remark } from './output.js';
 import { type RemoteOptions, remoteService } from './remote-service.js';
 import { readListedUsers } from './users-file.js';
 
@@ -50,7 +50,8 @@ export async function explainAccess(options: Options): Promise<number> {
   const explain = rules === undefined ? recorded(options) : await fromFile(user, rules, users);
   const answer = explain && (await firstAllowed(asked.questions, explain));
   if (answer === null) return 2;
-  print(json ? JSON.stringify(answer.explanation) : explanationText(user, answer.question, answer.explanation));
+  if (json) printJson(answer.explanation);
+  else print(explanationLines(user, answer.question, answer.explanation));
   return 0;
 }
 
@@ -88,8 +89,7 @@ async function fromFile(name: string, path: string, users: string | undefined): 
   const listed = users === undefined ? [] : readListedUsers(users);
   if (file === null || listed === null) return null;
   const known = listed.find((user) => user.name === name);
-  if (users !== undefined && known === undefined)
-    remark(printable(`${users}: there is no ${name}, who is in no group then`));
+  if (users !== undefined && known === undefined) remark(`${users}: there is no ${name}, who is in no group then`);
   const groups = users === undefined ? null : (known?.groups ?? []);
   return (question) => {
     try {
@@ -106,7 +106,7 @@ function fileExplanation(path: string, file: ReadRulesFile, explanation: Foreign
   if (explanation.kind === 'undecided') {
     const { line, column } = file.placeOf(explanation.at);
     const cure = explanation.isForGroups ? ': name the users and their groups with --users FILE' : '';
-    remark(printable(`${path}:${line}:${column} ${explanation.rule.place}: ${explanation.message}${cure}`));
+    remark(`${path}:${line}:${column} ${explanation.rule.place}: ${explanation.message}${cure}`);
     return null;
   }
   const { allowed, rule, considered, section, isAbsent } = explanation;
@@ -121,7 +121,7 @@ function fileExplanation(path: string, file: ReadRulesFile, explanation: Foreign
   };
 }
 
-function explanationText(user: string, question: Question, explanation: Explanation): string {
+function explanationLines(user: string, question: Question, explanation: Explanation): string[] {
   const { allowed, considered, grants, policies } = explanation;
   const list = (ids: readonly number[]): string => (ids.length === 0 ? '-' : ids.join(', '));
   const named = considered.map(nameOfRule).join(', ');
@@ -141,7 +141,7 @@ function explanationText(user: string, question: Question, explanation: Explanat
           `  to turn it round  ${explanation.smallest_change?.steps.map((step) => JSON.stringify(step)).join('; ') ?? '-'}`,
         ]
       : []),
-  ].join('\n');
+  ];
 }
 
 function ruleLine(explanation: Explanation): string {

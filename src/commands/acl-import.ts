@@ -10,7 +10,7 @@ import { readSnapshot, type SnapshotDefaults } from '../trino-rules/model/snapsh
 import { readListingFile } from './catalog-listing.js';
 import { importBudget, type Place, readForeignRulesFile } from './foreign-rules-file.js';
 import { bytesOf } from './given-file.js';
-import { print, printable, remark, remarkPlaced } from './output.js';
+import { printDocument, printJson, remark, remarkPlaced } from './output.js';
 import { writeResult } from './result-file.js';
 import { formatNamed, structuredText } from './structured-file.js';
 import { listProblem, readUserList, readUsers, type UserLine } from './users-file.js';
@@ -54,9 +54,9 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
   const file = exportSnapshot(imported.snapshot);
   const text = structuredText(file, formatNamed(out));
   if (out !== undefined) await writeResult(out, `${text}\n`, settings.acl.fileMode);
-  if (json) print(JSON.stringify({ snapshot: file, findings }));
-  else if (out === undefined) print(text);
-  if (!json) for (const finding of findings) remark(printable(findingText(path, finding)));
+  if (json) printJson({ snapshot: file, findings });
+  else if (out === undefined) printDocument(text);
+  if (!json) for (const finding of findings) findingLines(path, finding).forEach(remark);
   return findings.some(({ severity }) => severity === 'warning') ? 1 : 0;
 }
 
@@ -81,7 +81,7 @@ function nameProblems(listed: readonly UserLine[], defaults: SnapshotDefaults): 
 const MOST_NAMED = 20;
 
 /** The place, the users, the choice and the reason on one line, and what it is about below. */
-function findingText(path: string, finding: PlacedImportFinding): string {
+function findingLines(path: string, finding: PlacedImportFinding): string[] {
   const { severity, people, what, why, instead, rule, line, column } = finding;
   const place = `${path}:${line}:${column} ${severity === 'info' ? 'info: ' : ''}`;
   const about = [
@@ -89,5 +89,5 @@ function findingText(path: string, finding: PlacedImportFinding): string {
     ...(people.length === 0 ? [] : [firstNames(people, MOST_NAMED)]),
   ].join(' ');
   const head = `${place}${about}: ${instead}, because ${why}:`;
-  return [head, ...what.map((each) => `  ${each}`)].join('\n');
+  return [head, ...what.map((each) => `  ${each}`)];
 }

@@ -3,7 +3,7 @@ import { RestoresService } from '../acl-sync/restores.service.js';
 import { decimal } from '../kernel/decimal.js';
 import { Refused } from '../kernel/errors.js';
 import { idProblem } from '../platform/validation.js';
-import { print, remark } from './output.js';
+import { print, printJson, remark } from './output.js';
 import { BY_COMMAND, reportRun, withPublishing } from './run-report.js';
 
 interface Options {
@@ -49,7 +49,8 @@ async function endRestore(json: boolean): Promise<number> {
   return withPublishing('acl restore', async (modules) => {
     const run = await modules.get(RestoresService).end(BY_COMMAND);
     if (run !== null) return reportRun(modules, Promise.resolve(run), json);
-    print(json ? JSON.stringify({ outcome: null }) : 'no version is restored');
+    if (json) printJson({ outcome: null });
+    else print('no version is restored');
     return 0;
   });
 }

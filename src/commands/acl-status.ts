@@ -1,6 +1,6 @@
-import { print } from './output.js';
+import { print, printJson } from './output.js';
 import { type RemoteOptions, type RemoteService, remoteService } from './remote-service.js';
-import { type ShownStatus, statusText, versionText } from './status-output.js';
+import { type ShownStatus, statusLines, versionText } from './status-output.js';
 
 const VERSIONS_SHOWN = 5;
 
@@ -8,7 +8,8 @@ const VERSIONS_SHOWN = 5;
 export async function showStatus({ json, ...remote }: RemoteOptions & { json?: true }): Promise<number> {
   const service = remoteService(remote);
   const { status, versions } = await (service === null ? recorded() : asked(service));
-  print(json ? JSON.stringify(status) : [statusText(status), ...versions.map(versionText)].join('\n'));
+  if (json) printJson(status);
+  else print([...statusLines(status), ...versions.map(versionText)]);
   return 0;
 }
 

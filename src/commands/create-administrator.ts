@@ -4,7 +4,7 @@ import { RegistrationModule } from '../auth/registration.module.js';
 import { RegistrationService } from '../auth/registration.service.js';
 import { Refused } from '../kernel/errors.js';
 import { readGiven, readStandardInput } from './given-file.js';
-import { print, remark } from './output.js';
+import { print, printJson, remark } from './output.js';
 import { withModules } from './with-modules.js';
 
 interface Options {
@@ -32,9 +32,8 @@ export async function createAdministrator({ username, email, passwordFile, json 
           return 1;
         }
         const { id } = outcome.account;
-        print(
-          json ? JSON.stringify({ id, username, email, role: 'admin' }) : `administrator ${username} has the id ${id}`,
-        );
+        if (json) printJson({ id, username, email, role: 'admin' });
+        else print(`administrator ${username} has the id ${id}`);
         return 0;
       } catch (error) {
         if (!(error instanceof Refused) || error.details.errors === undefined) throw error;

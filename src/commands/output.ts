@@ -7,11 +7,21 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on('error', () => undefined); // there is nowhere left to say so
 
-/** The result of a command, on standard output. @throws Error where standard output is a file that cannot hold it */
-export function print(line: string): void {
+/** The result of a command, a line or several, on standard output. @throws Error where standard output is a file that cannot hold it */
+export function print(lines: string | readonly string[]): void {
+  printDocument(typeof lines === 'string' ? printable(lines) : lines.map(printable).join('\n'));
+}
+
+/** The same as JSON. @param indent blanks a level */
+export function printJson(value: unknown, indent = 0): void {
+  printDocument(escaped(JSON.stringify(value, null, indent)));
+}
+
+/** The same as it is: of JSON or YAML, in which what is not printable has been escaped. */
+export function printDocument(text: string): void {
   const status = fstatSync(STANDARD_OUTPUT);
-  if (status.isFIFO() || status.isSocket() || process.stdout.isTTY) process.stdout.write(`${line}\n`);
-  else writeWhole(Buffer.from(`${line}\n`));
+  if (status.isFIFO() || status.isSocket() || process.stdout.isTTY) process.stdout.write(`${text}\n`);
+  else writeWhole(Buffer.from(`${text}\n`));
 }
 
 const STANDARD_OUTPUT = 1;
@@ -25,9 +35,9 @@ function writeWhole(bytes: Buffer): void {
   }
 }
 
-/** Problems and progress, on standard error. */
+/** Problems and progress, on standard error: one line. */
 export function remark(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${printable(line)}\n`);
 }
 
 const REPORT_EVERY_MS = 2_000;
@@ -50,10 +60,23 @@ export function remarkPlaced(
   file: string,
   problems: readonly { line?: number; column?: number; message: string }[],
 ): void {
-  for (const { line, column, message } of problems) remark(printable(`${file}:${line}:${column} ${message}`));
+  for (const { line, column, message } of problems) remark(`${file}:${line}:${column} ${message}`);
 }
 
-/** A file must not command the terminal that shows it. */
+/** What commands a terminal, or puts text into another order: control characters but for tabs and ends of lines, and those of direction. */
+const COMMANDING = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+const ENDS_OF_LINES = /[\n\r\u2028\u2029]/g;
+
+/** What GitHub takes at the beginning of a line, and GitHub and Azure anywhere, for a command to the CI. */
+const CI_COMMAND = /^\s*:(?=:)|#(?=#(?:vso)?\[)/g;
+
+/** One line. A file, or its name, must command neither the terminal that shows it nor the CI that keeps it. */
 export function printable(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '�');
+  return text.replace(ENDS_OF_LINES, ' ').replace(COMMANDING, '�').replace(CI_COMMAND, '�');
+}
+
+/** JSON, or YAML in which such texts are in double quotes, of the same meaning. */
+export function escaped(text: string): string {
+  return text.replace(COMMANDING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -16,7 +16,8 @@ export const loaded =
 /** Without commands, which inherit its exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong usage. */
 export function newProgram(name: string, description: string): Command {
   const program = new Command(name).description(description).version(VERSION);
-  program.configureOutput({ writeErr: (text) => remark(text.trimEnd()) }).exitOverride((stop) => {
+  const writeErr = (text: string): void => text.trimEnd().split('\n').forEach(remark);
+  program.configureOutput({ writeErr, outputError: (text) => remark(text.trimEnd()) }).exitOverride((stop) => {
     process.exit(stop.exitCode === 0 ? 0 : 2);
   });
   return program;
@@ -27,7 +28,10 @@ export async function runProgram(program: Command): Promise<void> {
   try {
     await program.parseAsync();
   } catch (error) {
-    remark(`${program.name()}: ${error instanceof Error ? error.message : String(error)}`);
+    const message = error instanceof Error ? error.message : String(error);
+    // Of settings, each problem is a line.
+    const [first = '', ...others] = error instanceof SettingsRefused ? message.split('\n') : [message];
+    [`${program.name()}: ${first}`, ...others].forEach(remark);
     process.exit(error instanceof SettingsRefused ? 78 : 2);
   }
 }

@@ -7,7 +7,7 @@ import {
   type Question,
 } from '../platform/infrastructure/axios-exchange.js';
 import { loadRemoteAccess, type RemoteAccess } from '../platform/settings-loader.js';
-import { printable, remark } from './output.js';
+import { remark } from './output.js';
 
 /** The options of a command that works on the database of the settings, or over the API of a service. */
 export interface RemoteOptions {
@@ -96,5 +96,5 @@ function problemText({ code, detail, errors, request_id: id }: Readonly<Record<s
     ...fields.map(({ field, message }) => `${field} ${message}`),
     ...(typeof id === 'string' ? [`(request ${id})`] : []),
   ];
-  return printable(texts.join(' ').replace(/\s+/g, ' '));
+  return texts.join(' ').replace(/\s+/g, ' ');
 }

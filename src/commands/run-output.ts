@@ -1,14 +1,15 @@
 import { accessLines } from '../acl-sync/domain/access-text.js';
 import { reasonsOf, type RunOutcome, type ShownRun } from '../acl-sync/domain/publication.js';
-import { findingText, runText } from '../acl-sync/domain/run-text.js';
+import { findingLines, runLines } from '../acl-sync/domain/run-text.js';
 import type { previewForm } from '../acl-sync/preview.service.js';
-import { print } from './output.js';
+import { print, printJson } from './output.js';
 
 const EXIT: Record<RunOutcome['kind'], number> = { applied: 0, no_change: 0, refused: 1, failed: 2 };
 
 /** Prints how a run ended. @returns the exit code */
-export function printRun(run: ShownRun, json: boolean, live?: Parameters<typeof runText>[1]): number {
-  print(json ? JSON.stringify(runForm(run)) : runText(run, live));
+export function printRun(run: ShownRun, json: boolean, live?: Parameters<typeof runLines>[1]): number {
+  if (json) printJson(runForm(run));
+  else print(runLines(run, live));
   return EXIT[run.kind];
 }
 
@@ -36,11 +37,15 @@ export type PreviewForm = ReturnType<typeof previewForm>;
  * @returns the exit code
  */
 export function printPreview(preview: PreviewForm, json: boolean, replaced: { form: object; lines: string[] }): number {
-  print(json ? JSON.stringify({ ...preview, ...replaced.form }) : previewText(preview, replaced.lines));
+  if (json) printJson({ ...preview, ...replaced.form });
+  else print(previewLines(preview, replaced.lines));
   return preview.would === 'refused' ? 1 : 0;
 }
 
-function previewText({ would, rules, bytes, diff, checks, drift }: PreviewForm, replaced: readonly string[]): string {
+function previewLines(
+  { would, rules, bytes, diff, checks, drift }: PreviewForm,
+  replaced: readonly string[],
+): string[] {
   return [
     `the next run would ${WOULD[would]}: ${rules} rules, ${bytes} bytes`,
     ...(drift ? ['  the live rules have been edited by hand, or are not of Grantline'] : []),
@@ -48,8 +53,8 @@ function previewText({ would, rules, bytes, diff, checks, drift }: PreviewForm, 
     ...diff.rules.added.map((rule) => `+ ${rule}`),
     ...(diff.access === null ? [] : accessLines(diff.access)),
     ...replaced,
-    ...checks.map(findingText),
-  ].join('\n');
+    ...checks.flatMap(findingLines),
+  ];
 }
 
 const WOULD: Record<PreviewForm['would'], string> = {

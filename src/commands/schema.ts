@@ -28,7 +28,7 @@ export async function requireSchema(database: Database): Promise<void> {
 export async function applyMigrations(): Promise<number> {
   return withDatabase('migrate', async ({ settings, database }) => {
     const applied = await migrateSchema(settings, database);
-    print(applied.length === 0 ? 'nothing to migrate' : applied.map((name) => `applied ${name}`).join('\n'));
+    print(applied.length === 0 ? 'nothing to migrate' : applied.map((name) => `applied ${name}`));
     return 0;
   });
 }

@@ -1,6 +1,6 @@
 import { planLine } from '../grants/domain/snapshot-plan.js';
 import type { AppliedForm } from '../grants/snapshot-files.service.js';
-import { print, printable, remark, withProgress } from './output.js';
+import { print, printDocument, printJson, remark, withProgress } from './output.js';
 import { type RemoteOptions, type RemoteService, remoteService } from './remote-service.js';
 import { writeResult } from './result-file.js';
 import { formatNamed, readStructured, reportProblems, structuredText } from './structured-file.js';
@@ -21,7 +21,7 @@ interface ExportOptions extends RemoteOptions {
 export async function exportSnapshotFile({ format, out, ...remote }: ExportOptions): Promise<number> {
   const write = async (file: unknown, mode: number): Promise<number> => {
     const text = structuredText(file, format ?? formatNamed(out));
-    if (out === undefined) print(text);
+    if (out === undefined) printDocument(text);
     else await writeResult(out, `${text}\n`, mode);
     return 0;
   };
@@ -50,7 +50,7 @@ export async function applySnapshotFile(
   const applied = await (service === null
     ? (await fromDatabase()).applyToDatabase(path, read, { dryRun: dryRun === true, prune: prune === true })
     : applyThere(service, path, { snapshot: read.value, dry_run: dryRun === true, prune: prune === true }));
-  if (json) print(JSON.stringify(applied));
+  if (json) printJson(applied);
   else printApplied(applied, path);
   return applied.outcome === 'refused' || applied.outcome === 'planned' ? 1 : 0;
 }
@@ -68,9 +68,8 @@ function applyThere(
 function printApplied({ outcome, plan, problems, remarks, warnings }: AppliedForm, path: string): void {
   reportProblems(path, [...problems, ...remarks]);
   if (outcome === 'refused') return;
-  for (const warning of warnings) remark(printable(warning));
-  const lines = plan.map((step) => printable(planLine(step)));
-  print([...lines, SUMMARIES[outcome](plan.length)].join('\n'));
+  for (const warning of warnings) remark(warning);
+  print([...plan.map(planLine), SUMMARIES[outcome](plan.length)]);
 }
 
 const SUMMARIES = {

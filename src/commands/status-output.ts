@@ -1,5 +1,5 @@
 import type { statusForm } from '../acl-sync/domain/status-form.js';
-import { findingText } from '../acl-sync/domain/run-text.js';
+import { findingLines } from '../acl-sync/domain/run-text.js';
 
 type StatusForm = ReturnType<typeof statusForm>;
 
@@ -26,7 +26,7 @@ export function versionText({ version, hash, rules, restored, ...publication }: 
   return `${`version ${version}`.padEnd(20)}${hash.slice(0, 6)}, ${publication.published_at}: ${rules} rules${kind}`;
 }
 
-export function statusText(status: StatusForm): string {
+export function statusLines(status: StatusForm): string[] {
   const { published, live, drift, waiting_for_approval: waiting } = status;
   const lines: [string, string | null][] = [
     ['target', status.target],
@@ -44,5 +44,5 @@ export function statusText(status: StatusForm): string {
     ['waits for approval', waiting && `${waiting.hash}, since ${waiting.since}`],
   ];
   const shown = lines.map(([name, value]) => `${name.padEnd(20)}${value ?? '-'}`);
-  return [...shown, ...status.last_reasons.map(findingText)].join('\n');
+  return [...shown, ...status.last_reasons.flatMap(findingLines)];
 }

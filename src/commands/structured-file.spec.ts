@@ -88,6 +88,13 @@ describe('a file of JSON or YAML', () => {
     expect(remarks).toEqual([]);
   });
 
+  it.each(['json', 'yaml'] as const)('has what commands a terminal in escapes alone: %s', async (format) => {
+    const value = { 'key\u202e': ['\u001b[2J', 'a\u009b', 'a\u202eb', 'two\nlines\u2066', 'a\r'] };
+    const text = structuredText(value, format, report);
+    expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e\u2066]/);
+    expect(await read(text)).toMatchObject({ value });
+  });
+
   it('that is too large to be read as YAML is written with a remark', () => {
     structuredText(['x'.repeat(9_000_000)], 'yaml', report);
     expect(remarks).toEqual(['snapshot apply reads no YAML of this size: write it as JSON']);

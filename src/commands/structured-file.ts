@@ -5,7 +5,7 @@ import { TextPositions } from '../trino-rules/document/finding.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { decodeFile } from './check/decode.js';
 import { readGiven, YAML_MAX_BYTES } from './given-file.js';
-import { printable, remark } from './output.js';
+import { escaped, printable, remark } from './output.js';
 import { readYamlText, type TextFault, type TextReading } from './yaml-text.js';
 
 export interface StructuredFile {
@@ -53,15 +53,19 @@ export function formatNamed(file: string | undefined): 'json' | 'yaml' {
 
 /** The text of a value, as `readStructured` reads it; remarks where it is too large to be read again. */
 export function structuredText(value: unknown, format: 'json' | 'yaml', report = remark): string {
-  if (format === 'json') return JSON.stringify(value, null, 2);
+  if (format === 'json') return escaped(JSON.stringify(value, null, 2));
   const document = new Document(value, { aliasDuplicateObjects: false });
-  // Blanks at the ends of a text that is not quoted, of all kinds that Unicode has, are not read as they are written.
+  // Blanks at the ends of a text that is not quoted, of all kinds that Unicode has, are not read as they are written; nor are escapes.
   visit(document, {
     Scalar: (_, scalar) => {
-      if (typeof scalar.value === 'string' && /^\s|\s$|^$/.test(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
+      if (
+        typeof scalar.value === 'string' &&
+        (/^\s|\s$|^$/.test(scalar.value) || escaped(scalar.value) !== scalar.value)
+      )
+        scalar.type = 'QUOTE_DOUBLE';
     },
   });
-  const text = document.toString({ lineWidth: 0 }).replace(/\n$/, '');
+  const text = escaped(document.toString({ lineWidth: 0 }).replace(/\n$/, ''));
   if (Buffer.byteLength(text) > LIMITS.YAML.most) report('snapshot apply reads no YAML of this size: write it as JSON');
   return text;
 }

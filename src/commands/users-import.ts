@@ -7,7 +7,7 @@ import { rulesForUsers } from '../rules-files/import/programs.js';
 import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
 import { fileFailure } from './file-failure.js';
 import { importBudget, readForeignRules } from './foreign-rules-file.js';
-import { print, printable, remark, remarkPlaced, withProgress } from './output.js';
+import { print, printJson, remark, remarkPlaced, withProgress } from './output.js';
 import { readPeople, readUserList, readUsers } from './users-file.js';
 import { withModules } from './with-modules.js';
 
@@ -49,7 +49,7 @@ export async function importUsers(path: string, { rules, withRegistered, dryRun,
       ).catch((error: unknown) => {
         throw fileFailure(path, error, 'import');
       });
-      if (json) print(JSON.stringify(importedForm(imported, programs)));
+      if (json) printJson(importedForm(imported, programs));
       else printImported(imported, programs, path);
       return imported.kind === 'refused' || imported.kind === 'planned' ? 1 : 0;
     },
@@ -102,7 +102,7 @@ function printImported(imported: Imported, programs: readonly Program[], path: s
   const { kind, plan } = imported;
   const summary =
     kind === 'no_change' ? 'no change' : `${kind === 'planned' ? 'would import' : 'imported'}: ${countsText(plan)}`;
-  print([...plan.map((step) => printable(planLine(step))), summary].join('\n'));
+  print([...plan.map(planLine), summary]);
 }
 
 function countsText(plan: readonly PlanStep[]): string {

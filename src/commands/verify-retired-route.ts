@@ -8,7 +8,7 @@ import {
   routeQuestions,
   type RouteVerdict,
 } from '../query-engine/domain/retired-route.js';
-import { print, remark } from './output.js';
+import { print, printJson, remark } from './output.js';
 
 /** Milliseconds for each question. */
 const DEADLINE = 15_000;
@@ -30,7 +30,8 @@ export async function verifyRetiredRoute(url: string, { json }: { json?: true })
     remark(`${url} is not a web address such as https://trino.example.org`);
     return 2;
   }
-  print(json ? JSON.stringify(found) : [...found.lines, SUMMARIES[found.verdict]].join('\n'));
+  if (json) printJson(found);
+  else print([...found.lines, SUMMARIES[found.verdict]]);
   return EXIT[found.verdict];
 }
 

@@ -1,6 +1,8 @@
 import { at, aVersion } from '../../../test/support/snapshots/a-version.js';
 import type { RunFailure, RunOutcome } from './publication.js';
-import { findingText, runText } from './run-text.js';
+import { findingLines, runLines } from './run-text.js';
+
+const runText = (...run: Parameters<typeof runLines>): string => runLines(...run).join('\n');
 
 const published = aVersion(7, { hash: 'aaaaaaaa' });
 const refused = (awaits: string | null, publication: typeof published | null = null): RunOutcome => ({
@@ -76,9 +78,11 @@ describe('the text of a run', () => {
 describe('the text of a finding', () => {
   it('has its severity unless it is an error, and the rule with its witness below', () => {
     const found = { code: 'dead-rule', severity: 'warning', message: 'never applies' } as const;
-    expect(findingText(found)).toBe('  warning: never applies  [dead-rule]');
-    expect(findingText({ ...found, rule: 'tables[3]' })).toBe('  warning: never applies  [dead-rule]\n    tables[3]');
-    expect(findingText({ ...found, severity: 'error', rule: 'tables[3]', witness: '{"user":"ana"}' })).toBe(
+    expect(findingLines(found).join('\n')).toBe('  warning: never applies  [dead-rule]');
+    expect(findingLines({ ...found, rule: 'tables[3]' }).join('\n')).toBe(
+      '  warning: never applies  [dead-rule]\n    tables[3]',
+    );
+    expect(findingLines({ ...found, severity: 'error', rule: 'tables[3]', witness: '{"user":"ana"}' }).join('\n')).toBe(
       '  never applies  [dead-rule]\n    tables[3]  {"user":"ana"}',
     );
   });

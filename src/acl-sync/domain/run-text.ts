@@ -10,28 +10,31 @@ interface Live {
  * A run's outcome for a terminal; the first word is the marker of the log.
  * @param live what stays if the run published nothing; absent: that is not known here
  */
-export function runText(outcome: ShownRun, live?: Live): string {
+export function runLines(outcome: ShownRun, live?: Live): string[] {
   switch (outcome.kind) {
     case 'applied': {
       const { version, hash, rules, bytes, diff } = outcome.publication;
       const changes = diff === undefined ? '' : `, ${diff.added.length} added, ${diff.removed.length} removed`;
-      return `TRINO_ACL_SYNC_APPLIED  version ${version} (${brief(hash)}): ${rules} rules, ${bytes} bytes${changes}`;
+      return [`TRINO_ACL_SYNC_APPLIED  version ${version} (${brief(hash)}): ${rules} rules, ${bytes} bytes${changes}`];
     }
     case 'no_change':
-      return `TRINO_ACL_SYNC_NO_CHANGE  version ${outcome.publication.version} (${brief(outcome.publication.hash)}) matches the grants`;
+      return [
+        `TRINO_ACL_SYNC_NO_CHANGE  version ${outcome.publication.version} (${brief(outcome.publication.hash)}) matches the grants`,
+      ];
     case 'refused':
-      return [`TRINO_ACL_SYNC_REFUSED  ${refusal(outcome, live)}`, ...outcome.reasons.map(findingText)].join('\n');
+      return [`TRINO_ACL_SYNC_REFUSED  ${refusal(outcome, live)}`, ...outcome.reasons.flatMap(findingLines)];
     case 'failed': {
       const { reason, message, auditId } = outcome.failure;
-      return `TRINO_ACL_SYNC_FAILED  ${reason}: ${message}${auditId === null ? '' : ` (audit id ${auditId})`}`;
+      return [`TRINO_ACL_SYNC_FAILED  ${reason}: ${message}${auditId === null ? '' : ` (audit id ${auditId})`}`];
     }
   }
 }
 
 /** A finding, with its rule and witness on the line below. */
-export function findingText({ severity, code, message, rule, witness }: Finding): string {
+export function findingLines({ severity, code, message, rule, witness }: Finding): string[] {
   const evidence = [rule, witness].filter((part) => part !== undefined).join('  ');
-  return `  ${severity === 'error' ? '' : `${severity}: `}${message}  [${code}]${evidence === '' ? '' : `\n    ${evidence}`}`;
+  const head = `  ${severity === 'error' ? '' : `${severity}: `}${message}  [${code}]`;
+  return evidence === '' ? [head] : [head, `    ${evidence}`];
 }
 
 function refusal({ awaits, publication }: ShownRun & { kind: 'refused' }, live: Live | undefined): string {

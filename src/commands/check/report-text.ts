@@ -1,4 +1,3 @@
-import { printable } from '../output.js';
 import type { CheckedFile, FileFinding } from './check-file.js';
 
 /** Longest excerpt beside a line number; rules files are often one line. */
@@ -7,30 +6,30 @@ const WIDTH = 100;
 const BEFORE = 40;
 
 /** Findings as people read them: place, severity, code, message, and the line with a caret below the place. */
-export function textReport(files: readonly CheckedFile[]): string {
+export function reportLines(files: readonly CheckedFile[]): string[] {
   const parts = files.flatMap(({ text, findings }) => {
     const lines = text.split('\n');
-    return findings.map((finding) => `${head(finding)}${excerpt(lines, finding)}${evidence(finding)}\n`);
+    return findings.flatMap((finding) => [head(finding), ...excerpt(lines, finding), ...evidence(finding), '']);
   });
-  return [...parts, summary(files)].join('\n');
+  return [...parts, summary(files)];
 }
 
 function head({ file, line, column, severity, code, message }: FileFinding): string {
-  return `${file}:${line}:${column}: ${severity}: ${printable(message)} [${code}]`;
+  return `${file}:${line}:${column}: ${severity}: ${message} [${code}]`;
 }
 
-function excerpt(lines: readonly string[], { line, column, code }: FileFinding): string {
+function excerpt(lines: readonly string[], { line, column, code }: FileFinding): string[] {
   const written = lines[line - 1]?.replace(/\r$/, '');
-  if (written === undefined || code === 'file-unreadable') return '';
+  if (written === undefined || code === 'file-unreadable') return [];
   const from = written.length <= WIDTH ? 0 : Math.max(0, column - 1 - BEFORE);
   const shown = written.slice(from, from + WIDTH);
   const number = String(line);
-  const blank = printable(shown.slice(0, column - 1 - from)).replace(/[^\t]/gu, ' ');
-  return `\n  ${number} | ${printable(shown)}\n  ${' '.repeat(number.length)} | ${blank}^`;
+  const blank = shown.slice(0, column - 1 - from).replace(/[^\t]/gu, ' ');
+  return [`  ${number} | ${shown}`, `  ${' '.repeat(number.length)} | ${blank}^`];
 }
 
-function evidence({ witness }: FileFinding): string {
-  return witness === null ? '' : `\n    = ${printable(witness)}`;
+function evidence({ witness }: FileFinding): string[] {
+  return witness === null ? [] : [`    = ${witness}`];
 }
 
 function summary(files: readonly CheckedFile[]): string {
