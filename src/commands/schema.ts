@@ -1,15 +1,24 @@
 import type { Database } from '../platform/database.js';
+import type { MigrationWait } from '../platform/infrastructure/migration-waits.js';
 import { migrate, schemaState } from '../platform/infrastructure/migrator.js';
 import type { Settings } from '../platform/settings.js';
-import { print } from './output.js';
+import { print, remark } from './output.js';
 import { atDatabase } from './start-failure.js';
 import { withDatabase } from './with-database.js';
 
 /** Applies pending migrations. @returns the names of those that were applied */
-export async function migrateSchema(settings: Settings, database: Database): Promise<string[]> {
+export async function migrateSchema(
+  settings: Settings,
+  database: Database,
+  report: (wait: MigrationWait) => void = remarkWait,
+): Promise<string[]> {
   const { url, migrationUrl } = database;
   const setting = migrationUrl === url ? 'DATABASE_URL' : 'DATABASE_MIGRATION_URL';
-  return atDatabase(database, () => migrate(migrationUrl, url, settings), setting);
+  return atDatabase(database, () => migrate(migrationUrl, url, { least: settings, report }), setting);
+}
+
+function remarkWait({ waitsFor, seconds }: MigrationWait): void {
+  remark(`waiting for ${waitsFor}: ${seconds} s`);
 }
 
 /** @throws Error where there is nothing that this version could read */

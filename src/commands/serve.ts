@@ -40,7 +40,9 @@ async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<
   const opening = openDatabase(settings, { mayCreate: true, report: (line) => log.info(line) });
   const database = await lifetime.open(opening, (opened) => opened.release());
   if (!settings.production) {
-    const applied = await migrateSchema(settings, database);
+    const applied = await migrateSchema(settings, database, ({ waitsFor, seconds }) =>
+      log.warn('the migration waits', { waits_for: waitsFor, seconds }),
+    );
     if (applied.length > 0) log.info('migrated', { applied });
   }
   const { createApplication } = await import('../application.js'); // seconds, which refused settings need not wait for

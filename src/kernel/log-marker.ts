@@ -9,6 +9,7 @@ export const LOG_MARKERS = [
   'the embedded database is gone, starting it again',
   'the embedded database is back',
   'migrated',
+  'the migration waits',
   'stopping',
   'the stop was not clean',
   'log lines dropped',

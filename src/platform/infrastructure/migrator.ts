@@ -1,12 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type MigrationInterface, type QueryRunner, DataSource } from 'typeorm';
+import { type MigrationInterface, type QueryRunner, DataSource, MigrationExecutor } from 'typeorm';
 import { PooledClient } from '../database.js';
+import { type MigrationWait, MigrationWaits, type Patience } from './migration-waits.js';
 
 /** Of the settings: what no role but the owner's may shorten. */
 export interface LeastRetention {
   audit: { retentionDays: number };
   acl: { retentionDays: number; retentionVersions: number };
+}
+
+interface Migrating {
+  /** What the service's role keeps at least; absent: unchanged. */
+  least?: LeastRetention;
+  report?: (wait: MigrationWait) => void;
+  patience?: Patience;
 }
 
 /** Taken while migrating: TypeORM itself takes no lock, and two starting replicas would race. */
@@ -15,32 +23,34 @@ const LOCK = 7_471_002;
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Applies pending migrations as the owner's role, and grants the service's role its rights.
- * @param least what the service's role keeps at least; undefined: unchanged
+ * Applies pending migrations as the owner's role, each in a transaction, and grants the service's role its rights.
  * @returns the names of those that were applied.
  */
-export async function migrate(migrationUrl: string, serviceUrl: string, least?: LeastRetention): Promise<string[]> {
+export async function migrate(
+  migrationUrl: string,
+  serviceUrl: string,
+  { least, report = () => undefined, patience }: Migrating = {},
+): Promise<string[]> {
   const source = await new DataSource({
     type: 'postgres',
     url: migrationUrl,
     migrations: sqlMigrations(),
-    migrationsTransactionMode: 'each',
     extra: { max: 2, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, Client: PooledClient },
   }).initialize();
   const runner = source.createQueryRunner();
+  const waits = new MigrationWaits(runner, source, report, patience);
   try {
     await runner.query('SELECT pg_advisory_lock($1)', [LOCK]);
-    const applied = await source.runMigrations();
-    await grantServiceRights(runner.query.bind(runner), new URL(serviceUrl).username);
-    if (least !== undefined) {
-      const { audit, acl } = least;
-      await runner.query('UPDATE audit_retention SET least_days = $1 WHERE least_days <> $1', [audit.retentionDays]);
-      await runner.query(
-        'UPDATE acl_retention SET least_days = $1, least_versions = $2 WHERE (least_days, least_versions) <> ($1, $2)',
-        [acl.retentionDays, acl.retentionVersions],
-      );
-    }
-    return applied.map((migration) => migration.name.replace(/-\d{13}$/, ''));
+    await waits.begin();
+    const pending = await pendingNames(runner);
+    await waits.outlast(async () => {
+      const executor = new MigrationExecutor(source, runner);
+      executor.transaction = 'each';
+      await executor.executePendingMigrations();
+      await grantServiceRights(runner.query.bind(runner), new URL(serviceUrl).username);
+      if (least !== undefined) await keepAtLeast(runner, least);
+    });
+    return pending.map((name) => name.replace(/-\d{13}$/, ''));
   } finally {
     await runner.query('SELECT pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
     await runner.release();
@@ -48,15 +58,27 @@ export async function migrate(migrationUrl: string, serviceUrl: string, least?: 
   }
 }
 
+async function keepAtLeast(runner: QueryRunner, { audit, acl }: LeastRetention): Promise<void> {
+  await runner.query('UPDATE audit_retention SET least_days = $1 WHERE least_days <> $1', [audit.retentionDays]);
+  await runner.query(
+    'UPDATE acl_retention SET least_days = $1, least_versions = $2 WHERE (least_days, least_versions) <> ($1, $2)',
+    [acl.retentionDays, acl.retentionVersions],
+  );
+}
+
 /** How many migrations of this build the database does not have yet. */
 export async function pendingMigrations(source: DataSource): Promise<number> {
-  const [{ exists }] = await source.query<[{ exists: boolean }]>(
-    `SELECT to_regclass('migrations') IS NOT NULL AS exists`,
-  );
+  return (await pendingNames(source)).length;
+}
+
+async function pendingNames(source: DataSource | QueryRunner): Promise<string[]> {
+  const [{ exists }] = (await source.query(`SELECT to_regclass('migrations') IS NOT NULL AS exists`)) as [
+    { exists: boolean },
+  ];
   const names = sqlMigrations().map((migration) => new migration().name ?? '');
-  if (!exists) return names.length;
-  const applied = await source.query<{ name: string }[]>('SELECT name FROM migrations');
-  return names.filter((name) => !applied.some((row) => row.name === name)).length;
+  if (!exists) return names;
+  const applied = (await source.query('SELECT name FROM migrations')) as { name: string }[];
+  return names.filter((name) => !applied.some((row) => row.name === name));
 }
 
 /** The state of a database's schema; `absent`: none of our tables is there. */
