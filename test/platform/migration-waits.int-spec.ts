@@ -61,6 +61,20 @@ describe('a migration whose lock is taken', () => {
     await other.query('ALTER TABLE oidc_codes ADD COLUMN refresh_token text');
   });
 
+  it('says who migrates at the same time, and goes on once that has ended', async () => {
+    await reader.query('COMMIT');
+    const { rows } = await other.query<{ pid: number }>(
+      'SELECT pg_backend_pid() AS pid FROM pg_advisory_lock(7471002)',
+    );
+    const waits: string[] = [];
+    const report = ({ waitsFor }: MigrationWait): number => waits.push(waitsFor);
+    const migrating = migrate(database.migrationUrl, database.url, { report, patience: PATIENCE });
+    await until(() => waits.includes(`a lock that is held by pid ${rows[0]?.pid} (a dump of grantline_owner)`));
+    await other.query('SELECT pg_advisory_unlock(7471002)');
+
+    expect(await migrating).toEqual([PENDING]);
+  });
+
   it('ends on the server with its process', async () => {
     const proxy = await TcpProxy.to(database.migrationUrl);
     const patience = { ...PATIENCE, lock: 600_000 };

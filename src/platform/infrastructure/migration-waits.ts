@@ -47,11 +47,11 @@ export class MigrationWaits {
   }
 
   /** Does `work`, from its beginning, until no lock is in its way. @throws Error that says who was, at the limit */
-  async outlast<T>(work: () => Promise<T>): Promise<T> {
+  async outlast<T>(work: () => Promise<T>, pause = this.patience.pause): Promise<T> {
     for (;;) {
       const { result, holders } = await this.attempt(work);
       if (result !== null) return result.value;
-      await this.next(`a lock${holders === null ? '' : ` that is held by ${holders}`}`, this.patience.pause);
+      await this.next(`a lock${holders === null ? '' : ` that is held by ${holders}`}`, pause);
     }
   }
 

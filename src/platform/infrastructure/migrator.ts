@@ -40,8 +40,8 @@ export async function migrate(
   const runner = source.createQueryRunner();
   const waits = new MigrationWaits(runner, source, report, patience);
   try {
-    await runner.query('SELECT pg_advisory_lock($1)', [LOCK]);
     await waits.begin();
+    await waits.outlast(() => runner.query('SELECT pg_advisory_lock($1)', [LOCK]), 0);
     const pending = await pendingNames(runner);
     await waits.outlast(async () => {
       const executor = new MigrationExecutor(source, runner);
