@@ -1,6 +1,6 @@
 import type { Database } from '../platform/database.js';
 import type { MigrationWait } from '../platform/infrastructure/migration-waits.js';
-import { migrate, schemaState } from '../platform/infrastructure/migrator.js';
+import { migrate, type SchemaState, schemaState } from '../platform/infrastructure/migrator.js';
 import type { Settings } from '../platform/settings.js';
 import { print, remark } from './output.js';
 import { atDatabase } from './start-failure.js';
@@ -23,14 +23,19 @@ function remarkWait({ waitsFor, seconds }: MigrationWait): void {
 
 /** @throws Error where there is nothing that this version could read */
 export async function requireSchema(database: Database): Promise<void> {
-  const { name, url } = database;
-  const schema = await atDatabase(database, () => schemaState(url));
+  const schema = await requireTables(database);
+  if (schema.kind === 'behind')
+    throw new Error(`${database.name} lacks ${schema.pending} migrations of this version: run "grantline migrate"`);
+}
+
+/** @throws Error where there are no tables of any version */
+export async function requireTables({ name, url }: Database): Promise<SchemaState> {
+  const schema = await atDatabase({ name }, () => schemaState(url));
   if (schema.kind === 'absent')
     throw new Error(
       `${name} is no database of Grantline: correct DATABASE_URL, or make its tables with "grantline migrate"`,
     );
-  if (schema.kind === 'behind')
-    throw new Error(`${name} lacks ${schema.pending} migrations of this version: run "grantline migrate"`);
+  return schema;
 }
 
 /** Applies pending migrations and stops. */

@@ -7,7 +7,7 @@ import type { Log } from '../platform/log.js';
 import { loadSettings } from '../platform/settings-loader.js';
 import type { Settings } from '../platform/settings.js';
 import { Lifetime } from './lifetime.js';
-import { migrateSchema } from './schema.js';
+import { migrateSchema, requireTables } from './schema.js';
 import { atDatabase, listenOn } from './start-failure.js';
 
 /** Pages of rows lie outside of V8's heap, which takes each megabyte of them for growth of its own, and soon collects everything. */
@@ -39,7 +39,8 @@ export async function serve(): Promise<number> {
 async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<Database> {
   const opening = openDatabase(settings, { mayCreate: true, report: (line) => log.info(line) });
   const database = await lifetime.open(opening, (opened) => opened.release());
-  if (!settings.production) {
+  if (settings.production) await requireTables(database);
+  else {
     const applied = await migrateSchema(settings, database, ({ waitsFor, seconds }) =>
       log.warn('the migration waits', { waits_for: waitsFor, seconds }),
     );

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { type Finished, runGrantline } from '../support/service/grantline-process.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
 import { sharedFolder } from '../support/service/shared-folder.js';
 
 const NEED_RECORDED = [
@@ -62,5 +63,26 @@ describe('a command that needs what is recorded', () => {
       await owner.end();
     }
     expect(existsSync(join(folder, 'acl'))).toBe(false);
+  });
+
+  it('is as plain as the service is about a database that was never migrated', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await asSuperuser(`CREATE DATABASE ${name}_empty TEMPLATE template0`);
+    const url = database.url.replace(name, `${name}_empty`);
+    const production = {
+      NODE_ENV: 'production',
+      DATABASE_URL: url,
+      AUTH_SECRET_KEY: TEST_SECRET,
+      ACL_SYNC_ENABLED: 'false',
+    };
+    try {
+      const sentence = 'is no database of Grantline: correct DATABASE_URL, or make its tables with "grantline migrate"';
+      for (const finished of await run([['acl', 'status'], ['serve']], production)) {
+        expect(finished.code).toBe(2);
+        expect(finished.stderr).toContain(sentence);
+      }
+    } finally {
+      await asSuperuser(`DROP DATABASE ${name}_empty WITH (FORCE)`);
+    }
   });
 });
