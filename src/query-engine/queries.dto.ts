@@ -43,7 +43,8 @@ export class SubmitQueryDto {
     },
     maxItems: 1000,
     description:
-      'For the question marks, in their order; arrays hold such values again. Decimals and integers beyond 2^53 as strings, with a CAST.',
+      'For the question marks, in their order; arrays hold such values again. Decimals, and whole numbers from 2^53, as strings, with a CAST: ' +
+      'as a number, one from 2^53 to below 10^38 is refused, 1e20 too, because it may have been rounded. From 10^38 on it is a double.',
   })
   @FieldRule((parameters) => (parameters === undefined ? null : parametersProblem(parameters)))
   parameters: Parameter[] = [];

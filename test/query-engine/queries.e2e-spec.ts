@@ -62,6 +62,7 @@ describe('queries', () => {
     [{ sql: 'SELECT ?', parameters: [{}] }, 'parameters'],
     [{ sql: 'SELECT ?', parameters: 1 }, 'parameters'],
     [{ sql: 'SELECT ?', parameters: [9007199254740993] }, 'parameters'],
+    [{ sql: 'SELECT ?', parameters: [2 ** 63] }, 'parameters'],
     [{ sql: 'SELECT 1', timeout: 1 }, 'timeout'],
   ])('refuses %j', async (body, field) => {
     expect(await ana.post('/api/queries', body)).toMatchObject({

@@ -12,7 +12,8 @@ describe('withParameters', () => {
     [7, '7'],
     [-0, "DOUBLE '-0.0'"],
     [1.5, "DOUBLE '1.5'"],
-    [1e300, "DOUBLE '1e+300'"],
+    [1e38, "DOUBLE '1e+38'"],
+    [-1e300, "DOUBLE '-1e+300'"],
     [Number.NaN, "DOUBLE 'NaN'"],
     [-Infinity, "DOUBLE '-Infinity'"],
     [9223372036854775807n, "BIGINT '9223372036854775807'"],
@@ -26,8 +27,16 @@ describe('withParameters', () => {
     );
   });
 
-  it.each([2 ** 53, -(2 ** 62), new Date(Number.NaN)])('refuses %p', (parameter) => {
-    expect(() => withParameters('SELECT ?', [parameter])).toThrow(InvalidParameter);
+  it.each([2 ** 53, -(2 ** 62), 2 ** 63, 1e20, -9e37, [1, [2 ** 63]], new Date(Number.NaN)])(
+    'refuses %p',
+    (parameter) => {
+      expect(() => withParameters('SELECT ?', [parameter])).toThrow(InvalidParameter);
+    },
+  );
+
+  it.each([2 ** 53, 2 ** 63])('does not name %p, which perhaps is another number than was sent', (parameter) => {
+    const text = 'a whole number beyond 2^53 may have been rounded; send it as text, with a CAST';
+    expect(() => withParameters('SELECT ?', [parameter])).toThrow(new InvalidParameter(text));
   });
 
   it('closes every text that it opens, whatever is in it', () => {

@@ -33,10 +33,13 @@ function literal(value: Parameter): string {
   return `ARRAY[${value.map(literal).join(', ')}]`;
 }
 
+/** Beyond every bigint and every decimal of the engine, so that no integer was meant. */
+const PLAINLY_DOUBLE = 1e38;
+
 function number(value: number): string {
   if (Number.isSafeInteger(value)) return Object.is(value, -0) ? "DOUBLE '-0.0'" : String(value);
-  if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) {
-    throw new InvalidParameter(`${value} is beyond 2^53 and may have been rounded; send it as text`);
+  if (Number.isInteger(value) && Math.abs(value) < PLAINLY_DOUBLE) {
+    throw new InvalidParameter('a whole number beyond 2^53 may have been rounded; send it as text, with a CAST');
   }
   return `DOUBLE '${value}'`;
 }
