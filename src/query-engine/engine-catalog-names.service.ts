@@ -6,6 +6,7 @@ import type { Node } from '../trino-rules/model/node.js';
 import type { Row } from './unread-rows.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
 import type { EngineError } from './domain/engine-error.js';
+import { expressionCheck, misread } from './domain/expression-check.js';
 import { KnownNames } from './domain/known-names.js';
 import { identifier, type Parameter } from './domain/sql-literal.js';
 import { EngineConnections } from './engine-connections.service.js';
@@ -38,16 +39,13 @@ export class EngineCatalogNames extends EngineNames {
 
   override async expressionError(
     kind: 'row_filter' | 'column_mask',
-    node: Node,
+    node: EngineNode,
     expression: string,
   ): Promise<string | null> {
-    const { catalog, schema, table } = node;
-    const names = [catalog, schema, table].filter((name) => name !== undefined);
-    if (names.length < 3 || !this.isOpen(node)) return null;
-    const from = `FROM ${names.map(identifier).join('.')}`;
-    const select = kind === 'row_filter' ? `SELECT 1 ${from} WHERE (${expression})` : `SELECT (${expression}) ${from}`;
-    const answer = await this.inTime((signal) => this.ask(`EXPLAIN (TYPE VALIDATE) ${select}`, [], signal));
-    return answer && misread(answer);
+    const sql = this.isOpen(node) ? expressionCheck(kind, node, expression) : null;
+    if (sql === null) return null;
+    const answer = await this.inTime((signal) => this.ask(sql, [], signal));
+    return answer?.kind === 'error' && answer.error !== null ? misread(answer.error) : null;
   }
 
   private isOpen({ catalog }: Node): boolean {
@@ -124,20 +122,4 @@ export class EngineCatalogNames extends EngineNames {
       done.abort();
     }
   }
-}
-
-/** Missing names are reported otherwise; a denial is no problem of the expression. */
-const NOT_THE_EXPRESSION = [
-  'PERMISSION_DENIED',
-  'CATALOG_NOT_FOUND',
-  'SCHEMA_NOT_FOUND',
-  'TABLE_NOT_FOUND',
-  'NOT_SUPPORTED',
-];
-
-function misread(answer: Answer): string | null {
-  if (answer.kind !== 'error' || answer.error?.kind !== 'USER_ERROR') return null;
-  if (NOT_THE_EXPRESSION.includes(answer.error.name)) return null;
-  // The position is one in our statement.
-  return `the engine cannot read the expression: ${answer.error.message.replace(/^line \d+:\d+: /, '')}`;
 }

@@ -47,8 +47,12 @@ export type EngineNode = Node & { column?: string };
 export abstract class EngineNames {
   /** For each node a sentence on the part that the engine does not know; null: all is known, or no answer. */
   abstract unknownParts(nodes: readonly EngineNode[]): Promise<(string | null)[]>;
-  /** A sentence on why the engine cannot analyse a filter or mask on a table; null: it can, or no answer. */
-  abstract expressionError(kind: 'row_filter' | 'column_mask', node: Node, expression: string): Promise<string | null>;
+  /** A sentence on why the engine would not take a filter on a table or a mask of its column; null: it can, or no answer. */
+  abstract expressionError(
+    kind: 'row_filter' | 'column_mask',
+    node: EngineNode,
+    expression: string,
+  ): Promise<string | null>;
 }
 
 /** The accounts and groups that a grant or a policy can name. */

@@ -1,0 +1,54 @@
+import type { EngineNode } from '../../grants/domain/admission-ports.js';
+import type { EngineError } from './engine-error.js';
+import { identifier } from './sql-literal.js';
+
+/** A statement that the engine validates where it would take the filter or the mask; null: it is none of one table. */
+export function expressionCheck(
+  kind: 'row_filter' | 'column_mask',
+  { catalog, schema, table, column }: EngineNode,
+  expression: string,
+): string | null {
+  const names = [catalog, schema, table].filter((name) => name !== undefined);
+  if (names.length < 3) return null;
+  const from = names.map(identifier).join('.');
+  if (kind === 'row_filter') return `EXPLAIN (TYPE VALIDATE) SELECT 1 FROM ${from} WHERE (${expression})`;
+  return column === undefined ? null : maskCheck(from, identifier(column), expression);
+}
+
+/**
+ * A condition of WHERE admits scalars alone, and the step of a recursion what can be coerced to the type of its base: the
+ * engine checks a mask by the same coercion, to the type of its column.
+ */
+function maskCheck(from: string, column: string, expression: string): string {
+  const mask = `SELECT (${expression}) FROM ${from} WHERE (${expression}) IS NULL`;
+  return (
+    `EXPLAIN (TYPE VALIDATE) WITH RECURSIVE ${BOTH} (masked) AS (SELECT ${column} FROM ${from} UNION ALL ` +
+    `SELECT m.masked FROM ${BOTH} CROSS JOIN (${mask}) m (masked)) SELECT 1 FROM ${BOTH}`
+  );
+}
+
+/** No table of an expression has this name. */
+const BOTH = '"mask of grantline"';
+
+/** Missing names are reported otherwise; a denial is no problem of the expression. */
+const NOT_THE_EXPRESSION = [
+  'PERMISSION_DENIED',
+  'CATALOG_NOT_FOUND',
+  'SCHEMA_NOT_FOUND',
+  'TABLE_NOT_FOUND',
+  'NOT_SUPPORTED',
+];
+
+const OTHER_TYPE =
+  /^recursion step relation output type \((.*)\) is not coercible to recursion base relation output type \((.*)\) at column 1$/s;
+
+/** A sentence on what the engine's answer to such a statement says of the expression; null: nothing. */
+export function misread({ kind, name, message }: EngineError): string | null {
+  if (kind !== 'USER_ERROR' || NOT_THE_EXPRESSION.includes(name)) return null;
+  // The position is one in our statement.
+  const text = message.replace(/^line \d+:\d+: /, '');
+  const [, given, due] = OTHER_TYPE.exec(text) ?? [];
+  if (given !== undefined && due !== undefined)
+    return `the expression gives ${given}, which the engine does not take for the column's ${due}`;
+  return `the engine cannot read the expression: ${text}`;
+}
