@@ -100,6 +100,11 @@ describe('snapshot files, refused', () => {
       'settings',
       'users[1].name',
     ]);
+    // Names are looked up among the accounts, too.
+    const message = 'there is no account zoe';
+    expect(problemsOf(reading)).toEqual(
+      expect.arrayContaining(['grants[1].principal', 'groups[0].members[1]'].map((path) => ({ path, message }))),
+    );
 
     const later = await files.planned({
       version: 1,

@@ -46,7 +46,8 @@ export function readAccessFile(value: unknown, recorded: Snapshot): AccessFileRe
     if (spelling === undefined || spelling === name) return;
     problems.push({ path: `groups[${i}].name`, message: `differs from the group ${spelling} in case only` });
   });
-  const reading = readSnapshot({ ...form, users }, { settings, at });
+  const unknownUser = (name: string) => `there is no account ${name}`;
+  const reading = readSnapshot({ ...form, users }, { settings, at, unknownUser });
   const all = [...problems, ...limitProblems(form), ...(reading.kind === 'refused' ? reading.problems : [])];
   if (reading.kind === 'refused' || all.length > 0) return { kind: 'refused', problems: all };
 

@@ -13,6 +13,8 @@ export type SnapshotReading = { kind: 'read'; snapshot: Snapshot } | { kind: 're
 export interface SnapshotDefaults {
   settings: SnapshotSettings;
   at: Date;
+  /** What is said of a name that no user has. Default: that it names none of the file. */
+  unknownUser?: (name: string) => string;
 }
 
 /**
@@ -34,7 +36,7 @@ export function readSnapshot(value: unknown, defaults: SnapshotDefaults): Snapsh
     const { name, members } = form.object(row, path, ['id', 'name', 'members', 'description']);
     return { id, name: form.text(name, `${path}.name`, nameProblem), listed: members ?? [], path };
   });
-  const names = new SnapshotNames(form, users, named, settings);
+  const names = new SnapshotNames(form, users, named, settings, defaults.unknownUser);
   const groups = named.map(({ id, name, listed, path }) => {
     const listing = form.list(listed, `${path}.members`, (member, at) => names.member(member, at));
     const members = listing.flatMap((member) => (member.type === 'user' ? [member.id] : []));

@@ -20,6 +20,7 @@ export class SnapshotNames {
     users: readonly SnapshotUser[],
     groups: readonly Pick<SnapshotGroup, 'id' | 'name'>[],
     settings: SnapshotSettings,
+    private readonly unknownUser: (name: string) => string = () => 'names no user of this file',
   ) {
     for (const name of settings.serviceAccounts) this.holders.set(foldedName(name), 'a service account');
     users.forEach(({ name }, i) => {
@@ -68,7 +69,8 @@ export class SnapshotNames {
     const { ids, byName } = this.known[kind];
     const found = name === undefined ? id : byName.get(name);
     if (typeof found === 'number' && ids.has(found) && (id === undefined || id === found)) return found;
-    this.form.refuse(path, `names no ${kind} of this file`);
+    const isUnknown = kind === 'user' && typeof name === 'string' && !byName.has(name);
+    this.form.refuse(path, isUnknown ? this.unknownUser(name) : `names no ${kind} of this file`);
     return 0;
   }
 
