@@ -1,10 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsArray, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsArray, IsOptional } from 'class-validator';
 import { decimal } from '../kernel/decimal.js';
 import { keyOfCursor, type NamePageRequest, namesOfCursor, type PageRequest } from '../kernel/page.js';
-import { TextRule, WITHOUT_NUL } from './validation.js';
+import { FieldRule, TextRule, WITHOUT_NUL } from './validation.js';
 
 /** A number of a query, which is text there; what is no number in decimal digits fails as NaN. */
 export function DecimalText(): PropertyDecorator {
@@ -28,11 +28,15 @@ export function Limit({ most, fallback }: LimitRange): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: most, default: fallback }),
     DecimalText(),
-    IsInt({ message: 'must be a whole number' }),
-    Min(1, { message: 'must be at least 1' }),
-    Max(most, { message: `must be at most ${most}` }),
+    FieldRule((value) => {
+      if (!isWhole(value)) return 'must be a whole number';
+      if (value < 1) return 'must be at least 1';
+      return value > most ? `must be at most ${most}` : null;
+    }),
   );
 }
+
+const isWhole = (value: unknown): value is number => Number.isInteger(value);
 
 /** `?q=`: what the items of a list contain. */
 export function SearchText(description: string): PropertyDecorator {
@@ -52,18 +56,19 @@ export class PageLimit {
 
 export const NOT_OURS = 'must be the `next` of an earlier page';
 
-/** A cursor of an earlier page. */
+/** A cursor of an earlier page; one that is sent twice is none. */
 export function Cursor(read: (cursor: string) => unknown): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({ type: String, minLength: 1, description: 'The `next` of the page before.' }),
-    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (read(value) ?? value) : value)),
+    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (read(value) ?? value) : String(value))),
     IsOptional(),
   );
 }
 
 /** A cursor whose key the list's own key can hold: PostgreSQL refuses to compare with a larger one. */
 function After(maxKey: number): PropertyDecorator {
-  return applyDecorators(Cursor(keyOfCursor), IsInt({ message: NOT_OURS }), Max(maxKey, { message: NOT_OURS }));
+  const rule = FieldRule((key) => (isWhole(key) && key <= maxKey ? null : NOT_OURS));
+  return applyDecorators(Cursor(keyOfCursor), rule);
 }
 
 /** `?after=` of a list that is ordered by names. */

@@ -1,8 +1,9 @@
 import 'reflect-metadata';
 import { GrantBatchDto } from '../../src/grants/grants.dto.js';
 import { Refused } from '../../src/kernel/errors.js';
+import { cursorOf } from '../../src/kernel/page.js';
 import { InputPipe } from '../../src/platform/infrastructure/input.pipe.js';
-import { PageLimit } from '../../src/platform/page.dto.js';
+import { BigPageQuery, NamePageQuery, NOT_OURS, PageLimit, PageQuery } from '../../src/platform/page.dto.js';
 import { NestedArray, TextRule, anyText } from '../../src/platform/validation.js';
 
 let parsed = 0;
@@ -66,15 +67,28 @@ describe('a list in a body', () => {
 
 describe('a number in a query', () => {
   it.each(['0x10', '1e1', ' 7', '7.0', '', ['7']])('may not be %j', async (limit) => {
-    expect(await problemsOf({ limit }, PageLimit, 'query')).toContainEqual({
-      field: 'limit',
-      message: 'must be a whole number',
-    });
+    expect(await problemsOf({ limit }, PageLimit, 'query')).toEqual([
+      { field: 'limit', message: 'must be a whole number' },
+    ]);
+  });
+
+  it.each([
+    ['0', 'must be at least 1'],
+    ['201', 'must be at most 200'],
+  ])('is in its range, unlike %s', async (limit, message) => {
+    expect(await problemsOf({ limit }, PageLimit, 'query')).toEqual([{ field: 'limit', message }]);
   });
 
   it('is of decimal digits', async () => {
     expect(await new InputPipe().transform({ limit: '16' }, { type: 'query', metatype: PageLimit })).toEqual({
       limit: 16,
     });
+  });
+});
+
+describe('a cursor that is none of ours', () => {
+  it.each([PageQuery, BigPageQuery, NamePageQuery])('is refused once: %p', async (list) => {
+    for (const after of ['x', ['x', 'y'], ...(list === PageQuery ? [cursorOf(2 ** 31)] : [])])
+      expect(await problemsOf({ after }, list, 'query')).toEqual([{ field: 'after', message: NOT_OURS }]);
   });
 });
