@@ -4,17 +4,19 @@ import { IsIn, IsOptional } from 'class-validator';
 import { AfterNames, Limit, LIMITS, NamePageQuery } from '../platform/page.dto.js';
 import { FieldRule } from '../platform/validation.js';
 import type { HolderQuestion } from '../trino-rules/answers/holders.js';
-import { misplacedField, namedBy, nodeKey, nodeOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
+import { misplacedField, nodeKey, nodeOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
 import {
   parsePrincipal,
   parsePolicyPrincipal,
+  POLICY_PRINCIPAL_PARAMETER,
+  policyPrincipalParameterProblem,
   PRINCIPAL_PARAMETER,
   principalParameterProblem,
 } from './principal.dto.js';
-import { NodeQuery, nodeOfQuery } from './resource.dto.js';
+import { misplaced, NodeNamesQuery, type NodeQuery, nodeOfQuery } from './resource.dto.js';
 
 const PRIVILEGE = { message: `must be one of ${PRIVILEGES.join(', ')}` };
 
@@ -27,8 +29,23 @@ export class EffectiveOfQuery extends EffectiveQuery {
   principal!: string;
 }
 
+/** A node; where a privilege is asked about, one whose `as` or `queries` names one user or one engine principal. */
+abstract class PlaceQuery extends NodeNamesQuery {
+  abstract privilege?: Privilege;
+
+  @ApiPropertyOptional(onePrincipal('Acting as this one'))
+  @FieldRule<PlaceQuery>((text, { privilege }) => ofOneProblem('as', text, privilege))
+  as?: string;
+
+  @ApiPropertyOptional(onePrincipal('The queries of this one'))
+  @FieldRule<PlaceQuery>(
+    (text, fields) => ofOneProblem('queries', text, fields.privilege) ?? misplaced('queries', fields),
+  )
+  queries?: string;
+}
+
 /** One privilege at a node, or at a column in its tables. */
-export class ExplainQuery extends NodeQuery {
+export class ExplainQuery extends PlaceQuery {
   @ApiProperty({ enum: PRIVILEGES })
   @IsIn(PRIVILEGES, PRIVILEGE)
   @FieldRule(placed)
@@ -41,7 +58,7 @@ export class ExplainOfQuery extends ExplainQuery {
   principal!: string;
 }
 
-export class WhoQuery extends NodeQuery {
+export class WhoQuery extends PlaceQuery {
   @ApiPropertyOptional({ enum: PRIVILEGES, description: 'Default: any of them.' })
   @IsOptional()
   @IsIn(PRIVILEGES, PRIVILEGE)
@@ -91,11 +108,25 @@ export function nodeOfCursor(names: readonly string[] | null): Node | null {
 function placed(privilege: unknown, query: NodeQuery): string | null {
   const asked = PRIVILEGES.find((one) => one === privilege);
   if (asked === undefined || misplacedField(query) !== null) return null;
-  const node = nodeOfQuery(query);
-  const named = namedBy(node);
-  if (named?.type === 'group' || named?.type === 'everyone')
-    return node.as === undefined
-      ? 'is asked about the queries of one user or one engine principal'
-      : 'is asked about acting as one user or one engine principal';
-  return privilegesProblem([asked], node);
+  return privilegesProblem([asked], nodeOfQuery(query));
 }
+
+/** OpenAPI of such a field. */
+function onePrincipal(what: string) {
+  const description = `${what}: \`user:12\` or \`engine:NAME\`; where no privilege is asked about, \`group:3\` and \`everyone\` too.`;
+  return { ...POLICY_PRINCIPAL_PARAMETER, description };
+}
+
+function ofOneProblem(field: 'as' | 'queries', text: unknown, privilege: Privilege | undefined): string | null {
+  if (text === undefined) return null;
+  const problem = policyPrincipalParameterProblem(text);
+  if (problem !== null || privilege === undefined) return problem;
+  const { type } = parsePolicyPrincipal(String(text)) ?? {};
+  return type === 'group' || type === 'everyone' ? ONE[field] : null;
+}
+
+const ONE = {
+  as: 'must be one user or one engine principal, where a privilege is asked about: user:ID or engine:NAME',
+  queries:
+    'must be those of one user or one engine principal, where a privilege is asked about: user:ID or engine:NAME',
+};

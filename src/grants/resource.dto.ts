@@ -33,7 +33,7 @@ function nameProblem(value: unknown): string | null {
   return typeof value === 'string' ? resourceNameProblem(value) : 'must be a string';
 }
 
-function misplaced(field: keyof NodeFields, fields: NodeFields): string | null {
+export function misplaced(field: keyof NodeFields, fields: NodeFields): string | null {
   const problem = misplacedField(fields);
   return problem?.field === field ? problem.message : null;
 }
@@ -80,13 +80,20 @@ export class PolicyResourceDto extends ResourceDto {
   column?: string;
 }
 
-/** A node in a query string: without any field, everything. */
-export class NodeQuery extends NodeNames {
+/** A node in a query string, but for those whom it names. */
+export abstract class NodeNamesQuery extends NodeNames {
   @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'The engine itself.' })
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
   @FieldRule<NodeNames>((_, fields) => misplaced('engine', fields))
   engine?: true;
 
+  @ApiPropertyOptional({ ...NAME, description: 'In the tables of the node.' })
+  @FieldRule(nameProblem)
+  column?: string;
+}
+
+/** A node in a query string: without any field, everything. */
+export class NodeQuery extends NodeNamesQuery {
   @ApiPropertyOptional({
     ...POLICY_PRINCIPAL_PARAMETER,
     description: `Acting as these: ${POLICY_PRINCIPAL_PARAMETER.description}`,
@@ -102,10 +109,6 @@ export class NodeQuery extends NodeNames {
     text === undefined ? null : (policyPrincipalParameterProblem(text) ?? misplaced('queries', fields)),
   )
   queries?: string;
-
-  @ApiPropertyOptional({ ...NAME, description: 'In the tables of the node.' })
-  @FieldRule(nameProblem)
-  column?: string;
 }
 
 export function toNode({ as, queries, ...fields }: ResourceDto): Node {

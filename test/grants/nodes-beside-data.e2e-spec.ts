@@ -86,7 +86,7 @@ describe('nodes beside the data', () => {
     expect((await admin.delete(`/api/admin/policies/${String(denied.body?.['id'])}`)).status).toBe(204);
     expect((await admin.delete(`${GRANTS}/${String(given.body?.['id'])}`)).status).toBe(204);
     const groups = await admin.get(`${ACCESS}/who?queries=everyone&privilege=KILL_QUERIES`);
-    expect(fields(groups)).toEqual(['privilege']);
+    expect(fields(groups)).toEqual(['queries']);
     expect(await admin.post(GRANTS, { ...asked, resource: { queries: { type: 'user', id: 999_999 } } })).toMatchObject({
       ...{ status: 400, body: { errors: [{ field: 'resource.queries.id' }] } },
     });
@@ -207,8 +207,12 @@ describe('nodes beside the data', () => {
       ]);
     });
 
-    it.each(['group:1', 'everyone'])('is asked about one at a time, not about %s', async (as) => {
-      expect(fields(await admin.get(`${ACCESS}/who?as=${as}&privilege=IMPERSONATE`))).toEqual(['privilege']);
+    it.each(['group:1', 'everyone'])('is asked about one at a time, not about %s', async (named) => {
+      for (const question of [`as=${named}&privilege=IMPERSONATE`, `queries=${named}&privilege=KILL_QUERIES`]) {
+        const field = question.slice(0, question.indexOf('='));
+        expect(fields(await admin.get(`${ACCESS}/who?${question}`))).toEqual([field]);
+        expect(fields(await admin.get(`${ACCESS}/explain?principal=user:${ids.bob}&${question}`))).toEqual([field]);
+      }
     });
   });
 });
