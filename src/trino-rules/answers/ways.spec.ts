@@ -69,6 +69,19 @@ describe('ways to a privilege', () => {
     ]);
   });
 
+  it('end at the deny that takes what comes with other access', () => {
+    const snapshot = aSnapshot()
+      .user('ana')
+      .may('SELECT', 'sales')
+      .user('bo')
+      .everyone()
+      .mayNot('system.jdbc', 'SELECT')
+      .snapshot();
+    const tables: Question = { ...ORDERS, resource: { catalog: 'system', schema: 'jdbc', table: 'tables' } };
+    expect(ways(snapshot, { type: 'user', id: 1 }, tables)).toEqual([[null, null, { kind: 'denied', policies: [1] }]]);
+    expect(ways(snapshot, { type: 'user', id: 2 }, tables)).toEqual([[null, null, { kind: 'no_grant' }]]);
+  });
+
   it('of everyone end for an engine principal that is none of them', () => {
     const snapshot = aSnapshot().everyone().may('SELECT', 'sales').snapshot();
     expect(ways(snapshot, ETL)).toEqual([

@@ -53,7 +53,7 @@ export function waysTo(
   if (node === null || isServiceAccount(index.snapshot, principal)) return [];
   const narrowed = isAtNode(question) || grantedOnEngine(question, index.principals) !== null;
   const snapshot = narrowed ? index.of(principal) : index.snapshot;
-  const { allowed, grants } = decide(snapshot, principal, question);
+  const { allowed, grants, intent } = decide(snapshot, principal, question);
   const isInactive = principal.type === 'user' && index.principals.user(principal.id)?.isActive === false;
   const policies = allowed ? [] : explain(index, principal, question).policies.map(({ id }) => id);
   const ways = grants.map(({ source, through }): Way => ({
@@ -94,7 +94,10 @@ export function waysTo(
     ways.push(way);
   }
   const missing: Way = { group: null, isForEveryone: false, grant: null, node, endsAt: { kind: 'no_grant' } };
-  if (!ways.some(({ group, isForEveryone }) => group === null && !isForEveryone)) ways.push(missing);
+  // What comes with other access needs no grant: a deny takes it.
+  const isTaken = intent.standing === 'reaches-something' && policies.length > 0;
+  if (!ways.some(({ group, isForEveryone }) => group === null && !isForEveryone))
+    ways.push(isTaken ? { ...missing, endsAt: { kind: 'denied', policies } } : missing);
   const through = new Set(ways.map(({ group }) => group?.id));
   const others = principal.type === 'group' ? [] : [...own.values()].filter(({ id }) => !through.has(id));
   for (const { id, name } of others) ways.push({ ...missing, group: { id, name } });
