@@ -91,6 +91,14 @@ export const FAULTS: Scenario[] = [
     fires: { GrantlineErrors: 210, GrantlineEngineIdentity: 330 },
   },
   {
+    fault: 'one replica has lost the engine',
+    series: {
+      'grantline_degraded{pod="b", part="engine"}': turns(0, 1),
+      'grantline_engine_identity_confirmed{pod="b"}': turns(1, 0),
+    },
+    fires: { GrantlineReplicaWithoutEngine: 630 },
+  },
+  {
     fault: 'the Kubernetes API server is gone, or its certificate has expired',
     series: {
       ...degraded('target'),
