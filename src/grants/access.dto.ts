@@ -120,8 +120,8 @@ function onePrincipal(what: string) {
 function ofOneProblem(field: 'as' | 'queries', text: unknown, privilege: Privilege | undefined): string | null {
   if (text === undefined) return null;
   const problem = policyPrincipalParameterProblem(text);
-  if (problem !== null || privilege === undefined) return problem;
-  const { type } = parsePolicyPrincipal(String(text)) ?? {};
+  if (problem !== null || privilege === undefined || typeof text !== 'string') return problem;
+  const { type } = parsePolicyPrincipal(text) ?? {};
   return type === 'group' || type === 'everyone' ? ONE[field] : null;
 }
 

@@ -92,7 +92,7 @@ describe('names and expressions, as the engine knows them', () => {
     });
   });
 
-  // As seen on Trino 483, where 43 masks in force were refused and taken as this statement is.
+  // As seen on Trino 483, where 45 masks in force were refused and taken as this statement is.
   it.each([
     ['upper(region)', null, null],
     ['secret()', failed('PERMISSION_DENIED', 'Access Denied: Cannot execute function secret'), null],
