@@ -136,6 +136,9 @@ export abstract class Settings {
     readableCatalogs: readonly string[];
     metadataCatalog: string | null;
     sessionProperties: readonly string[];
+    readersMaintain: boolean;
+    externalTableCatalogs: readonly string[];
+    rawColumnCatalogs: readonly string[];
     /** How long published versions can be restored, and how many of them at least. */
     retentionDays: number;
     retentionVersions: number;

@@ -170,6 +170,8 @@ function questionAbout(fact: Fact, user: string, groups: readonly string[]): Ask
         : { ...who, ask: 'catalog-property', catalog: fact.catalog, name: fact.property };
     case 'authorization':
       return null; // only an owner may ask at all
+    case 'table-procedures':
+      return null; // the engine asks for SELECT, filters and masks
     case 'catalog-mode':
       return fact.mode === 'all' ? null : { ...at(fact.resource), ask: 'catalog' };
     case 'catalog-ownership':

@@ -37,6 +37,9 @@ export const SETTINGS: SnapshotSettings = {
   metadataCatalog: null,
   impersonation: true,
   sessionProperties: [],
+  readersMaintain: false,
+  externalTableCatalogs: [],
+  rawColumnCatalogs: [],
 };
 
 export function publishedCases(): PublishedCase[] {

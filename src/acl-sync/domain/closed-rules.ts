@@ -63,6 +63,7 @@ function withDenials(
 ): RulesDocument {
   const ofData = nodes.filter(({ resource }) => resource.engine === undefined);
   const denied = ofData.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
+  const withCompanions = ({ table }: Node) => (table === undefined ? {} : { table: `${table}([$].*)?` });
   const run = denied.flatMap(({ routine: name, ...where }) => (name === undefined ? [] : [{ where, name }]));
   const outweighed = routines.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
   const onEngine = nodes.flatMap(({ resource, names }) => (resource.engine === true ? names : []));
@@ -86,7 +87,7 @@ function withDenials(
       ),
       ...published.schemas,
     ],
-    tables: [...inFront(below, { privileges: [] }), ...published.tables],
+    tables: [...below.map((where) => ({ ...where, ...withCompanions(where), privileges: [] })), ...published.tables],
     queries: [
       ...inFront([...whole, ...others], { allow: [] }),
       ...queries.map(({ user, owners }) => ({ user: anyOf([user]), queryOwner: anyOf(owners), allow: [] })),

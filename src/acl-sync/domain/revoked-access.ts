@@ -2,7 +2,7 @@ import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/au
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { actingPairs } from '../../trino-rules/model/acting.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
-import { accessOf, withoutSchemaOwnership } from '../../trino-rules/model/intent.js';
+import { accessOf, NOTHING_AROUND, withoutSchemaOwnership } from '../../trino-rules/model/intent.js';
 import {
   covers,
   isKillQuery,
@@ -175,7 +175,7 @@ function remainingPlaces(
       if (places === undefined || gone.has(name)) continue;
       const applied = reaching.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
       const around = restrictions.flatMap(({ policy, names }) => (names.has(name) ? [policy] : []));
-      const access = accessOf(privileges, applied, around);
+      const access = accessOf(privileges, applied, { ...NOTHING_AROUND, routines: around });
       const left = inTables.some(({ names }) => names.has(name)) ? withoutSchemaOwnership(access) : access;
       if (left.privileges.some((privilege) => PRIVILEGE_TERMS[privilege].usedByStatements)) places.add(placeOf(place));
     }

@@ -16,5 +16,8 @@ export function snapshotSettings({
     metadataCatalog: acl.metadataCatalog,
     impersonation: engine.impersonation,
     sessionProperties: acl.sessionProperties,
+    readersMaintain: acl.readersMaintain,
+    externalTableCatalogs: acl.externalTableCatalogs,
+    rawColumnCatalogs: acl.rawColumnCatalogs,
   };
 }

@@ -87,6 +87,7 @@ function catalogOf(question: Question): string | null {
 function sectionOf(question: Question): keyof RulesDocument {
   switch (question.about) {
     case 'privilege':
+    case 'table-procedures':
       return 'tables';
     case 'schema-ownership':
       return 'schemas';

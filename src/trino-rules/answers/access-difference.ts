@@ -5,6 +5,7 @@ import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathT
 import type { NamedPrincipal, Principal } from '../model/principal.js';
 import { type Member, Principals, type Through } from '../model/principals.js';
 import { combined, isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../model/privilege.js';
+import { baseNodes } from '../model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { type Given, heldAlready } from './already-held.js';
@@ -104,7 +105,7 @@ export function* accessDifferences(
 function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   if (nodes.some(({ catalog }) => catalog === SYSTEM)) return (snapshot) => snapshot;
   const exact = new Map(nodes.map((node) => [nodeKey(node), nodeOf(node)]));
-  const above = new Set([...exact.values()].flatMap((node) => pathTo(node).map(nodeKey)));
+  const above = new Set([...exact.values()].flatMap((node) => [...pathTo(node), ...baseNodes(node)].map(nodeKey)));
   const isNamed = besideAny(nodes);
   const isRelated = ({ resource }: { resource: Node }): boolean =>
     isNamed(resource) || above.has(nodeKey(resource)) || pathTo(resource).some((node) => exact.has(nodeKey(node)));

@@ -3,7 +3,7 @@ import { type PolicyPrincipal, type Principal, principalText } from '../model/pr
 import { isKillQuery, kindOf, type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
 import { Principals } from '../model/principals.js';
 import { isOverRoutines, type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
-import { whereRestricted } from '../model/restrictions.js';
+import { baseNodes, sharesFiles, whereRestricted } from '../model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../model/snapshot.js';
 
 interface Entries {
@@ -66,8 +66,10 @@ export class AccessIndex {
     const above = pathTo(node).filter(({ queries }) => queries === undefined);
     const path = above.map((each) => this.byNode.get(nodeKey(each)) ?? noEntries());
     if (isOfQueries) path.push(this.ofQueries);
+    for (const base of baseNodes(node))
+      path.push({ grants: [], policies: this.byNode.get(nodeKey(base))?.policies ?? [] });
     const yields =
-      kindOf(node) !== 'table' && // nothing that is held at a table does
+      (kindOf(node) !== 'table' || sharesFiles(node, this.snapshot.settings)) && // at other tables, nothing that is held does
       path.some(({ grants }) => grants.some(({ privileges }) => privileges.some(yieldsElsewhere)));
     return this.narrowed(yields ? [...path, this.below(node, path)] : path, this.snapshot);
   }
@@ -135,7 +137,7 @@ export class AccessIndex {
 
 /** Whether policies on nodes that it is not held at can take it. */
 export function yieldsElsewhere(privilege: Privilege): boolean {
-  return isOverRoutines(privilege) || PRIVILEGE_TERMS[privilege].ownsSchemas;
+  return isOverRoutines(privilege) || PRIVILEGE_TERMS[privilege].yieldsToRestrictions;
 }
 
 function onlyMember(principal: Exclude<Principal, { type: 'group' }>): Pick<SnapshotGroup, 'members' | 'engines'> {

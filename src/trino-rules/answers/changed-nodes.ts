@@ -1,5 +1,6 @@
 import { isKillQuery, type Node, nodeKey, pathTo } from '../model/node.js';
 import { isOpenSystem } from '../model/resource.js';
+import { baseNodes } from '../model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { type AccessIndex, yieldsElsewhere } from './access-index.js';
 
@@ -23,7 +24,7 @@ export function changedNodes(
 
 function isAtOrBelow(entries: readonly { resource: Node }[]): (node: Node) => boolean {
   const keys = new Set(entries.map(({ resource }) => nodeKey(resource)));
-  return (node) => pathTo(node).some((each) => keys.has(nodeKey(each)));
+  return (node) => [...pathTo(node), ...baseNodes(node)].some((each) => keys.has(nodeKey(each)));
 }
 
 function onlyIn(one: Snapshot, other: Snapshot): (SnapshotGrant | SnapshotPolicy)[] {

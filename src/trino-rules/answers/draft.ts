@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { type GroupMember, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
 import type { Node } from '../model/node.js';
 import { isOverRoutines } from '../model/privilege.js';
-import { whereRestricted } from '../model/restrictions.js';
+import { sharesFiles, whereRestricted } from '../model/restrictions.js';
 import { type Snapshot, type SnapshotGrant, type SnapshotPolicy, principalsOf } from '../model/snapshot.js';
 
 /** Changes that are not made yet. New grants and policies have ids of their own that no other has. */
@@ -75,8 +75,9 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   const runs = catalogsWithRoutines([...before.grants, ...draft.grants]);
   const nodesOf = (entry: SnapshotGrant | SnapshotPolicy): Node[] => {
     const { catalog } = entry.resource;
-    // Where something can be run, a policy anywhere in the catalog takes or leaves that.
-    const isWide = 'except' in entry && catalog !== undefined && (runs.has(catalog) || runs.has(undefined));
+    // Where something can be run, or tables made over the files of others, a policy anywhere in the catalog takes or leaves that.
+    const isAbout = runs.has(catalog) || runs.has(undefined) || sharesFiles(entry.resource, before.settings);
+    const isWide = 'except' in entry && catalog !== undefined && isAbout;
     const nodes = whereRestricted(entry.resource);
     return isWide ? [...nodes, { catalog }] : nodes;
   };

@@ -4,6 +4,7 @@ import {
   type DataIntent,
   givenAt,
   intentAt,
+  NOTHING_AROUND,
   type Origin,
   restrictionsAround,
 } from '../model/intent.js';
@@ -11,6 +12,7 @@ import { OPEN_SYSTEM_SCHEMAS, isOpenSystem } from '../model/resource.js';
 import { deniedMembers } from '../model/named-others.js';
 import { compareNames, compareNodes, kindOf, namedBy, type Node, nodeKey, SYSTEM } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
+import { storageColumns } from '../model/restrictions.js';
 import { isServiceAccount, type Principals } from '../model/principals.js';
 import { isOverRoutines, type Privilege, withContained } from '../model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
@@ -109,17 +111,24 @@ function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataI
   const below =
     kindOf(node) === 'catalog' ? around.filter(({ source }) => kindOf(source.resource) !== 'everything') : [];
   const here = new Set([...intent.policies.filter(namesThisNode), ...below].map(({ source }) => source));
-  if (here.size === 0 && intent.below.length === 0) return false;
+  if (here.size === 0 && intent.elsewhere.length === 0) return false;
   const but = (policies: readonly Origin<SnapshotPolicy>[]): SnapshotPolicy[] =>
     policies.flatMap(({ source }) => (here.has(source) ? [] : [source]));
-  const without = accessOf(given, but(intent.policies), but(around));
+  const { settings } = own;
+  const without = accessOf(given, but(intent.policies), {
+    routines: but(around),
+    ownership: [],
+    storage: storageColumns(node, settings),
+  });
   return !isSameAccess(without, intent);
 }
 
 /** Whether a grant gives something here as named, or a deny takes it. */
 function hasEntryOfOthers(node: Node, intent: DataIntent): boolean {
   if (givingGrants(intent).some(namesThisNode)) return true;
-  return intent.policies.length > 0 && !isSameAccess(accessOf(givenAt(node, intent.grants), []), intent);
+  return (
+    intent.policies.length > 0 && !isSameAccess(accessOf(givenAt(node, intent.grants), [], NOTHING_AROUND), intent)
+  );
 }
 
 function namesThisNode({ inheritedFrom }: Origin<SnapshotGrant | SnapshotPolicy>): boolean {

@@ -1,10 +1,10 @@
-import { decide, readsColumns, takes, yieldsToRestrictions } from '../model/decision.js';
+import { decide, readsColumns, takes, yieldsToRestrictions, yieldsToRowsOrValues } from '../model/decision.js';
 import type { Intent } from '../model/intent.js';
 import { depth } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { grantedOnEngine } from '../model/granted-right.js';
 import { type DataQuestion, isAboutData, isAtNode, type Question } from '../model/question.js';
-import { restrictsData } from '../model/restrictions.js';
+import { closesCompanion, restrictsData } from '../model/restrictions.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';
 
@@ -32,14 +32,41 @@ export function explain(index: AccessIndex, principal: Principal, question: Ques
 }
 
 /** The policies that take it, that it yields to, or that hide the column from those who read it. */
-export function obstacles({ policies: applied, below }: Intent, question: DataQuestion): SnapshotPolicy[] {
-  const { column } = question;
+export function obstacles({ policies: applied, elsewhere }: Intent, question: DataQuestion): SnapshotPolicy[] {
+  const { column, resource } = question;
   const policies = applied.map(({ source }) => source);
-  if (yieldsToRestrictions(question))
-    return [...policies.filter(restrictsData), ...(question.about === 'schema-ownership' ? below : [])];
-  const denies = policies.filter((policy) => policy.kind === 'deny' && takes(policy.privileges, question));
-  if (column === undefined || !readsColumns(question)) return denies;
-  return [...denies, ...hidingPolicies(policies, column), ...contradictoryMasks(policies, column)];
+  if (yieldsToRestrictions(question)) return [...policies.filter(restrictsData), ...elsewhere];
+  const closing = elsewhere.filter((policy) => closesCompanion(resource, policy));
+  const yields = yieldsToRowsOrValues(question);
+  const masks = yields.masks ? new Set(masksInEffect(policies)) : NO_MASKS;
+  const taking = policies.filter(
+    (policy) =>
+      (policy.kind === 'deny' && takes(policy.privileges, question)) ||
+      (policy.kind === 'row_filter' && yields.filters) ||
+      (policy.kind === 'column_mask' && masks.has(policy)) ||
+      closesCompanion(resource, policy),
+  );
+  const found = [...taking, ...closing];
+  if (column === undefined || !readsColumns(question)) return found;
+  return [...new Set([...found, ...hidingPolicies(policies, column), ...contradictoryMasks(policies, column)])];
+}
+
+const NO_MASKS: ReadonlySet<SnapshotPolicy> = new Set();
+
+/** The masks that are in effect, one of each column, and those that would be without them. */
+function masksInEffect(policies: readonly SnapshotPolicy[]): ColumnMask[] {
+  const masks = policies.filter((policy) => policy.kind === 'column_mask');
+  return [...new Set(masks.map(({ resource }) => resource.column))].flatMap((column) => {
+    if (hidingPolicies(policies, column).length > 0) return [];
+    const found: ColumnMask[] = [];
+    let left = masks.filter(({ resource }) => resource.column === column);
+    for (let nearest = nearestMasks(left, column); nearest.length > 0; nearest = nearestMasks(left, column)) {
+      if (new Set(nearest.map(({ expression }) => expression)).size > 1) break;
+      found.push(...nearest);
+      left = left.filter((mask) => !nearest.includes(mask));
+    }
+    return found;
+  });
 }
 
 function restrictions(intent: Intent, question: DataQuestion): SnapshotPolicy[] {

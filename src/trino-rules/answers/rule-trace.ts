@@ -55,10 +55,11 @@ function triedBefore(evaluator: Evaluator, user: string, asked: Question, decide
     case 'catalog-mode':
       return before('catalogs', rules.catalogs, { catalog: asked.resource.catalog });
     case 'schema-ownership':
+    case 'table-procedures':
     case 'privilege': {
       const { catalog, schema, table } = tableAt(asked.resource);
       if (isShut(catalog)) return gates(catalog);
-      return asked.about === 'privilege'
+      return asked.about !== 'schema-ownership'
         ? [...gates(catalog), ...before('tables', rules.tables, { catalog, schema, table })]
         : [...gates(catalog), ...before('schemas', rules.schemas, { catalog, schema })];
     }

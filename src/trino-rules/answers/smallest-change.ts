@@ -1,4 +1,11 @@
-import { decide, type Decision, privilegesFor, readsColumns, yieldsToRestrictions } from '../model/decision.js';
+import {
+  decide,
+  type Decision,
+  privilegesFor,
+  readsColumns,
+  yieldsToRestrictions,
+  yieldsToRowsOrValues,
+} from '../model/decision.js';
 import { canBeActedAs } from '../model/acting.js';
 import { principalNamed } from '../model/named-others.js';
 import { type Origin } from '../model/intent.js';
@@ -10,6 +17,7 @@ import { EXECUTING, grantedOnEngine } from '../model/granted-right.js';
 import { isAboutData, isAtNode, type Question } from '../model/question.js';
 import { type Node, SYSTEM } from '../model/node.js';
 import { closedProblem, isOpenSystem, type ColumnResource } from '../model/resource.js';
+import { closesCompanion } from '../model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { nearestMasks, obstacles } from './explanation.js';
@@ -111,7 +119,14 @@ function inTheWay({ intent, denies }: Decision, question: Question): SnapshotPol
   const masks = nearestMasks(policies, question.column ?? '');
   const count = (expression: string): number => masks.filter((mask) => mask.expression === expression).length;
   const [kept] = [...masks].sort((a, b) => count(b.expression) - count(a.expression));
-  return policies.filter((policy) => policy.kind !== 'column_mask' || policy.expression !== kept?.expression);
+  const yields = yieldsToRowsOrValues(question).masks;
+  return policies.filter(
+    (policy) =>
+      policy.kind !== 'column_mask' ||
+      policy.expression !== kept?.expression ||
+      yields ||
+      closesCompanion(question.resource, policy),
+  );
 }
 
 function withdrawing(

@@ -16,8 +16,14 @@ export type RuleEffect = Pick<TableRule, 'privileges' | 'columns' | 'filter'>;
 /** The effect of one grant or policy, whatever its principal; for a mask also the depth of its node. */
 export type Statement =
   | { kind: 'give' | 'take'; privileges: readonly Privilege[] }
-  /** Whatever is said above does not reach the node. */
+  /** Whatever is said above does not reach the node; its tables have neither companions nor procedures: `system`. */
   | { kind: 'close' }
+  /** The node is a companion of a table that is restricted: nothing is left, whatever is said at the node. */
+  | { kind: 'close-companion' }
+  /** Raw columns are hidden beside masked and hidden ones. */
+  | { kind: 'raw-columns' }
+  /** Ownership is lost to a restriction elsewhere in the catalog. */
+  | { kind: 'disown' }
   | { kind: 'filter'; expression: string }
   | { kind: 'hide'; column: string }
   | { kind: 'mask'; column: string; expression: string; depth: number };
@@ -31,6 +37,8 @@ export class AccessState {
   readonly isRestricted: boolean;
   /** Whether ownership is given, and something other than a deny of it takes it. */
   readonly isOwnershipLost: boolean;
+  /** Whether something that restricts reading closes the companions of the tables here: names that begin with theirs and a `$`. */
+  readonly closesCompanions: boolean;
   /** An owner would rename what a restriction is bound to, and read past it (seen on 483). */
   private readonly held: number;
   private knownEffect: RuleEffect | null = null;
@@ -40,32 +48,47 @@ export class AccessState {
     private readonly restrictions: Restrictions,
     private readonly given: number,
     private readonly taken: number,
+    private readonly flags: number,
   ) {
     const left = given & ~taken;
     this.isRestricted = (taken & OVER_DATA) !== 0 || !restrictions.isEmpty;
-    this.isOwnershipLost = this.isRestricted && (left & OWNERSHIP) !== 0;
-    this.held = this.isRestricted ? left & ~OWNERSHIP : left;
+    this.closesCompanions = (flags & APART) === 0 && ((taken & SELECT) !== 0 || !restrictions.isEmpty);
+    const yields = this.isRestricted || (flags & DISOWNED) !== 0;
+    this.isOwnershipLost = yields && (left & OWNERSHIP) !== 0;
+    const { lost } = restrictions.restricting(flags);
+    this.held = (flags & CLOSED_COMPANION) !== 0 ? 0 : left & ~lost & ~(yields ? OWNERSHIP : 0);
   }
 
-  /** Without any entry. */
-  static nothing(): AccessState {
-    return AccessState.of(new Restrictions(null, null), 0, 0);
+  /** Without any entry. @param isOpenToReaders whether those who only read keep table procedures */
+  static nothing(isOpenToReaders: boolean): AccessState {
+    return AccessState.of(new Restrictions(null, null), 0, 0, isOpenToReaders ? OPEN_TO_READERS : 0);
   }
 
   and(statement: Statement): AccessState {
-    const { restrictions, given, taken } = this;
+    const { restrictions, given, taken, flags } = this;
     switch (statement.kind) {
       case 'give':
-        return AccessState.of(restrictions, given | rights(statement.privileges, 'gives'), taken);
+        return AccessState.of(restrictions, given | rights(statement.privileges, 'gives'), taken, flags);
       case 'take':
-        return AccessState.of(restrictions, given, taken | rights(statement.privileges, 'takes'));
+        return AccessState.of(restrictions, given, taken | rights(statement.privileges, 'takes'), flags);
       case 'close':
-        return AccessState.of(restrictions.none, 0, 0);
+        return AccessState.of(restrictions.none, 0, 0, APART);
+      case 'close-companion':
+        return AccessState.of(restrictions, given, taken, flags | CLOSED_COMPANION);
+      case 'disown':
+        return AccessState.of(restrictions, given, taken, flags | DISOWNED);
+      case 'raw-columns':
+        return AccessState.of(restrictions, given, taken, flags | RAW_COLUMNS);
       case 'filter':
       case 'hide':
       case 'mask':
-        return AccessState.of(restrictions.and(statement), given, taken);
+        return AccessState.of(restrictions.and(statement), given, taken, flags);
     }
+  }
+
+  /** Whether the name of the node alone closes it: a rule about all companions of a table does. */
+  get isClosedCompanion(): boolean {
+    return (this.flags & CLOSED_COMPANION) !== 0;
   }
 
   has(right: DataRight | RoutineRight): boolean {
@@ -81,17 +104,17 @@ export class AccessState {
 
   /** Equal effects of one snapshot are one object. */
   get effect(): RuleEffect {
-    return (this.knownEffect ??= this.restrictions.effect(this.held & OVER_DATA));
+    return (this.knownEffect ??= this.restrictions.effect(this.held & OVER_DATA, this.flags));
   }
 
   /** Columns that two masks at the same distance claim; none for those who have nothing here. */
   get conflicts(): readonly string[] {
-    return (this.held & OVER_DATA) === 0 ? [] : this.restrictions.restricting.conflicts;
+    return (this.held & OVER_DATA) === 0 ? [] : this.restrictions.restricting(this.flags).conflicts;
   }
 
-  private static of(restrictions: Restrictions, given: number, taken: number): AccessState {
-    const alike = getOrInsert(restrictions.states, given, () => new Map<number, AccessState>());
-    return getOrInsert(alike, taken, () => new AccessState(restrictions, given, taken));
+  private static of(restrictions: Restrictions, given: number, taken: number, flags: number): AccessState {
+    const alike = getOrInsert(restrictions.states, (given << FLAGS) | flags, () => new Map<number, AccessState>());
+    return getOrInsert(alike, taken, () => new AccessState(restrictions, given, taken, flags));
   }
 }
 
@@ -101,6 +124,8 @@ type Restriction = Extract<Statement, { kind: 'filter' | 'hide' | 'mask' }>;
 interface Restricting {
   /** The keys of a rule. */
   written: Omit<RuleEffect, 'privileges'>;
+  /** Rights that filters and masks take. */
+  lost: number;
   /** Columns that two masks at the same distance claim. */
   conflicts: readonly string[];
 }
@@ -113,7 +138,7 @@ class Restrictions {
   /** The empty list of the same snapshot. */
   readonly none: Restrictions;
   private readonly interned: Map<string, RuleEffect>;
-  private known: Restricting | null = null;
+  private readonly known: Partial<Record<keyof typeof HIDDEN_BESIDE, Restricting>> = {};
 
   constructor(
     private readonly above: Restrictions | null,
@@ -131,13 +156,22 @@ class Restrictions {
     return getOrInsert(this.after, keyOf(restriction), () => new Restrictions(this, restriction));
   }
 
-  effect(held: number): RuleEffect {
-    const effect = { privileges: written(held), ...(held === 0 ? {} : this.restricting.written) };
+  effect(held: number, flags: number): RuleEffect {
+    const { columns, filter } = this.restricting(flags).written;
+    const changesNothing =
+      (held & WRITING) === 0 && (held & READING) !== 0 && (flags & (OPEN_TO_READERS | APART)) === 0;
+    const rows = filter ?? (changesNothing ? EVERY_ROW : undefined);
+    const effect = {
+      privileges: written(held),
+      ...(held !== 0 && columns && { columns }),
+      ...(held !== 0 && rows !== undefined && { filter: rows }),
+    };
     return getOrInsert(this.interned, JSON.stringify(effect), () => effect);
   }
 
-  get restricting(): Restricting {
-    return (this.known ??= restrictingBy([...Restrictions.upFrom(this)]));
+  restricting(flags: number): Restricting {
+    const storage = (flags & RAW_COLUMNS) === 0 ? 'plain' : 'raw';
+    return (this.known[storage] ??= restrictingBy([...Restrictions.upFrom(this)], HIDDEN_BESIDE[storage]));
   }
 
   /** The last first. */
@@ -152,12 +186,35 @@ function written(held: number): TablePrivilege[] {
   return TABLE_PRIVILEGES.filter((privilege) => (held & ~silent & bit(privilege)) !== 0);
 }
 
-/** @param restrictions those of the nearest node first */
-function restrictingBy(restrictions: readonly Restriction[]): Restricting {
+/**
+ * @param restrictions those of the nearest node first
+ * @param beside columns that are hidden where any column is restricted
+ */
+function restrictingBy(restrictions: readonly Restriction[], beside: readonly string[]): Restricting {
   const { rules, conflicts } = columnsOf(restrictions);
   const filter = filterOf(restrictions);
-  return { written: { ...(rules.length > 0 && { columns: rules }), ...(filter !== '' && { filter }) }, conflicts };
+  const columns = rules.length > 0 ? withHidden(rules, beside) : undefined;
+  const isMasked = columns?.some(({ mask }) => mask !== undefined) === true;
+  const lost = (filter === '' ? 0 : UNFILTERED) | (isMasked ? UNMASKED : 0);
+  return { written: { ...(columns && { columns }), ...(filter !== '' && { filter }) }, lost, conflicts };
 }
+
+/** Columns that show where a row is stored, and with it values of partition columns (seen on 483). */
+const STORAGE_COLUMNS = ['$bucket', '$partition', '$path'];
+/** What hides beside a restricted column: in most catalogs, and in those over stores that keep a row as one value. */
+const HIDDEN_BESIDE = {
+  plain: STORAGE_COLUMNS,
+  raw: [...STORAGE_COLUMNS, '_headers', '_key', '_message', '_source', '_value'],
+};
+
+/** Hidden beats masked. */
+function withHidden(columns: readonly ColumnRule[], names: readonly string[]): ColumnRule[] {
+  const others = columns.filter(({ name }) => !names.includes(name));
+  return [...others, ...names.map((name) => ({ name, allow: false }))].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Lets every row through; the engine refuses `ALTER TABLE … EXECUTE` beside any filter (seen on 483). */
+export const EVERY_ROW = 'true';
 
 /** A row must pass all filters; one text for the same ones, whatever their order. Empty: the rows are not filtered. */
 function filterOf(restrictions: readonly Restriction[]): string {
@@ -220,7 +277,23 @@ const BITS = new Map<string, Record<'gives' | 'takes', number>>(
 );
 
 const OVER_DATA = bits(DATA_RIGHTS);
+const SELECT = bit('SELECT');
+const READING = SELECT | bit('GRANT_SELECT');
+const WRITING = bits(['INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP']);
+/** TRUNCATE passes every filter; the engine refuses UPDATE beside one (seen on 483). */
+const UNFILTERED = bits(['DELETE', 'UPDATE']);
+/** The engine refuses them beside a mask, but for TRUNCATE (seen on 483). */
+const UNMASKED = bits(['INSERT', 'DELETE', 'UPDATE']);
 /** The engine lets those run functions and procedures who may enter the catalog at all (seen on 483). */
 const FOR_READERS = bits(ROUTINE_RIGHTS) | bit('SELECT');
 const OWNER = bit('owner');
 const OWNERSHIP = bit('OWNERSHIP') | OWNER;
+
+/** What else a state holds, one bit each. */
+const OPEN_TO_READERS = 1;
+const RAW_COLUMNS = 2;
+const DISOWNED = 4;
+const CLOSED_COMPANION = 8;
+const APART = 16;
+/** How many bits they take. */
+const FLAGS = 5;

@@ -21,8 +21,8 @@ describe('compiled rules', () => {
     const at = { catalog: 'sales', schema: 'eu', table: 'orders' };
     expect(tables.filter(({ table }) => table === 'orders')).toEqual([
       { user: 'bo', ...at, privileges: ['SELECT', 'INSERT'] },
+      { user: 'ana', ...at, privileges: ['SELECT'], filter: 'true' },
       { user: 'cy', ...at, privileges: ['INSERT'] },
-      { user: 'ana', ...at, privileges: ['SELECT'] },
     ]);
   });
 
@@ -39,8 +39,15 @@ describe('compiled rules', () => {
 
     expect(tables.filter(({ catalog }) => catalog === 'sales')).toEqual([
       { user: 'bo', catalog: 'sales', schema: 'eu', table: 'orders', privileges: [] },
-      { user: 'bo', catalog: 'sales', schema: 'eu', privileges: ['SELECT'], columns: [{ name: 'ssn', mask: 'NULL' }] },
-      { user: 'ana|bo', catalog: 'sales', privileges: ['SELECT'] },
+      { user: 'bo', catalog: 'sales', schema: 'eu', table: '.*[$].*', privileges: [] },
+      {
+        ...{ user: 'bo', catalog: 'sales', schema: 'eu', privileges: ['SELECT'], filter: 'true' },
+        columns: [
+          ...['$bucket', '$partition', '$path'].map((name) => ({ name, allow: false })),
+          { name: 'ssn', mask: 'NULL' },
+        ],
+      },
+      { user: 'ana|bo', catalog: 'sales', privileges: ['SELECT'], filter: 'true' },
     ]);
   });
 
@@ -62,7 +69,7 @@ describe('compiled rules', () => {
       ],
       tables: [
         { user, catalog: 'lake', privileges: ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] },
-        { user, catalog: 'tpch', privileges: ['SELECT'] },
+        { user, catalog: 'tpch', privileges: ['SELECT'], filter: 'true' },
         { user, catalog: 'system', schema: 'jdbc|metadata', privileges: ['SELECT'] },
       ],
       queries: [{ user, allow: ['execute'] }],

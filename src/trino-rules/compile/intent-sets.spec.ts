@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
-import { intentAt, reachesSomething } from '../model/intent.js';
+import { intentAt, isOpenToReaders, readsAlone, reachesSomething } from '../model/intent.js';
 import { depth, type Node, pathTo } from '../model/node.js';
 import type { Principal, Subject } from '../model/principal.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
@@ -27,7 +27,8 @@ describe('the intent as sets of people', () => {
     const nodes = expectToSayThePlainIntent(builder.snapshot());
 
     const eu = nodes.find(({ resource }) => resource.schema === 'eu');
-    expect(eu?.access.states.map(({ effect }) => effect.columns)).toContainEqual([{ name: 'ssn', mask: 'c' }]);
+    const columns = eu?.access.states.flatMap(({ effect }) => effect.columns ?? []);
+    expect(columns).toContainEqual({ name: 'ssn', mask: 'c' });
   });
 
   it('has the users of each catalog, and the users with any access', () => {
@@ -97,7 +98,9 @@ function entriesOf(sets: IntentSets, { access: { states }, restrictedBelow }: Na
 
 function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Node): object[] {
   return sets.principals.subjects.map((subject) => {
-    const { privileges, filters, hidden, conflicts, masks } = intentAt(snapshot, principalOf(subject), node);
+    const access = intentAt(snapshot, principalOf(subject), node);
+    const { privileges, filters, hidden, conflicts, masks } = access;
+    const everyRow = readsAlone(access) && !isOpenToReaders(node, snapshot.settings) ? ['true'] : [];
     const terms = privileges.map((privilege) => PRIVILEGE_TERMS[privilege]);
     const owns = depth(node) < 3 && terms.some(({ ownsSchemas }) => ownsSchemas);
     const rights = [...terms.map(({ onTables }) => onTables), owns && 'owner'];
@@ -105,7 +108,7 @@ function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Node): object[]
     return {
       name: subject.name,
       rights: DATA_RIGHTS.filter((right) => rights.includes(right)),
-      filter: filters.length === 0 ? [] : [filters.map((expression) => `(${expression})`).join(' AND ')],
+      filter: filters.length === 0 ? everyRow : [filters.map((expression) => `(${expression})`).join(' AND ')],
       hidden,
       conflicts,
       masks: maskTexts,

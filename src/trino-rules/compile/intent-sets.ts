@@ -55,8 +55,11 @@ export function intentSets(snapshot: Snapshot): IntentSets {
   const all = accessEntries(snapshot, principals);
   const [entries, inSystem] = [all.filter((entry) => !isInSystem(entry)), all.filter(isInSystem)];
   const outweighed = outweighedRoutines(entries, principals);
-  const tree = resourceTree([...entries, ...outweighed]);
-  const everything = NodeAccess.ofNobody(principals.subjects.length).below(tree.entries);
+  const terms = catalogTerms(snapshot, entries, principals);
+  const tree = resourceTree([...entries, ...outweighed, ...terms]);
+  closeCompanions(tree, principals);
+  const { readersMaintain } = snapshot.settings;
+  const everything = NodeAccess.ofNobody(principals.subjects.length, readersMaintain).below(tree.entries);
   const catalogs = new CatalogWalk(everything);
   const modes = new Map([...tree.children].map(([name, node]) => [name, catalogs.modes(node)]));
   const { otherModes } = catalogs;
@@ -183,8 +186,53 @@ function givesRoutines(entry: AccessEntry): boolean {
 }
 
 function restrictsData(entry: AccessEntry): boolean {
-  if (entry.kind === 'give' || entry.kind === 'close') return false;
-  return entry.kind !== 'take' || entry.privileges.some((privilege) => !ROUTINE_PRIVILEGES.includes(privilege));
+  if (entry.kind === 'take') return entry.privileges.some((privilege) => !ROUTINE_PRIVILEGES.includes(privilege));
+  return restrictsRowsOrColumns(entry);
+}
+
+function restrictsRowsOrColumns({ kind }: AccessEntry): boolean {
+  return kind === 'filter' || kind === 'hide' || kind === 'mask';
+}
+
+/** Whether it closes what leads around it: companions of a table, and others' files. */
+function restrictsReading(entry: AccessEntry): boolean {
+  return entry.kind === 'take' ? entry.privileges.includes('SELECT') : restrictsRowsOrColumns(entry);
+}
+
+/** What the settings say of catalogs: raw columns, and files under which tables can be made that others own. */
+function catalogTerms(
+  { settings }: Snapshot,
+  entries: readonly AccessEntry[],
+  { none, everybody }: PrincipalIndex,
+): AccessEntry[] {
+  const open = (catalog: string): boolean => catalog !== SYSTEM && !isClosed({ catalog }, settings);
+  const raw = settings.rawColumnCatalogs
+    .filter(open)
+    .map((catalog): AccessEntry => ({ kind: 'raw-columns', resource: { catalog }, members: everybody }));
+  const reading = settings.externalTableCatalogs.length === 0 ? [] : entries.filter(restrictsReading);
+  const disowned = settings.externalTableCatalogs.filter(open).flatMap((catalog): AccessEntry[] => {
+    const around = reading.filter(({ resource }) => [undefined, catalog].includes(resource.catalog));
+    const members = around.reduce((all, entry) => all.or(entry.members), none);
+    return members.isEmpty() ? [] : [{ kind: 'disown', resource: { catalog }, members }];
+  });
+  return [...raw, ...disowned];
+}
+
+/** At tables that are named and whose names make them companions, for those to whom the base table, or a node above it, is restricted. */
+function closeCompanions(root: TreeNode<AccessEntry>, { none }: PrincipalIndex): void {
+  const restricted = ({ entries }: TreeNode<AccessEntry>): Bitset =>
+    entries.filter(restrictsReading).reduce((all, { members }) => all.or(members), none);
+  for (const catalog of root.children.values()) {
+    for (const schema of catalog.children.values()) {
+      for (const { name, resource, entries } of schema.children.values()) {
+        const dollars = [...name].flatMap((sign, at) => (sign === '$' ? [at] : []));
+        if (dollars.length === 0) continue;
+        const bases = dollars.flatMap((at) => schema.children.get([...name].slice(0, at).join('')) ?? []);
+        const members = [root, catalog, schema, ...bases].reduce((all, node) => all.or(restricted(node)), none);
+        if (!members.isEmpty()) entries.push({ kind: 'close-companion', resource, members });
+      }
+    }
+  }
 }
 
 /** What everybody reads in `system` who reaches something. */
@@ -200,5 +248,7 @@ function openSchemas(members: Bitset): AccessEntry[] {
 /** Users to whom these entries leave something in `system`; all that can be given there is reading. */
 function readersOf(entries: readonly AccessEntry[], { subjects, none }: PrincipalIndex): Bitset {
   const system = resourceTree(entries).children.get(SYSTEM);
-  return system === undefined ? none : new CatalogWalk(NodeAccess.ofNobody(subjects.length)).modes(system).readOnly;
+  return system === undefined
+    ? none
+    : new CatalogWalk(NodeAccess.ofNobody(subjects.length, true)).modes(system).readOnly;
 }

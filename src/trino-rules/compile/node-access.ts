@@ -25,9 +25,10 @@ export class NodeAccess {
     private readonly places: Uint32Array,
   ) {}
 
-  static ofNobody(count: number): NodeAccess {
+  /** @param isOpenToReaders whether those who only read keep table procedures */
+  static ofNobody(count: number, isOpenToReaders: boolean): NodeAccess {
     const top = new NodeAccess(null, [], new Uint32Array(count));
-    top.knownStates = new Array<AccessState>(count).fill(AccessState.nothing());
+    top.knownStates = new Array<AccessState>(count).fill(AccessState.nothing(isOpenToReaders));
     return top;
   }
 
@@ -51,6 +52,11 @@ export class NodeAccess {
     return this.usersHere.reached;
   }
 
+  /** Users with any privilege to whom companions of the tables here are closed. */
+  get closed(): Bitset {
+    return this.usersHere.closed;
+  }
+
   private get usersHere(): UsersHere {
     const unchanged = this.changes.length === 0 ? this.above : null;
     return (this.knownUsers ??= unchanged?.usersHere ?? usersIn(this.states));
@@ -60,6 +66,7 @@ export class NodeAccess {
 interface UsersHere {
   byEffect: ReadonlyMap<RuleEffect, Bitset>;
   reached: Bitset;
+  closed: Bitset;
 }
 
 function withChanges(above: readonly AccessState[], changes: readonly Change[]): readonly AccessState[] {
@@ -108,5 +115,9 @@ function usersIn(states: readonly AccessState[]): UsersHere {
   const byEffect = new Map([...positions].map(([effect, list]) => [effect, Bitset.of(states.length, list)]));
   let reached = Bitset.none(states.length);
   for (const [{ privileges }, people] of byEffect) if (privileges.length > 0) reached = reached.or(people);
-  return { byEffect, reached };
+  const closed = Bitset.where(
+    states.length,
+    (position) => reached.has(position) && states[position]?.closesCompanions === true,
+  );
+  return { byEffect, reached, closed };
 }

@@ -1,5 +1,6 @@
 import type { RulesDocument } from '../document/rules-document.js';
 import type { SnapshotSettings } from '../model/snapshot.js';
+import { EVERY_ROW } from './access-state.js';
 import { FILTERED_SYSTEM_SCHEMAS, SYSTEM, TABLE_PRIVILEGES } from './engine-terms.js';
 import { anyOf } from './name-pattern.js';
 
@@ -29,7 +30,10 @@ export function serviceAccountRules(settings: SnapshotSettings): ServiceAccountR
     ],
     tables: [
       ...rule(writable, { privileges: [...TABLE_PRIVILEGES] }),
-      ...rule(readable, { privileges: ['SELECT' as const] }),
+      ...rule(readable, {
+        privileges: ['SELECT' as const],
+        ...(settings.readersMaintain ? {} : { filter: EVERY_ROW }),
+      }),
       ...rule([SYSTEM], { schema: anyOf(FILTERED_SYSTEM_SCHEMAS), privileges: ['SELECT' as const] }),
     ],
     catalog_session_properties: rule([...writable, ...readable], { allow: true }),

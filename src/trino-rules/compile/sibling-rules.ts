@@ -1,7 +1,8 @@
 import type { RoutineKind } from './engine-terms.js';
 import type { IntentSets } from './intent-sets.js';
 import { anyOf, typicalLength } from './name-pattern.js';
-import { rectangles, type Sibling } from './rectangles.js';
+import { areCompanions, tablePatterns } from './companion-rules.js';
+import { type Rectangle, rectangles, type Sibling } from './rectangles.js';
 import type { Scope } from './resource-tree.js';
 import type { WideRule } from './table-rule-order.js';
 
@@ -38,16 +39,40 @@ export class SiblingRules {
     scope: SiblingKind,
     where: SiblingRule,
   ): WideRule<SiblingRule & O>[] {
+    return this.written(this.rectanglesOf(siblings, scope, where), scope, where);
+  }
+
+  /** Rules to be, which `written` writes. */
+  rectanglesOf<O extends object>(
+    siblings: readonly Sibling<O>[],
+    scope: SiblingKind,
+    where: SiblingRule,
+  ): Rectangle<O>[] {
     const uncovered = siblings.filter(({ parts }) => parts.some(({ must }) => !must.isEmpty()));
     const cost = {
       person: this.person,
-      sibling: scope === 'everything' ? 0 : typicalLength(uncovered.map(({ name }) => name)),
+      sibling:
+        scope === 'everything'
+          ? 0
+          : typicalLength(uncovered.map(({ name }) => name).filter((name) => !areCompanions(name))),
       rule: (effect: O) =>
         JSON.stringify({ user: '', ...where, ...naming(scope, () => ''), ...effect }).length + SEPARATOR,
     };
-    return rectangles(uncovered, cost).map(({ effect, people, names }) => {
+    return rectangles(uncovered, cost);
+  }
+
+  written<O extends object>(
+    some: readonly Rectangle<O>[],
+    scope: SiblingKind,
+    where: SiblingRule,
+  ): WideRule<SiblingRule & O>[] {
+    return some.flatMap(({ effect, people, names }) => {
       const user = people && { user: anyOf(this.intent.principals.namesOf(people)) };
-      return { names, rule: { ...user, ...where, ...naming(scope, () => anyOf(names)), ...effect } };
+      const patterns = scope === 'table' ? tablePatterns(names) : scope === 'everything' ? [''] : [anyOf(names)];
+      return patterns.map((pattern) => ({
+        names,
+        rule: { ...user, ...where, ...naming(scope, () => pattern), ...effect },
+      }));
     });
   }
 }

@@ -6,9 +6,16 @@ import type { IntentSets, NamedNode } from './intent-sets.js';
 import { literal } from './name-pattern.js';
 import { NodeAccess } from './node-access.js';
 import type { PrincipalIndex } from './principal-index.js';
-import type { Sibling } from './rectangles.js';
 import { interleaved, type Block } from './table-rule-order.js';
 import { type Level, pathText, type Scope } from './resource-tree.js';
+import {
+  ANY_COMPANION,
+  closingSiblings,
+  companionsOf,
+  joinedDenials,
+  NOTHING,
+  type WideSibling,
+} from './companion-rules.js';
 import type { SiblingRule, SiblingRules } from './sibling-rules.js';
 import { type ParentSize, TextSize } from './text-size.js';
 
@@ -21,7 +28,7 @@ export interface SiblingNodes {
   path: string;
   /** The patterns of the levels above. */
   where: SiblingRule;
-  siblings: Sibling<RuleEffect>[];
+  siblings: WideSibling[];
 }
 
 /** The rules of all principals but the service accounts. */
@@ -30,7 +37,14 @@ export function tableRules(intent: IntentSets, write: SiblingRules, size: TextSi
   const catalogs: Block<TableRule>[] = [];
   let rules: TableRule[] = [];
   for (const { above, path, siblings, scope, where } of siblingNodes(intent, size)) {
-    const written = write.about(siblings, scope, where);
+    const rectangles = write.rectanglesOf(siblings, scope, where);
+    const written =
+      scope === 'table'
+        ? write.written(joinedDenials(rectangles, siblings), scope, where)
+        : [
+            ...write.about(closingSiblings(rectangles, siblings), scope, { ...where, table: ANY_COMPANION }),
+            ...write.written(rectangles, scope, where),
+          ];
     size.settle(
       scope,
       written.map(({ rule }) => rule),
@@ -54,18 +68,19 @@ export function* siblingNodes(
 ): Generator<SiblingNodes> {
   yield* below(root, 'catalog', {});
   const least = size.parent('everything', {}, '');
-  const siblings = [sibling(root, NodeAccess.ofNobody(principals.subjects.length), principals, least)];
+  const siblings = [sibling(root, NodeAccess.ofNobody(principals.subjects.length, true), principals, least)];
   least.addNames(nameOf);
   yield { scope: 'everything', above: '', path: '', where: {}, siblings };
 
   function* below(parent: NamedNode, level: Level, where: SiblingRule): Generator<SiblingNodes> {
-    const siblings: Sibling<RuleEffect>[] = [];
+    const siblings: WideSibling[] = [];
     const path = pathText(parent.resource);
     const least = size.parent(level, where, path);
     const deeper = BELOW[level];
     for (const node of parent.children()) {
       if (deeper !== null) yield* below(node, deeper, { ...where, [level]: literal(node.name) });
       siblings.push(sibling(node, parent.access, principals, least));
+      if (level === 'table') siblings.push(...companions(node, parent.access, principals));
     }
     least.addNames(nameOf);
     yield { scope: level, above: parent.name, path, where, siblings };
@@ -79,19 +94,23 @@ export function* siblingNodes(
 const BELOW: Record<Level, Level | null> = { catalog: 'schema', schema: 'table', table: null };
 
 function sibling(
-  { name, access: { changes } }: NamedNode,
+  { name, access }: NamedNode,
   above: NodeAccess,
   { none, serviceAccounts, setOf }: PrincipalIndex,
   least: ParentSize,
-): Sibling<RuleEffect> {
+): WideSibling {
+  const { changes } = access;
   const byEffect = new Map<RuleEffect, number[]>();
+  const closed: number[] = [];
   for (const { position, from, to } of changes) {
-    if (from.effect === to.effect || serviceAccounts.has(position)) continue;
+    // The rule about the base table's companions decides.
+    if (to.isClosedCompanion) closed.push(position);
+    if (to.isClosedCompanion || from.effect === to.effect || serviceAccounts.has(position)) continue;
     getOrInsert(byEffect, to.effect, () => []).push(position);
   }
   for (const [effect, people] of byEffect) least.meet(effect, people, name);
   const changed = [...byEffect].map(([effect, people]) => ({ effect, must: setOf(people) }));
-  const moved = Bitset.of(none.size, [...byEffect.values()].flat());
+  const moved = Bitset.of(none.size, [...closed, ...[...byEffect.values()].flat()]);
   const stayed = (people: Bitset): Bitset => people.minus(moved).minus(serviceAccounts);
   const parts = changed.map(({ effect, must }) => {
     const rank = effect.privileges.length;
@@ -100,5 +119,22 @@ function sibling(
   });
   const reached = [...byEffect].flatMap(([{ privileges }, people]) => (privileges.length > 0 ? people : []));
   const holders = stayed(above.reached).or(setOf(reached));
-  return { name, parts, holders };
+  return { name, parts, holders, closed: access.closed.minus(serviceAccounts) };
+}
+
+/** The companions of a restricted table: those who would have them by what is said above lose them. */
+function companions(
+  { name, access: { changes } }: NamedNode,
+  above: NodeAccess,
+  { none, serviceAccounts }: PrincipalIndex,
+): WideSibling[] {
+  const losing = changes.filter(
+    ({ from, to }) => to.closesCompanions && !from.closesCompanions && !to.isClosedCompanion,
+  );
+  const positions = losing.map(({ position }) => position);
+  const closed = Bitset.of(none.size, positions);
+  const must = closed.and(above.reached).minus(serviceAccounts);
+  if (must.isEmpty()) return [];
+  const holders = above.reached.minus(above.closed).minus(closed).minus(serviceAccounts);
+  return [{ name: companionsOf(name), parts: [{ effect: NOTHING, rank: 0, must, may: must }], holders, closed: none }];
 }

@@ -53,6 +53,8 @@ function factForm(fact: Fact): Pick<AccessDifferenceForm, 'kind' | 'resource'> &
       return { kind: 'privilege', resource: cutOff(fact.resource), privilege: fact.privilege };
     case 'catalog-mode':
       return { kind: 'catalog_mode', resource: cutOff(fact.resource), mode: fact.mode };
+    case 'table-procedures':
+      return { kind: 'table_procedures', resource: cutOff(fact.resource) };
     case 'schema-ownership':
       return { kind: 'schema_ownership', resource: cutOff(fact.resource) };
     case 'row-filter':

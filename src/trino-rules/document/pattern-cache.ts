@@ -1,4 +1,5 @@
 import { matches } from './pattern-meaning.js';
+import { type Companions, companionNames, companionsOf } from './companions.js';
 import { FRESH_PREFIX, freshAmong, openNames, type OpenNames, spelledOut } from './open-names.js';
 import { readPattern, type Pattern } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
@@ -10,7 +11,7 @@ import { WorkBudget } from './work-budget.js';
 export type PatternLanguage =
   | { kind: 'any' }
   | { kind: 'names'; names: ReadonlySet<string> }
-  | ({ kind: 'open'; pattern: Pattern } & OpenNames);
+  | ({ kind: 'open'; pattern: Pattern; companions: Companions | null } & OpenNames);
 
 /** Without any of these a pattern is a list of names. */
 const SYNTAX = /[\\^$.?*+()[\]{}]/;
@@ -28,6 +29,7 @@ export class PatternCache {
   private readonly taken = new Set<string>();
   private keptUnits = 0;
   private freshName: string | null = null;
+  private spellsCompanion = false;
 
   /**
    * @param read for patterns of files that are not Grantline's own
@@ -97,11 +99,17 @@ export class PatternCache {
   /** Names from other sources: none of them is fresh. */
   take(names: Iterable<string>): void {
     for (const name of names) {
+      if (name.includes(`$${FRESH_PREFIX}`)) this.spellsCompanion = true;
       if (!name.startsWith(FRESH_PREFIX)) continue;
       if (name === this.freshName)
         throw new Error('a name was spelled out after it had been asked about as a fresh one');
       this.taken.add(name);
     }
+  }
+
+  /** Whether a name is spelled out that should stand for all other companions of a table. */
+  get spellsFreshCompanion(): boolean {
+    return this.spellsCompanion;
   }
 
   /** A name that no pattern read so far spells out: it represents all unused names. */
@@ -128,7 +136,10 @@ function commonSubset(text: string): Pattern {
 function languageOf(pattern: Pattern, budget: WorkBudget, maxNames: number): PatternLanguage {
   const spelling = { budget, mostNames: maxNames, stepsPerName: STEPS_PER_NAME };
   const names = spelledOut(pattern, spelling);
-  return names ? { kind: 'names', names } : { kind: 'open', pattern, ...openNames(pattern, spelling) };
+  if (names !== null) return { kind: 'names', names };
+  const companions = companionsOf(pattern, spelling);
+  const found = companions === null ? openNames(pattern, spelling) : companionNames(companions);
+  return { kind: 'open', pattern, companions, ...found };
 }
 
 function isIn(language: PatternLanguage, name: string, budget: WorkBudget): boolean {

@@ -31,6 +31,12 @@ export interface RulesDocument {
   catalog_session_properties: CatalogSessionPropertyRule[];
 }
 
+/**
+ * The filter of those who only read: every row passes, and the engine refuses table procedures beside it (seen on 483). It is no
+ * restriction of rows.
+ */
+export const READERS_FILTER = 'true';
+
 /** How many rules there are, in all sections. */
 export function ruleCount(document: RulesDocument): number {
   return Object.values<readonly unknown[]>({ ...document }).reduce((sum, section) => sum + section.length, 0);

@@ -24,6 +24,8 @@ export function describePermission(fact: Question): string {
       const permission = `${PRIVILEGE_TERMS[fact.privilege].phrase} ${pathOf(fact.resource)}`;
       return fact.column === undefined ? permission : `${permission}, column ${fact.column}`;
     }
+    case 'table-procedures':
+      return `run table procedures (ALTER TABLE … EXECUTE) on ${pathOf(fact.resource)}`;
     case 'schema-ownership':
       return `have OWNERSHIP of the schema ${pathOf(fact.resource)}`;
     case 'catalog-mode':

@@ -28,6 +28,12 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
         fact.privilege === 'SELECT' ? evaluator.mayRead(user, table.catalog) : evaluator.mayWrite(user, table.catalog);
       return passes ? at('tables', evaluator.tableRule(user, table)) : gate(table.catalog);
     }
+    case 'table-procedures': {
+      const table = tableAt(fact.resource);
+      return evaluator.mayRead(user, table.catalog)
+        ? at('tables', evaluator.tableRule(user, table))
+        : gate(table.catalog);
+    }
     case 'row-filter':
     case 'hidden-column':
     case 'column-mask':

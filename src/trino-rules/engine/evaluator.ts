@@ -56,6 +56,8 @@ export class Evaluator {
         const { privilege, column } = question;
         return this.mayUse(user, privilege, tableAt(question.resource), column === undefined ? [] : [column]);
       }
+      case 'table-procedures':
+        return this.mayRunTableProcedures(user, tableAt(question.resource));
       case 'schema-ownership':
         return this.ownsSchema(user, tableAt(question.resource));
       case 'catalog-mode':
@@ -128,6 +130,13 @@ export class Evaluator {
     if (table.schema === INFORMATION_SCHEMA) return true;
     const rule = this.deciding(owner, table);
     return opensColumns(rule, columns) && rule?.privileges.includes('GRANT_SELECT') === true;
+  }
+
+  /** `ALTER TABLE … EXECUTE`: the engine asks for SELECT, and refuses it beside a row filter or a mask of the user's own (seen on 483). */
+  mayRunTableProcedures(user: string, table: TableName): boolean {
+    if (!this.maySelect(user, table, [])) return false;
+    const rule = this.deciding(user, table);
+    return rule?.filter === undefined && rule?.columns?.some(({ mask }) => mask !== undefined) !== true;
   }
 
   rowFilter(user: string, table: TableName): string | null {

@@ -1,4 +1,5 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { type Companions, companionNames, isLineOfText } from '../document/companions.js';
 import type { PatternLanguage } from '../document/pattern-cache.js';
 import { matches } from '../document/pattern-meaning.js';
 import type { Pattern } from '../document/pattern.js';
@@ -61,6 +62,11 @@ export class Branch {
   openPatterns(): Pattern[] {
     return this.levels.flatMap((level) => [...level.openPatterns()]);
   }
+
+  /** Patterns of companions: where no pattern is open otherwise, `names` has a name of each kind that they tell apart. */
+  companionPatterns(): Pattern[] {
+    return this.levels.flatMap((level) => [...level.companionPatterns]);
+  }
 }
 
 /** A level is made once, and takes some hundred bytes; each rule that names it visits it. */
@@ -75,10 +81,13 @@ class Level {
   private readonly named = new Map<string, Level>();
   /** By the pattern itself: two of them may let in the same witnesses. */
   private readonly open = new Map<Pattern, { names: readonly string[]; level: Level }>();
+  /** Rules about the companions of a table, by its name, and of any table: null. */
+  private readonly companions = new Map<string | null, Level>();
+  readonly companionPatterns = new Set<Pattern>();
 
   /** How many rules and names lie right below. */
   get size(): number {
-    return this.rules.length + this.named.size + this.open.size;
+    return this.rules.length + this.named.size + this.open.size + this.companions.size;
   }
 
   add(rule: number, [language, ...path]: readonly PatternLanguage[], budget: WorkBudget): void {
@@ -95,11 +104,26 @@ class Level {
     const exact = this.named.get(name);
     const levels = exact ? [exact] : [];
     for (const [pattern, { level }] of this.open) if (matches(pattern, name, budget)) levels.push(level);
+    if (this.companions.size > 0 && name.includes('$')) levels.push(...this.ofCompanion(name, budget));
     return levels;
   }
 
   names(): string[] {
-    return [...this.named.keys(), ...[...this.open.values()].flatMap(({ names }) => names)];
+    const companions = [...this.companions.keys()].flatMap(
+      (base): readonly string[] =>
+        companionNames({ bases: base === null ? null : new Set([base]), isWithBases: false }).witnesses,
+    );
+    return [...this.named.keys(), ...companions, ...[...this.open.values()].flatMap(({ names }) => names)];
+  }
+
+  private *ofCompanion(name: string, budget: WorkBudget): Iterable<Level> {
+    const any = this.companions.get(null);
+    if (any !== undefined && isLineOfText(name)) yield any;
+    for (let at = name.indexOf('$'); at >= 0; at = name.indexOf('$', at + 1)) {
+      budget.spend(at);
+      const level = this.companions.get(name.slice(0, at));
+      if (level !== undefined && isLineOfText(name.slice(at))) yield level;
+    }
   }
 
   openPatterns(): Iterable<Pattern> {
@@ -119,9 +143,21 @@ class Level {
         for (const name of language.names) yield getOrInsert(this.named, name, made);
         return;
       case 'open': {
-        const { pattern, witnesses, spelled } = language;
+        const { pattern, witnesses, spelled, companions } = language;
+        if (companions !== null) {
+          this.companionPatterns.add(pattern);
+          yield* this.matchedCompanions(companions, made);
+          return;
+        }
         yield getOrInsert(this.open, pattern, () => ({ names: [...spelled, ...witnesses], level: made() })).level;
       }
+    }
+  }
+
+  private *matchedCompanions({ bases, isWithBases }: Companions, made: () => Level): Iterable<Level> {
+    for (const base of bases ?? [null]) {
+      yield getOrInsert(this.companions, base, made);
+      if (isWithBases && base !== null) yield getOrInsert(this.named, base, made);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { TABLE_PRIVILEGES, type TablePrivilege } from '../document/rules-document.js';
+import { READERS_FILTER, TABLE_PRIVILEGES, type TablePrivilege } from '../document/rules-document.js';
 import type { AccessFact } from './access-fact.js';
 import type { AccessSets } from './access-sets.js';
 import type { EngineSets } from './engine-sets.js';
@@ -18,7 +18,7 @@ export interface SchemaAccess {
   /** At every table that has no entry of its own. */
   readonly everywhere: TableAccess;
   /** Tables that have one. */
-  names(): Iterable<string>;
+  tables(): Iterable<string>;
   /** Marks the words of users with an entry of their own at a table; all others have what every table gives. */
   mark(table: string, marks: WordMarks): void;
   /** At one table, at these words, all marked ones among them. */
@@ -53,6 +53,10 @@ export class SchemaComparison {
   private readonly right: Bitset;
   private readonly either: Bitset;
   private readonly restricted: Bitset;
+  /** Of these, the users who read the table on both sides. */
+  private readonly reading: Bitset;
+  private readonly writing: Bitset;
+  private readonly filtered: readonly [Bitset, Bitset];
   private readonly maskable: Bitset;
 
   constructor(
@@ -65,6 +69,9 @@ export class SchemaComparison {
     this.right = new Uint32Array(width);
     this.either = new Uint32Array(width);
     this.restricted = new Uint32Array(width);
+    this.reading = new Uint32Array(width);
+    this.writing = new Uint32Array(width);
+    this.filtered = [new Uint32Array(width), new Uint32Array(width)];
     this.maskable = new Uint32Array(width);
   }
 
@@ -88,7 +95,7 @@ export class SchemaComparison {
       this.table({ ...resource, table: fresh }, left.everywhere, right.everywhere, everyWord);
       sink.comparedEverywhere(this.either);
     }
-    for (const table of new Set([...left.names(), ...right.names(), ...(unnamed ?? [])])) {
+    for (const table of new Set([...left.tables(), ...right.tables(), ...(unnamed ?? [])])) {
       engine.spend(STEPS_PER_TABLE + width);
       left.mark(table, this.marks);
       right.mark(table, this.marks);
@@ -108,6 +115,7 @@ export class SchemaComparison {
       const [onLeft, onRight] = [left.holders(privilege, active), right.holders(privilege, active)];
       this.sink.compare(() => ({ about: 'privilege', resource, privilege }), active, onLeft, onRight);
       for (const index of active) {
+        if (privilege === 'SELECT') this.reading[index] = wordAt(onLeft, index) & wordAt(onRight, index);
         this.left[index] = wordAt(this.left, index) | wordAt(onLeft, index);
         this.right[index] = wordAt(this.right, index) | wordAt(onRight, index);
       }
@@ -116,8 +124,26 @@ export class SchemaComparison {
       const [onLeft, onRight] = [wordAt(this.left, index), wordAt(this.right, index)];
       this.either[index] = onLeft | onRight;
       this.restricted[index] = this.sink.restrictedAmong(onLeft, onRight);
+      this.reading[index] = wordAt(this.reading, index) & wordAt(this.restricted, index);
+      this.writing[index] = wordAt(this.restricted, index) & ~wordAt(this.reading, index);
     }
     this.restrictions(resource, left, right, active);
+    this.procedures(resource, left, right, active);
+  }
+
+  /** Whoever reads without any filter has table procedures. */
+  private procedures(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
+    const sides = [left.sets.filters, right.sets.filters];
+    if (sides.every(({ size }) => size === 0)) return;
+    const [onLeft, onRight] = this.filtered;
+    for (const [i, filtered] of this.filtered.entries()) {
+      for (const index of active) filtered[index] = 0;
+      for (const words of sides[i]?.values() ?? [])
+        for (const index of active) filtered[index] = wordAt(filtered, index) | wordAt(words, index);
+    }
+    const fact = () => ({ about: 'table-procedures', resource }) as const;
+    // Who is filtered on one side alone has them on the other.
+    this.sink.compare(fact, active, onRight, onLeft, this.reading);
   }
 
   /** Filters conjunct by conjunct, because one more is a loss and nothing else. */
@@ -130,8 +156,11 @@ export class SchemaComparison {
     const compare = (fact: () => AccessFact, onLeft?: Bitset, onRight?: Bitset, among = this.restricted): void =>
       this.sink.compare(fact, active, onLeft ?? null, onRight ?? null, among);
     for (const expression of keysOf(left.filters, right.filters)) {
+      const isOfReaders = expression === READERS_FILTER;
       const fact = () => ({ about: 'row-filter', resource, expression }) as const;
-      compare(fact, left.filters.get(expression), right.filters.get(expression));
+      // Beside reading, it says nothing of rows: see `procedures`.
+      const among = isOfReaders ? this.writing : this.restricted;
+      compare(fact, left.filters.get(expression), right.filters.get(expression), among);
     }
     for (const column of keysOf(left.hidden, right.hidden)) {
       const fact = () => ({ about: 'hidden-column', resource, column }) as const;

@@ -33,7 +33,7 @@ export class SchemaTables implements SchemaAccess {
     this.here = new ActualAccess(engine.width, budget, entering);
   }
 
-  names(): Set<string> {
+  tables(): Set<string> {
     return this.branch.names();
   }
 

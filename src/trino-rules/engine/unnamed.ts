@@ -16,9 +16,11 @@ export interface Place {
 export type Unnamed = (place: Place) => string[];
 
 export function placeBelow(branches: readonly Branch[]): Place {
+  const open = branches.flatMap((branch) => branch.openPatterns());
   return {
     kind: 'object',
-    openPatterns: branches.flatMap((branch) => branch.openPatterns()),
+    // Alone, companions are told apart by their names below; beside other open patterns, by all patterns together.
+    openPatterns: open.length === 0 ? [] : [...open, ...branches.flatMap((branch) => branch.companionPatterns())],
     names: branches.flatMap((branch) => [...branch.names()]),
   };
 }

@@ -1,17 +1,25 @@
-import { accessToColumn, intentAt, restrictionsAround, type Intent, type Origin } from './intent.js';
+import {
+  accessToColumn,
+  intentAt,
+  restrictionsAround,
+  runsTableProcedures,
+  type Intent,
+  type Origin,
+} from './intent.js';
 import type { Principal } from './principal.js';
 import { Principals } from './principals.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
 import { columnOf, isAboutData, isAtNode, type NodeQuestion, type Question } from './question.js';
 import { grantedIntent, type RightIntent, rightIntent } from './rights.js';
 import { grantedOnEngine, isKilling } from './granted-right.js';
+import { closesCompanion } from './restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
 
 export interface Decision {
   allowed: boolean;
   /** The live grants that give it, also where a deny takes it. */
   grants: Origin<SnapshotGrant>[];
-  /** The policies that take it: denies, and of a routine also restrictions of data. */
+  /** The policies that take it: denies, of a routine also restrictions of data, of a companion those of its base. */
   denies: Origin<SnapshotPolicy>[];
   intent: Intent;
 }
@@ -31,26 +39,35 @@ export function decide(
   if (!isAtNode(question)) return decisionOf(rightIntent(snapshot, principal, question, principals));
   const intent = intentAt(snapshot, principal, question.resource, principals);
   const held = accessToColumn(intent, columnOf(question)).privileges;
+  const isOpen =
+    question.about !== 'table-procedures' || runsTableProcedures(intent, question.resource, snapshot.settings);
   return {
-    allowed: privilegesFor(question).some((privilege) => held.includes(privilege)),
+    allowed: isOpen && privilegesFor(question).some((privilege) => held.includes(privilege)),
     grants: intent.grants.filter(
       ({ source }) =>
         gives(source.privileges, question) || (isKilling(question) && source.privileges.includes('KILL_QUERIES')),
     ),
-    denies: taking(snapshot, principal, question, intent.policies, principals),
+    denies: taking(snapshot, principal, question, intent, principals),
     intent,
   };
 }
 
-/** Of a routine, a restriction of data takes it too, wherever in the catalog it is. */
+/** Of a routine, a restriction of data takes it too, wherever in the catalog it is; of a companion, one of its base. */
 function taking(
   snapshot: Snapshot,
   principal: Principal,
   question: NodeQuestion,
-  policies: readonly Origin<SnapshotPolicy>[],
+  { policies, elsewhere }: Intent,
   principals: Principals,
 ): Origin<SnapshotPolicy>[] {
-  const denies = policies.filter(({ source }) => source.kind === 'deny' && takes(source.privileges, question));
+  const { resource } = question;
+  const closing = elsewhere.flatMap((source): Origin<SnapshotPolicy>[] => {
+    const through = closesCompanion(resource, source) && principals.throughPolicy(source, principal);
+    return through ? [{ source, through, inheritedFrom: source.resource }] : [];
+  });
+  const isTaking = ({ source }: Origin<SnapshotPolicy>): boolean =>
+    (source.kind === 'deny' && takes(source.privileges, question)) || closesCompanion(resource, source);
+  const denies = [...policies.filter(isTaking), ...closing];
   if (isAboutData(question)) return denies;
   const around = restrictionsAround(snapshot, principal, question.resource, principals);
   return [...denies, ...around.filter(({ source }) => denies.every((deny) => deny.source !== source))];
@@ -67,6 +84,8 @@ export function privilegesFor(question: NodeQuestion): Privilege[] {
     switch (question.about) {
       case 'privilege':
         return onTables === question.privilege;
+      case 'table-procedures':
+        return onTables === 'SELECT';
       case 'schema-ownership':
         return ownsSchemas;
       case 'routine':
@@ -92,6 +111,16 @@ export function takes(privileges: readonly Privilege[], question: NodeQuestion):
 /** Whether it yields to everything that restricts data. */
 export function yieldsToRestrictions(question: NodeQuestion): boolean {
   return privilegesFor(question).every((privilege) => PRIVILEGE_TERMS[privilege].yieldsToRestrictions);
+}
+
+/** Whether it yields to a row filter, or to a mask. */
+export function yieldsToRowsOrValues(question: NodeQuestion): { filters: boolean; masks: boolean } {
+  if (question.about === 'table-procedures') return { filters: true, masks: true };
+  const terms = privilegesFor(question).map((privilege) => PRIVILEGE_TERMS[privilege]);
+  return {
+    filters: terms.some(({ yieldsToFilters }) => yieldsToFilters),
+    masks: terms.some(({ yieldsToMasks }) => yieldsToMasks),
+  };
 }
 
 /** Whether the engine checks columns for it. */

@@ -16,8 +16,16 @@ import {
   withContained,
   type Privilege,
 } from './privilege.js';
-import { isAroundCatalogOf, restrictionsIn, restrictsData } from './restrictions.js';
-import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
+import {
+  closesCompanion,
+  isAroundCatalogOf,
+  restrictionsIn,
+  restrictsData,
+  restrictsReading,
+  sharesFiles,
+  storageColumns,
+} from './restrictions.js';
+import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy, type SnapshotSettings } from './snapshot.js';
 
 /** A grant or a policy that reaches a node, how it applies to the principal, and the node that it names. */
 export interface Origin<T extends { resource: Node }> {
@@ -45,8 +53,11 @@ export interface Access {
 export interface Intent {
   grants: Origin<SnapshotGrant>[];
   policies: Origin<SnapshotPolicy>[];
-  /** The policies below the node that take something of what is granted: restrictions on a schema's tables, its ownership. */
-  below: SnapshotPolicy[];
+  /**
+   * Policies on other nodes than those on the way to it that take something of what is granted: on a table of the schema, its
+   * ownership; on the base table, all of its companion; in a catalog over shared files, ownership.
+   */
+  elsewhere: SnapshotPolicy[];
   /** Where it is no grant, also where a deny takes it. */
   standing: 'service-account' | 'reaches-something' | null;
 }
@@ -67,6 +78,7 @@ export function intentAt(
   const access = accessOf(
     ['SELECT'],
     intent.policies.map(({ source }) => source),
+    NOTHING_AROUND,
   );
   return { ...intent, ...access, standing: 'reaches-something' };
 }
@@ -94,17 +106,33 @@ function intentByEntries(snapshot: Snapshot, principal: Principal, node: Node, p
   const isNobody = node.as !== undefined && actingTargets(principals, node.as).length === 0;
   const given = isNobody ? [] : givenAt(node, grants);
   const applied = policies.map(({ source }) => source);
+  const applying = (isMeant: (policy: SnapshotPolicy) => boolean): SnapshotPolicy[] =>
+    snapshot.policies.filter((policy) => isMeant(policy) && principals.throughPolicy(policy, principal) !== null);
   const around = given.some(isOverRoutines) ? restrictionsAround(snapshot, principal, node, principals) : [];
-  const access = accessOf(
-    given,
-    applied,
-    around.map(({ source }) => source),
-  );
-  if (kindOf(node) === 'table') return { ...onTable(access), grants, policies, below: [], standing: null };
+  const owned = given.some((privilege) => PRIVILEGE_TERMS[privilege].yieldsToRestrictions);
+  const files =
+    owned && sharesFiles(node, snapshot.settings)
+      ? applying((policy) => restrictsReading(policy) && isAroundCatalogOf(node, policy))
+      : [];
+  const access = accessOf(given, applied, {
+    routines: around.map(({ source }) => source),
+    ownership: files,
+    storage: storageColumns(node, snapshot.settings),
+  });
+  if (kindOf(node) === 'table') {
+    const closing = node.table?.includes('$') === true ? applying((policy) => closesCompanion(node, policy)) : [];
+    const elsewhere = distinctFrom(applied, [...closing, ...files]);
+    return { ...(closing.length > 0 ? NO_ACCESS : onTable(access)), grants, policies, elsewhere, standing: null };
+  }
   const below = given.some((privilege) => PRIVILEGE_TERMS[privilege].ownsSchemas)
     ? restrictionsIn(snapshot, principal, node, principals)
     : [];
-  return { ...(below.length > 0 ? withoutSchemaOwnership(access) : access), grants, policies, below, standing: null };
+  const left = below.length > 0 ? withoutSchemaOwnership(access) : access;
+  return { ...left, grants, policies, elsewhere: distinctFrom(applied, [...below, ...files]), standing: null };
+}
+
+function distinctFrom(known: readonly SnapshotPolicy[], policies: readonly SnapshotPolicy[]): SnapshotPolicy[] {
+  return policies.length === 0 ? [] : [...new Set(policies)].filter((policy) => !known.includes(policy));
 }
 
 /** Who owns a schema has nothing on its tables by that; on a table, TABLE_OWNERSHIP and OWNERSHIP are one, by the shorter name. */
@@ -145,28 +173,65 @@ export function restrictionsAround(
   });
 }
 
-/**
- * The access of a principal that all of these privileges and policies reach, whatever their order.
- * @param around policies of `restrictionsAround`
- */
+/** What else access at a node depends on. */
+export interface Surroundings {
+  /** Policies that rights over routines yield to, of `restrictionsAround`. */
+  routines: readonly SnapshotPolicy[];
+  /** Policies that ownership yields to in a catalog over shared files. */
+  ownership: readonly SnapshotPolicy[];
+  /** Columns that are hidden beside any masked or hidden one, of `storageColumns`. */
+  storage: readonly string[];
+}
+
+export const NOTHING_AROUND: Surroundings = { routines: [], ownership: [], storage: [] };
+
+/** The access of a principal that all of these privileges and policies reach, whatever their order. */
 export function accessOf(
   given: readonly Privilege[],
   policies: readonly SnapshotPolicy[],
-  around: readonly SnapshotPolicy[] = [],
+  around: Surroundings,
 ): Access {
   const held = withContained(given);
   const denied = taken(policies.flatMap((policy) => (policy.kind === 'deny' ? policy.privileges : [])));
-  const isRestricted = policies.some(restrictsData);
-  const left = combined(
-    [...held].filter(
-      (privilege) => !denied.has(privilege) && !(isRestricted && PRIVILEGE_TERMS[privilege].yieldsToRestrictions),
-    ),
-  );
-  const isOutweighed = left.some(isOverRoutines) && [...policies, ...around].some(restrictsData);
+  const restricting = policies.filter(restrictsData);
+  const filters = rowFilters(policies);
+  const restricted = columns(policies, around.storage);
+  const yields = (privilege: Privilege): boolean => {
+    const { yieldsToRestrictions, yieldsToFilters, yieldsToMasks } = PRIVILEGE_TERMS[privilege];
+    return (
+      (yieldsToRestrictions && restricting.length + around.ownership.length > 0) ||
+      (yieldsToFilters && filters.length > 0) ||
+      (yieldsToMasks && restricted.masks.length > 0)
+    );
+  };
+  const left = combined([...held].filter((privilege) => !denied.has(privilege) && !yields(privilege)));
+  const isOutweighed = left.some(isOverRoutines) && (restricting.length > 0 || around.routines.some(restrictsData));
   const privileges = isOutweighed ? left.filter((privilege) => !isOverRoutines(privilege)) : left;
   // Nothing restricts the rows and columns of who has nothing to do with them.
   if (!privileges.some(isOverData)) return privileges.length === 0 ? NO_ACCESS : { ...NO_ACCESS, privileges };
-  return { privileges, filters: rowFilters(policies), ...columns(policies) };
+  return { privileges, filters, ...restricted };
+}
+
+/** Whether all that is held over data is reading: such access must change nothing, for anybody. */
+export function readsAlone({ privileges }: Access): boolean {
+  const rights = privileges.map((privilege) => PRIVILEGE_TERMS[privilege].onTables).filter((right) => right !== null);
+  return rights.length > 0 && rights.every((right) => right === 'SELECT' || right === 'GRANT_SELECT');
+}
+
+/** Whether those who only read keep table procedures at a node: by the settings, and in `system`, which has none. */
+export function isOpenToReaders({ catalog }: Node, { readersMaintain }: SnapshotSettings): boolean {
+  return readersMaintain || catalog === SYSTEM;
+}
+
+/**
+ * Whether an access gives table procedures (`ALTER TABLE … EXECUTE`): the engine asks for SELECT alone, and refuses them beside a
+ * row filter and beside a mask (seen on 483). Access that reads alone gets a filter that lets every row through.
+ */
+export function runsTableProcedures(access: Access, node: Node, settings: SnapshotSettings): boolean {
+  const { privileges, filters, masks } = access;
+  const isReading = withContained(privileges).has('SELECT');
+  const isOpen = isOpenToReaders(node, settings) || !readsAlone(access);
+  return isReading && isOpen && filters.length === 0 && masks.length === 0;
 }
 
 /** Basic access: executing queries, reading `system.jdbc` and `system.metadata`. Service accounts always may. */
@@ -205,8 +270,14 @@ function rowFilters(policies: readonly SnapshotPolicy[]): string[] {
   return [...new Set(filters)].sort();
 }
 
-/** Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it. */
-function columns(policies: readonly SnapshotPolicy[]): Pick<Access, 'hidden' | 'masks' | 'conflicts'> {
+/**
+ * Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it. Beside any of
+ * them the columns of the storage are hidden.
+ */
+function columns(
+  policies: readonly SnapshotPolicy[],
+  storage: readonly string[],
+): Pick<Access, 'hidden' | 'masks' | 'conflicts'> {
   const masking = policies.filter((policy) => policy.kind === 'column_mask');
   const nearest = [...new Set(masking.map(({ resource }) => resource.column))].sort().map((column) => {
     const claims = masking.filter(({ resource }) => resource.column === column);
@@ -220,7 +291,8 @@ function columns(policies: readonly SnapshotPolicy[]): Pick<Access, 'hidden' | '
   });
   const conflicts = nearest.filter(({ expressions }) => expressions.size > 1).map(({ column }) => column);
   const hiding = policies.flatMap((policy) => (policy.kind === 'hidden_column' ? [policy.resource.column] : []));
-  const hidden = [...new Set([...hiding, ...conflicts])].sort();
+  const beside = hiding.length + nearest.length > 0 ? storage : [];
+  const hidden = [...new Set([...hiding, ...conflicts, ...beside])].sort();
   const masks = nearest.flatMap(({ column, expressions }) =>
     hidden.includes(column) ? [] : [...expressions].map((expression) => ({ column, expression })),
   );
@@ -252,5 +324,5 @@ function isAbove(wide: Node, node: Node): boolean {
 }
 
 export const NO_ACCESS: Access = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };
-export const NO_ENTRIES = { grants: [], policies: [], below: [] };
+export const NO_ENTRIES = { grants: [], policies: [], elsewhere: [] };
 const NOTHING: DataIntent = { ...NO_ACCESS, ...NO_ENTRIES, standing: null };

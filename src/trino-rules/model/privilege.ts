@@ -57,6 +57,10 @@ export interface PrivilegeTerms {
    * bound to, or drops the schema above it (seen on 483).
    */
   yieldsToRestrictions: boolean;
+  /** Whether a row filter takes it: the engine does not filter it, or refuses it always (seen on 483). */
+  yieldsToFilters: boolean;
+  /** Whether a mask in effect takes it: the engine refuses it, or does not mask it (seen on 483). */
+  yieldsToMasks: boolean;
   /** The catalog mode without which the engine does not let it be used, of `system` for its own rights; null: none is needed. */
   mode: 'read-only' | 'all' | null;
   /** Whether a statement uses it, so that its holders execute queries. */
@@ -79,6 +83,8 @@ const TERMS = {
   onTables: null,
   ownsSchemas: false,
   yieldsToRestrictions: false,
+  yieldsToFilters: false,
+  yieldsToMasks: false,
   runs: null,
   mode: null,
   usedByStatements: true,
@@ -145,9 +151,10 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
     mode: 'read-only',
     readsColumns: true,
   },
-  INSERT: onTables('INSERT', 'INSERT into'),
-  DELETE: onTables('DELETE', 'DELETE from'),
-  UPDATE: onTables('UPDATE', 'UPDATE'),
+  INSERT: { ...onTables('INSERT', 'INSERT into'), yieldsToMasks: true },
+  // TRUNCATE asks for DELETE and for no filter (seen on 483).
+  DELETE: { ...onTables('DELETE', 'DELETE from'), yieldsToFilters: true, yieldsToMasks: true },
+  UPDATE: { ...onTables('UPDATE', 'UPDATE'), yieldsToFilters: true, yieldsToMasks: true },
   SCHEMA_OWNERSHIP: {
     ...onTables('OWNERSHIP', 'have OWNERSHIP of the schema'),
     family: 'schema',

@@ -16,7 +16,9 @@ interface AtNode {
 /** What is held at a node of the tree. */
 export type DataQuestion =
   | ({ about: 'privilege'; privilege: TablePrivilege } & AtNode)
-  | ({ about: 'schema-ownership' } & AtNode);
+  | ({ about: 'schema-ownership' } & AtNode)
+  /** `ALTER TABLE … EXECUTE`: procedures of the connector that change a table for everybody. */
+  | ({ about: 'table-procedures' } & AtNode);
 
 /** Running a connector's function or procedure, or passing that on. */
 export interface RoutineQuestion {
@@ -44,7 +46,7 @@ export type RightQuestion =
 export type Question = NodeQuestion | RightQuestion;
 
 export function isAboutData(question: Question): question is DataQuestion {
-  return question.about === 'privilege' || question.about === 'schema-ownership';
+  return ['privilege', 'schema-ownership', 'table-procedures'].includes(question.about);
 }
 
 export function isAtNode(question: Question): question is NodeQuestion {

@@ -2,7 +2,7 @@ import { covers, isInTree, kindOf, nodeOf, parentOf, SYSTEM, type Node } from '.
 import { isOverData } from './privilege.js';
 import type { Principal } from './principal.js';
 import type { Principals } from './principals.js';
-import type { Snapshot, SnapshotPolicy } from './snapshot.js';
+import type { Snapshot, SnapshotPolicy, SnapshotSettings } from './snapshot.js';
 
 /**
  * Whether a policy restricts data for those whom it applies to: a filter, a mask, a hidden column, or a deny of any right over data.
@@ -13,6 +13,51 @@ export function restrictsData(policy: SnapshotPolicy): boolean {
   return (
     isInTree(resource) && resource.catalog !== SYSTEM && (policy.kind !== 'deny' || policy.privileges.some(isOverData))
   );
+}
+
+/** Whether a policy restricts what is read: the names and files that lead around it are closed with it. */
+export function restrictsReading(policy: SnapshotPolicy): boolean {
+  return restrictsData(policy) && (policy.kind !== 'deny' || policy.privileges.includes('SELECT'));
+}
+
+/**
+ * The tables whose companions a table may be, by its name: `a` and `a$b` for `a$b$c`. Connectors serve data, statistics and
+ * history of a table as `table$suffix`, and the engine asks the rules for that name alone (seen on 483).
+ */
+export function basesOf(table: string): string[] {
+  const bases: string[] = [];
+  for (let at = table.indexOf('$', 1); at > 0; at = table.indexOf('$', at + 1)) bases.push(table.slice(0, at));
+  return bases;
+}
+
+/** The tables whose restrictions hold for a node because of its name. */
+export function baseNodes(node: Node): Node[] {
+  return node.table === undefined ? [] : basesOf(node.table).map((base) => nodeOf({ ...node, table: base }));
+}
+
+/** Whether a policy closes a table because of its name: as a companion of the restricted table, or any name with a `$` below a restricted node. */
+export function closesCompanion({ table, ...schema }: Node, policy: SnapshotPolicy): boolean {
+  if (table?.includes('$') !== true || !restrictsReading(policy)) return false;
+  const { resource } = policy;
+  if (resource.table === undefined) return covers(resource, schema);
+  return baseNodes({ ...schema, table }).some((base) => covers(resource, base));
+}
+
+/** Columns that show where a row is stored, and with it values of partition columns. */
+export const STORAGE_COLUMNS = ['$bucket', '$partition', '$path'];
+/** Columns of Kafka, Redis, Elasticsearch and OpenSearch that hold a row as it was stored. */
+const RAW_COLUMNS = ['_headers', '_key', '_message', '_source', '_value'];
+
+/** The columns that are hidden beside any masked or hidden column of a table. */
+export function storageColumns({ catalog }: Node, { rawColumnCatalogs }: SnapshotSettings): readonly string[] {
+  return catalog !== undefined && rawColumnCatalogs.includes(catalog) ? WITH_RAW_COLUMNS : STORAGE_COLUMNS;
+}
+
+const WITH_RAW_COLUMNS = [...STORAGE_COLUMNS, ...RAW_COLUMNS];
+
+/** Whether ownership at a node yields to what restricts reading anywhere in its catalog. */
+export function sharesFiles({ catalog }: Node, { externalTableCatalogs }: SnapshotSettings): boolean {
+  return catalog !== undefined && externalTableCatalogs.includes(catalog);
 }
 
 /** Whether a policy restricts a table of this schema, which its owner would drop or rename with it. Other nodes have no such tables. */

@@ -56,7 +56,7 @@ export function grantedIntent(
     isHeld: privileges.includes(privilege),
     grants: grants.filter(({ source }) => withContained(source.privileges).has(privilege)),
     policies: policies.filter(({ source }) => source.kind === 'deny' && taken(source.privileges).has(privilege)),
-    below: [],
+    elsewhere: [],
     standing: null,
   };
 }
@@ -111,4 +111,4 @@ function held(isHeld: boolean, standing: Intent['standing']): RightIntent {
   return isHeld ? { ...NO_ENTRIES, isHeld, standing } : NOT_HELD;
 }
 
-const NOT_HELD: RightIntent = { ...NO_ENTRIES, isHeld: false, below: [], standing: null };
+const NOT_HELD: RightIntent = { ...NO_ENTRIES, isHeld: false, standing: null };

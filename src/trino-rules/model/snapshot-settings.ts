@@ -20,6 +20,7 @@ export function decodeSettings(form: SnapshotDecoder, value: unknown, defaults: 
     if (name === closed || name === 'system') form.refuse(path, 'must be neither the metadata catalog nor system');
     return name;
   };
+  const { readers_maintain } = given;
   return {
     ownAccount,
     serviceAccounts: [...new Set([ownAccount, ...list('service_accounts', account, defaults.serviceAccounts)])],
@@ -29,6 +30,12 @@ export function decodeSettings(form: SnapshotDecoder, value: unknown, defaults: 
     impersonation:
       impersonation === undefined ? defaults.impersonation : form.boolean(impersonation, 'settings.impersonation'),
     sessionProperties: list('session_properties', property, defaults.sessionProperties),
+    readersMaintain:
+      readers_maintain === undefined
+        ? defaults.readersMaintain
+        : form.boolean(readers_maintain, 'settings.readers_maintain'),
+    externalTableCatalogs: list('external_table_catalogs', catalog, defaults.externalTableCatalogs),
+    rawColumnCatalogs: list('raw_column_catalogs', catalog, defaults.rawColumnCatalogs),
   };
 }
 
@@ -41,6 +48,9 @@ export function encodeSettings(settings: SnapshotSettings): Record<Field, unknow
     metadata_catalog: settings.metadataCatalog,
     impersonation: settings.impersonation,
     session_properties: settings.sessionProperties,
+    readers_maintain: settings.readersMaintain,
+    external_table_catalogs: settings.externalTableCatalogs,
+    raw_column_catalogs: settings.rawColumnCatalogs,
   };
 }
 
@@ -52,5 +62,8 @@ const FIELDS = [
   'metadata_catalog',
   'impersonation',
   'session_properties',
+  'readers_maintain',
+  'external_table_catalogs',
+  'raw_column_catalogs',
 ] as const;
 type Field = (typeof FIELDS)[number];

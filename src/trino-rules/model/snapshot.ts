@@ -68,6 +68,12 @@ export interface SnapshotSettings {
   impersonation: boolean;
   /** What people may `SET SESSION`: names of system session properties. */
   sessionProperties: readonly string[];
+  /** Whether reading alone opens table procedures (`ALTER TABLE … EXECUTE`), which change the table for everybody. */
+  readersMaintain: boolean;
+  /** Catalogs in which tables can be made over the files of others. */
+  externalTableCatalogs: readonly string[];
+  /** Catalogs over Kafka, Elasticsearch, OpenSearch and Redis, whose raw columns repeat the others. */
+  rawColumnCatalogs: readonly string[];
 }
 
 /** Everything that the rules follow from, at one moment. Order within the lists means nothing. */

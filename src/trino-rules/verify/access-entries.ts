@@ -3,6 +3,7 @@ import { OPEN_SYSTEM_SCHEMAS } from '../model/resource.js';
 import { SERVICE_ACCOUNT_PRIVILEGES } from '../model/intent.js';
 import { isInTree, namesOf, SYSTEM, type Node } from '../model/node.js';
 import { isOverData, privilegesOn, type Privilege } from '../model/privilege.js';
+import { isAroundCatalogOf, restrictsReading, sharesFiles, storageColumns } from '../model/restrictions.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
 import type { EntrySource } from './interned-access.js';
 import type { PrincipalIndex } from './principal-index.js';
@@ -52,7 +53,22 @@ export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): E
   }
   for (const policy of policies)
     add(policy.resource, { source: { policy }, members: principals.resolvePolicy(policy) });
+  for (const catalog of new Set([...settings.externalTableCatalogs, ...settings.rawColumnCatalogs]))
+    for (const entry of catalogTerms(snapshot, principals, catalog)) add({ catalog }, entry);
   return { root, system: above.children.get(SYSTEM) ?? emptyNode() };
+}
+
+/** What the settings say of a catalog; of ownership for those whose reading is restricted there. */
+function catalogTerms({ policies, settings }: Snapshot, principals: PrincipalIndex, catalog: string): AccessEntry[] {
+  const storage = storageColumns({ catalog }, settings);
+  const around = sharesFiles({ catalog }, settings)
+    ? policies.filter((policy) => restrictsReading(policy) && isAroundCatalogOf({ catalog }, policy))
+    : [];
+  const restricted = new Set(around.flatMap((policy) => principals.resolvePolicy(policy)));
+  return [
+    { source: { terms: { storage, ownership: [] } }, members: [...principals.subjects.keys()] },
+    { source: { terms: { storage, ownership: around } }, members: [...restricted] },
+  ];
 }
 
 /** Follows from all other entries: users with access to anything read the open schemas of `system`, less what is denied. */

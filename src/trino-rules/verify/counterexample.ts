@@ -81,6 +81,7 @@ export class Counterexamples {
     const decision = decide(this.snapshot, principal, questionOf(fact));
     if (isRestriction(fact)) return byPolicies(decision, fact);
     const isNamed = isAtNode(fact) || decision.grants.length > 0 || decision.denies.length > 0;
+    if (fact.about === 'table-procedures' && !isGiven && decision.grants.length > 0) return ` (${REASON[fact.about]})`;
     return isNamed ? byGrants(decision, isGiven) : isGiven ? '' : ` (${REASON[fact.about]})`;
   }
 }
@@ -96,6 +97,7 @@ const REASON: Record<Question['about'], string> = {
   'catalog-mode': 'nothing there needs it',
   'schema-ownership': 'no grant gives it',
   privilege: 'no grant gives it',
+  'table-procedures': 'who only reads, or reads some rows or values, changes nothing',
 };
 
 /** Restrictions are about reading. */
@@ -120,7 +122,7 @@ function byGrants({ grants, denies, intent }: Decision, isGiven: boolean): strin
   if (deny && !isGiven && (deny.source.kind === 'deny' || grants.length > 0))
     return ` (${deny.source.kind === 'deny' ? 'deny' : 'policy'} ${deny.source.id} takes it)`;
   const [grant, ...more] = grants;
-  const restricting = [...intent.policies.map(({ source }) => source), ...intent.below].find(restrictsData);
+  const restricting = [...intent.policies.map(({ source }) => source), ...intent.elsewhere].find(restrictsData);
   if (grant !== undefined && !isGiven && restricting) return ` (policy ${restricting.id} restricts the owner)`;
   if (grant === undefined || !isGiven) return ' (no grant gives it)';
   const through = typeof grant.through === 'object' ? ` (group ${grant.through.group.name})` : '';

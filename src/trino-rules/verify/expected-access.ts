@@ -1,8 +1,8 @@
-import type { TablePrivilege } from '../document/rules-document.js';
+import { READERS_FILTER, type TablePrivilege } from '../document/rules-document.js';
 import { AccessSets } from '../engine/access-sets.js';
 import type { TableAccess } from '../engine/schema-comparison.js';
 import { addSparse, type SparseBitset, type Bitset } from '../engine/sparse-bitset.js';
-import type { Access } from '../model/intent.js';
+import { type Access, readsAlone } from '../model/intent.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
 
 /** Access at one node by the grants: the counterpart of `ActualAccess`, with which the proof compares it. */
@@ -11,7 +11,11 @@ export class ExpectedAccess implements TableAccess {
   /** Of the schemas here. */
   readonly owners: Bitset;
 
-  constructor(width: number) {
+  /** @param isOpenToReaders whether those who only read keep table procedures */
+  constructor(
+    width: number,
+    private readonly isOpenToReaders: boolean,
+  ) {
     this.sets = new AccessSets(width, null);
     this.owners = new Uint32Array(width);
   }
@@ -21,13 +25,16 @@ export class ExpectedAccess implements TableAccess {
   }
 
   /** Adds the access of users that are not in it yet. */
-  add(people: SparseBitset, { privileges, filters, hidden, masks }: Access): void {
+  add(people: SparseBitset, access: Access): void {
+    const { privileges, filters, hidden, masks } = access;
     const record = (into: Bitset): void => addSparse(into, people);
     for (const privilege of privileges) {
       const { onTables, ownsSchemas } = PRIVILEGE_TERMS[privilege];
       if (onTables !== null) record(this.sets.given[onTables]);
       if (ownsSchemas) record(this.owners);
     }
+    if (!this.isOpenToReaders && filters.length === 0 && readsAlone(access))
+      record(this.sets.filteredBy(READERS_FILTER));
     for (const expression of filters) record(this.sets.filteredBy(`(${expression})`));
     for (const column of hidden) record(this.sets.hiddenFrom(column));
     for (const { column, expression } of masks) record(this.sets.maskedBy(column, expression));

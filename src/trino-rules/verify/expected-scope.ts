@@ -1,10 +1,11 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { companionNames } from '../document/companions.js';
 import type { SchemaAccess } from '../engine/schema-comparison.js';
 import { addWord, bitset, sparseBitset, wordAt, type Bitset, type WordMarks } from '../engine/sparse-bitset.js';
 import type { Access } from '../model/intent.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, withContained } from '../model/privilege.js';
-import { restrictsData } from '../model/restrictions.js';
-import type { EntryNode } from './access-entries.js';
+import { basesOf, restrictsData, restrictsReading } from '../model/restrictions.js';
+import type { AccessEntry, EntryNode } from './access-entries.js';
 import { ExpectedAccess } from './expected-access.js';
 import { InternedAccess } from './interned-access.js';
 
@@ -17,6 +18,7 @@ export class ExpectedScope implements SchemaAccess {
   /** Users with an entry at this very node. */
   private readonly own: readonly number[];
   private readonly here: ExpectedAccess;
+  private knownClosed: readonly number[] | null = null;
   private dirty: Uint32Array = NOWHERE;
 
   private constructor(
@@ -30,8 +32,8 @@ export class ExpectedScope implements SchemaAccess {
     const own = internedByPosition(node, above);
     this.own = [...own.keys()];
     this.interned = own.size === 0 ? above : above.map((each, position) => own.get(position) ?? each);
-    this.everywhere = own.size === 0 && inherited ? inherited : new ExpectedAccess(reach.width);
-    this.here = new ExpectedAccess(reach.width);
+    this.everywhere = own.size === 0 && inherited ? inherited : reach.access();
+    this.here = reach.access();
     for (const [access, positions] of alike(own)) {
       const without = positions.filter((position) => restricted.has(position));
       reach.note(
@@ -81,12 +83,36 @@ export class ExpectedScope implements SchemaAccess {
     return new ExpectedScope(this.reach, schema, this.interned, this.everywhere, restrictedBelow(schema));
   }
 
+  /** Of a schema: tables with entries, and for those that are restricted to somebody a companion that nothing names. */
+  tables(): string[] {
+    const bases = [...(this.node?.children ?? [])].filter(([, { entries }]) => entries.some(isRestrictingReading));
+    const companions = companionNames({ bases: new Set(bases.map(([name]) => name)), isWithBases: false }).witnesses;
+    const ofAny = this.closed.length === 0 ? [] : companionNames({ bases: null, isWithBases: false }).witnesses;
+    return [...this.names(), ...companions, ...ofAny];
+  }
+
   mark(name: string, marks: WordMarks): void {
     for (const { members } of this.node?.children.get(name)?.entries ?? []) marks.addPositions(members);
+    for (const positions of this.closedAt(name)) marks.addPositions(positions);
+  }
+
+  /** Those to whom all companions in the schema are closed, by a restriction on it or above. */
+  private get closed(): readonly number[] {
+    return (this.knownClosed ??= this.interned.flatMap((each, position) =>
+      each.isReadingRestricted ? [position] : [],
+    ));
+  }
+
+  /** Those to whom a table is closed because its name makes it a companion. */
+  private closedAt(name: string): (readonly number[])[] {
+    if (!name.includes('$')) return [];
+    const entries = basesOf(name).flatMap((base) => this.node?.children.get(base)?.entries ?? []);
+    return [this.closed, ...entries.filter(isRestrictingReading).map(({ members }) => members)];
   }
 
   at(name: string, active: Uint32Array): ExpectedAccess {
     const interned = internedByPosition(this.node?.children.get(name), this.interned);
+    for (const positions of this.closedAt(name)) for (const position of positions) interned.set(position, CLOSED);
     this.here.clear(this.dirty);
     this.dirty = active;
     if (active.length === 0) return this.here;
@@ -109,9 +135,15 @@ export class ExpectedReach {
   constructor(
     readonly count: number,
     readonly width: number,
+    private readonly isOpenToReaders: boolean,
   ) {
     this.any = new Uint32Array(width);
     this.beyondReading = new Uint32Array(width);
+  }
+
+  /** Of nobody yet, at a node of the catalog. */
+  access(): ExpectedAccess {
+    return new ExpectedAccess(this.width, this.isOpenToReaders);
   }
 
   /** Users that need no more than the mode `read-only`. */
@@ -154,6 +186,10 @@ function internedByPosition(
   return interned;
 }
 
+function isRestrictingReading({ source }: AccessEntry): boolean {
+  return 'policy' in source && restrictsReading(source.policy);
+}
+
 /** Users to whom a policy on a child of the node applies. */
 function restrictedBelow(node: EntryNode | undefined): Set<number> {
   const restricted = new Set<number>();
@@ -165,6 +201,7 @@ function restrictedBelow(node: EntryNode | undefined): Set<number> {
   return restricted;
 }
 
+const CLOSED = InternedAccess.closed();
 const NOWHERE = new Uint32Array(0);
 const NOBODY: ReadonlySet<number> = new Set();
 

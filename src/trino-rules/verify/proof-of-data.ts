@@ -54,14 +54,14 @@ export function proveData(
     proveCatalog(catalog, reach, isClosed ? ExpectedScope.top(reach, undefined) : root.catalog(catalog, reach));
     add(reaching, reach.any);
   }
-  const granted = newReach();
+  const granted = newReach(true);
   const inSystem = ExpectedScope.top(granted, said.system);
   for (const name of inSystem.names()) {
     const schema = inSystem.child(name);
     for (const table of schema.names()) schema.at(table, everyWord);
   }
   add(reaching, granted.any);
-  const reach = newReach();
+  const reach = newReach(true);
   for (const [privilege, users] of onEngine) {
     if (PRIVILEGE_TERMS[privilege].usedByStatements) add(reaching, users);
   }
@@ -75,9 +75,9 @@ export function proveData(
     for (const index of everyWord) addWord(into, index, wordAt(users, index));
   }
 
-  function newReach(): ExpectedReach {
+  function newReach(isSystem = false): ExpectedReach {
     engine.spend(people.count);
-    return new ExpectedReach(people.count, width);
+    return new ExpectedReach(people.count, width, isSystem || snapshot.settings.readersMaintain);
   }
 
   function proveCatalog(catalog: string, reach: ExpectedReach, expected: ExpectedScope): void {

@@ -8,6 +8,7 @@ import { anyQuestion } from '../../../test/support/rules/engine-question.js';
 import { proveRules } from '../../../test/support/rules/prove-rules.js';
 import { wordsOf } from '../../../test/support/snapshots/snapshot-words.js';
 import { compile } from '../compile/compile.js';
+import { STORAGE_COLUMNS } from '../model/restrictions.js';
 import type { Finding } from '../document/finding.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
 import { MARKER, type RulesDocument } from '../document/rules-document.js';
@@ -65,7 +66,7 @@ describe('the proof', () => {
     const findings = judged(snapshot, ({ tables, ...others }) => ({
       ...others,
       tables: [
-        { user: 'ana|bo', ...ORDERS, privileges: ['SELECT'] },
+        { user: 'ana|bo', ...ORDERS, privileges: ['SELECT'], filter: 'true' },
         { user: 'bo|cy', ...ORDERS, privileges: ['INSERT'] },
         ...tables.filter(({ catalog }) => catalog !== 'sales'),
       ],
@@ -78,8 +79,12 @@ describe('the proof', () => {
         message:
           'bo may INSERT into sales.eu.orders by grant 2 (group writers) and 1 more, but rule tables[0] lets bo only SELECT',
         rule: 'tables[0]',
-        witness: '{"user":"ana|bo","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
+        witness:
+          '{"user":"ana|bo","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"],"filter":"true"}',
       },
+      expect.objectContaining({
+        message: expect.stringMatching(/^bo may run table procedures .*, but rule tables\[0\]/),
+      }),
     ]);
   });
 
@@ -119,10 +124,11 @@ describe('the proof', () => {
       .doesNotSee('sales.eu.orders', 'ssn')
       .snapshot();
     const masked = { name: 'ssn', allow: false, mask: 'NULL' };
+    const storage = STORAGE_COLUMNS.map((name) => ({ name, allow: false }));
 
     const findings = judged(snapshot, ({ tables, ...others }) => ({
       ...others,
-      tables: tables.map((rule) => (rule.columns === undefined ? rule : { ...rule, columns: [masked] })),
+      tables: tables.map((rule) => (rule.columns === undefined ? rule : { ...rule, columns: [...storage, masked] })),
     }));
 
     expect(findings.map(({ code }) => code)).toEqual(['proof-difference']);

@@ -55,12 +55,19 @@ export function withEngine(
     for (const { new_user } of rules.impersonation) patterns.language(new_user);
     for (const { queryOwner } of rules.queries) patterns.language(queryOwner);
     const open = openPatterns(rules, patterns, users);
-    return open.length > 0 ? open : judge(new EngineSets(rules, patterns, users), snapshot, principals);
+    if (open.length > 0) return open;
+    const engine = new EngineSets(rules, patterns, users);
+    return patterns.spellsFreshCompanion
+      ? [undecided('the rules spell a name that stands for others, so that nothing is proved')]
+      : judge(engine, snapshot, principals);
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
-    const message = 'the rules combine more names and people than can be checked, so that nothing is proved';
-    return [{ code: 'proof-undecided', severity: 'error', message }];
+    return [undecided('the rules combine more names and people than can be checked, so that nothing is proved')];
   }
+}
+
+function undecided(message: string): Finding {
+  return { code: 'proof-undecided', severity: 'error', message };
 }
 
 /** What the snapshot calls catalogs, schemas, tables and session properties. */

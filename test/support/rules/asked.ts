@@ -33,6 +33,7 @@ export const nodes = ({ grants, policies, settings }: Snapshot): Node[] => {
         ? []
         : [
             { catalog, schema, table: 'any' },
+            { catalog, schema, table: `${table ?? 'any'}$any` },
             { catalog, schema, routine: 'any' },
           ]),
     ];

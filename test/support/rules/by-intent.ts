@@ -1,6 +1,12 @@
 import type { FunctionPrivilege, TablePrivilege } from '../../../src/trino-rules/document/rules-document.js';
 import { decide } from '../../../src/trino-rules/model/decision.js';
-import { intentAt, NO_ACCESS, type Access } from '../../../src/trino-rules/model/intent.js';
+import {
+  intentAt,
+  isOpenToReaders,
+  NO_ACCESS,
+  readsAlone,
+  type Access,
+} from '../../../src/trino-rules/model/intent.js';
 import type { Principal } from '../../../src/trino-rules/model/principal.js';
 import type * as model from '../../../src/trino-rules/model/question.js';
 import { catalogMode } from '../../../src/trino-rules/model/rights.js';
@@ -59,8 +65,11 @@ export function byIntent(snapshot: Snapshot, question: Question): Answer | undef
     case 'show-columns':
       return reaches(at(question));
     case 'filters': {
-      const { filters } = at(question);
-      return filters.length === 0 ? [] : [filters.map((expression) => `(${expression})`).join(' AND ')];
+      const access = at(question);
+      const { filters } = access;
+      if (filters.length === 0)
+        return readsAlone(access) && !isOpenToReaders(question, snapshot.settings) ? ['true'] : [];
+      return [filters.map((expression) => `(${expression})`).join(' AND ')];
     }
     case 'mask':
       return at(question).masks.find(({ column }) => column === question.name)?.expression ?? null;

@@ -104,7 +104,16 @@ function anyResource({ names }: Parts): fc.Arbitrary<Node> {
     fc.record({ catalog }),
     { weight: 2, arbitrary: fc.record({ catalog, schema: name }) },
     { weight: 4, arbitrary: fc.record({ catalog, schema: name, table: name }) },
+    fc.record({ catalog, schema: name, table: companion(name) }),
   );
+}
+
+/** `t$files`, `t$u$v`: the name of what the engine may serve beside a table. */
+function companion(name: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const suffix = fc.oneof(fc.constant('files'), name);
+  return fc
+    .tuple(name, fc.array(suffix, { minLength: 1, maxLength: 2 }))
+    .map(([table, more]) => [table, ...more].join('$'));
 }
 
 /** On which grants and denies can stand, and no other policy. */
@@ -185,6 +194,9 @@ function anySettings({ names }: Parts): fc.Arbitrary<SnapshotSettings> {
     metadataCatalog: fc.constantFrom(null, 'grantline', 'grantline', ...names.slice(0, 1)),
     impersonation: mostly,
     sessionProperties: fc.subarray(['query_max_run_time', 'hide_inaccessible_columns']),
+    readersMaintain: mostly.map((isClosed) => !isClosed),
+    externalTableCatalogs: fc.subarray([...names], { maxLength: 2 }),
+    rawColumnCatalogs: fc.subarray([...names], { maxLength: 2 }),
   });
 }
 

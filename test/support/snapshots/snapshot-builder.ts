@@ -21,6 +21,9 @@ export const SETTINGS: SnapshotSettings = {
   metadataCatalog: 'grantline',
   impersonation: true,
   sessionProperties: [],
+  readersMaintain: false,
+  externalTableCatalogs: [],
+  rawColumnCatalogs: [],
 };
 
 /**

@@ -31,10 +31,15 @@ export function wordsOf(snapshot: Snapshot): Words {
       'unknown',
     ]),
     schemas: distinct([...named('schema'), 'jdbc', 'metadata', 'runtime', 'information_schema', 'unknown']),
-    tables: distinct([...named('table'), ...named('routine'), 'unknown', KILL_QUERY.routine]),
+    tables: distinct([
+      ...named('table'),
+      ...named('table').map((table) => `${table}$files`),
+      ...named('routine'),
+      ...['unknown', 'unknown$files', '$files', KILL_QUERY.routine],
+    ]),
     columns: distinct([
       ...snapshot.policies.flatMap((p) => ('column' in p.resource ? [p.resource.column] : [])),
-      'unknown',
+      ...['unknown', '$path', '_message'],
     ]),
     properties: distinct([...sessionProperties, 'query_max_run_time', 'grantline_rules_0', 'unknown']),
   };

@@ -41,7 +41,7 @@ const PEOPLE = [
   'k^',
 ];
 export const ENGINES = ['etl-job', 'svc.report', 'svcxreport', 'bot|ana', '.*', 'job$1', 'ci\\cd'];
-const COLUMNS = ['id', 'i', 'e-mail', 'größe'];
+const COLUMNS = ['id', 'i', 'e-mail', 'größe', '$path', '_key'];
 /** In each family some begin another, or differ from it by white space, quotes or case alone. */
 const EXPRESSION_FAMILIES = [
   ["region = 'EU'", "region = 'EU' AND year > 2020", "region = 'EU' ", "region  = 'EU'"],

@@ -1,0 +1,109 @@
+import type { RuleEffect } from './access-state.js';
+import type { Bitset } from './bitset.js';
+import { anyOf } from './name-pattern.js';
+import type { Rectangle, Sibling } from './rectangles.js';
+
+// The engine asks the rules for `table$suffix` by that name alone, though it serves the table's data (seen on 483). So companions of
+// restricted tables are siblings of their own, which rules deny beside the tables.
+
+/** Stands for a table's companions among the names of siblings: no name holds a control character. */
+const SUFFIX = '\0$';
+
+/** The companions of any table, as a pattern. */
+export const ANY_COMPANION = '.*[$].*';
+
+/** The sibling that stands for the companions of a table. */
+export function companionsOf(table: string): string {
+  return table + SUFFIX;
+}
+
+/** Whether a sibling stands for companions. */
+export function areCompanions(name: string): boolean {
+  return name.endsWith(SUFFIX);
+}
+
+/** Patterns that together match these tables and companions, each a list of names with the same ending. */
+export function tablePatterns(names: readonly string[]): string[] {
+  const tables = new Set(names.filter((name) => !areCompanions(name)));
+  const bases = names.filter(areCompanions).map((name) => name.slice(0, -SUFFIX.length));
+  const both = bases.filter((name) => tables.has(name));
+  const alone = [...tables].filter((name) => !both.includes(name));
+  const companions = bases.filter((name) => !tables.has(name));
+  return [
+    ...(alone.length > 0 ? [anyOf(alone)] : []),
+    ...(both.length > 0 ? [`${grouped(both)}([$].*)?`] : []),
+    ...(companions.length > 0 ? [`${grouped(companions)}[$].*`] : []),
+  ];
+}
+
+function grouped(names: readonly string[]): string {
+  const pattern = anyOf(names);
+  return isSequence(pattern) ? pattern : `(${pattern})`;
+}
+
+/** Whether it is no list of alternatives, so that more can follow it. */
+function isSequence(pattern: string): boolean {
+  const outside = pattern.replace(/\\.|\[[^\]]*\]/g, '');
+  let depth = 0;
+  for (const sign of outside) {
+    if (sign === '(') depth++;
+    if (sign === ')') depth--;
+    if (sign === '|' && depth === 0) return false;
+  }
+  return true;
+}
+
+/**
+ * Lets a denial of a table deny its companions as well, and the other way round, where that takes nothing from anybody: one pattern
+ * says both.
+ */
+export function joinedDenials(
+  rectangles: readonly Rectangle<RuleEffect>[],
+  siblings: readonly Sibling<RuleEffect>[],
+): Rectangle<RuleEffect>[] {
+  const open = new Map(siblings.map(({ name, holders }) => [name, holders]));
+  return rectangles.map((rectangle) => {
+    const { people } = rectangle;
+    const takesNothing = (name: string): boolean => {
+      const holders = open.get(name);
+      return holders !== undefined && (people === null ? holders.isEmpty() : !holders.meets(people));
+    };
+    const names = new Set(rectangle.names);
+    if (rectangle.effect.privileges.length === 0) {
+      for (const name of rectangle.names) {
+        const other = areCompanions(name) ? name.slice(0, -SUFFIX.length) : companionsOf(name);
+        if (takesNothing(other)) names.add(other);
+      }
+    }
+    // Whoever has been decided there is not touched by later rules.
+    for (const name of people === null ? [] : names) {
+      const holders = open.get(name);
+      if (holders !== undefined) open.set(name, holders.minus(people ?? holders));
+    }
+    return { ...rectangle, names: [...names] };
+  });
+}
+
+/** A wide node: its users with access to whom the companions of its tables are closed. */
+export interface WideSibling extends Sibling<RuleEffect> {
+  closed: Bitset;
+}
+
+/**
+ * Denials of all companions, in front of the rules that give something on these nodes: for the users of these rules to whom the
+ * companions there are closed.
+ */
+export function closingSiblings(
+  rectangles: readonly Rectangle<RuleEffect>[],
+  siblings: readonly WideSibling[],
+): Sibling<RuleEffect>[] {
+  return siblings.flatMap(({ name, closed, holders }) => {
+    const giving = rectangles.filter(({ effect, names }) => effect.privileges.length > 0 && names.includes(name));
+    const must = giving.reduce((all, { people }) => all.or(people ?? closed), closed.minus(closed)).and(closed);
+    if (must.isEmpty()) return [];
+    return [{ name, parts: [{ effect: NOTHING, rank: 0, must, may: must }], holders: holders.minus(closed) }];
+  });
+}
+
+/** What a denial gives. */
+export const NOTHING: RuleEffect = { privileges: [] };
