@@ -19,6 +19,7 @@ import {
   SizeForecast,
 } from './domain/admission-ports.js';
 import type { NewGrant } from './domain/grant.js';
+import { canYield, privilegesWithoutEffect } from './domain/grant-effect.js';
 import type { Policy, PolicyRule } from './domain/policy.js';
 import type { Touched } from './domain/snapshot-store.js';
 import { SnapshotService } from './snapshot.service.js';
@@ -188,6 +189,13 @@ export class AdmissionService {
     );
     const isProved = touched.grants.length <= PROVED_GRANTS;
     return { size, unprovable: isProved ? await this.proof.refusal(touched) : null };
+  }
+
+  /** Of each grant that the transaction has written, the privileges that a restriction takes: only a warning, as policies may go. */
+  async effectWarnings(grants: readonly NewGrant[]): Promise<string[][]> {
+    const nodes = grants.filter(({ privileges }) => privileges.some(canYield)).map(({ resource }) => resource);
+    const snapshot = nodes.length === 0 ? null : await this.snapshots.readTouched({ nodes, groups: [] }, PROVED_GRANTS);
+    return grants.map((grant) => (snapshot === null ? [] : privilegesWithoutEffect(snapshot, grant)));
   }
 
   /** The parts of each node that the engine does not know: only a warning, as they may be created later. */

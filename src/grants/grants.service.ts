@@ -10,7 +10,7 @@ import { grantedEvents, revokedEvents } from './domain/audit-details.js';
 import { type Grant, type GrantFilter, type GrantOutcome, GrantStore, type NewGrant } from './domain/grant.js';
 
 export interface Granted extends GrantOutcome {
-  /** Parts of the node that the engine does not know, and little capacity. */
+  /** Privileges that a restriction takes, parts of the node that the engine does not know, and little capacity. */
   warnings: string[];
 }
 
@@ -44,7 +44,7 @@ export class GrantsService {
   ): Promise<{ granted: Granted[]; revoked: Grant[] }> {
     const now = this.clock.now();
     this.refuseInvalid(asked, now);
-    const { given, taken, room } = await this.writes.run(async () => {
+    const { given, taken, room, idle } = await this.writes.run(async () => {
       await this.admission.admitPrincipals(
         asked.flatMap(({ fieldPrefix, grant }) => [
           { field: `${fieldPrefix}principal`, named: grant.principal },
@@ -62,10 +62,11 @@ export class GrantsService {
         now,
       );
       await this.admission.admitActing(asked);
-      return { given, taken, room: await this.admit(given) };
+      const idle = await this.admission.effectWarnings(given.map(({ grant }) => grant));
+      return { given, taken, idle, room: await this.admit(given) };
     });
     const unknown = await this.admission.nameWarnings(given.map(({ grant }) => grant.resource));
-    const granted = given.map((one, i) => ({ ...one, warnings: [...(unknown[i] ?? []), ...room] }));
+    const granted = given.map((one, i) => ({ ...one, warnings: [...(idle[i] ?? []), ...(unknown[i] ?? []), ...room] }));
     return { granted, revoked: taken };
   }
 

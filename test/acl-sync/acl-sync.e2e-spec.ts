@@ -31,7 +31,7 @@ describe('publishing through the API', () => {
     const { body: shown } = await publishing.admin.post(`${ACL}/preview`);
     expect(shown).toMatchObject({ would: 'publish', drift: false, checks: [] });
     expect((shown?.['diff'] as { rules: { added: string[] } }).rules.added).toContain(
-      'tables {"user":"alice","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
+      'tables {"user":"alice","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"],"filter":"true"}',
     );
     await expect(live()).rejects.toThrow('ENOENT');
     expect(await status()).toMatchObject({ last_run_at: null, published: null });
@@ -40,7 +40,7 @@ describe('publishing through the API', () => {
 
     expect(body).toMatchObject({ outcome: 'applied', reasons: [], publication: { version: 1, trigger: 'route' } });
     expect(await live()).toContain(
-      '{"user":"alice","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
+      '{"user":"alice","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"],"filter":"true"}',
     );
     await expect(live('rules.json.bak')).rejects.toThrow('ENOENT');
     expect(await status()).toMatchObject({

@@ -64,7 +64,7 @@ describe('a run that is refused', () => {
     });
 
     expect(sync.target.text).toContain(
-      '{"user":"ana","catalog":"sales","schema":"eu","table":"orders","privileges":[]}',
+      '{"user":"ana","catalog":"sales","schema":"eu","table":"orders([$].*)?","privileges":[]}',
     );
     expect(sync.target.text).toContain('{"user":"ana","allow":"none"}');
     expect(await sync.run()).toMatchObject({ kind: 'refused', publication: null });

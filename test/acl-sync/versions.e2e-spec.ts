@@ -25,7 +25,7 @@ describe('published versions through the API', () => {
     expect(second).toMatchObject({ version: 2, text: await live('rules.json.bak'), triggered_by: { name: 'admin' } });
     expect(second?.['diff']).toMatchObject({
       added: expect.arrayContaining([
-        'tables {"user":"bob","catalog":"sales","schema":"eu","table":"items","privileges":["SELECT"]}',
+        'tables {"user":"bob","catalog":"sales","schema":"eu","table":"items","privileges":["SELECT"],"filter":"true"}',
       ]) as unknown,
     });
     for (const version of ['4', '0', 'x'])

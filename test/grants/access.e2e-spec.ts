@@ -10,12 +10,12 @@ describe('answers about access', () => {
   let alice: ApiClient;
   let ids: Record<'alice' | 'bob', number>;
   let readers: { type: 'group'; id: number };
-  const made: Record<'read' | 'write' | 'filter' | 'deny' | 'mask', number> = {
+  const made: Record<'read' | 'write' | 'filter' | 'deny' | 'hidden', number> = {
     read: 0,
     write: 0,
     filter: 0,
     deny: 0,
-    mask: 0,
+    hidden: 0,
   };
   const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };
   const idOf = async (path: string, body: object) => Number((await admin.post(path, body)).body?.['id']);
@@ -43,7 +43,7 @@ describe('answers about access', () => {
       resource: { catalog: 'sales', schema: 'eu' },
       expression: "region = 'EU'",
     });
-    made.mask = await policy({ kind: 'column_mask', resource: { ...orders, column: 'ssn' }, expression: 'NULL' });
+    made.hidden = await policy({ kind: 'hidden_column', resource: { ...orders, column: 'ssn' } });
     made.deny = await policy({ kind: 'deny', resource: orders, privileges: ['DELETE'] });
     await admin.post('/api/admin/acl/sync', {});
   });
@@ -54,7 +54,7 @@ describe('answers about access', () => {
   it('effective: every node with an entry, and the grants behind it', async () => {
     const { status, body } = await admin.get(`/api/admin/access/effective?principal=user:${ids.alice}`);
     expect(status).toBe(200);
-    const filtered = { row_filters: ["region = 'EU'"], hidden_columns: [] };
+    const filtered = { row_filters: ["region = 'EU'"], hidden_columns: [], masked_columns: [] };
     const read = { grant_id: made.read, ...READ };
     expect(body).toEqual({
       items: [
@@ -67,13 +67,13 @@ describe('answers about access', () => {
         {
           resource: { catalog: 'sales', schema: 'eu' },
           privileges: ['SELECT'],
-          ...{ ...filtered, masked_columns: [] },
+          ...filtered,
           origins: [{ ...read, inherited_from: { catalog: 'sales' }, expires_at: null }],
         },
         {
           resource: orders,
           privileges: ['SELECT', 'INSERT'],
-          ...{ ...filtered, masked_columns: [{ column: 'ssn', expression: 'NULL' }] },
+          ...{ ...filtered, hidden_columns: ['$bucket', '$partition', '$path', 'ssn'] },
           origins: [
             { ...read, inherited_from: { catalog: 'sales' }, expires_at: null },
             { grant_id: made.write, through: 'directly', inherited_from: null, expires_at: UNTIL },
@@ -107,7 +107,7 @@ describe('answers about access', () => {
       allowed: true,
       rule: { section: 'tables', text: expect.stringContaining('"alice"') as string },
       grants: [made.read],
-      policies: [made.filter, made.mask],
+      policies: [made.filter, made.hidden],
       smallest_change: {
         steps: [{ kind: 'deny', principal: { name: 'alice' }, resource: orders, privileges: ['SELECT'] }],
       },
@@ -116,9 +116,13 @@ describe('answers about access', () => {
     expect((await about(`${node}&privilege=DELETE`)).body).toMatchObject({
       allowed: false,
       grants: [made.write],
-      policies: [made.deny],
+      policies: [made.filter, made.deny],
       smallest_change: {
-        steps: [{ kind: 'except', policy_id: made.deny, principal: { type: 'user', id: ids.alice } }],
+        steps: [made.filter, made.deny].map((policy_id) => ({
+          kind: 'except',
+          policy_id,
+          principal: { id: ids.alice },
+        })),
       },
     });
     expect((await about('catalog=hr&privilege=UPDATE')).body).toMatchObject({
@@ -140,7 +144,7 @@ describe('answers about access', () => {
       { ...readers_, grant_id: made.read, node: { catalog: 'sales' }, ends_at: null },
     ]);
     expect((await about('alice', `${node}&privilege=DELETE`))?.['ways']).toEqual([
-      { ...way, grant_id: made.write, ends_at: { kind: 'denied', policies: [made.deny] } },
+      { ...way, grant_id: made.write, ends_at: { kind: 'denied', policies: [made.filter, made.deny] } },
       { ...readers_, ends_at: { kind: 'no_grant' } },
     ]);
     const writers = await idOf('/api/admin/groups', { name: 'writers' });

@@ -244,6 +244,16 @@ describe('grants', () => {
     expect((await admin.get(`${GRANTS}?${query}`)).body).toMatchObject({ status: 400, code: 'validation_failed' });
   });
 
+  it('warn of privileges that a restriction takes', async () => {
+    const resource = { catalog: 'sales', schema: 'eu', table: 'masked' };
+    const mask = { kind: 'column_mask', principal: { type: 'everyone' }, resource: { ...resource, column: 'iban' } };
+    const { body: policy } = await admin.post('/api/admin/policies', { ...mask, expression: 'NULL' });
+    const { body } = await admin.post(GRANTS, toAlice({ resource, privileges: ['SELECT', 'INSERT', 'UPDATE'] }));
+
+    const message = `INSERT, UPDATE on sales.eu.masked has no effect: policy ${policy?.['id']} would not hold for it`;
+    expect(body?.['warnings']).toEqual([message]);
+  });
+
   it('are refused when the rules would not fit their target, with a warning before', async () => {
     const size = service.app.get(SizeForecast);
     const forecast = size.forecast.bind(size);

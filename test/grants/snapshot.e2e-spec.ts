@@ -92,6 +92,9 @@ describe('the snapshot that rules follow from', () => {
       metadataCatalog: 'grantline',
       impersonation: true,
       sessionProperties: [],
+      readersMaintain: false,
+      externalTableCatalogs: [],
+      rawColumnCatalogs: [],
     });
     expect(snapshot.at).toEqual(service.clock.now());
   });
