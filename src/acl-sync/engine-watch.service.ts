@@ -7,6 +7,7 @@ import { Settings } from '../platform/settings.js';
 import { EngineProbe } from '../query-engine/engine-probe.service.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { BackgroundRunsService } from './background-runs.service.js';
+import { catalogDoors } from './domain/catalog-doors.js';
 import { isCulprit, isSettled, LIVE_WITHIN_MS, type EngineWatch, watched } from './domain/engine-watch.js';
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
@@ -28,6 +29,8 @@ export class EngineWatchService implements OnApplicationBootstrap, BeforeApplica
   /** The version for which a repairing run was requested. */
   private repaired: number | null = null;
   private askedAt = -Infinity;
+  /** Catalogs that have been told. */
+  private readonly told = new Set<string>();
   private checkedAt: number | null = null;
 
   constructor(
@@ -121,6 +124,16 @@ export class EngineWatchService implements OnApplicationBootstrap, BeforeApplica
     const seconds = (now.getTime() - (changedAt ?? publishedAt).getTime()) / 1000;
     this.metrics.wentLive(seconds);
     this.log.info('TRINO_ACL_RULES_LIVE', { version, hash, seconds });
+    await this.tellDoors();
+  }
+
+  /** Once for each catalog: rules alone do not close what its connector opens. */
+  private async tellDoors(): Promise<void> {
+    for (const door of catalogDoors((await this.probe.catalogs()) ?? [], this.settings.acl)) {
+      if (this.told.has(door.catalog)) continue;
+      this.told.add(door.catalog);
+      this.log.warn('TRINO_ACL_CATALOG_OPEN', { ...door });
+    }
   }
 
   private async keepChecking(): Promise<void> {

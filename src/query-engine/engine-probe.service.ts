@@ -29,6 +29,21 @@ export class EngineProbe {
     return answer === 'these' && (await this.answerTo(NO_VERSION)) === 'these' ? 'others' : answer;
   }
 
+  /** The catalogs that the service account may enter, with their connectors; null: no answer. */
+  async catalogs(): Promise<{ catalog: string; connector: string }[] | null> {
+    if (this.settings.engine.origin === null) return null;
+    try {
+      const sql = 'SELECT catalog_name, connector_name FROM system.metadata.catalogs';
+      const rows = await this.connections.rowsOf(sql, { timeout: STATEMENT_TIMEOUT });
+      return rows.flatMap(([catalog, connector]) =>
+        typeof catalog === 'string' && typeof connector === 'string' ? [{ catalog, connector }] : [],
+      );
+    } catch (error) {
+      if (!(error instanceof DbApiError)) throw error;
+      return null;
+    }
+  }
+
   private async answerTo(property: string): Promise<RulesInForce> {
     try {
       await this.connections.rowsOf(`SET SESSION ${property} = true`, { timeout: STATEMENT_TIMEOUT });
