@@ -4,6 +4,7 @@ import { cacheFolder } from './cache.js';
 import { installChartTools, installCheckov, installGitopsDiff, installResourceDefinitions } from './chart-tools.js';
 import { type ClientGenerators, installClientGenerators } from './client-generators.js';
 import { installClusterTools } from './cluster-tools.js';
+import { installConnectors } from './connectors.js';
 import { installEngineOracle } from './engine-oracle.js';
 import { javaHome } from './java.js';
 import { installKeycloak } from './keycloak.js';
@@ -26,6 +27,7 @@ export interface ChartParts {
 export interface Parts extends ChartParts {
   javaHome: string;
   trino: string;
+  connectors: string;
   engineOracle: string;
   keycloak: string;
   schemathesis: string;
@@ -37,8 +39,13 @@ export interface Parts extends ChartParts {
 export async function install(processes: Processes, env: NodeJS.ProcessEnv): Promise<Parts> {
   const cache = cacheFolder(env);
   const java = javaHome(env);
+  const engine = async () => {
+    const trino = await withProgress('Trino, from its jars', () => installTrino(processes, cache, java));
+    const connectors = () => installConnectors(processes, cache, java, trino);
+    return { trino, connectors: await withProgress('Iceberg, Hive and PostgreSQL for Trino', connectors) };
+  };
   const downloads = async () => ({
-    trino: await withProgress('Trino, from its jars', () => installTrino(processes, cache, java)),
+    ...(await engine()),
     engineOracle: await withProgress("the engine's access control", () => installEngineOracle(processes, cache, java)),
     keycloak: await withProgress('Keycloak', () => installKeycloak(processes, cache, java)),
     ...(await chartDownloads(processes, cache, java)),

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 
 import type { Processes } from '../running/processes.js';
 import { cached } from './cache.js';
@@ -27,22 +27,10 @@ export async function installTrino(processes: Processes, cache: string, javaHome
   const key = `trino-${TRINO_VERSION}-${recipe.digest('hex').slice(0, 8)}`;
 
   return cached(cache, key, ['lib', 'plugin/groups/classes/Groups.class', 'launcher/Engine.class'], async (staging) => {
-    const maven = join(staging, 'maven');
-    await writeProject(maven);
-    await processes.complete({
-      name: 'install-trino',
-      command: 'mvn',
-      args: [
-        '-B',
-        '-q',
-        '-C',
-        `${DEPENDENCY_PLUGIN}:copy-dependencies`,
-        '-DincludeScope=runtime',
-        '-DoutputDirectory=jars',
-      ],
-      env: { JAVA_HOME: javaHome },
-      cwd: maven,
-    });
+    const maven = await downloadJars(processes, join(staging, 'maven'), javaHome, [
+      ['trino-main'],
+      ...PLUGINS.map(({ artifact }) => [artifact] as const),
+    ]);
     await rename(join(maven, 'trino-main', 'jars'), join(staging, 'lib'));
     await mkdir(join(staging, 'plugin'), { recursive: true });
     for (const { name, artifact, plugin } of PLUGINS) {
@@ -52,41 +40,88 @@ export async function installTrino(processes: Processes, cache: string, javaHome
     await rm(maven, { recursive: true });
     const classes = join(staging, 'plugin', 'groups', 'classes');
     await registerPlugin(classes, 'Groups');
-    for (const [source, folder] of [
-      [LAUNCHER, join(staging, 'launcher')],
-      [GROUPS, classes],
-    ] as const) {
-      await processes.complete({
-        name: 'compile-java',
-        command: join(javaHome, 'bin', 'javac'),
-        args: ['-cp', join(staging, 'lib', '*'), '-d', folder, source],
-      });
-    }
+    await compileJava(processes, javaHome, LAUNCHER, [join(staging, 'lib')], join(staging, 'launcher'));
+    await compileJava(processes, javaHome, GROUPS, [join(staging, 'lib')], classes);
   });
 }
 
-async function registerPlugin(folder: string, className: string): Promise<void> {
+/** The file that names the classes of a plugin, in a folder beside its jars. */
+export async function registerPlugin(folder: string, ...classNames: string[]): Promise<void> {
   const services = join(folder, 'META-INF', 'services');
   await mkdir(services, { recursive: true });
-  await writeFile(join(services, 'io.trino.spi.Plugin'), `${className}\n`);
+  await writeFile(join(services, 'io.trino.spi.Plugin'), classNames.map((name) => `${name}\n`).join(''));
 }
 
-/** One Maven project with a module for each artifact, so that each gets its own resolution and its own folder. */
-async function writeProject(folder: string): Promise<void> {
-  const artifacts = ['trino-main', ...PLUGINS.map(({ artifact }) => artifact)];
+/** @param jars folders of jars; the jars of an earlier one win */
+export async function compileJava(
+  processes: Processes,
+  javaHome: string,
+  source: string,
+  jars: readonly string[],
+  folder: string,
+): Promise<void> {
+  await processes.complete({
+    name: 'compile-java',
+    command: join(javaHome, 'bin', 'javac'),
+    args: ['-cp', jars.map((each) => join(each, '*')).join(delimiter), '-d', folder, source],
+  });
+}
+
+/**
+ * Downloads artifacts of the engine with all that they need, by one Maven project with a module for each set, so that each gets its own
+ * resolution and its own folder.
+ * @param without artifacts (`group:name`) that nothing here loads
+ * @returns the project: the jars of a set lie in `<its first artifact>/jars`
+ */
+export async function downloadJars(
+  processes: Processes,
+  folder: string,
+  javaHome: string,
+  sets: readonly (readonly [string, ...string[]])[],
+  without: readonly string[] = [],
+): Promise<string> {
+  await writeProject(folder, sets, without);
+  await processes.complete({
+    name: 'download-jars',
+    command: 'mvn',
+    args: [
+      '-B',
+      '-q',
+      '-C',
+      `${DEPENDENCY_PLUGIN}:copy-dependencies`,
+      '-DincludeScope=runtime',
+      '-DoutputDirectory=jars',
+    ],
+    env: { JAVA_HOME: javaHome },
+    cwd: folder,
+  });
+  return folder;
+}
+
+async function writeProject(
+  folder: string,
+  sets: readonly (readonly [string, ...string[]])[],
+  without: readonly string[],
+): Promise<void> {
   const project = (name: string, content: string) =>
     `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>` +
     `<groupId>grantline.stack</groupId><artifactId>${name}</artifactId><version>1</version><packaging>pom</packaging>` +
     `${content}</project>\n`;
-  const dependency = (artifact: string) =>
-    `<dependencies><dependency><groupId>io.trino</groupId><artifactId>${artifact}</artifactId>` +
-    `<version>${TRINO_VERSION}</version></dependency></dependencies>`;
+  const element = (name: string, artifact: string, content = '') => {
+    const [group = '', id = ''] = artifact.split(':');
+    return `<${name}><groupId>${group}</groupId><artifactId>${id}</artifactId>${content}</${name}>`;
+  };
+  const rest =
+    `<version>${TRINO_VERSION}</version>` +
+    `<exclusions>${without.map((artifact) => element('exclusion', artifact)).join('')}</exclusions>`;
+  const dependencies = (artifacts: readonly string[]) =>
+    `<dependencies>${artifacts.map((id) => element('dependency', `io.trino:${id}`, rest)).join('')}</dependencies>`;
 
   await mkdir(folder);
-  const modules = artifacts.map((artifact) => `<module>${artifact}</module>`).join('');
+  const modules = sets.map(([name]) => `<module>${name}</module>`).join('');
   await writeFile(join(folder, 'pom.xml'), project('engine', `<modules>${modules}</modules>`));
-  for (const artifact of artifacts) {
-    await mkdir(join(folder, artifact));
-    await writeFile(join(folder, artifact, 'pom.xml'), project(`needs-${artifact}`, dependency(artifact)));
+  for (const artifacts of sets) {
+    await mkdir(join(folder, artifacts[0]));
+    await writeFile(join(folder, artifacts[0], 'pom.xml'), project(`needs-${artifacts[0]}`, dependencies(artifacts)));
   }
 }

@@ -32,14 +32,18 @@ interface EngineSettings {
   groups?: string;
   /** Certificate and key in one PEM file, read again when it changes; for `tls` alone. */
   keystore?: string;
+  /** Properties by name, of the further connectors as well; else `tpch` and `memory`. */
+  catalogs?: Record<string, string>;
 }
 
+const CATALOGS = { tpch: 'connector.name=tpch\n', memory: 'connector.name=memory\n' };
+
 /**
- * Starts a coordinator that is its own worker, with the settings of `helm/engine` and the catalogs `tpch` and `memory`.
+ * Starts a coordinator that is its own worker, with the settings of `helm/engine`.
  * @returns its URL
  */
 export async function startEngine(processes: Processes, parts: Parts, settings: EngineSettings): Promise<string> {
-  const { mode, issuer, rulesFolder, groups, keystore } = settings;
+  const { mode, issuer, rulesFolder, groups, keystore, catalogs } = settings;
   const [port, securePort] = [await freePort(), await freePort()];
   const values = engineValues(mode);
   // What a node of its own, of 1 GB, on a port of its own, needs otherwise; and new rules are loaded within a minute.
@@ -57,6 +61,7 @@ export async function startEngine(processes: Processes, parts: Parts, settings: 
     .replace('refresh-period=60s', 'refresh-period=1s');
   const trino = await launchNode(processes, parts, {
     name: `trino-${mode}`,
+    ...(catalogs === undefined ? {} : { catalogs, plugins: parts.connectors }),
     config: coordinatorConfig(values),
     accessControl,
     issuer,
@@ -75,6 +80,10 @@ export interface EngineNode {
   accessControl?: string;
   groups?: string;
   issuer: string;
+  /** Properties by name; else `tpch` and `memory`. */
+  catalogs?: Record<string, string>;
+  /** A folder of plugins beside the engine's own. */
+  plugins?: string;
 }
 
 /** Starts one node of an engine; it may end by itself. */
@@ -95,8 +104,8 @@ export async function launchNode(
     const provider = `group-provider.name=file\nfile.group-file=${file}\n`;
     await writeFile(join(folder, 'etc', 'group-provider.properties'), provider);
   }
-  for (const connector of ['tpch', 'memory']) {
-    await writeFile(join(folder, 'etc', 'catalog', `${connector}.properties`), `connector.name=${connector}\n`);
+  for (const [name, properties] of Object.entries(node.catalogs ?? CATALOGS)) {
+    await writeFile(join(folder, 'etc', 'catalog', `${name}.properties`), properties);
   }
   return processes.launch({
     name: node.name,
@@ -112,7 +121,7 @@ export async function launchNode(
       ...[
         '-Dconfig=etc/config.properties',
         `-Dnode.data-dir=${join(folder, 'data')}`,
-        `-Dplugin.dir=${join(parts.trino, 'plugin')}`,
+        `-Dplugin.dir=${[join(parts.trino, 'plugin'), ...(node.plugins === undefined ? [] : [node.plugins])].join(',')}`,
       ],
       ...[
         '-Dnode.environment=stack',
