@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { get, RawConnection, statusesIn } from '../support/service/raw-connection.js';
 import { sharedService } from '../support/service/service.js';
 
 const JSON_TYPE = 'Content-Type: application/json\r\n';
@@ -72,6 +73,69 @@ describe('bytes that are hardly a request', () => {
     expect(answer.head).toContain('cache-control: no-store');
     expect(answer.head.includes('\r\nallow:')).toBe(status === 405);
     expect(answer.head).toContain('http/1.1 ' + `${status} ${String(answer.body['title'])}`.toLowerCase());
+  });
+
+  /** Each body is a whole request to a reader that takes the other length (RFC 9112 sections 6.1, 6.3 and 11.2). */
+  it.each([
+    ...['', ' ', '\t', '\r\nTransfer-Encoding:'].map((value) => `Transfer-Encoding:${value}\r\nContent-Length: 30\r\n`),
+    'Content-Length: 30\r\nTransfer-Encoding:\r\n',
+    'Content-Length: 30\r\nTransfer-Encoding: chunked\r\n',
+    'Transfer-Encoding: chunked\r\nContent-Length: 30\r\n',
+    'Transfer-Encoding: chunked\r\nContent-Length:\r\n',
+    'Content-Length: 0\r\nTransfer-Encoding: identity\r\n',
+    ...['30, 30', '+30', '3 0', '0x1e', '-0', '30;a', ''].map((value) => `Content-Length: ${value}\r\n`),
+    'Content-Length: 30\r\nContent-Length: 30\r\n',
+    'Content-Length: 0\r\ncontent-length: 30\r\n',
+    ...[
+      '',
+      'identity',
+      'gzip',
+      'gzip, chunked',
+      'chunked, gzip',
+      'chunked, chunked',
+      ', chunked',
+      'chunked,',
+      'xchunked',
+    ],
+    ...['chunkedx', 'Chunked', 'CHUNKED', '"chunked"', 'chunked;q=1', 'chunked chunked', '\x0bchunked', 'chunked\x0c'],
+  ])('of which two readers could make two requests are one, refused: %j', async (framing) => {
+    const headers = framing.includes('\r\n') ? framing : `Transfer-Encoding: ${framing}\r\n`;
+    const connection = await RawConnection.open(service.url);
+    connection.send(`${LOGIN}${headers}\r\n0\r\n\r\n${get('/')}`);
+
+    const text = await connection.closed;
+    expect({ statuses: statusesIn(text), text }).toEqual({
+      statuses: [400],
+      text: expect.stringMatching(/\}$/) as string,
+    });
+    expect(text.toLowerCase()).toContain('\r\nconnection: close\r\n');
+  });
+
+  it.each([
+    'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n',
+    'Transfer-Encoding: chunked\r\nTransfer-Encoding:\r\n',
+    'Transfer-Encoding : chunked\r\n',
+    ' Transfer-Encoding: chunked\r\n',
+    'Transfer-Encoding:\n chunked\r\n',
+    'A: b\nTransfer-Encoding: chunked\r\n',
+    'A: b\rTransfer-Encoding: chunked\r\n',
+    'A: \0\r\nTransfer-Encoding: chunked\r\n',
+    'Content-Length : 30\r\n',
+    'Content-Length: 30\n',
+  ])('and so are lines of framing that are none: %j', async (headers) => {
+    const connection = await RawConnection.open(service.url);
+    connection.send(`${LOGIN}${headers}\r\n0\r\n\r\n${get('/')}`);
+
+    expect(statusesIn(await connection.closed)).toEqual([400]);
+  });
+
+  it('chunks in HTTP/1.0, which has none, are refused', async () => {
+    const connection = await RawConnection.open(service.url);
+    connection.send(
+      `${LOGIN.replace('1.1', '1.0')}Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${get('/')}`,
+    );
+
+    expect(statusesIn(await connection.closed)).toEqual([400]);
   });
 
   it('a body that breaks off is the sender’s fault, and no error of ours', async () => {

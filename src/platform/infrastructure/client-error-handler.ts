@@ -74,6 +74,7 @@ const STATUSES: Readonly<Record<string, number>> = {
 
 const DETAILS: Readonly<Record<string, string>> = {
   TOO_MUCH_FRAMING: 'The chunks of the body have more extensions or trailers than data.',
+  UNCLEAR_LENGTH: 'Transfer-Encoding is chunked and nothing else, in HTTP/1.1 and without Content-Length.',
   MALFORMED_CHUNKS: 'The body is not well-formed in chunks.',
 };
 

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 import type { AuthenticatedRequest } from '../access.js';
 import { ChunkedBody, type ChunkFault } from '../domain/chunked-body.js';
+import { lengthFault, type LengthFault } from '../domain/length-fault.js';
 import { NO_DEBT } from '../domain/reading-debt.js';
 import { RequestHead } from '../domain/request-head.js';
 import type { Log } from '../log.js';
@@ -37,7 +38,7 @@ const MAX_HEADERS = 100;
 export class UnparsedRequest extends Error {
   /** @param request undefined: only a part of its head has come. */
   constructor(
-    readonly code: ChunkFault | 'TOO_MANY_HEADERS',
+    readonly code: ChunkFault | 'TOO_MANY_HEADERS' | LengthFault,
     readonly request?: IncomingMessage,
   ) {
     super(code);
@@ -171,8 +172,9 @@ export class Connections {
       if (connection.inFlight === 0) this.onIdle(socket);
       connection.reading?.lookForMore();
     });
-    if (request.rawHeaders.length <= 2 * MAX_HEADERS) return true;
-    connection.unparsed = new UnparsedRequest('TOO_MANY_HEADERS', request);
+    const fault = request.rawHeaders.length > 2 * MAX_HEADERS ? 'TOO_MANY_HEADERS' : lengthFault(request);
+    if (fault === null) return true;
+    connection.unparsed = new UnparsedRequest(fault, request);
     return false;
   }
 
