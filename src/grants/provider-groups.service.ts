@@ -18,14 +18,23 @@ export class ProviderGroupsService {
 
   /**
    * Makes the user a member of the groups of these names, which are made where there are none, and of no others of that source.
+   * @param isCurrent whether that still is to be done; asked before groups are read, and again in the transaction, which then holds
+   *   back others who ask
    * @returns the names that administrators or SCIM gave to a group, which nobody joins so
    * @throws Refused `busy`
    */
-  async follow(userId: number, names: readonly string[], by: AuditContext): Promise<string[]> {
+  async follow(
+    userId: number,
+    names: readonly string[],
+    by: AuditContext,
+    isCurrent: () => Promise<boolean> = () => Promise.resolve(true),
+  ): Promise<string[]> {
+    if (!(await isCurrent())) return [];
     const member: GroupMember = { type: 'user', id: userId };
     const settled = await this.changes(member, names);
     if (settled.missing.length + settled.joins.length + settled.leaves.length === 0) return settled.taken;
     return this.writes.run(async () => {
+      if (!(await isCurrent())) return [];
       // In one order, so that people who sign in at once do not wait in a circle.
       for (const name of settled.missing.toSorted()) {
         await this.groups.createIfMissing({ name, description: null, source: 'oidc', externalId: null }, by);

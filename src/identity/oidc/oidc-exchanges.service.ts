@@ -108,8 +108,11 @@ export class OidcExchangesService {
     const { account } = found;
     // Another client's token may leave the claim out, whatever groups somebody is in.
     const saysGroups = given.groupsClaim !== null && claims[given.groupsClaim] !== undefined;
-    if (saysGroups && !(await this.groups.follow(account, claims, by))) return refused('busy', 'groups', account);
-    const tokens = await this.open(account, session, Math.min(left, given.sessionHours * HOUR_MS), client);
+    const longest = Math.min(left, given.sessionHours * HOUR_MS);
+    const isDone =
+      !saysGroups || (await this.groups.follow(account, claims, by, { isReported: true, heldMs: longest }));
+    if (!isDone) return refused('busy', 'groups', account);
+    const tokens = await this.open(account, session, longest, client);
     return tokens === null ? refused('account_deactivated', 'session', account) : { kind: 'exchanged', tokens };
   }
 

@@ -84,19 +84,37 @@ export class OidcRechecksService implements OnModuleInit, OnModuleDestroy {
   }
 
   private async recheck(sessionId: string): Promise<void> {
-    const now = this.clock.now();
-    const turn = await this.store.takeRecheck(sessionId, new Date(now.getTime() - this.interval), now);
+    const turn = await this.take(sessionId);
     if (turn?.isDue === true) await this.ask(sessionId, turn);
-    // Of a session without a refresh token nobody is ever asked.
-    else this.lookAgain(sessionId, turn === null ? Infinity : turn.askedAt.getTime() + this.interval);
+    else if (turn !== null) this.lookAgain(sessionId, turn.askedAt.getTime() + this.interval);
+    else if (this.groups.areFollowed) await this.recheckGroups(sessionId);
+    // Nobody can be asked about it, and nothing depends on it.
+    else this.lookAgain(sessionId, Infinity);
   }
 
-  private async ask(sessionId: string, turn: Recheck): Promise<void> {
+  /** Of the account of a session without a refresh token: another session's is asked by, and without one memberships end in time. */
+  private async recheckGroups(sessionId: string): Promise<void> {
+    const found = await this.store.standIn(sessionId, this.settings.given.issuer, this.clock.now());
+    if (found === null) return;
+    const turn = found.sessionId === null ? null : await this.take(found.sessionId);
+    if (found.sessionId === null || turn === null) return this.groups.lapse(found.userId);
+    // Where that ended it, there may be another one.
+    if (turn.isDue && (await this.ask(found.sessionId, turn)) === 'ended') await this.recheckGroups(sessionId);
+  }
+
+  private take(sessionId: string): Promise<Recheck | null> {
+    const now = this.clock.now();
+    return this.store.takeRecheck(sessionId, new Date(now.getTime() - this.interval), now);
+  }
+
+  /** @returns null: the provider cannot be asked */
+  private async ask(sessionId: string, turn: Recheck): Promise<Renewal['kind'] | null> {
     const { session } = turn;
     const refreshToken = this.seal.open('refresh-token', session.refreshToken);
-    if (refreshToken === null || session.issuer !== this.settings.given.issuer) return;
+    if (refreshToken === null || session.issuer !== this.settings.given.issuer) return null;
     const renewal = await this.provider.renew(refreshToken);
     await this.apply(renewal, sessionId, turn).finally(() => this.metrics.rechecked(renewal.kind));
+    return renewal.kind;
   }
 
   private async apply(renewal: Renewal, sessionId: string, { userId, session }: Recheck): Promise<void> {
@@ -109,7 +127,8 @@ export class OidcRechecksService implements OnModuleInit, OnModuleDestroy {
     // Meanwhile it may have been ended, and its groups left, by who unlinked the account.
     const account = await this.sessions.accountOf({ id: sessionId, userId });
     // Too busy: at the next recheck.
-    if (account !== null) await this.groups.follow(account, renewal.claims, { actor: null, origin: null }, false);
+    const by = { actor: null, origin: null };
+    if (account !== null) await this.groups.follow(account, renewal.claims, by, { isReported: false, heldMs: 0 });
   }
 
   /** @returns the sealed token that the session has now, unless another sign-in has replaced it */

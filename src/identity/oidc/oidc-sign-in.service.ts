@@ -123,7 +123,11 @@ export class OidcSignInService {
     const by = { actor: null, origin: client };
     const found = await this.people.accountOf(person, given, by);
     if (found.kind === 'refused') return failure(found.code, 'person', found.account);
-    if (!(await this.groups.follow(found.account, claims, by))) return failure('busy', 'groups');
+    // A session with a refresh token is asked for.
+    const heldMs = tokens.refreshToken === null ? given.sessionHours * HOUR_MS : 0;
+    if (!(await this.groups.follow(found.account, claims, by, { isReported: true, heldMs }))) {
+      return failure('busy', 'groups');
+    }
     return { kind: 'signed-in', account: found.account, session };
   }
 

@@ -34,6 +34,12 @@ export interface Recheck {
   isDue: boolean;
 }
 
+/** `sessionId` null: there is none. */
+export interface StandIn {
+  userId: number;
+  sessionId: string | null;
+}
+
 /** What a web client exchanges for tokens. */
 export interface SignInCode {
   session: ProviderSession;
@@ -55,6 +61,13 @@ export abstract class OidcStore {
   abstract link(userId: number, person: PersonKey, at: Date): Promise<boolean>;
   /** The person has signed in there. */
   abstract signedIn(userId: number, at: Date): Promise<void>;
+  /**
+   * Notes which claims about groups are applied, and holds back others of the account until the transaction ends.
+   * @returns false: newer ones were applied
+   */
+  abstract takeClaims(userId: number, issuedAt: Date, heldUntil: Date): Promise<boolean>;
+  /** Whether the time is over for which the claims applied last count; holds back others as `takeClaims` does. */
+  abstract haveClaimsLapsed(userId: number, now: Date): Promise<boolean>;
   /** Takes away the link, and codes of the account. @returns whose it was, and the sessions that began there; null: there was none */
   abstract unlink(userId: number): Promise<{ person: PersonKey; sessionIds: string[] } | null>;
   /** Stores a code, and forgets those that have expired. */
@@ -65,6 +78,11 @@ export abstract class OidcStore {
   abstract keepSession(sessionId: string, session: ProviderSession, at: Date): Promise<void>;
   /** Takes the turn to ask for a session, where it was not asked for since `before`: one caller alone. @returns null: it has no refresh token */
   abstract takeRecheck(sessionId: string, before: Date, now: Date): Promise<Recheck | null>;
+  /**
+   * The account of a session, and another one of its sessions that lives and by which that provider can be asked.
+   * @returns null: there is no such session
+   */
+  abstract standIn(sessionId: string, issuer: string, now: Date): Promise<StandIn | null>;
   /** False: the session has another refresh token by now. */
   abstract replaceRefreshToken(sessionId: string, former: string, next: string | null): Promise<boolean>;
   /** What was kept of a session; null: it did not begin at a provider. */

@@ -8,6 +8,7 @@ import {
   type ProviderSession,
   type Recheck,
   type SignInCode,
+  type StandIn,
 } from '../domain/oidc-store.js';
 
 @Injectable()
@@ -44,6 +45,21 @@ export class PostgresOidcStore extends OidcStore {
 
   override async signedIn(userId: number, at: Date): Promise<void> {
     await this.session.changed('UPDATE oidc_people SET signed_in_at = $2 WHERE user_id = $1', [userId, at]);
+  }
+
+  override async takeClaims(userId: number, issuedAt: Date, heldUntil: Date): Promise<boolean> {
+    const rows = await this.session.manager.query<unknown[]>(
+      `INSERT INTO oidc_claims AS c (user_id, issued_at, held_until) VALUES ($1, $2, $3)
+       ON CONFLICT (user_id) DO UPDATE SET issued_at = $2, held_until = greatest(c.held_until, $3) WHERE c.issued_at <= $2
+       RETURNING user_id`,
+      [userId, issuedAt, heldUntil],
+    );
+    return rows.length === 1;
+  }
+
+  override async haveClaimsLapsed(userId: number, now: Date): Promise<boolean> {
+    const select = 'SELECT FROM oidc_claims WHERE user_id = $1 AND held_until <= $2 FOR UPDATE';
+    return (await this.session.manager.query<unknown[]>(select, [userId, now])).length === 1;
   }
 
   override async unlink(userId: number): Promise<{ person: PersonKey; sessionIds: string[] } | null> {
@@ -98,6 +114,21 @@ export class PostgresOidcStore extends OidcStore {
        FROM oidc_sessions JOIN sessions ON sessions.id = session_id
        WHERE session_id = $1 AND refresh_token IS NOT NULL`,
       [sessionId, before, now],
+    );
+    return rows[0] ?? null;
+  }
+
+  override async standIn(sessionId: string, issuer: string, now: Date): Promise<StandIn | null> {
+    const rows = await this.session.manager.query<StandIn[]>(
+      `SELECT used.user_id AS "userId", other.session_id AS "sessionId"
+       FROM sessions used LEFT JOIN LATERAL (
+         SELECT session_id FROM oidc_sessions JOIN sessions s ON s.id = session_id
+         WHERE s.user_id = used.user_id AND issuer = $2 AND refresh_token IS NOT NULL
+           AND s.ended_at IS NULL AND s.expires_at > $3
+         ORDER BY asked_at DESC LIMIT 1
+       ) other ON true
+       WHERE used.id = $1`,
+      [sessionId, issuer, now],
     );
     return rows[0] ?? null;
   }
