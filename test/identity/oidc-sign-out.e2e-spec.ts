@@ -64,6 +64,42 @@ describe('signing out', () => {
       expect(await statuses(ida)).toEqual([401]);
     });
 
+    it('opens none for what was issued before, by any road, and one for what was issued after', async () => {
+      const person = { sub: 'kim', preferred_username: 'kim' };
+      const exchange = async (claims: JWTPayload) => {
+        const token = await provider.token({ ...person, ...claims });
+        return (await client.post('/api/auth/oidc/exchange', { token })).body?.['code'] ?? 'opened';
+      };
+      const signIn = async (claims: JWTPayload) =>
+        (await new OidcBrowser(service).signIn(provider, { ...person, ...claims }))['error'] ?? 'opened';
+      const inConsole = async (claims: JWTPayload) => {
+        const browser = new OidcBrowser(service);
+        const answer = provider.signIn(await browser.go('/api/auth/oidc/console'), { ...person, ...claims });
+        return (
+          new URL(await browser.go(`/api/auth/oidc/callback?${answer.toString()}`)).searchParams.get('error') ??
+          'opened'
+        );
+      };
+      const roads = async (claims: JWTPayload) => [
+        await exchange(claims),
+        await signIn(claims),
+        await inConsole(claims),
+      ];
+      const [opened, ended] = [Array(3).fill('opened'), ['token_invalid', 'session_ended', 'session_ended']];
+      const before = { iat: Math.floor(clock.now().getTime() / 1000) };
+      clock.advance(30);
+      await logout(await provider.logoutToken({ sub: 'kim', sid: 'at work' }));
+      const { body } = await boss.get('/api/admin/users?q=kim');
+      expect([await roads({ ...before, sid: 'at work' }), body?.['items']]).toEqual([ended, []]);
+      expect(await roads({ ...before, sid: 'at home' })).toEqual(opened);
+      clock.advance(1);
+      await logout(await provider.logoutToken({ sub: 'kim', sid: undefined }));
+      expect(await roads({ ...before, sid: 'phone' })).toEqual(ended);
+      clock.advance(1);
+      expect(await roads({ sid: 'phone' })).toEqual(opened);
+      expect(await exchange({ ...before, sub: 'len', preferred_username: 'len', sid: 'of len' })).toBe('opened');
+    });
+
     it('knows the key that signed first', async () => {
       const dee = await signedIn('dee', 'rotated');
       timers.advance(10_000);

@@ -66,7 +66,8 @@ export class OidcConfirmationsService {
     if (session === null) return failure('answer_invalid', 'sid', account);
     return this.transaction.run(async () => {
       const proof = { at: judgement.at, by: 'oidc' } as const;
-      if (!(await this.sessions.prove(sessionId, account, proof, client))) {
+      const hasEnded = await this.store.hasEnded(session);
+      if (hasEnded || !(await this.sessions.prove(sessionId, account, proof, client))) {
         return failure('session_ended', 'ended', account);
       }
       // The provider may have begun another session of its own, whose end is to end this one.

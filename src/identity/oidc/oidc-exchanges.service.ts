@@ -11,7 +11,7 @@ import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';
 import { isAbsent } from './domain/identifiers.js';
 import { type Claims, IdentityProvider, type ProviderTokenFault } from './domain/identity-provider.js';
-import { OidcStore, type ProviderSession } from './domain/oidc-store.js';
+import { type NewProviderSession, OidcStore } from './domain/oidc-store.js';
 import { personOf } from './domain/person.js';
 import { providerSessionOf } from './domain/provider-session.js';
 import { type ExchangeFailure, shownTokenFault } from './domain/shown-token.js';
@@ -96,6 +96,7 @@ export class OidcExchangesService {
     if (isAbsent(person.name)) return refused('name_missing', given.usernameClaim);
     const session = providerSessionOf(claims, given.issuer, null);
     if (session === null) return refused('token_invalid', 'sub or sid');
+    if (await this.store.hasEnded(session)) return ENDED;
     const now = this.clock.now();
     const left = Number(claims['exp']) * 1000 - now.getTime();
     if (left <= 0) return refused('token_expired', 'exp');
@@ -112,16 +113,17 @@ export class OidcExchangesService {
     const isDone =
       !saysGroups || (await this.groups.follow(account, claims, by, { isReported: true, heldMs: longest }));
     if (!isDone) return refused('busy', 'groups', account);
-    const tokens = await this.open(account, session, longest, client);
-    return tokens === null ? refused('account_deactivated', 'session', account) : { kind: 'exchanged', tokens };
+    return this.open(account, session, longest, client);
   }
 
   /** Together: a sign-out by the back channel finds the session as soon as there is one. */
-  private open(account: Account, at: ProviderSession, longest: number, client: Client): Promise<TokenPair | null> {
+  private open(account: Account, at: NewProviderSession, longest: number, client: Client): Promise<Judged> {
     return this.transaction.run(async () => {
+      if (await this.store.hasEnded(at)) return ENDED;
       const opened = await this.sessions.openVouched(account, { longest, by: 'exchange' }, client);
-      if (opened !== null) await this.store.keepSession(opened.sessionId, at, this.clock.now());
-      return opened?.tokens ?? null;
+      if (opened === null) return refused('account_deactivated', 'session', account);
+      await this.store.keepSession(opened.sessionId, at, this.clock.now());
+      return { kind: 'exchanged', tokens: opened.tokens };
     });
   }
 
@@ -135,6 +137,8 @@ export class OidcExchangesService {
     await this.audit.record({ event, actor: null, subject, origin: client, details });
   }
 }
+
+const ENDED = refused('token_invalid', 'of an ended session');
 
 /** Of what is signed: the spelling of a signature can be changed, and not every provider gives tokens an id. */
 function digestOf(token: string): Buffer {

@@ -44,13 +44,13 @@ export class OidcLogoutService implements OnModuleInit {
     if (verdict.kind === 'refused') throw new Refused('logout_token_invalid', { reason: verdict.reason });
     const logout = endedBy(verdict.claims);
     if (logout === null) throw new Refused('logout_token_invalid', { reason: 'claims' });
-    const now = this.clock.now();
+    const [now, at] = [this.clock.now(), new Date(Number(verdict.claims['iat']) * 1000)];
     await this.transaction.run(async () => {
       const until = new Date(now.getTime() + LONGEST_MS);
       if (!(await this.store.use(secretDigest(`logout ${logout.jti}`), until, now))) {
         throw new Refused('logout_token_invalid', { reason: 'used before' });
       }
-      await this.sessions.endVouched(await this.store.endedAt(issuer, logout.ended), 'oidc', client);
+      await this.sessions.endVouched(await this.store.endedAt(issuer, logout.ended, at, now), 'oidc', client);
     });
   }
 

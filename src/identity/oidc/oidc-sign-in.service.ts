@@ -12,7 +12,7 @@ import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';
 import { signedInAt } from './domain/confirmation.js';
 import { CODE_MS } from './domain/flow.js';
-import { OidcStore, type ProviderSession } from './domain/oidc-store.js';
+import { type NewProviderSession, OidcStore } from './domain/oidc-store.js';
 import { personOf } from './domain/person.js';
 import { providerSessionOf } from './domain/provider-session.js';
 import { addressWith } from './domain/return-address.js';
@@ -33,7 +33,7 @@ const NEVER = new Date(0);
 interface SignedIn {
   kind: 'signed-in';
   account: Account;
-  session: ProviderSession;
+  session: NewProviderSession;
 }
 
 /** People's way to the provider, and back to the web client that they came from. */
@@ -95,22 +95,30 @@ export class OidcSignInService {
     const { account, session } = outcome;
     if (purpose.challenge !== null) {
       const code = await this.codeFor(account, purpose.challenge, session);
+      if (code === null) return ended(account);
       return { location: addressWith(returnTo, { code }), cookies: [] };
     }
     const provedAt = signedInAt(claims, this.clock.now()) ?? NEVER;
     const cookie = await this.openConsole(account, session, provedAt, client);
-    if (cookie === null) return failure('account_deactivated', 'session', account);
+    if (typeof cookie !== 'string') return cookie;
     this.metrics.succeeded('signed_in');
     return { location: returnTo, cookies: [browserCookie(site, cookie)] };
   }
 
   /** Together: a sign-out by the back channel finds the session as soon as there is one. @returns its cookie */
-  private openConsole(account: Account, at: ProviderSession, provedAt: Date, client: Client): Promise<string | null> {
+  private openConsole(
+    account: Account,
+    at: NewProviderSession,
+    provedAt: Date,
+    client: Client,
+  ): Promise<string | Failed> {
     const longest = this.settings.given.sessionHours * HOUR_MS;
     return this.transaction.run(async () => {
+      if (await this.store.hasEnded(at)) return ended(account);
       const opened = await this.sessions.openForBrowser(account, { provedAt, longest }, client);
-      if (opened !== null) await this.store.keepSession(opened.sessionId, at, this.clock.now());
-      return opened?.cookie ?? null;
+      if (opened === null) return failure('account_deactivated', 'session', account);
+      await this.store.keepSession(opened.sessionId, at, this.clock.now());
+      return opened.cookie;
     });
   }
 
@@ -120,6 +128,7 @@ export class OidcSignInService {
     if (person === null) return failure('subject_invalid', 'claims');
     const session = providerSessionOf(claims, given.issuer, this.seal.sealTokens(tokens));
     if (session === null) return failure('answer_invalid', 'sub or sid');
+    if (await this.store.hasEnded(session)) return ended(null);
     const by = { actor: null, origin: client };
     const found = await this.people.accountOf(person, given, by);
     if (found.kind === 'refused') return failure(found.code, 'person', found.account);
@@ -131,13 +140,16 @@ export class OidcSignInService {
     return { kind: 'signed-in', account: found.account, session };
   }
 
-  /** A code of ours, which only the client that began can exchange. */
-  private async codeFor(account: Account, challenge: string, session: ProviderSession): Promise<string> {
+  /** A code of ours, which only the client that began can exchange; a sign-out by the back channel finds it. @returns null: it came first */
+  private codeFor(account: Account, challenge: string, session: NewProviderSession): Promise<string | null> {
     const code = this.ids.secret();
     const now = this.clock.now();
     const expiresAt = new Date(now.getTime() + CODE_MS);
-    await this.store.putCode(secretDigest(code), { userId: account.id, challenge, expiresAt, session }, now);
-    return code;
+    return this.transaction.run(async () => {
+      if (await this.store.hasEnded(session)) return null;
+      await this.store.putCode(secretDigest(code), { userId: account.id, challenge, expiresAt, session }, now);
+      return code;
+    });
   }
 
   /** The address to go back to without having signed in. Strangers cannot fill the audit trail: past the throttle, no more is recorded. */
@@ -154,4 +166,8 @@ export class OidcSignInService {
     }
     return addressWith(returnTo, { error: code, request_id: client.requestId });
   }
+}
+
+function ended(account: Account | null): Failed {
+  return failure('session_ended', 'ended at the provider', account);
 }

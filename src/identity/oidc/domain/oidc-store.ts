@@ -24,6 +24,11 @@ export interface ProviderSession {
   refreshToken: string | null;
 }
 
+/** `issuedAt`: of the token that says so. */
+export interface NewProviderSession extends ProviderSession {
+  issuedAt: Date;
+}
+
 /** A session for which the provider may be asked. */
 export interface Recheck {
   userId: number;
@@ -87,8 +92,13 @@ export abstract class OidcStore {
   abstract replaceRefreshToken(sessionId: string, former: string, next: string | null): Promise<boolean>;
   /** What was kept of a session; null: it did not begin at a provider. */
   abstract sessionOf(sessionId: string): Promise<ProviderSession | null>;
-  /** Takes away the codes of what was ended. @returns the sessions of it, the ended ones included */
-  abstract endedAt(issuer: string, ended: EndedAtProvider): Promise<string[]>;
+  /**
+   * In a transaction, whose end is waited for by whoever asks `hasEnded`: remembers what was ended, and takes away its codes.
+   * @param at by the provider's clock @returns the sessions of it, the ended ones included
+   */
+  abstract endedAt(issuer: string, ended: EndedAtProvider, at: Date, now: Date): Promise<string[]>;
+  /** Whether the provider has ended a session since it issued a token of it; in a transaction, it ends none until that has ended. */
+  abstract hasEnded(session: NewProviderSession): Promise<boolean>;
   /** False: it was used before. Forgets what has expired. */
   abstract use(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean>;
   abstract wasUsed(digest: Buffer): Promise<boolean>;

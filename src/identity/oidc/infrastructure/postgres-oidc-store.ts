@@ -3,6 +3,7 @@ import { DatabaseSession } from '../../../platform/infrastructure/database-sessi
 import type { EndedAtProvider } from '../domain/logout-token.js';
 import {
   type Link,
+  type NewProviderSession,
   OidcStore,
   type PersonKey,
   type ProviderSession,
@@ -10,6 +11,12 @@ import {
   type SignInCode,
   type StandIn,
 } from '../domain/oidc-store.js';
+
+/** Key of the advisory lock between what the provider ends and what begins there. */
+const ENDED_LOCK = 7_471_093;
+
+/** Milliseconds: longer than any token is taken. */
+const REMEMBERED_MS = 3_600_000;
 
 @Injectable()
 export class PostgresOidcStore extends OidcStore {
@@ -144,14 +151,28 @@ export class PostgresOidcStore extends OidcStore {
     return rows[0]?.session ?? null;
   }
 
-  override async endedAt(issuer: string, ended: EndedAtProvider): Promise<string[]> {
+  override async endedAt(issuer: string, ended: EndedAtProvider, at: Date, now: Date): Promise<string[]> {
     const [column, value] = 'sid' in ended ? ['sid', ended.sid] : ['subject', ended.subject];
     const isEnded = `issuer = $1 AND ${column} = $2`;
+    await this.session.manager.query('SELECT pg_advisory_xact_lock($1)', [ENDED_LOCK]);
+    await this.session.manager.query(
+      `WITH expired AS (DELETE FROM oidc_ended WHERE expires_at < $5)
+       INSERT INTO oidc_ended AS e (issuer, kind, value, ended_at, expires_at) VALUES ($1, $2, $3, $4, $6)
+       ON CONFLICT (issuer, kind, value) DO UPDATE SET ended_at = greatest(e.ended_at, $4), expires_at = $6`,
+      [issuer, column, value, at, now, new Date(now.getTime() + REMEMBERED_MS)],
+    );
     // First: a code that is being exchanged is waited for, and its session found below.
     await this.session.manager.query(`DELETE FROM oidc_codes WHERE ${isEnded}`, [issuer, value]);
     const select = `SELECT session_id FROM oidc_sessions WHERE ${isEnded}`;
     const rows = await this.session.manager.query<{ session_id: string }[]>(select, [issuer, value]);
     return rows.map(({ session_id }) => session_id);
+  }
+
+  override async hasEnded({ issuer, subject, sid, issuedAt }: NewProviderSession): Promise<boolean> {
+    await this.session.manager.query('SELECT pg_advisory_xact_lock_shared($1)', [ENDED_LOCK]);
+    const select = `SELECT FROM oidc_ended WHERE issuer = $1 AND ended_at >= $2
+                      AND (kind = 'subject' AND value = $3 OR kind = 'sid' AND value = $4) LIMIT 1`;
+    return (await this.session.manager.query<unknown[]>(select, [issuer, issuedAt, subject, sid])).length > 0;
   }
 
   override async use(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean> {
