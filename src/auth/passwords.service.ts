@@ -80,7 +80,7 @@ export class PasswordsService {
   }
 
   /**
-   * The person of a session proves once more who it is; a browser's session has it noted.
+   * The person of a session proves once more who it is; a session that asks for proofs has it noted.
    * @throws Refused `invalid_credentials`, `too_many_requests`, `busy`
    */
   async demand(user: AuthenticatedUser, password: string, client: Client, signal: AbortSignal): Promise<void> {

@@ -14,10 +14,13 @@ import type { TokenFault } from './domain/claims.js';
 import type { Account } from '../users/domain/account.js';
 import { judgeRotation } from './domain/refresh-rotation.js';
 import {
+  type BrowserProof,
   type BrowserSession,
   type PresentedRefresh,
   type Session,
   type SessionView,
+  type StoredProof,
+  type VouchedProof,
   SessionStore,
 } from './domain/session.js';
 import { storedId, type TokenPair, TokensService } from './tokens.service.js';
@@ -26,9 +29,6 @@ export type Refresh =
   | { kind: 'refreshed'; tokens: TokenPair }
   | { kind: 'expired' }
   | { kind: 'invalid'; reason: TokenFault };
-
-/** How the person of a browser proved who it is: by a password, or to the provider, whose sessions last `longest` milliseconds at most. */
-export type BrowserProof = { checkedHash: string } | { provedAt: Date; longest: number };
 
 /** Of the audit event of a sign-in. */
 type Details = Record<string, string | boolean>;
@@ -59,22 +59,22 @@ export class SessionsService {
    * @returns null: the account was deactivated or its hash changed meanwhile
    */
   open(account: Account, checkedHash: string, client: Client): Promise<TokenPair | null> {
-    const details = this.byPassword;
-    return this.begin(account, this.tokens.nextSession(account.id, client), { checkedHash, client, details });
+    const opened = { checkedHash, provedAt: null, client, details: this.byPassword };
+    return this.begin(account, this.tokens.nextSession(account.id, client), opened);
   }
 
   /**
    * Opens a session for an account that the identity provider vouched for.
-   * @param longest milliseconds @param by for the audit event
+   * @param by for the audit event
    * @returns null: the account is not active
    */
   async openVouched(
     account: Account,
-    { longest, by }: { longest: number; by: 'oidc' | 'exchange' },
+    { provedAt, longest, by }: VouchedProof & { by: 'oidc' | 'exchange' },
     client: Client,
   ): Promise<{ sessionId: string; tokens: TokenPair } | null> {
     const session = this.tokens.nextSession(account.id, client, longest);
-    const tokens = await this.begin(account, session, { checkedHash: null, client, details: { by } });
+    const tokens = await this.begin(account, session, { checkedHash: null, provedAt, client, details: { by } });
     return tokens === null ? null : { sessionId: session.id, tokens };
   }
 
@@ -132,7 +132,7 @@ export class SessionsService {
     return this.sessions.admitBrowser(secretDigest(cookie), idleSince, now);
   }
 
-  /** The person of a browser has proved once more who it is. @returns false: the account has no such session that lives */
+  /** The person has proved once more who it is. @returns false: the account has no such session that lives and asks for it */
   async prove(
     sessionId: string,
     account: { id: number; username: string },
@@ -147,10 +147,10 @@ export class SessionsService {
     });
   }
 
-  /** @throws Refused `reauthentication_required` where the person of a browser proved who it is too long ago */
+  /** @throws Refused `reauthentication_required` where the person proved who it is too long ago */
   requireRecentProof({ credential }: AuthenticatedUser): void {
-    const provedAt = credential.kind === 'session' ? credential.provedAt : undefined;
-    if (provedAt !== undefined && !this.isRecent(provedAt)) throw new Refused('reauthentication_required');
+    const provedAt = credential.kind === 'session' ? credential.provedAt : null;
+    if (provedAt !== null && !this.isRecent(provedAt)) throw new Refused('reauthentication_required');
   }
 
   /** Whether a proof counts for what asks for a recent one. */
@@ -175,11 +175,11 @@ export class SessionsService {
   private async begin(
     account: Account,
     session: Session,
-    { checkedHash, client, details }: { checkedHash: string | null; client: Client; details: Details },
+    { client, details, ...proof }: StoredProof & { client: Client; details: Details },
   ): Promise<TokenPair | null> {
     const refresh = this.tokens.nextRefresh();
     return this.transaction.run(async () => {
-      if (!(await this.sessions.begin(session, refresh.stored, checkedHash))) return null;
+      if (!(await this.sessions.begin(session, refresh.stored, proof))) return null;
       await this.recordSignIn(account, client, details);
       return this.tokens.issue(session, refresh);
     });

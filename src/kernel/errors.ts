@@ -45,7 +45,7 @@ export const ERRORS = {
   administrator_required: { kind: 'forbidden', text: 'Administrator required' },
   impersonation_disabled: { kind: 'forbidden', text: 'Impersonation disabled' },
   cross_site: { kind: 'forbidden', text: 'Request of another site' },
-  reauthentication_required: { kind: 'forbidden', text: 'Confirm with the password' },
+  reauthentication_required: { kind: 'forbidden', text: 'Confirm with the password, or at the identity provider' },
   engine_forbidden: { kind: 'forbidden', text: 'The query engine does not admit this service' },
   not_found: { kind: 'not-found', text: 'Not found' },
   method_not_allowed: { kind: 'method-not-allowed', text: 'Method not allowed' },

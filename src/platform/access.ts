@@ -9,7 +9,7 @@ import type { TokenScope } from './domain/token-scope.js';
  * proved who it is.
  */
 export type Credential =
-  | { kind: 'session'; id: string; provedAt?: Date }
+  | { kind: 'session'; id: string; provedAt: Date | null }
   | { kind: 'token'; id: string; name: string; scopes: readonly TokenScope[] };
 
 /** The authenticated user of a request, as in the credential and in the database at that moment. */

@@ -1,4 +1,4 @@
-import { type Answer, passwordOf, signedUp, signIn } from '../support/service/api-client.js';
+import { type Answer, type ApiClient, passwordOf, signedUp, signIn, tokensOf } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
 import { sharedOidcService } from '../support/service/oidc-service.js';
 import type { Claims } from '../support/fakes/fake-identity-provider.js';
@@ -6,7 +6,7 @@ import type { Claims } from '../support/fakes/fake-identity-provider.js';
 const PAGE = '/people/7?ask=make-administrator';
 
 describe('confirming at the identity provider', () => {
-  const { service, provider, clock, boss, client } = sharedOidcService();
+  const { service, provider, clock, boss, client, redeem } = sharedOidcService();
 
   // The clock leaves access tokens behind.
   beforeEach(async () => {
@@ -174,6 +174,55 @@ describe('confirming at the identity provider', () => {
     ]) {
       expect(outcomeOf(refused)).toEqual([404, 'not_found']);
     }
+  });
+
+  describe('of a session with tokens', () => {
+    const agoOf = (seconds: number) => Math.floor(clock.now().getTime() / 1000) - seconds;
+    const person = (auth_time: number | undefined) => ({ sub: 'sub of tom', preferred_username: 'tom', auth_time });
+    const byCode = async (claims: Claims, more = {}): Promise<ApiClient> => {
+      const browser = new OidcBrowser(service);
+      const location = await browser.start(undefined, more);
+      expect(new URL(location).searchParams.get('max_age')).toBe('max_age' in more ? '0' : null);
+      const { code } = await browser.finish(provider.signIn(location, claims));
+      return client.as(tokensOf(await redeem(browser, code)).access_token);
+    };
+    const byToken = async (claims: Claims): Promise<ApiClient> => {
+      const { body } = await client.post('/api/auth/oidc/exchange', { token: await provider.token(claims) });
+      return client.as(String(body?.['access_token']));
+    };
+    const makesToken = async (tom: ApiClient): Promise<unknown[]> => {
+      const expires_at = new Date(clock.now().getTime() + 86_400_000).toISOString();
+      return outcomeOf(await tom.post('/api/auth/tokens', { name: 'a program', scopes: ['queries'], expires_at }));
+    };
+
+    it('is asked for where somebody was signed in there already, and counts from the sign-in there on', async () => {
+      for (const open of [byCode, byToken]) {
+        for (const at of [agoOf(301), undefined]) expect(await makesToken(await open(person(at)))).toEqual(REQUIRED);
+        const tom = await open(person(agoOf(290)));
+        expect(await makesToken(tom)).toEqual([201, null]);
+        clock.advance(11);
+        expect(await makesToken(tom)).toEqual(REQUIRED);
+      }
+      expect(await makesToken(await byCode(person(agoOf(0)), { max_age: '0' }))).toEqual([201, null]);
+      expect(await makesToken(await byCode(person(agoOf(301)), { max_age: '0' }))).toEqual(REQUIRED);
+    });
+
+    it('is given by a password as well, by who has one, and goes on with the next tokens', async () => {
+      await signedUp(client, 'una');
+      const browser = new OidcBrowser(service);
+      await browser.ask('POST', '/api/auth/console-session', { username: 'una', password: passwordOf('una') });
+      const { body } = await browser.ask('POST', '/api/auth/oidc/link', { current_password: passwordOf('una') });
+      await comeBack(browser, provider.signIn(String(body?.['link_url']), { sub: 'sub of una' }));
+      const app = new OidcBrowser(service);
+      const { code } = await app.signIn(provider, { sub: 'sub of una', auth_time: agoOf(3600) });
+      const first = tokensOf(await redeem(app, code));
+      const next = tokensOf(await client.post('/api/auth/refresh', { refresh_token: first.refresh_token }));
+      const una = client.as(next.access_token);
+      expect(await makesToken(una)).toEqual(REQUIRED);
+      expect((await una.post('/api/auth/console-session/confirm', { password: passwordOf('una') })).status).toBe(204);
+      expect(await makesToken(una)).toEqual([201, null]);
+      expect(await makesToken(client.as((await signIn(client, 'una')).access_token))).toEqual([201, null]);
+    });
   });
 
   it('ends with the provider’s session of the last sign-in there', async () => {

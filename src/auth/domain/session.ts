@@ -38,6 +38,25 @@ export interface BrowserSession {
   provedAt: Date;
 }
 
+/** When a person proved to the provider who it is, whose session here lasts `longest` milliseconds at most. */
+export interface VouchedProof {
+  provedAt: Date;
+  longest: number;
+}
+
+/** How the person of a browser proved who it is: by a password, or to the provider. */
+export type BrowserProof = { checkedHash: string } | VouchedProof;
+
+/** `checkedHash`: that the password was checked against; null: the identity provider vouched. */
+export interface StoredProof {
+  checkedHash: string | null;
+  /** When the person last proved who it is; null: a session with tokens by a password, which is asked for no other proof. */
+  provedAt: Date | null;
+}
+
+/** What an access token admits. */
+export type AdmittedSession = Account & Pick<StoredProof, 'provedAt'>;
+
 /** A presented refresh token beside its session's live one, as they are stored. */
 export interface PresentedRefresh {
   session: Pick<Session, 'id' | 'userId'>;
@@ -50,22 +69,21 @@ export interface PresentedRefresh {
 export abstract class SessionStore {
   /**
    * Begins a session if the account is active and still has the hash that its password was checked against, and keeps both so
-   * until the transaction ends. @param checkedHash null: no password was checked, the identity provider vouched
-   * @returns false: one of them changed meanwhile, and nothing was stored.
+   * until the transaction ends. @returns false: one of them changed meanwhile, and nothing was stored.
    */
-  abstract begin(session: Session, token: NewRefreshToken, checkedHash: string | null): Promise<boolean>;
-  /** The same of a session without tokens, known by the SHA-256 of its cookie. @param proof when its person proved who it is */
+  abstract begin(session: Session, token: NewRefreshToken, proof: StoredProof): Promise<boolean>;
+  /** The same of a session without tokens, known by the SHA-256 of its cookie. */
   abstract beginForBrowser(
     session: Session,
     cookieDigest: Buffer,
-    proof: { checkedHash: string | null; provedAt: Date },
+    proof: StoredProof & { provedAt: Date },
   ): Promise<boolean>;
   /** Of a cookie that was used since `idleSince`; notes the use, to the minute. One query, and one more where a use is noted. */
   abstract admitBrowser(cookieDigest: Buffer, idleSince: Date, now: Date): Promise<BrowserSession | null>;
-  /** The person of a browser has proved once more who it is. @returns false: the account has no such session that lives */
+  /** The person has proved once more who it is. @returns false: the account has no such session that lives and asks for it */
   abstract prove(of: Pick<Session, 'id' | 'userId'>, at: Date, now: Date): Promise<boolean>;
   /** The account, if it is active and the session is its own and lives; one query by two primary keys. */
-  abstract admit(sessionId: string, userId: number, now: Date): Promise<Account | null>;
+  abstract admit(sessionId: string, userId: number, now: Date): Promise<AdmittedSession | null>;
   /** Null: no such token, or its session does not live, or its account is not active. */
   abstract findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null>;
   /**

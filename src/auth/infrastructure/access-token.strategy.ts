@@ -65,7 +65,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN
     this.uses.note(sessionId);
     const isStillAdmitted = async (): Promise<boolean> =>
       (await this.sessions.admit(sessionId, userId, this.clock.now())) !== null;
-    return admittedAccount(account, { kind: 'session', id: sessionId }, isStillAdmitted);
+    return admittedAccount(account, { kind: 'session', id: sessionId, provedAt: account.provedAt }, isStillAdmitted);
   }
 }
 

@@ -6,16 +6,18 @@ import type { Account } from '../../users/domain/account.js';
 import {
   OwnSessions,
   SessionStore,
+  type AdmittedSession,
   type BrowserSession,
   type LivingSession,
   type NewRefreshToken,
   type PresentedRefresh,
   type Session,
   type SessionView,
+  type StoredProof,
 } from '../domain/session.js';
 
 const ADMITTED = `
-  SELECT ${ACCOUNT_COLUMNS}
+  SELECT ${ACCOUNT_COLUMNS}, s.proved_at AS "provedAt"
   FROM sessions s JOIN users u ON u.id = s.user_id
   WHERE s.id = $1 AND u.id = $2 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3`;
 
@@ -33,7 +35,7 @@ interface BrowserColumns {
 
 @Injectable()
 export class PostgresSessionStore extends SessionStore {
-  private readonly admitted: GatheredQuery<Account>;
+  private readonly admitted: GatheredQuery<AdmittedSession>;
   private readonly admittedBrowsers: GatheredQuery<Account & BrowserColumns>;
 
   constructor(private readonly session: DatabaseSession) {
@@ -42,7 +44,11 @@ export class PostgresSessionStore extends SessionStore {
     this.admittedBrowsers = new GatheredQuery(session, 'admit_browser', ['bytea'], ADMITTED_BROWSER);
   }
 
-  override async begin(session: Session, token: NewRefreshToken, checkedHash: string | null): Promise<boolean> {
+  override async begin(
+    session: Session,
+    token: NewRefreshToken,
+    { checkedHash, provedAt }: StoredProof,
+  ): Promise<boolean> {
     const { id, userId, createdAt, expiresAt, userAgent, address } = session;
     // FOR SHARE: a change that is under way is waited for, and read; one that comes later waits, and then finds the session.
     const stored = await this.session.prepared(
@@ -50,8 +56,8 @@ export class PostgresSessionStore extends SessionStore {
       `WITH account AS (
          SELECT id FROM users WHERE id = $2 AND ($3::text IS NULL OR password_hash = $3) AND is_active FOR SHARE
        ), session AS (
-         INSERT INTO sessions (id, user_id, created_at, expires_at, user_agent, address)
-         SELECT $1, id, $4, $5, $6, $7 FROM account
+         INSERT INTO sessions (id, user_id, created_at, expires_at, user_agent, address, proved_at)
+         SELECT $1, id, $4, $5, $6, $7, $11::timestamptz FROM account
          RETURNING id
        )
        INSERT INTO refresh_tokens (id, session_id, issued_at, expires_at)
@@ -68,6 +74,7 @@ export class PostgresSessionStore extends SessionStore {
         bytes(token.id),
         token.issuedAt,
         token.expiresAt,
+        provedAt,
       ],
     );
     return stored.length === 1;
@@ -76,7 +83,7 @@ export class PostgresSessionStore extends SessionStore {
   override async beginForBrowser(
     session: Session,
     cookieDigest: Buffer,
-    { checkedHash, provedAt }: { checkedHash: string | null; provedAt: Date },
+    { checkedHash, provedAt }: StoredProof & { provedAt: Date },
   ): Promise<boolean> {
     const { id, userId, createdAt, expiresAt, userAgent, address } = session;
     const stored = await this.session.prepared(
@@ -106,13 +113,13 @@ export class PostgresSessionStore extends SessionStore {
   override async prove({ id, userId }: Pick<Session, 'id' | 'userId'>, at: Date, now: Date): Promise<boolean> {
     const proved = await this.session.changed(
       `UPDATE sessions SET proved_at = greatest(proved_at, $3)
-       WHERE id = $1 AND user_id = $2 AND cookie_digest IS NOT NULL AND ended_at IS NULL AND expires_at > $4`,
+       WHERE id = $1 AND user_id = $2 AND proved_at IS NOT NULL AND ended_at IS NULL AND expires_at > $4`,
       [id, userId, at, now],
     );
     return proved === 1;
   }
 
-  override admit(sessionId: string, userId: number, now: Date): Promise<Account | null> {
+  override admit(sessionId: string, userId: number, now: Date): Promise<AdmittedSession | null> {
     return this.admitted.find([sessionId, userId], [now]);
   }
 

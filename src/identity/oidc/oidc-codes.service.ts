@@ -49,7 +49,8 @@ export class OidcCodesService {
     if (!isVerifierOf(taken.challenge, verifier)) return { kind: 'invalid', reason: 'verifier' };
     const account = await this.users.find(taken.userId);
     if (account === null) return { kind: 'deactivated' };
-    const opened = await this.sessions.openVouched(account, { longest: sessionHours * HOUR_MS, by: 'oidc' }, client);
+    const proof = { provedAt: taken.provedAt, longest: sessionHours * HOUR_MS, by: 'oidc' } as const;
+    const opened = await this.sessions.openVouched(account, proof, client);
     if (opened === null) return { kind: 'deactivated' };
     await this.store.keepSession(opened.sessionId, taken.session, this.clock.now());
     return { kind: 'signed-in', tokens: opened.tokens };

@@ -17,7 +17,7 @@ import { SealService } from './seal.service.js';
 
 type Purpose = Extract<FlowPurpose, { kind: 'confirm' }>;
 
-/** People of the console prove once more who they are, where they have no password here: at the provider. */
+/** People prove once more who they are, where they have no password here: at the provider. */
 @Injectable()
 export class OidcConfirmationsService {
   constructor(
@@ -33,7 +33,7 @@ export class OidcConfirmationsService {
 
   /**
    * The way there. @param to the page to come back to @param cookies those that the browser has
-   * @throws Refused `not_found` where the session is no browser's, or did not begin at the provider; `provider_unavailable`
+   * @throws Refused `not_found` where the session did not begin at the provider; `provider_unavailable`
    */
   async begin(
     { id: userId, credential }: AuthenticatedUser,
@@ -41,7 +41,7 @@ export class OidcConfirmationsService {
     cookies: ReadonlyMap<string, string>,
   ): Promise<Onward> {
     const { issuer, publicUrl } = this.settings.given;
-    const sessionId = credential.kind === 'session' && credential.provedAt !== undefined ? credential.id : null;
+    const sessionId = credential.kind === 'session' && credential.provedAt !== null ? credential.id : null;
     const session = sessionId === null ? null : await this.store.sessionOf(sessionId);
     if (sessionId === null || session?.issuer !== issuer) {
       throw new Refused('not_found', { detail: 'This session did not begin at the identity provider.' });

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { userSubject } from '../../audit/domain/audit-event.js';
 import { Throttle, type ThrottledAttempt } from '../../auth/domain/throttle.js';
+import type { VouchedProof } from '../../auth/domain/session.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import type { TokenPair } from '../../auth/tokens.service.js';
 import { Clock } from '../../kernel/clock.js';
@@ -9,6 +10,7 @@ import { secretDigest } from '../../kernel/secret-digest.js';
 import type { Client } from '../../platform/access.js';
 import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';
+import { provedAtOf } from './domain/confirmation.js';
 import { isAbsent } from './domain/identifiers.js';
 import { type Claims, IdentityProvider, type ProviderTokenFault } from './domain/identity-provider.js';
 import { type NewProviderSession, OidcStore } from './domain/oidc-store.js';
@@ -113,14 +115,14 @@ export class OidcExchangesService {
     const isDone =
       !saysGroups || (await this.groups.follow(account, claims, by, { isReported: true, heldMs: longest }));
     if (!isDone) return refused('busy', 'groups', account);
-    return this.open(account, session, longest, client);
+    return this.open(account, session, { provedAt: provedAtOf(claims, now), longest }, client);
   }
 
   /** Together: a sign-out by the back channel finds the session as soon as there is one. */
-  private open(account: Account, at: NewProviderSession, longest: number, client: Client): Promise<Judged> {
+  private open(account: Account, at: NewProviderSession, proof: VouchedProof, client: Client): Promise<Judged> {
     return this.transaction.run(async () => {
       if (await this.store.hasEnded(at)) return ENDED;
-      const opened = await this.sessions.openVouched(account, { longest, by: 'exchange' }, client);
+      const opened = await this.sessions.openVouched(account, { ...proof, by: 'exchange' }, client);
       if (opened === null) return refused('account_deactivated', 'session', account);
       await this.store.keepSession(opened.sessionId, at, this.clock.now());
       return { kind: 'exchanged', tokens: opened.tokens };

@@ -51,7 +51,7 @@ export class OidcFlowsService {
   async begin(returnTo: string, purpose: FlowPurpose, cookies: ReadonlyMap<string, string>): Promise<Onward | null> {
     const state = this.seal.seal('state', { returnTo, startedAt: this.clock.now().getTime() });
     const flow: FlowCookie = { purpose, nonce: this.ids.secret(), verifier: this.ids.secret() + this.ids.secret() };
-    const location = await this.provider.authorizationUrl(state, flow, purpose.kind !== 'sign-in');
+    const location = await this.provider.authorizationUrl(state, flow, purpose.kind !== 'sign-in' || purpose.isAnew);
     if (location === null) return null;
     const cookie = setCookie(cookieName(state), this.seal.seal('cookie', flow, state), FLOW_MS / 1000);
     return { location, cookies: [...surplusCookies(cookies).map(clearCookie), cookie] };

@@ -10,7 +10,7 @@ import { secretDigest } from '../../kernel/secret-digest.js';
 import type { Client } from '../../platform/access.js';
 import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';
-import { signedInAt } from './domain/confirmation.js';
+import { provedAtOf } from './domain/confirmation.js';
 import { CODE_MS } from './domain/flow.js';
 import { type NewProviderSession, OidcStore } from './domain/oidc-store.js';
 import { personOf } from './domain/person.js';
@@ -26,9 +26,6 @@ import { PeopleService } from './people.service.js';
 import { SealService } from './seal.service.js';
 
 const HOUR_MS = 3_600_000;
-
-/** The time of a proof that nobody gave. */
-const NEVER = new Date(0);
 
 interface SignedIn {
   kind: 'signed-in';
@@ -57,13 +54,16 @@ export class OidcSignInService {
     private readonly metrics: OidcMetrics,
   ) {}
 
-  /** The way there. @param challenge the web client's; null: it is our console @param cookies those that the browser has */
+  /**
+   * The way there. @param challenge the web client's; null: it is our console @param isAnew also for those who are signed in there
+   * @param cookies those that the browser has
+   */
   async begin(
-    { returnTo, challenge }: { returnTo: string; challenge: string | null },
+    { returnTo, challenge, isAnew }: { returnTo: string; challenge: string | null; isAnew: boolean },
     cookies: ReadonlyMap<string, string>,
     client: Client,
   ): Promise<Onward> {
-    const onward = await this.flows.begin(returnTo, { kind: 'sign-in', challenge }, cookies);
+    const onward = await this.flows.begin(returnTo, { kind: 'sign-in', challenge, isAnew }, cookies);
     if (onward !== null) return onward;
     return { location: await this.failed(returnTo, failure('provider_unavailable', 'discovery'), client), cookies: [] };
   }
@@ -93,12 +93,12 @@ export class OidcSignInService {
     const outcome = await this.signIn(returned, client);
     if (outcome.kind === 'failed') return outcome;
     const { account, session } = outcome;
+    const provedAt = provedAtOf(claims, this.clock.now());
     if (purpose.challenge !== null) {
-      const code = await this.codeFor(account, purpose.challenge, session);
+      const code = await this.codeFor(account, { challenge: purpose.challenge, provedAt, session });
       if (code === null) return ended(account);
       return { location: addressWith(returnTo, { code }), cookies: [] };
     }
-    const provedAt = signedInAt(claims, this.clock.now()) ?? NEVER;
     const cookie = await this.openConsole(account, session, provedAt, client);
     if (typeof cookie !== 'string') return cookie;
     this.metrics.succeeded('signed_in');
@@ -141,13 +141,16 @@ export class OidcSignInService {
   }
 
   /** A code of ours, which only the client that began can exchange; a sign-out by the back channel finds it. @returns null: it came first */
-  private codeFor(account: Account, challenge: string, session: NewProviderSession): Promise<string | null> {
+  private codeFor(
+    account: Account,
+    asked: { challenge: string; provedAt: Date; session: NewProviderSession },
+  ): Promise<string | null> {
     const code = this.ids.secret();
     const now = this.clock.now();
     const expiresAt = new Date(now.getTime() + CODE_MS);
     return this.transaction.run(async () => {
-      if (await this.store.hasEnded(session)) return null;
-      await this.store.putCode(secretDigest(code), { userId: account.id, challenge, expiresAt, session }, now);
+      if (await this.store.hasEnded(asked.session)) return null;
+      await this.store.putCode(secretDigest(code), { userId: account.id, expiresAt, ...asked }, now);
       return code;
     });
   }

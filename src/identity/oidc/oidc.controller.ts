@@ -55,7 +55,7 @@ export class OidcController {
   @HttpCode(302)
   @ApiFoundResponse({ description: 'To the provider; or back at once with error= and request_id=.' })
   async start(
-    @Query() { return_to, code_challenge }: StartQuery,
+    @Query() { return_to, code_challenge, max_age }: StartQuery,
     @Req() { headers }: FastifyRequest,
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -65,7 +65,8 @@ export class OidcController {
       throw new Refused('validation_failed', { errors: [{ field: 'return_to', message: problem }] });
     }
     const cookies = cookiesOf(headers.cookie);
-    goOn(reply, await this.signIn.begin({ returnTo: return_to, challenge: code_challenge }, cookies, client));
+    const asked = { returnTo: return_to, challenge: code_challenge, isAnew: max_age !== undefined };
+    goOn(reply, await this.signIn.begin(asked, cookies, client));
   }
 
   @ApiRoute('startConsoleSignIn', 'Go to the identity provider from the web console', 'not_found')
@@ -80,7 +81,7 @@ export class OidcController {
   ): Promise<void> {
     const { publicUrl } = this.settings.given;
     if (!this.platform.console.enabled) throw new Refused('not_found');
-    const asked = { returnTo: consoleReturn(publicUrl, to), challenge: null };
+    const asked = { returnTo: consoleReturn(publicUrl, to), challenge: null, isAnew: false };
     goOn(reply, await this.signIn.begin(asked, cookiesOf(headers.cookie), client));
   }
 

@@ -22,6 +22,10 @@ export class StartQuery {
   })
   @TextRule(challengeProblem)
   code_challenge!: string;
+
+  @ApiPropertyOptional({ enum: ['0'], description: 'The provider asks for a sign-in anew, which is a recent proof.' })
+  @FieldRule((age) => (age === undefined || age === '0' ? null : 'must be 0'))
+  max_age?: string;
 }
 
 export class ConsoleStartQuery {

@@ -18,9 +18,9 @@ export class OidcBrowser {
   constructor(private readonly service: { readonly url: string }) {}
 
   /** Begins to sign in. @returns the provider's address, or the one of a failure */
-  async start(returnTo = RETURN_TO): Promise<string> {
+  async start(returnTo = RETURN_TO, more: Record<string, string> = {}): Promise<string> {
     const challenge = createHash('sha256').update(this.verifier).digest('base64url');
-    const query = new URLSearchParams({ return_to: returnTo, code_challenge: challenge });
+    const query = new URLSearchParams({ return_to: returnTo, code_challenge: challenge, ...more });
     return this.go(`/api/auth/oidc/start?${query.toString()}`);
   }
 

@@ -15,6 +15,14 @@ export function signedInAt({ auth_time: seconds }: Claims, now: Date): Date | nu
   return at > now.getTime() + AHEAD_MS ? null : new Date(Math.min(at, now.getTime()));
 }
 
+/** The time of a proof that nobody gave. */
+const NEVER = new Date(0);
+
+/** When a session that begins with these claims was proved. */
+export function provedAtOf(claims: Claims, now: Date): Date {
+  return signedInAt(claims, now) ?? NEVER;
+}
+
 /**
  * Whether somebody who was to sign in anew did so: providers may disregard `max_age`.
  * @param startedAt milliseconds since 1970

@@ -16,7 +16,7 @@ export interface FlowState {
 /** Why somebody goes to the provider. */
 export type FlowPurpose =
   /** For a session. `challenge`: the web client's own (RFC 7636, S256); null: it is our console, which gets a cookie and no code. */
-  | { kind: 'sign-in'; challenge: string | null }
+  | { kind: 'sign-in'; challenge: string | null; isAnew: boolean }
   /** To prove once more whose a session of the console is. Its cookie does not come along from the provider's site. */
   | { kind: 'confirm'; userId: number; sessionId: string }
   /** To make the person theirs who has a password here. */

@@ -51,6 +51,8 @@ export interface SignInCode {
   userId: number;
   /** The client's own (RFC 7636, S256). */
   challenge: string;
+  /** When the person signed in at the provider itself. */
+  provedAt: Date;
   expiresAt: Date;
 }
 

@@ -82,21 +82,21 @@ export class PostgresOidcStore extends OidcStore {
 
   override async putCode(
     digest: Buffer,
-    { userId, challenge, expiresAt, session }: SignInCode,
+    { userId, challenge, provedAt, expiresAt, session }: SignInCode,
     now: Date,
   ): Promise<void> {
     await this.session.manager.query(
       `WITH expired AS (DELETE FROM oidc_codes WHERE expires_at < $5)
-       INSERT INTO oidc_codes (digest, user_id, challenge, expires_at, issuer, subject, sid, id_token, refresh_token)
-       VALUES ($1, $2, $3, $4, $6, $7, $8, $9, $10)`,
-      [digest, userId, challenge, expiresAt, now, ...valuesOf(session)],
+       INSERT INTO oidc_codes (digest, user_id, challenge, expires_at, issuer, subject, sid, id_token, refresh_token, proved_at)
+       VALUES ($1, $2, $3, $4, $6, $7, $8, $9, $10, $11)`,
+      [digest, userId, challenge, expiresAt, now, ...valuesOf(session), provedAt],
     );
   }
 
   override async takeCode(digest: Buffer): Promise<SignInCode | null> {
     const [rows] = await this.session.manager.query<[SignInCode[], number]>(
       `DELETE FROM oidc_codes WHERE digest = $1
-       RETURNING user_id AS "userId", challenge, expires_at AS "expiresAt", ${SESSION} AS session`,
+       RETURNING user_id AS "userId", challenge, proved_at AS "provedAt", expires_at AS "expiresAt", ${SESSION} AS session`,
       [digest],
     );
     return rows[0] ?? null;
