@@ -74,7 +74,13 @@ export class GroupsController {
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('deleteGroup', 'Delete a group that no grant and no policy names', 'busy', 'group_in_use')
+  @ApiRoute(
+    'deleteGroup',
+    'Delete a group that no grant and no policy names',
+    'busy',
+    'group_in_use',
+    'managed_elsewhere',
+  )
   @Delete(':id')
   @NoContent()
   delete(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {

@@ -13,6 +13,8 @@ import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { type ExportedSnapshot, exportSnapshot, RowExport } from '../trino-rules/model/snapshot-export.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import { AdministratorsService } from '../users/administrators.service.js';
+import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
 import { UsersService } from '../users/users.service.js';
 import { AdmissionService, namedIn } from './admission.service.js';
 import { AccessFileStore } from './domain/access-file-store.js';
@@ -58,6 +60,7 @@ export class SnapshotFilesService {
     private readonly writer: SnapshotWriter,
     private readonly admission: AdmissionService,
     private readonly users: UsersService,
+    private readonly administrators: AdministratorsService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
     private readonly fileTransaction: FileTransaction,
@@ -109,7 +112,11 @@ export class SnapshotFilesService {
       grants: wanted.grants.filter(({ after }) => after === null || !ended.known.has(after.id)),
     };
     const plan = planOf(changes, recorded, file);
-    const problems = [...ended.problems, ...(await this.claimNames(changes, places))];
+    const problems = [
+      ...ended.problems,
+      ...this.takenGroupNames(changes, places),
+      ...(await this.claimNames(changes, places)),
+    ];
     if (problems.length > 0) return rollBack({ kind: 'refused', problems });
     if (plan.length === 0) return { kind: 'no_change', plan, remarks, warnings: [] };
 
@@ -154,6 +161,14 @@ export class SnapshotFilesService {
         .filter((grant) => !isKnown(grant))
         .map(({ id }) => ({ path: `${places.grants.get(id) ?? ''}.expires_at`, message: 'must be in the future' })),
     };
+  }
+
+  private takenGroupNames({ groups }: SnapshotChanges, places: RowPlaces): SnapshotProblem[] {
+    return groups.flatMap(({ before, after }) =>
+      before === null && after !== null && this.administrators.isGroupName(after.name)
+        ? [{ path: `${places.groups.get(after.id) ?? ''}.name`, message: GROUP_NAME_TAKEN }]
+        : [],
+    );
   }
 
   private async claimNames(

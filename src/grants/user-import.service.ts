@@ -4,6 +4,8 @@ import { type AuditContext, userSubject } from '../audit/domain/audit-event.js';
 import { Refused } from '../kernel/errors.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { type Creation, holderText } from '../users/domain/account.js';
+import { AdministratorsService } from '../users/administrators.service.js';
+import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
 import { UsersService } from '../users/users.service.js';
 import { AdmissionService } from './admission.service.js';
 import { AccessFileStore } from './domain/access-file-store.js';
@@ -42,6 +44,7 @@ export class UserImportService {
     private readonly fileTransaction: FileTransaction,
     private readonly files: AccessFileStore,
     private readonly users: UsersService,
+    private readonly administrators: AdministratorsService,
     private readonly snapshots: SnapshotService,
     private readonly writer: SnapshotWriter,
     private readonly admission: AdmissionService,
@@ -68,6 +71,7 @@ export class UserImportService {
         ...list.problems,
         ...made.flatMap(takenProblem),
         ...groupSpellingProblems(entries, list, snapshot.groups),
+        ...this.takenGroupNames(list, snapshot.groups),
       ];
       if (problems.length > 0) return rollBack({ kind: 'refused', problems: problems.sort(byLine) });
 
@@ -100,6 +104,13 @@ export class UserImportService {
       await this.audit.record({ event: 'users_imported', ...by, subject: null, details });
       return { kind: 'imported', ...outcome };
     });
+  }
+
+  private takenGroupNames({ groups }: UserList, recorded: Snapshot['groups']): LineProblem[] {
+    const known = new Set(recorded.map(({ name }) => name));
+    return [...groups.keys()]
+      .filter((name) => !known.has(name) && this.administrators.isGroupName(name))
+      .map((name) => ({ line: null, message: `${JSON.stringify(name)} ${GROUP_NAME_TAKEN}` }));
   }
 
   private async made({ people }: UserList, report: ReportProgress): Promise<Made[]> {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
+import { foldedName } from '../kernel/name.js';
 import { singleFlight } from '../kernel/single-flight.js';
 import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
@@ -39,6 +40,11 @@ export class AdministratorsService {
   /** Whether the account is in the group, which then decides about its role. */
   async isMember(userId: number): Promise<boolean> {
     return this.group !== null && this.store.isMember(userId, this.group);
+  }
+
+  /** Whether groups are called so by the identity provider alone: a local one would keep its group, and so its members, out. */
+  isGroupName(name: string): boolean {
+    return this.group !== null && foldedName(this.group.name) === foldedName(name);
   }
 
   /** Whether somebody is an active administrator, for anybody to ask: once it is true, for a minute without a statement. */

@@ -200,12 +200,32 @@ describe('groups of people who sign in at the provider', () => {
       expect([await roleOf(id), await groupsOf(id)]).toEqual(['user', []]);
     });
 
-    it('take the role with them when they are deleted', async () => {
-      const id = await signIn('lou', { groups: ['Chiefs'] });
-      expect(await roleOf(id)).toBe('admin');
-      const path = `/api/admin/groups/${String((await groupCalled('Chiefs'))?.['id'])}`;
-      expect((await boss.delete(path)).status).toBe(204);
-      expect(await roleOf(id)).toBe('user');
+    it('are deleted by nobody here, with members or without, nor is their name taken', async () => {
+      const lou = await signedIn('lou', { groups: ['Chiefs', 'short-lived'] });
+      const token = await tokenOf(lou, 'admin.write', 1);
+      const path = async (name: string) => `/api/admin/groups/${String((await groupCalled(name))?.['id'])}`;
+      await signIn('lou', { groups: ['Chiefs'] });
+      for (const by of [boss, token]) {
+        for (const name of ['Chiefs', 'short-lived']) {
+          expect(await by.delete(await path(name))).toMatchObject({ status: 409, body: { code: 'managed_elsewhere' } });
+        }
+      }
+      expect([await roleOf(await idOf(lou)), await status(lou)]).toEqual(['admin', 200]);
+    });
+
+    it('are the only ones of that name, also before anybody is in them', async () => {
+      const select = `UPDATE groups SET deleted_at = now() WHERE name = 'Chiefs' RETURNING id`;
+      await service.app.get(DataSource).query(select);
+      const local = await boss.post('/api/admin/groups', { name: 'Others' });
+      const renamed = await boss.patch(`/api/admin/groups/${String(local.body?.['id'])}`, { name: 'CHIEFS' });
+      const made = await boss.post('/api/admin/groups', { name: 'chiefs' });
+      for (const answer of [renamed, made]) expect(answer).toMatchObject({ status: 409, body: { code: 'name_taken' } });
+      const snapshot = { version: 1, groups: [{ name: 'Chiefs', members: [] }], grants: [], policies: [] };
+      expect((await boss.post('/api/admin/snapshot', { snapshot })).body).toMatchObject({
+        outcome: 'refused',
+        problems: [{ path: 'groups[0].name' }],
+      });
+      expect(await roleOf(await signIn('lou', { groups: ['Chiefs'] }))).toBe('admin');
     });
 
     it('do not take the last administrator with a password', async () => {

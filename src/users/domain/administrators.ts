@@ -6,6 +6,9 @@ export interface AdministratorsGroup {
   source: 'oidc' | 'scim';
 }
 
+/** Why nobody else names a group so. */
+export const GROUP_NAME_TAKEN = "is the name of the identity provider's group of administrators";
+
 /** An account whose role is not what the group says: a member who is no administrator, or an administrator by it who is no member. */
 export interface OutdatedRole extends Pick<Account, 'id' | 'username' | 'isActive'> {
   isMember: boolean;
