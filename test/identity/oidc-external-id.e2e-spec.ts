@@ -51,6 +51,22 @@ describe('people whom SCIM pushed, and who sign in', () => {
     expect(back['error']).toBe('name_taken');
   });
 
+  it('keep their names while they are administrators by somebody here, and have not signed in', async () => {
+    const path = await pushed('eve', 'oid-of-eve');
+    expect((await boss.patch(`/api/admin/users/${idOf(path)}`, { role: 'admin' })).status).toBe(200);
+    const change = (attribute: string, value: string) => scim.patch(path, { op: 'replace', path: attribute, value });
+    for (const [attribute, value] of [
+      ['externalId', 'oid-of-mallory'],
+      ['userName', 'mallory'],
+    ] as const) {
+      expect((await change(attribute, value)).body).toMatchObject({ status: '400', scimType: 'mutability' });
+    }
+    expect((await change('displayName', 'Eve')).status).toBe(200);
+    expect((await (await signedIn('mallory')).get('/api/admin/users')).status).toBe(403);
+    expect((await (await signedIn('eve')).get('/api/admin/users')).status).toBe(200);
+    expect((await change('userName', 'eve.adams')).status).toBe(200);
+  });
+
   it('are administrators while SCIM has them in the group of administrators', async () => {
     const cal = await pushed('cal', 'oid-of-cal');
     const person = await signedIn('cal');

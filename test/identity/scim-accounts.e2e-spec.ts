@@ -101,7 +101,6 @@ describe('accounts by SCIM', () => {
   it('lose sessions, grants and groups when they are deleted, and the name is somebody else’s later', async () => {
     const path = await scim.made('/Users', scimUser('leaver'));
     const user = { type: 'user', id: Number(idOf(path)) };
-    await boss.post(`/api/admin/users/${idOf(path)}/one-time-password`);
     const granted = await boss.post('/api/admin/grants', {
       principal: user,
       resource: { catalog: 'sales' },
@@ -146,14 +145,33 @@ describe('accounts by SCIM', () => {
     const path = await scim.made('/Users', scimUser('signed_in'));
     const { body } = await boss.post(`/api/admin/users/${idOf(path)}/one-time-password`);
     const { access_token } = await signIn(anonymous, 'signed_in', String(body?.['one_time_password']));
+    // As if it had come from the provider.
+    const drop = 'UPDATE users SET password_hash = NULL, one_time_until = NULL WHERE id = $1';
+    await service.app.get(DataSource).query(drop, [idOf(path)]);
     expect((await anonymous.as(access_token).get('/api/auth/me')).status).toBe(200);
     await scim.patch(path, { op: 'Replace', path: 'active', value: 'False' });
     expect((await anonymous.as(access_token).get('/api/auth/me')).status).toBe(401);
-    // It has a password now: only whoever has it renames it.
-    expect(await statusOf(scim.patch(path, { op: 'Replace', path: 'userName', value: 'other' }))).toEqual([
-      409,
-      'mutability',
-    ]);
+  });
+
+  it('that an administrator gave a password are changed by nobody else', async () => {
+    const path = await scim.made('/Users', scimUser('opened here'));
+    await boss.post(`/api/admin/users/${idOf(path)}/one-time-password`);
+    const before = [await accountOf(path), (await scim.get(path)).body, (await eventsOf(path)).length];
+    for (const attribute of ['userName', 'externalId', 'displayName', 'active']) {
+      const value = attribute === 'active' ? false : 'other';
+      const refused = scim.patch(path, { op: 'replace', path: attribute, value });
+      expect(await statusOf(refused)).toEqual([409, 'mutability']);
+    }
+    expect(await statusOf(scim.put(path, scimUser('opened here')))).toEqual([409, 'mutability']);
+    expect(await statusOf(scim.delete(path))).toEqual([409, 'mutability']);
+    expect([await accountOf(path), (await scim.get(path)).body, (await eventsOf(path)).length]).toEqual(before);
+  });
+
+  it('of administrators are not adopted', async () => {
+    const { body } = await boss.post('/api/admin/users', { username: 'chief', role: 'admin' });
+    await service.app.get(DataSource).query(`UPDATE users SET source = 'import' WHERE id = $1`, [body?.['id']]);
+    expect(await scim.found('/Users', 'userName eq "chief"')).toEqual([]);
+    expect(await statusOf(scim.post('/Users', scimUser('chief', { externalId: 'x' })))).toEqual([409, 'uniqueness']);
   });
 
   it('change only where the client knows the present version', async () => {

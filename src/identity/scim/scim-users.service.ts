@@ -7,10 +7,12 @@ import { Clock } from '../../kernel/clock.js';
 import { found, Refused } from '../../kernel/errors.js';
 import { Transaction } from '../../platform/transaction.js';
 import { type Account, emailProblem, holderText } from '../../users/domain/account.js';
+import { AdministratorsService } from '../../users/administrators.service.js';
 import { UsersService } from '../../users/users.service.js';
 import type { Filter } from './domain/filter.js';
 import type { ListRequest, ListResult } from './domain/list-request.js';
 import { operationsOf } from './domain/patch.js';
+import { invalid } from './domain/scim-refusal.js';
 import { type ScimUser, ScimUserStore } from './domain/scim-user.js';
 import type { VersionCheck } from './scim-request.js';
 import { ScimWritesService } from './scim-writes.service.js';
@@ -22,6 +24,7 @@ export class ScimUsersService {
   constructor(
     private readonly store: ScimUserStore,
     private readonly users: UsersService,
+    private readonly administrators: AdministratorsService,
     private readonly administration: AdministrationService,
     private readonly removal: PrincipalRemovalService,
     private readonly audit: AuditService,
@@ -112,20 +115,21 @@ export class ScimUsersService {
     const { userName: username, active: isActive } = asked;
     const change = { username, isActive, by: 'scim' as const, email: addressOf(asked) };
     const outcome = await this.administration.change(user.id, change, by, auditDetails(asked));
-    switch (outcome.kind) {
-      case 'changed':
-        break;
-      case 'unknown':
-        throw new Refused('not_found');
-      case 'name-taken':
-        throw nameTaken(`The userName ${username} ${holderText(outcome.holder, username)}.`);
-      case 'has-password':
-        throw new Refused('account_has_password', { detail: 'An account with a password is renamed by nobody.' });
-      case 'last-administrator':
-        throw new Refused('last_administrator', { detail: 'It is the last administrator who has a password.' });
+    if (outcome.kind === 'name-taken') {
+      throw nameTaken(`The userName ${username} ${holderText(outcome.holder, username)}.`);
     }
+    if (outcome.kind !== 'changed') throw unchanged(outcome.kind);
+    const isFoundAlike = username === user.userName && asked.externalId === user.externalId;
+    if (outcome.before.role === 'admin' && !isFoundAlike) await this.checkTaken(user.id);
     await this.keep(user.id, asked);
     return this.find(user.id);
+  }
+
+  /** Whoever has the name or the external id would sign in first, with a role that somebody here gave to another person. */
+  private async checkTaken(id: number): Promise<void> {
+    if ((await this.store.linkedSubject(id)) !== null || (await this.administrators.isMember(id))) return;
+    const detail = 'An administrator who has not signed in at the provider yet keeps userName and externalId.';
+    throw invalid('mutability', detail);
   }
 
   private async keep(id: number, asked: UserAttributes): Promise<void> {
@@ -135,10 +139,8 @@ export class ScimUsersService {
 
   private async deactivate(user: ScimUser, by: AuditContext): Promise<void> {
     const change = { isActive: false, by: 'scim' as const, email: null };
-    const { kind } = await this.administration.change(user.id, change, by, auditDetails(user));
-    if (kind === 'last-administrator') {
-      throw new Refused('last_administrator', { detail: 'It is the last administrator who has a password.' });
-    }
+    const outcome = await this.administration.change(user.id, change, by, auditDetails(user));
+    if (outcome.kind !== 'changed' && outcome.kind !== 'name-taken') throw unchanged(outcome.kind);
   }
 
   /** Null: no account of that very name that an import or a sign-in at the provider made, and that has no password. */
@@ -178,6 +180,13 @@ function addressOf({ emails }: UserAttributes): string | null {
 
 function auditDetails({ externalId }: UserAttributes): Record<string, string> {
   return externalId === null ? {} : { external_id: externalId };
+}
+
+function unchanged(kind: 'unknown' | 'last-administrator' | 'has-password'): Refused {
+  if (kind === 'unknown') return new Refused('not_found');
+  return new Refused('account_has_password', {
+    detail: 'An account with a password is changed by administrators alone.',
+  });
 }
 
 function nameTaken(detail: string): Refused {

@@ -126,7 +126,7 @@ export interface UserFilter {
   source: Source | null;
 }
 
-/** What an administrator may change. A name only of an account without a password. */
+/** What an administrator may change. A name only of an account without a password, and nothing of another one by SCIM. */
 export interface AccountEdit {
   isActive?: boolean;
   role?: Role;
@@ -188,7 +188,10 @@ export abstract class UserStore {
   /** How accounts are used, by their ids. */
   abstract useOf(ids: readonly number[]): Promise<Map<number, AccountUse>>;
   abstract count(filter: UserFilter): Promise<number>;
-  /** The account of a name, in any case, becomes one of the source `to`. @returns null: it is of another source than `from`, or has a password. */
+  /**
+   * The account of a name, in any case, becomes one of the source `to`.
+   * @returns null: it is of another source than `from`, has a password, or is an administrator's
+   */
   abstract takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null>;
   /** The last active administrator cannot be taken away, by any number of changes at once. */
   abstract change(id: number, change: AccountEdit, at: Date): Promise<AccountChange>;

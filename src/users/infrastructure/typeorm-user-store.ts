@@ -156,6 +156,7 @@ export class TypeormUserStore extends UserStore {
       `UPDATE users u SET source = $3
          FROM principal_names p
         WHERE p.name = u.username AND p.account_key = $1 AND u.source = ANY ($2) AND u.password_hash IS NULL
+          AND u.role = 'user'
        RETURNING ${ACCOUNT_COLUMNS}`,
       [accountKey(username), from, to],
     );
@@ -183,6 +184,7 @@ export class TypeormUserStore extends UserStore {
       const row = await tx.findOne(UserRow, { where: { id }, lock: { mode: 'for_no_key_update' } });
       if (row === null) return { kind: 'unknown' };
       const before = toAccount(row);
+      if (before.hasPassword && edit.by === 'scim') return { kind: 'has-password' };
       const { isActive, deactivatedBy } = activationAfter(row, edit);
       const staysInactive = !before.isActive && !isActive;
       const takenFrom = staysInactive && deactivatedBy !== row.deactivatedBy ? row.deactivatedBy : null;

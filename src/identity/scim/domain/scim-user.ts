@@ -22,5 +22,7 @@ export abstract class ScimUserStore {
   abstract list(filter: Filter | null, offset: number, count: number): Promise<ListResult<ScimUser>>;
   /** Makes the account `id` one of SCIM's, or changes it. False: another one has the external id. */
   abstract put(id: number, profile: UserProfile, at: Date): Promise<boolean>;
+  /** Of the person who signs in to the account at the provider; null: nobody does. */
+  abstract linkedSubject(id: number): Promise<string | null>;
   abstract remove(id: number): Promise<void>;
 }

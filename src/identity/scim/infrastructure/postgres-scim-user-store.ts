@@ -118,6 +118,12 @@ export class PostgresScimUserStore extends ScimUserStore {
     }
   }
 
+  override async linkedSubject(id: number): Promise<string | null> {
+    const select = 'SELECT subject FROM oidc_people WHERE user_id = $1';
+    const rows = await this.session.manager.query<{ subject: string }[]>(select, [id]);
+    return rows[0]?.subject ?? null;
+  }
+
   override async remove(id: number): Promise<void> {
     await this.session.manager.query('DELETE FROM scim_users WHERE user_id = $1', [id]);
   }
