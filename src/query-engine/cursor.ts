@@ -5,7 +5,7 @@ import { type ColumnDescription, describe } from './domain/column-description.js
 import { Opaque } from '../kernel/secret.js';
 import type { Timers } from '../kernel/timers.js';
 import { ProtocolBreach } from './domain/reading.js';
-import { type Parameter, InvalidParameter, withParameters } from './domain/sql-literal.js';
+import { type Parameter, InvalidParameter, statementText } from './domain/sql-literal.js';
 import { EngineFault, type StatementClient } from './domain/statement-client.js';
 import { type Progress, RunningStatement } from './running-statement.js';
 import type { Row } from './unread-rows.js';
@@ -82,7 +82,7 @@ export class Cursor implements AsyncIterable<Row> {
       const { client, timers, connection } = this;
       const { session } = connection;
       const deadline = timers.now() + timeout * 1000;
-      const answer = await client.submit(withParameters(sql, parameters), session, { deadline, signal });
+      const answer = await client.submit(statementText(sql, parameters), session, { deadline, signal });
       const fold = connection.fold.bind(connection);
       this.running = new RunningStatement({ client, timers, session, deadline, signal, fold, onProgress }, answer);
       await this.running.untilRows();

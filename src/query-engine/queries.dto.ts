@@ -20,7 +20,7 @@ export class SubmitQueryDto {
   @ApiProperty({
     pattern: '^[^\\u0000]*$',
     minLength: 1,
-    description: 'One statement, without a semicolon at its end.',
+    description: 'One statement. A semicolon at its end is not sent to the engine.',
   })
   @TextRule(sqlProblem)
   sql!: string;

@@ -17,7 +17,7 @@ import {
   startedQuery,
 } from './domain/query-store.js';
 import { type QueryCursor, writeQueryCursor } from './domain/query-cursor.js';
-import { type Parameter, InvalidParameter, withParameters } from './domain/sql-literal.js';
+import { type Parameter, InvalidParameter, statementText } from './domain/sql-literal.js';
 import { EngineFault, type StatementAnswer, StatementClient } from './domain/statement-client.js';
 import { EngineIdentity } from './engine-identity.service.js';
 import { QueryMetrics } from './query.metrics.js';
@@ -154,7 +154,7 @@ export class QueriesService {
     const { id, catalog, schema, traceToken } = query;
     const deadline = this.timers.now() + this.settings.queries.maxSeconds * 1000;
     try {
-      const sql = withParameters(asked.sql, asked.parameters);
+      const sql = statementText(asked.sql, asked.parameters);
       const session = sessionFor(query.runAs, { catalog, schema, traceToken });
       return await this.client.submit(sql, session, { deadline, signal });
     } catch (error) {

@@ -18,7 +18,7 @@ test('a statement runs, shows its rows and is saved as CSV', async ({ page, gran
 
   await page.goto('/sql');
   const editor = page.getByRole('textbox', { name: 'SQL statement' });
-  await editor.fill('SELECT orders');
+  await editor.fill('SELECT orders;');
   await editor.press('Control+Enter');
   const results = page.getByRole('table', { name: 'Results' });
   await expect(results.getByRole('row')).toHaveText([
@@ -40,7 +40,7 @@ test('a statement runs, shows its rows and is saved as CSV', async ({ page, gran
   );
   await page.getByRole('link', { name: 'My access' }).click();
   await page.getByRole('link', { name: 'SQL', exact: true }).click();
-  await expect(editor).toHaveText('SELECT orders');
+  await expect(editor).toHaveText('SELECT orders;');
 });
 
 test('a refusal of the engine says what it was and leads to why', async ({ page, grantline, records, signIn }) => {

@@ -46,6 +46,11 @@ describe('connections without the service', () => {
     expect(engine.requests[0]?.headers).not.toHaveProperty('authorization');
   });
 
+  it('take a semicolon at the end, and no second statement', async () => {
+    expect(await run('SELECT 1;\n')).toEqual([[1]]);
+    await expect(run('SELECT 1; SELECT 1')).rejects.toMatchObject({ engine: { name: 'SYNTAX_ERROR' } });
+  });
+
   it('ask for another token when one is refused, once', async () => {
     engine.mode = { kind: 'verified', refusalOf: (token) => (token === 'second' ? null : 'JWT expired') };
     const refusals: (string | null)[] = [];

@@ -44,11 +44,20 @@ describe('queries', () => {
       columns: [column('c', 'varchar')],
       data: [["it's"]],
     });
-    const path = await submitted(ana, { sql: 'SELECT ?', parameters: ["it's"] });
+    const path = await submitted(ana, { sql: 'SELECT ?;', parameters: ["it's"] });
 
     expect((await ana.get(`${path}/rows`)).body).toMatchObject({ rows: [["it's"]] });
-    expect((await ana.get(path)).body).toMatchObject({ sql: 'SELECT ?' });
+    expect((await ana.get(path)).body).toMatchObject({ sql: 'SELECT ?;' });
     await ana.delete(path);
+  });
+
+  it('takes a semicolon at the end, and no second statement', async () => {
+    const path = await submitted(ana, { sql: 'SELECT 1; -- one' });
+    expect((await ana.get(`${path}/rows`)).body).toMatchObject({ rows: [[1]] });
+    await ana.delete(path);
+
+    const two = await submitted(ana, { sql: 'SELECT 1; SELECT 1;' });
+    expect(await ended(ana, two)).toMatchObject({ state: 'failed', error: { engine_error_name: 'SYNTAX_ERROR' } });
   });
 
   it.each([

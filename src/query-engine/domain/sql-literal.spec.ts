@@ -1,9 +1,35 @@
 import fc from 'fast-check';
-import { identifier, InvalidParameter, withParameters } from './sql-literal.js';
+import { identifier, InvalidParameter, statementText } from './sql-literal.js';
 
-describe('withParameters', () => {
-  it('leaves a statement without parameters alone', () => {
-    expect(withParameters('SELECT 1;', [])).toBe('SELECT 1;');
+describe('statementText', () => {
+  it.each([
+    ['SELECT 1;', 'SELECT 1'],
+    ['SELECT 1 ; \r\n\t', 'SELECT 1 '],
+    ['SELECT 1 -- one\n; /* done; */ -- and; out', 'SELECT 1 -- one\n'],
+    ['SELECT \';\', "a;" FROM (SELECT \'\'\'\' AS """");', 'SELECT \';\', "a;" FROM (SELECT \'\'\'\' AS """")'],
+    [
+      'WITH FUNCTION f() RETURNS int BEGIN RETURN 1; END SELECT f();',
+      'WITH FUNCTION f() RETURNS int BEGIN RETURN 1; END SELECT f()',
+    ],
+    ["CREATE FUNCTION f() AS $$ a; ' $$;", "CREATE FUNCTION f() AS $$ a; ' $$"],
+    ['SELECT 1 / 2 - $ ä;', 'SELECT 1 / 2 - $ ä'],
+    ['SELECT 1; SELECT 2;', 'SELECT 1; SELECT 2'],
+    ['SELECT 1;;', 'SELECT 1;'],
+  ])('cuts the semicolon at the end of %j', (sql, statement) => {
+    expect(statementText(sql, [])).toBe(statement);
+  });
+
+  it.each([
+    ...['SELECT 1', ' SELECT 1 -- ; ', 'SELECT 1 /* ; */', 'SELECT 1; SELECT 2', '(SELECT 1;)', 'BEGIN RETURN 1; END'],
+    ...["SELECT ';", 'SELECT ";', 'SELECT `;', 'SELECT $$;', 'SELECT 1; /* open', 'SELECT 1; /*/', "SELECT ''';"],
+    ...["SELECT ';'", "SELECT '--';'", 'SELECT 1;\f', ';', ' ; -- ', ''],
+  ])('leaves %j as it is', (sql) => {
+    expect(statementText(sql, [])).toBe(sql);
+  });
+
+  it('reads texts that are never closed once', () => {
+    const sql = `${'/*'.repeat(500_000)};`;
+    expect(statementText(sql, [])).toBe(sql);
   });
 
   it.each([
@@ -22,27 +48,27 @@ describe('withParameters', () => {
     [Uint8Array.of(0, 255), "X'00ff'"],
     [[1, 'a', null], "ARRAY[1, 'a', NULL]"],
   ])('%p', (parameter, literal) => {
-    expect(withParameters("SELECT ? -- 'it''s'", [parameter])).toBe(
-      `EXECUTE IMMEDIATE 'SELECT ? -- ''it''''s''' USING ${literal}`,
+    expect(statementText("SELECT ? -- 'it''s'\n;", [parameter])).toBe(
+      `EXECUTE IMMEDIATE 'SELECT ? -- ''it''''s''\n' USING ${literal}`,
     );
   });
 
   it.each([2 ** 53, -(2 ** 62), 2 ** 63, 1e20, -9e37, [1, [2 ** 63]], new Date(Number.NaN)])(
     'refuses %p',
     (parameter) => {
-      expect(() => withParameters('SELECT ?', [parameter])).toThrow(InvalidParameter);
+      expect(() => statementText('SELECT ?', [parameter])).toThrow(InvalidParameter);
     },
   );
 
   it.each([2 ** 53, 2 ** 63])('does not name %p, which perhaps is another number than was sent', (parameter) => {
     const text = 'a whole number beyond 2^53 may have been rounded; send it as text, with a CAST';
-    expect(() => withParameters('SELECT ?', [parameter])).toThrow(new InvalidParameter(text));
+    expect(() => statementText('SELECT ?', [parameter])).toThrow(new InvalidParameter(text));
   });
 
   it('closes every text that it opens, whatever is in it', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom("'", '"', '\\', ';', '-', 'a') }), (text) => {
-        const [opened, ...rest] = withParameters('SELECT ?', [text]).split(' USING ')[1] ?? '';
+        const [opened, ...rest] = statementText('SELECT ?', [text]).split(' USING ')[1] ?? '';
         const inside = rest.slice(0, -1).join('');
 
         expect(opened).toBe("'");

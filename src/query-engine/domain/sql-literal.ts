@@ -7,14 +7,38 @@ export type Parameter = null | boolean | number | bigint | string | Date | Uint8
 export class InvalidParameter extends NamedError {}
 
 /**
- * One statement with its parameters as literals (Trino's EXECUTE IMMEDIATE), so that nothing has to be prepared and
- * deallocated, and no header grows with it. Callers never concatenate literals.
+ * The text that the engine takes for one statement: without a semicolon at its end, and with the parameters as literals
+ * (Trino's EXECUTE IMMEDIATE), so that nothing has to be prepared and deallocated, and no header grows with it. Callers never
+ * concatenate literals.
  *
  * @throws InvalidParameter
  */
-export function withParameters(sql: string, parameters: readonly Parameter[]): string {
-  if (parameters.length === 0) return sql;
-  return `EXECUTE IMMEDIATE ${quoted(sql)} USING ${parameters.map(literal).join(', ')}`;
+export function statementText(sql: string, parameters: readonly Parameter[]): string {
+  const statement = withoutTerminator(sql);
+  if (parameters.length === 0) return statement;
+  return `EXECUTE IMMEDIATE ${quoted(statement)} USING ${parameters.map(literal).join(', ')}`;
+}
+
+/**
+ * Blanks and comments are captured; then quoted texts, words and signs, as in the engine's grammar (SqlBase, Trino 483). A token
+ * that is never closed takes the rest of the text: the engine reports it. Two quotes in a row are read as two quoted texts.
+ */
+const TOKEN =
+  /([ \r\n\t]+|--[^\r\n]*|\/\*[^]*?\*\/)|\/\*[^]*|'[^']*(?:'|$)|"[^"]*(?:"|$)|`[^`]*(?:`|$)|\$\$[^]*?(?:\$\$|$)|[^ \r\n\t;'"`$/-]+|[^]/g;
+
+/**
+ * Cuts one semicolon at the end, with the blanks and comments behind it: people and tools write it, the engine refuses it.
+ * Everything else is the engine's to refuse, two statements and a semicolon alone, too.
+ */
+function withoutTerminator(sql: string): string {
+  let terminator: number | null = null;
+  if (sql.includes(';')) {
+    for (const { 0: token, 1: hidden, index } of sql.matchAll(TOKEN)) {
+      if (hidden === undefined) terminator = token === ';' ? index : null;
+    }
+  }
+  const statement = terminator === null ? '' : sql.slice(0, terminator);
+  return statement.trim() === '' ? sql : statement;
 }
 
 /** An identifier in double quotes, whatever it contains. */
