@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, ValidateIf } from 'class-validator';
+import { headerNameWarning } from '../kernel/name.js';
 import { INTEGER, MOMENT, NAME, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
 import { PageQuery, SearchText } from '../platform/page.dto.js';
 import { FieldRule, TextRule } from '../platform/validation.js';
@@ -99,6 +100,7 @@ export class AccountResponse {
   @ApiProperty({ enum: SOURCES, description: 'How the account came to be.' }) source!: Source;
   @ApiProperty({ description: 'Without one, the account cannot sign in by a password, and can be renamed.' })
   has_password!: boolean;
+  @ApiProperty({ ...TEXTS, description: 'Such as that no SQL can be run under the name.' }) warnings!: string[];
 }
 
 /** An account, and how it is used. */
@@ -126,9 +128,6 @@ export class NewUserResponse extends AccountResponse {
 
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'Until when the one-time password can be used to sign in.' })
   one_time_password_expires_at!: string | null;
-
-  @ApiProperty({ ...TEXTS, description: 'That another account has the e-mail address, which is then not stored.' })
-  warnings!: string[];
 }
 
 export function toAccountResponse(account: Account): AccountResponse {
@@ -144,15 +143,17 @@ export function toUsedAccountResponse(account: UsedAccount): UsedAccountResponse
 function fieldsOf(account: Account) {
   const { id, username, email, role, isActive, createdAt, source, hasPassword } = account;
   const fields = { id, username, email, role, is_active: isActive, created_at: createdAt.toISOString() };
-  return { ...fields, source, has_password: hasPassword };
+  return { ...fields, source, has_password: hasPassword, warnings: [headerNameWarning(username) ?? []].flat() };
 }
 
 export function toNewUserResponse({ account, isEmailTaken, oneTimePassword }: MadeAccount): NewUserResponse {
+  const fields = fieldsOf(account);
+  const withoutEmail = isEmailTaken ? ['Another account has the e-mail address: it is not stored.'] : [];
   return {
-    ...fieldsOf(account),
+    ...fields,
     one_time_password: oneTimePassword,
     one_time_password_expires_at: account.oneTimeUntil?.toISOString() ?? null,
-    warnings: isEmailTaken ? ['Another account has the e-mail address: it is not stored.'] : [],
+    warnings: [...withoutEmail, ...fields.warnings],
   };
 }
 

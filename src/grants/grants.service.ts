@@ -3,6 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
+import { headerNameWarning } from '../kernel/name.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { namedIn, AdmissionService, type GrantRequest } from './admission.service.js';
@@ -10,7 +11,7 @@ import { grantedEvents, revokedEvents } from './domain/audit-details.js';
 import { type Grant, type GrantFilter, type GrantOutcome, GrantStore, type NewGrant } from './domain/grant.js';
 
 export interface Granted extends GrantOutcome {
-  /** Privileges that a restriction takes, parts of the node that the engine does not know, and little capacity. */
+  /** Privileges that a restriction takes, a name under which no SQL is run, parts of the node that the engine does not know, and little capacity. */
   warnings: string[];
 }
 
@@ -66,7 +67,10 @@ export class GrantsService {
       return { given, taken, idle, room: await this.admit(given) };
     });
     const unknown = await this.admission.nameWarnings(given.map(({ grant }) => grant.resource));
-    const granted = given.map((one, i) => ({ ...one, warnings: [...(idle[i] ?? []), ...(unknown[i] ?? []), ...room] }));
+    const granted = given.map((one, i) => ({
+      ...one,
+      warnings: [...holderWarnings(one.grant), ...(idle[i] ?? []), ...(unknown[i] ?? []), ...room],
+    }));
     return { granted, revoked: taken };
   }
 
@@ -110,4 +114,10 @@ export class GrantsService {
 
 function validationFailed(errors: FieldError[]): Refused {
   return new Refused('validation_failed', { errors });
+}
+
+/** Groups are named in no header. */
+function holderWarnings({ principal }: Grant): string[] {
+  const isUser = principal.type === 'user' || principal.type === 'engine';
+  return isUser ? [headerNameWarning(principal.name) ?? []].flat() : [];
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../audit/domain/audit-event.js';
 import { Refused } from '../kernel/errors.js';
+import { BEYOND_HEADERS, isHeaderText } from '../kernel/name.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { type Creation, holderText } from '../users/domain/account.js';
 import { AdministratorsService } from '../users/administrators.service.js';
@@ -193,7 +194,10 @@ function remarksOn({ name, email, line, creation }: Made): LineProblem[] {
   const remark = (message: string): LineProblem => ({ line, message: `${JSON.stringify(name)} ${message}` });
   switch (creation.kind) {
     case 'created':
-      return creation.isEmailTaken ? [remark(`gets no address: another account has <${email ?? ''}>`)] : [];
+      return [
+        ...(creation.isEmailTaken ? [remark(`gets no address: another account has <${email ?? ''}>`)] : []),
+        ...(isHeaderText(name) ? [] : [remark(`can run no SQL: ${BEYOND_HEADERS}`)]),
+      ];
     case 'exists': {
       const { account } = creation;
       return [

@@ -13,6 +13,18 @@ export function principalNameProblem(name: unknown): string | null {
   return nameProblem(name);
 }
 
+/** The engine reads header fields as ISO 8859-1 and decodes nothing in them. */
+export function isHeaderText(text: string): boolean {
+  return /^[\x20-\x7e\xa0-\xff]+$/.test(text) && text.trim() === text;
+}
+
+/** What follows for a user or engine principal whose name no header can carry; null: it can. Rules can name anybody. */
+export function headerNameWarning(name: string): string | null {
+  return isHeaderText(name) ? null : `No SQL can be run as ${name}: ${BEYOND_HEADERS}.`;
+}
+
+export const BEYOND_HEADERS = 'requests to the engine carry names in letters of ISO 8859-1 (Latin-1) alone';
+
 /** Equal for names that differ in the case of ASCII letters only: one holder for them all. As the database's indexes fold them. */
 export function foldedName(name: string): string {
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -43,6 +43,15 @@ describe('accounts without a password', () => {
     expect((await anonymous.post('/api/admin/users', { username: 'nobody' })).status).toBe(401);
   });
 
+  it('say of a name that no header carries that no SQL is run as it', async () => {
+    const warnings = [expect.stringMatching(/^No SQL can be run as 山田太郎: .*Latin-1/)];
+    const id = await made('yamada');
+    expect((await make('山田太郎')).body).toMatchObject({ warnings });
+    expect((await boss.get('/api/admin/users?q=山田')).body).toMatchObject({ items: [{ warnings }] });
+    expect((await boss.patch(id, { username: 'zoé.dupont' })).body).toMatchObject({ warnings: [] });
+    expect((await boss.patch(id, { username: 'Łukasz' })).body?.['warnings']).toHaveLength(1);
+  });
+
   it('do not sign in: the answer and the work are those of a wrong password', async () => {
     await made('pat', { email: 'pat@example.org' });
     await signedUp(anonymous, 'quentin');

@@ -47,6 +47,16 @@ describe('grants', () => {
     expect((await admin.get(headers.get('location') ?? '')).body).toEqual(body);
   });
 
+  it('say of a holder that no header carries that no SQL is run as it', async () => {
+    const given = await Promise.all(
+      ['Łódź etl', 'zoé.dupont'].map((name) => admin.post(GRANTS, toAlice({ principal: { type: 'engine', name } }))),
+    );
+    expect(given.map(({ status, body }) => [status, body?.['warnings']])).toEqual([
+      [201, [expect.stringMatching(/^No SQL can be run as Łódź etl: .*Latin-1/)]],
+      [201, undefined],
+    ]);
+  });
+
   it('are the same grant when their fields are equal, also when they race', async () => {
     const asked = toAlice({ resource: { catalog: 'races' } });
     const before = (await events('grant_created')).length;

@@ -192,11 +192,12 @@ describe('a list of users', () => {
     expect(await accounts('q=rita')).toEqual([]);
   });
 
-  it('has addresses that somebody has already: they are not stored, and are no reason to refuse', async () => {
-    expect(await lines('hal <ALICE@example.org>\nida <ida@example.org>\njon <Ida@example.org>\n')).toEqual([
-      ...['+ user hal', '+ user ida <ida@example.org>', '+ user jon'],
+  it('has addresses that somebody has already: they are not stored; nor is this, or a name that no header carries, a reason to refuse', async () => {
+    expect(await lines('hal <ALICE@example.org>\nida <ida@example.org>\njon <Ida@example.org>\nŁukasz\n')).toEqual([
+      ...['+ user hal', '+ user ida <ida@example.org>', '+ user jon', '+ user Łukasz'],
       '# 1: "hal" gets no address: another account has <ALICE@example.org>',
       '# 3: "jon" gets no address: another account has <Ida@example.org>',
+      '# 4: "Łukasz" can run no SQL: requests to the engine carry names in letters of ISO 8859-1 (Latin-1) alone',
     ]);
   });
 

@@ -188,6 +188,11 @@ describe('users by SCIM', () => {
       'mutability',
     ]);
     expect(await statusOf(scim.patch(path, { op: 'remove', path: 'userName' }))).toEqual([400, 'invalidValue']);
+    const beyond = await scim.patch(path, { op: 'replace', path: 'userName', value: '山田太郎' });
+    expect(beyond).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } });
+    expect(beyond.body?.['detail']).toMatch(/^No SQL can be run as userName: .*Latin-1/);
+    expect(await statusOf(scim.post('/Users', scimUser('山田太郎')))).toEqual([400, 'invalidValue']);
+    expect((await scim.post('/Users', scimUser('zoé.dupont'))).status).toBe(201);
     expect(await statusOf(scim.patch(path, { op: 'jump', path: 'userName' }))).toEqual([400, 'invalidSyntax']);
     expect(await statusOf(scim.patch(path, { op: 'remove' }))).toEqual([400, 'noTarget']);
     expect(await statusOf(scim.patch(path, { op: 'replace', path: 'emails[type eq', value: 1 }))).toEqual([

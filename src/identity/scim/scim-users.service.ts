@@ -5,12 +5,14 @@ import { AdministrationService } from '../../auth/administration.service.js';
 import { PrincipalRemovalService } from '../../grants/principal-removal.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { found, Refused } from '../../kernel/errors.js';
+import { BEYOND_HEADERS, isHeaderText } from '../../kernel/name.js';
 import { Transaction } from '../../platform/transaction.js';
 import { type Account, emailProblem, holderText } from '../../users/domain/account.js';
 import { AdministratorsService } from '../../users/administrators.service.js';
 import { UsersService } from '../../users/users.service.js';
 import type { Filter } from './domain/filter.js';
 import type { ListRequest, ListResult } from './domain/list-request.js';
+import { invalid } from './domain/scim-refusal.js';
 import { operationsOf } from './domain/patch.js';
 import { invalid } from './domain/scim-refusal.js';
 import { type ScimUser, ScimUserStore } from './domain/scim-user.js';
@@ -60,6 +62,7 @@ export class ScimUsersService {
         const holder = outcome.kind === 'exists' ? ({ name: username, holder: 'account' } as const) : outcome.holder;
         throw nameTaken(`The userName ${username} ${holderText(holder, username)}.`);
       }
+      refuseBeyondHeaders(username);
       const { account } = outcome;
       const details = { source: 'scim', role: account.role, external_id: externalId };
       await this.audit.record({ event: 'account_created', ...by, subject: userSubject(account), details });
@@ -113,6 +116,7 @@ export class ScimUsersService {
 
   private async write(user: ScimUser, asked: UserAttributes, by: AuditContext): Promise<ScimUser> {
     const { userName: username, active: isActive } = asked;
+    if (username !== user.userName) refuseBeyondHeaders(username);
     const change = { username, isActive, by: 'scim' as const, email: addressOf(asked) };
     const outcome = await this.administration.change(user.id, change, by, auditDetails(asked));
     if (outcome.kind === 'name-taken') {
@@ -191,4 +195,12 @@ function unchanged(kind: 'unknown' | 'last-administrator' | 'has-password'): Ref
 
 function nameTaken(detail: string): Refused {
   return new Refused('name_taken', { detail });
+}
+
+/**
+ * Of a new name alone: an account that has one already goes on. An administrator who makes an account reads a warning; of SCIM's
+ * answers nobody reads more than the refusal, and the mapping at the provider can still be changed.
+ */
+function refuseBeyondHeaders(username: string): void {
+  if (!isHeaderText(username)) throw invalid('invalidValue', `No SQL can be run as userName: ${BEYOND_HEADERS}.`);
 }

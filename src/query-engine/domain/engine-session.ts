@@ -1,3 +1,4 @@
+import { isHeaderText } from '../../kernel/name.js';
 import { NamedError } from '../../kernel/named-error.js';
 
 /** The user of a statement, and what the engine keeps from one statement to the next. */
@@ -41,9 +42,6 @@ export class InvalidSession extends NamedError {
   }
 }
 
-/** The engine reads header fields as ISO 8859-1 and decodes nothing in them. */
-const HEADER_TEXT = /^[\x20-\x7e\xa0-\xff]+$/;
-
 /**
  * The session as request headers, all of one family. The service is always named as the original
  * user: then the engine applies its impersonation rules in both verification modes, also where it verifies no token.
@@ -69,7 +67,7 @@ export function sessionHeaders(session: EngineSession, prefix: HeaderPrefix, ser
 }
 
 function headerText(value: string, field: string): string {
-  if (HEADER_TEXT.test(value) && value.trim() === value) return value;
+  if (isHeaderText(value)) return value;
   throw new InvalidSession(field);
 }
 

@@ -32,12 +32,13 @@ export function GrantDraft() {
   const draft = grant && { grant: [grant], revoke: form.revoke };
   const granting = useMutation({
     mutationFn: () => bodyOf(api.POST('/api/admin/grants/batch', { body: draft ?? {} })),
-    onSuccess: () => {
+    onSuccess: ({ granted }) => {
       const names = grant?.privileges.join(', ') ?? '';
       const node = grant?.resource ?? {};
       toast({
         text: `Granted ${names} on ${pathText(node)}. It is live with the next publication.`,
         link: { href: addressOfNode(node), text: 'See who' },
+        warnings: granted.flatMap(({ warnings = [] }) => warnings),
       });
       return accessChanged(() => go('/grants'));
     },

@@ -74,7 +74,8 @@ function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['Consol
     },
     onMutate: () => form,
     onSuccess: async (saved, _, sent) => {
-      toast({ text: `Policy ${saved.body.id} is saved. It is live with the next publication.` });
+      const { id: number, warnings } = saved.body;
+      toast({ text: `Policy ${number} is saved. It is live with the next publication.`, warnings });
       setBase(saved);
       setTried(false);
       // What was typed meanwhile stays, and with it this page.

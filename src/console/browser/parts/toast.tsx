@@ -6,6 +6,8 @@ interface Message {
   text: string;
   /** Where to follow what was begun. */
   link?: { href: string; text: string };
+  /** Of the service, about what was written all the same. */
+  warnings?: readonly string[] | undefined;
 }
 
 let shown: Message | null = null;
@@ -17,8 +19,9 @@ export function toast(message: Message | null): void {
   for (const listener of listeners) listener();
 }
 
-/** Milliseconds that a success is told. */
+/** Milliseconds that a success is told, and one with warnings. */
 const LIFE = 6_000;
+const LIFE_WITH_WARNINGS = 30_000;
 
 /** The last success, for a while, or as long as the pointer or the focus is on it. */
 export function Toast() {
@@ -32,7 +35,7 @@ export function Toast() {
   const [isHeld, hold] = useState(false);
   useEffect(() => {
     if (message === null || isHeld) return;
-    const timer = setTimeout(() => toast(null), LIFE);
+    const timer = setTimeout(() => toast(null), message.warnings?.length ? LIFE_WITH_WARNINGS : LIFE);
     return () => clearTimeout(timer);
   }, [message, isHeld]);
   // What comes into the page as a whole is not read aloud: the region is there before.
@@ -48,7 +51,7 @@ export function Toast() {
           onBlur={() => hold(false)}
         >
           <Icon name="check" />
-          <span>{message.text}</span>
+          <span>{[message.text, ...(message.warnings ?? [])].join(' ')}</span>
           {message.link !== undefined && <Link href={message.link.href}>{message.link.text}</Link>}
         </div>
       )}
