@@ -1,5 +1,5 @@
 import { batchIterator } from './batch-iterator.js';
-import { faultError, InterfaceError, InternalError } from './domain/db-api-errors.js';
+import { faultError, InterfaceError, InternalError, refuseUnknown } from './domain/db-api-errors.js';
 import { type EngineSession, type SessionChange, InvalidSession } from './domain/engine-session.js';
 import { type ColumnDescription, describe } from './domain/column-description.js';
 import { Opaque } from '../kernel/secret.js';
@@ -74,6 +74,7 @@ export class Cursor implements AsyncIterable<Row> {
    */
   async execute(sql: string, parameters: readonly Parameter[] = [], options: ExecuteOptions = {}): Promise<void> {
     this.assertOpen();
+    refuseUnknown(options, ['signal', 'timeout', 'onProgress']);
     const { signal: given, timeout = DEFAULT_TIMEOUT, onProgress } = options;
     const signal = given === undefined ? this.closing.signal : AbortSignal.any([given, this.closing.signal]);
     await this.guarded(async () => {

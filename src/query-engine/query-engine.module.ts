@@ -78,5 +78,6 @@ function statementClient(
 ): StatementClient {
   // Without a configured engine no request is sent; this name resolves nowhere (RFC 6761).
   const origin = engine.origin ?? 'http://engine.invalid';
-  return new TrinoStatementClient({ ...engine, origin, largestPage: queries.maxPageBytes }, ...parts);
+  const direct = { origin, path: '', headers: {}, password: null };
+  return new TrinoStatementClient({ ...engine, ...direct, largestPage: queries.maxPageBytes }, ...parts);
 }

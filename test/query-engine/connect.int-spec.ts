@@ -51,6 +51,52 @@ describe('connections without the service', () => {
     await expect(run('SELECT 1; SELECT 1')).rejects.toMatchObject({ engine: { name: 'SYNTAX_ERROR' } });
   });
 
+  it.each([
+    ['its own address', () => null],
+    ['the address by which it was asked', () => `${url}/trino`],
+  ])('reach an engine below a path of a gateway, which names %s', async (_, nextOrigin) => {
+    engine.gateway = { path: '/trino', header: 'x-gateway-key' };
+    engine.nextOrigin = nextOrigin();
+    const rows = run('SELECT 1', { url: `${url}/trino/`, headers: { 'X-Gateway-Key': 'k1' } });
+    await expect(rows.finally(() => ([engine.gateway, engine.nextOrigin] = [null, null]))).resolves.toEqual([[1]]);
+    for (const { headers } of engine.requests) expect(headers).toMatchObject({ 'x-gateway-key': 'k1' });
+  });
+
+  it('send client tags and credentials, and a password on every request', async () => {
+    await run('SELECT 1', {
+      ...{ originalUser: 'tool', password: 'pä:ss', clientTags: ['etl', 'night ly'] },
+      extraCredentials: { 'gcs.token': 'a=b,c' },
+    });
+    expect(engine.requests.length).toBeGreaterThan(1);
+    for (const { headers } of engine.requests)
+      expect(headers).toMatchObject({
+        ...{ authorization: `Basic ${Buffer.from('tool:pä:ss').toString('base64')}`, 'x-trino-user': 'ana' },
+        ...{ 'x-trino-client-tags': 'etl,night ly', 'x-trino-extra-credential': 'gcs.token=a%3Db%2Cc' },
+      });
+    await expect(run('SELECT 1', { clientTags: ['a,b'] })).rejects.toBeInstanceOf(InterfaceError);
+  });
+
+  it.each([
+    ['a connection', () => connect({ url, user: 'ana', pasword: 'x' } as never), 'pasword'],
+    [
+      'spooling',
+      () => connect({ url, user: 'ana', spooling: { origins: [], origin: 'x' } } as never),
+      'spooling.origin',
+    ],
+    [
+      'tokens',
+      () => clientCredentials({ tokenUrl: url, clientId: 'x', clientSecret: 'y', scopes: 'z' } as never),
+      'scopes',
+    ],
+  ])('refuse an unknown option of %s', (_, make, name) => {
+    expect(make).toThrow(new InterfaceError(`the option ${name} is not known`));
+  });
+
+  it('refuse an unknown option of a statement', async () => {
+    const cursor = connect({ url, user: 'ana' }).cursor();
+    await expect(cursor.execute('SELECT 1', [], { timeoutMs: 5 } as never)).rejects.toThrow('timeoutMs');
+  });
+
   it('ask for another token when one is refused, once', async () => {
     engine.mode = { kind: 'verified', refusalOf: (token) => (token === 'second' ? null : 'JWT expired') };
     const refusals: (string | null)[] = [];
@@ -84,9 +130,19 @@ describe('connections without the service', () => {
     await keycloak.close();
   });
 
-  it.each([
-    ['a token over plain HTTP', { token: () => 'secret' }],
-    ['a path', { url: 'http://127.0.0.1/trino' }],
+  it.each<[string, object]>([
+    ['a token over plain HTTP', { url: 'http://trino.example', token: () => 'secret' }],
+    ['a password over plain HTTP', { url: 'http://trino.example', password: 'secret' }],
+    ['extra credentials over plain HTTP', { url: 'http://trino.example', extraCredentials: { a: 'secret' } }],
+    ['a password beside a token', { token: () => 'secret', password: 'secret' }],
+    ['a password of a user with a colon', { user: 'a:b', password: 'secret' }],
+    ['a query', { url: 'http://127.0.0.1/trino?x=1' }],
+    ['an encoded path', { url: 'http://127.0.0.1/a%2Fb' }],
+    ['a header of its own', { headers: { 'x-trino-user': 'root' } }],
+    ['a header that cannot be sent', { headers: { 'X-Key': 'a\r\nX-Trino-User: root' } }],
+    ['a family that does not exist', { headerPrefix: 'X-Presto' }],
+    ['a compression that does not exist', { compression: 'zstd' }],
+    ['tags that are no list', { clientTags: 'etl' }],
     ['credentials', { url: 'http://ana:secret@127.0.0.1' }],
     ['another protocol', { url: 'ftp://127.0.0.1' }],
     ['no address', { url: '127.0.0.1' }],

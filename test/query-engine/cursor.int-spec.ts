@@ -28,6 +28,9 @@ describe('the DB-API', () => {
   beforeAll(async () => {
     const address = {
       origin: await engine.listen(),
+      path: '',
+      headers: {},
+      password: null,
       user: 'service-account-grantline',
       headerPrefix: 'X-Query',
       caFile: null,

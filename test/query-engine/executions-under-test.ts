@@ -60,6 +60,9 @@ export class ExecutionsUnderTest {
     );
     const address = {
       origin,
+      path: '',
+      headers: {},
+      password: null,
       user: 'sa',
       headerPrefix: 'X-Query',
       caFile: null,

@@ -43,6 +43,9 @@ export class StatementClientUnderTest {
   client(given: Partial<TrinoAddress> = {}, timers: Timers = this.timers): TrinoStatementClient {
     const address: TrinoAddress = {
       origin: this.origin,
+      path: '',
+      headers: {},
+      password: null,
       caFile: null,
       user: 'service-account-grantline',
       headerPrefix: 'X-Query',

@@ -51,6 +51,9 @@ class FixedToken extends FakeServiceTokenSource {
 async function outcome(mode: EngineMode, family: Family, token: Token): Promise<unknown> {
   const address = {
     origin: engines[mode],
+    path: '',
+    headers: {},
+    password: null,
     caFile: mode === 'tls' ? caFile : null,
     user: SERVICE_ACCOUNT,
     headerPrefix: family,

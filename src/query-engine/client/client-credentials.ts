@@ -2,6 +2,7 @@ import { SystemClock } from '../../kernel/clock.js';
 import { SystemRandom } from '../../kernel/random.js';
 import { Secret } from '../../kernel/secret.js';
 import { NodeTimers } from '../../platform/infrastructure/node-timers.js';
+import { refuseUnknown } from '../domain/db-api-errors.js';
 import { UNOBSERVED } from '../domain/service-token-source.js';
 import { OAuthServiceTokenSource } from '../infrastructure/oauth-service-token-source.js';
 import type { TokenProvider } from './provided-tokens.js';
@@ -23,6 +24,7 @@ export interface ClientCredentials {
  * a minute before they expire, while the valid one is handed out.
  */
 export function clientCredentials(client: ClientCredentials): TokenProvider {
+  refuseUnknown(client, ['tokenUrl', 'clientId', 'clientSecret', 'scope', 'caFile', 'onWarning']);
   const { tokenUrl, clientId, clientSecret, scope = null, caFile = null } = client;
   const source = new OAuthServiceTokenSource(
     { tokenUrl, clientId, clientSecret: new Secret(clientSecret), scope, caFile },

@@ -1,8 +1,9 @@
 import { SystemClock } from '../../kernel/clock.js';
+import { isHeaderText } from '../../kernel/name.js';
 import { SystemRandom } from '../../kernel/random.js';
 import { NodeTimers } from '../../platform/infrastructure/node-timers.js';
 import { Connection } from '../connection.js';
-import { InterfaceError } from '../domain/db-api-errors.js';
+import { InterfaceError, refuseUnknown } from '../domain/db-api-errors.js';
 import { type HeaderPrefix, sessionFor } from '../domain/engine-session.js';
 import { NO_SERVICE_TOKENS } from '../domain/service-token-source.js';
 import { TrinoStatementClient } from '../infrastructure/trino-statement-client.js';
@@ -10,7 +11,7 @@ import { ProvidedTokens, type TokenProvider } from './provided-tokens.js';
 import { type OnWarning, WarningLog } from './warning-log.js';
 
 export interface ConnectOptions {
-  /** `http://host:port` or `https://host:port`; nothing is sent to another origin. */
+  /** `https://host:port`, with a path where a gateway has the engine below one; nothing is sent to another origin. */
   url: string;
   /** Whose rights apply. */
   user: string;
@@ -18,6 +19,10 @@ export interface ConnectOptions {
   originalUser?: string;
   /** Of the Bearer token (JWT), such as `clientCredentials` gives. Without it requests carry none. */
   token?: TokenProvider;
+  /** Of the original user, for an engine with password authentication; in the place of a token. */
+  password?: string;
+  /** Of a gateway in front of the engine: sent with every request to it. None that the client sends itself. */
+  headers?: Readonly<Record<string, string>>;
   /** A file in PEM: its certificate authorities are trusted and no others; read again when it changes. */
   caFile?: string;
   /** For an engine with `http-server.process-forwarded=true`: plain HTTP that calls itself forwarded from https. */
@@ -26,6 +31,10 @@ export interface ConnectOptions {
   headerPrefix?: HeaderPrefix;
   /** Names the application to the engine, whose resource groups may select by it. */
   source?: string;
+  /** They may select, too. */
+  clientTags?: readonly string[];
+  /** For systems behind the engine, by name. */
+  extraCredentials?: Readonly<Record<string, string>>;
   catalog?: string;
   schema?: string;
   timeZone?: string;
@@ -49,22 +58,36 @@ export interface ConnectOptions {
 
 const MAX_PAGE_BYTES = 2 ** 25;
 
+/** All options: an unknown one would be left out without a word. */
+const OPTIONS = (
+  'url user originalUser token password headers caFile forwardedProto headerPrefix source clientTags extraCredentials ' +
+  'catalog schema timeZone traceToken properties roles compression spooling maxPageBytes onWarning'
+).split(' ');
+
 /**
  * A connection to an engine, with sockets of its own. Nothing is sent before a statement is; closing it ends its statements.
- * @throws InterfaceError for an address that is none, and for a token that would be sent over plain HTTP.
+ * @throws InterfaceError for an address that is none, an option that is not known, and credentials that would be sent over plain HTTP.
  */
 export function connect(options: ConnectOptions): Connection {
-  const { user, originalUser = user, token, properties = {}, roles = {} } = options;
-  const origin = originOf(options.url);
-  const forwardedProto = options.forwardedProto ?? null;
-  if (token !== undefined && origin.startsWith('http:') && forwardedProto === null)
-    throw new InterfaceError("a token is sent over https only, or with forwardedProto: 'https'");
+  refuseUnknown(options, OPTIONS);
+  refuseUnknown(options.spooling ?? {}, ['origins'], 'spooling.');
+  const { user, originalUser = user, token, password = null, properties = {}, roles = {} } = options;
+  const { headers = {}, clientTags = [], extraCredentials = {} } = options;
+  const { origin, path, isLoopback } = addressOf(options.url);
+  const forwardedProto = choice(options, 'forwardedProto', ['https']) ?? null;
+  const hasCredentials = token !== undefined || password !== null || Object.keys(extraCredentials).length > 0;
+  if (hasCredentials && origin.startsWith('http:') && !isLoopback && forwardedProto === null)
+    throw new InterfaceError("credentials are sent over https only, or with forwardedProto: 'https'");
+  if (password !== null && (token !== undefined || originalUser.includes(':')))
+    throw new InterfaceError('a password goes with a user without a colon, and without a token');
+  if (!Array.isArray(clientTags)) throw new InterfaceError('clientTags is not a list');
   const timers = new NodeTimers();
   const client = new TrinoStatementClient(
     {
-      ...{ origin, user: originalUser, forwardedProto, caFile: options.caFile ?? null },
-      headerPrefix: options.headerPrefix ?? 'X-Trino',
-      compression: options.compression ?? 'none',
+      ...{ origin, path, headers: gatewayHeaders(headers), password, user: originalUser, forwardedProto },
+      caFile: options.caFile ?? null,
+      headerPrefix: choice(options, 'headerPrefix', ['X-Trino', 'X-Query']) ?? 'X-Trino',
+      compression: choice(options, 'compression', ['none', 'gzip']) ?? 'none',
       spooling: options.spooling ?? null,
       largestPage: options.maxPageBytes ?? MAX_PAGE_BYTES,
     },
@@ -76,18 +99,45 @@ export function connect(options: ConnectOptions): Connection {
   );
   const { catalog = null, schema = null, timeZone = null, traceToken = null, source } = options;
   const session = sessionFor(user, {
-    ...{ catalog, schema, timeZone, traceToken },
+    ...{ catalog, schema, timeZone, traceToken, clientTags },
     ...(source === undefined ? {} : { source }),
+    extraCredentials: new Map(Object.entries(extraCredentials)),
     properties: new Map(Object.entries(properties)),
     roles: new Map(Object.entries(roles)),
   });
   return new Connection(client, timers, session, () => client.close());
 }
 
-function originOf(address: string): string {
+function addressOf(address: string): { origin: string; path: string; isLoopback: boolean } {
   if (URL.canParse(address)) {
-    const { origin, href, protocol } = new URL(address);
-    if (`${origin}/` === href && /^https?:$/.test(protocol)) return origin;
+    const { origin, href, protocol, pathname, hostname } = new URL(address);
+    const path = pathname.replace(/\/$/, '');
+    const isPlain = origin + pathname === href && !/%|\/\//.test(pathname);
+    const isLoopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+    if (isPlain && /^https?:$/.test(protocol)) return { origin, path, isLoopback };
   }
-  throw new InterfaceError('the url is not http://host:port or https://host:port');
+  throw new InterfaceError('the url is not http://host:port or https://host:port, with or without a path');
+}
+
+function choice<Name extends keyof ConnectOptions>(
+  options: ConnectOptions,
+  name: Name,
+  known: readonly ConnectOptions[Name][],
+): ConnectOptions[Name] {
+  const given = options[name];
+  if (given === undefined || known.includes(given)) return given;
+  throw new InterfaceError(`${name} is none of ${known.join(', ')}`);
+}
+
+/** Of the protocol and of HTTP itself: two of a kind would be sent. */
+const OWN =
+  /^(x-(trino|query)-(user|original-user|source|client-tags|client-capabilities|catalog|schema|trace-token|time-zone|session|role|prepared-statement|extra-credential|query-data-encoding)|authorization|x-forwarded-proto|content-type|accept-encoding|host|connection|content-length|transfer-encoding|upgrade|expect|te|trailer)$/i;
+
+function gatewayHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  for (const [name, value] of Object.entries(headers)) {
+    if (OWN.test(name)) throw new InterfaceError(`the header ${name} is sent by the client itself`);
+    const isHeader = /^[!#$%&'*+.^`|~\w-]+$/.test(name) && typeof value === 'string' && isHeaderText(value);
+    if (!isHeader) throw new InterfaceError(`the header ${JSON.stringify(name)} cannot be sent`);
+  }
+  return headers;
 }

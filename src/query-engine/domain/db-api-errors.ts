@@ -16,6 +16,12 @@ export class DbApiError extends NamedError {
 
 export class InterfaceError extends DbApiError {}
 
+/** JavaScript would leave an option out that nobody reads. @throws InterfaceError */
+export function refuseUnknown(options: object, known: readonly string[], prefix = ''): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new InterfaceError(`the option ${prefix}${unknown} is not known`);
+}
+
 /** What is known of a failure beside its message. */
 export interface FailureDetails {
   /** The engine's error; null when it could not be reached or its answer could not be read. */

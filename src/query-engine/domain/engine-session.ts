@@ -11,6 +11,10 @@ export interface EngineSession {
   schema: string | null;
   traceToken: string | null;
   timeZone: string | null;
+  /** The engine's resource groups may select by them. */
+  clientTags: readonly string[];
+  /** For systems behind the engine, by name. */
+  extraCredentials: ReadonlyMap<string, string>;
   /** By name; a catalog's own property is `catalog.name`. */
   properties: ReadonlyMap<string, string>;
   roles: ReadonlyMap<string, string>;
@@ -25,6 +29,8 @@ export function sessionFor(user: string, given: Partial<Omit<EngineSession, 'use
     schema: null,
     traceToken: null,
     timeZone: null,
+    clientTags: [],
+    extraCredentials: new Map(),
     properties: new Map(),
     roles: new Map(),
     preparedStatements: new Map(),
@@ -60,6 +66,11 @@ export function sessionHeaders(session: EngineSession, prefix: HeaderPrefix, ser
   if (session.schema !== null) headers[`${prefix}-Schema`] = headerText(session.schema, 'schema');
   if (session.traceToken !== null) headers[`${prefix}-Trace-Token`] = headerText(session.traceToken, 'trace token');
   if (session.timeZone !== null) headers[`${prefix}-Time-Zone`] = headerText(session.timeZone, 'time zone');
+  if (session.clientTags.length > 0) {
+    const isList = session.clientTags.every((tag) => !tag.includes(','));
+    headers[`${prefix}-Client-Tags`] = headerText(isList ? session.clientTags.join(',') : '', 'client tags');
+  }
+  if (session.extraCredentials.size > 0) headers[`${prefix}-Extra-Credential`] = pairs(session.extraCredentials);
   if (session.properties.size > 0) headers[`${prefix}-Session`] = pairs(session.properties);
   if (session.roles.size > 0) headers[`${prefix}-Role`] = pairs(session.roles);
   if (session.preparedStatements.size > 0) headers[`${prefix}-Prepared-Statement`] = pairs(session.preparedStatements);

@@ -8,25 +8,27 @@ const ORIGIN = 'http://engine.invalid';
  * from headers that any proxy may have written (X-Forwarded-Host): a client that follows them can be sent anywhere with
  * its token. They are therefore not even compared.
  *
+ * @param base path below which a gateway has the engine; addresses may begin with it.
  * @returns a path that begins with `/v1/statement/`: a capability, never to be logged.
  * @throws ProtocolBreach when the path does not begin so, once it is read as the network would read it.
  */
-export function pinned(nextUri: string): string {
-  return addressWithin('/v1/statement/', nextUri, 'a nextUri');
+export function pinned(nextUri: string, base = ''): string {
+  return addressWithin('/v1/statement/', nextUri, 'a nextUri', base);
 }
 
 /** The same for another of the engine's addresses. @param what it is, for the message */
-export function addressWithin(root: string, uri: string, what: string): string {
+export function addressWithin(root: string, uri: string, what: string, base: string): string {
   if (!URL.canParse(uri, ORIGIN)) throw new ProtocolBreach(`${what} that is not a URL`);
   const url = new URL(uri, ORIGIN);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new ProtocolBreach(`${what} that is not an http URL`);
-  if (!url.pathname.startsWith(root)) throw new ProtocolBreach(`${what} outside ${root}`);
+  const path = url.pathname.startsWith(base + root) ? url.pathname.slice(base.length) : url.pathname;
+  if (!path.startsWith(root)) throw new ProtocolBreach(`${what} outside ${root}`);
   // Node 20 leaves dot segments behind a segment such as `.a` as they are; whoever is asked does not.
-  if (/\/\.\.?(?:\/|$)/.test(url.pathname)) throw new ProtocolBreach(`${what} with a dot segment`);
+  if (/\/\.\.?(?:\/|$)/.test(path)) throw new ProtocolBreach(`${what} with a dot segment`);
   // Decoded, a dot segment or slash would leave the root on a server that decodes before it routes.
-  if (/%2e|%2f|%5c|%00|\\/i.test(url.pathname)) throw new ProtocolBreach(`${what} with an encoded path`);
-  return url.pathname + url.search;
+  if (/%2e|%2f|%5c|%00|\\/i.test(path)) throw new ProtocolBreach(`${what} with an encoded path`);
+  return path + url.search;
 }
 
 /** Whether a path is one of that query: the engine's paths have its id as a segment. */

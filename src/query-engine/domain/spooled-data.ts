@@ -93,13 +93,18 @@ function readHeaders(headers: unknown): Record<string, string> {
  * is taken, as of a nextUri.
  * @throws ProtocolBreach for any other address. The message names its origin alone.
  */
-export function segmentAddress(uri: string, engine: string, store: readonly string[]): string {
-  if (!URL.canParse(uri, engine)) throw new ProtocolBreach('the address of a segment is no URL');
-  const url = new URL(uri, engine);
+export function segmentAddress(
+  uri: string,
+  { origin, path }: { origin: string; path: string },
+  store: readonly string[],
+): string {
+  if (!URL.canParse(uri, origin)) throw new ProtocolBreach('the address of a segment is no URL');
+  const url = new URL(uri, origin);
   if (url.username !== '' || url.password !== '') throw new ProtocolBreach('the address of a segment has a password');
   if (store.includes(url.origin)) return url.href;
-  if (url.pathname.startsWith('/v1/spooled/'))
-    return engine + addressWithin('/v1/spooled/', uri, 'an address of a segment');
+  const roots = ['/v1/spooled/', `${path}/v1/spooled/`];
+  if (roots.some((root) => url.pathname.startsWith(root)))
+    return origin + path + addressWithin('/v1/spooled/', uri, 'an address of a segment', path);
   throw new ProtocolBreach(`a segment at ${url.origin}, which is not in SERVICE_QUERY_SPOOLING_ORIGINS`);
 }
 

@@ -41,6 +41,7 @@ export interface SentPage extends StatementPage {
  * @param heaviestRow heap bytes that a row may take once it is parsed.
  * @param readsInOrder its rows are read once, in order: those of scalars are not looked through.
  * @param loop that finds rows; null: they are found one by one.
+ * @param base as `pinned` has it.
  * @throws ProtocolBreach when this is no answer of the statement endpoint.
  * @throws PageTooHeavy
  */
@@ -49,6 +50,7 @@ export function readStatementPage(
   heaviestRow = Infinity,
   readsInOrder = false,
   loop: RowLoop | null = null,
+  base = '',
 ): SentPage {
   const { envelope, columns, rows, unscanned } = split(body, heaviestRow, readsInOrder, loop);
   const page = readObject(envelope, 'the answer');
@@ -56,7 +58,7 @@ export function readStatementPage(
   const { nextUri, data, error, updateCount } = page;
   return {
     queryId: readQueryId(page['id']),
-    nextPath: nextUri === undefined || nextUri === null ? null : pinned(readText(nextUri, 'nextUri')),
+    nextPath: nextUri === undefined || nextUri === null ? null : pinned(readText(nextUri, 'nextUri'), base),
     columns,
     rows,
     unscanned,

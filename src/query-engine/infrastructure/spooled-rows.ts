@@ -48,7 +48,14 @@ export class SpooledRows {
    * token: the addresses are capabilities.
    */
   constructor(
-    private readonly engine: { origin: string; exchange: AxiosExchange; largestPage: number; loop: RowLoop | null },
+    private readonly engine: {
+      origin: string;
+      path: string;
+      headers: Readonly<Record<string, string>>;
+      exchange: AxiosExchange;
+      largestPage: number;
+      loop: RowLoop | null;
+    },
     private readonly origins: readonly string[],
     private readonly timers: Timers,
     private readonly random: Random,
@@ -138,19 +145,20 @@ export class SpooledRows {
   }
 
   private async fetch(uri: string, headers: StoredSegment['headers'], limits: RequestLimits): Promise<Buffer> {
-    let address = segmentAddress(uri, this.engine.origin, this.origins);
+    let address = segmentAddress(uri, this.engine, this.origins);
     const { timers, random, clock } = this;
     let isRedirected = false;
     for (;;) {
       const isOfEngine = address.startsWith(`${this.engine.origin}/`) && !isRedirected;
       const exchange = isOfEngine ? this.engine.exchange : this.store;
+      const sent = isOfEngine ? { ...this.engine.headers, ...headers } : headers;
       const attempts = new EngineAttempts('GET', limits, { exchange, timers, random, clock });
-      const found = await this.answer(address, headers, attempts);
+      const found = await this.answer(address, sent, attempts);
       if (Buffer.isBuffer(found)) return found;
       // The engine may send its clients on to the store, once.
       if (isRedirected || !isOfEngine) throw new ProtocolBreach('a segment that is sent on and on');
       isRedirected = true;
-      address = segmentAddress(found.location, this.engine.origin, this.origins);
+      address = segmentAddress(found.location, this.engine, this.origins);
     }
   }
 

@@ -21,6 +21,12 @@ import { SPOOLED_ENCODINGS, SpooledRows } from './spooled-rows.js';
 export interface TrinoAddress {
   /** `http://host:port` or `https://host:port`; no request goes to another. */
   origin: string;
+  /** Below which a gateway has the engine, such as `/trino`; empty: it is at the root. */
+  path: string;
+  /** For a gateway: sent with every request, but to the store of spooled results. */
+  headers: Readonly<Record<string, string>>;
+  /** Of `user`; null: there is a token, or nothing. */
+  password: string | null;
   /** Its certificate authorities in PEM, read again when they change; null: the platform's own. */
   caFile: string | null;
   /** Sent beside every user as the original user. */
@@ -59,8 +65,8 @@ export class TrinoStatementClient extends StatementClient {
   ) {
     super();
     this.exchange = new AxiosExchange(engine.largestPage, { caFile: engine.caFile });
-    const { origin, largestPage, spooling } = engine;
-    const near = { origin, largestPage, exchange: this.exchange, loop };
+    const { origin, path, headers, largestPage, spooling } = engine;
+    const near = { origin, path, headers, largestPage, exchange: this.exchange, loop };
     this.spooled = spooling && new SpooledRows(near, spooling.origins, timers, random, clock, log);
   }
 
@@ -89,7 +95,7 @@ export class TrinoStatementClient extends StatementClient {
   private async answer(reply: Reply, path: string | null, limits: RequestLimits): Promise<StatementAnswer> {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
-      const sent = readStatementPage(reply.body, this.heaviestRow, limits.asksOnce, this.loop);
+      const sent = readStatementPage(reply.body, this.heaviestRow, limits.asksOnce, this.loop, this.engine.path);
       // A proxy that mixes answers up must not show one user's rows to another.
       const strays = [path, sent.nextPath].some((known) => known !== null && !belongsTo(known, sent.queryId));
       if (strays) throw new ProtocolBreach('a page of another query');
@@ -163,7 +169,11 @@ export class TrinoStatementClient extends StatementClient {
     const attempts = new EngineAttempts(method, limits, { exchange, timers, random, clock });
     for (;;) {
       // The part of a path that names a segment is ours, and not sent.
-      const outcome = await attempts.attempt(this.engine.origin + path, this.headers(named, bearer, method), body);
+      const outcome = await attempts.attempt(
+        this.engine.origin + this.engine.path + path,
+        this.headers(named, bearer, method),
+        body,
+      );
       if (outcome.kind === 'reply') {
         const { reply } = outcome;
         if (reply.status === 200 || reply.status === 204) return reply;
@@ -179,8 +189,9 @@ export class TrinoStatementClient extends StatementClient {
 
   private headers(named: Record<string, string>, bearer: string | null, method: Method): Record<string, string> {
     return {
+      ...this.engine.headers,
       ...named,
-      ...(bearer === null ? {} : { Authorization: `Bearer ${bearer}` }),
+      ...(bearer === null ? this.basic() : { Authorization: `Bearer ${bearer}` }),
       ...(this.engine.forwardedProto === null ? {} : { 'X-Forwarded-Proto': this.engine.forwardedProto }),
       ...(method === 'POST' ? { 'Content-Type': 'text/plain; charset=utf-8' } : {}),
       ...(method === 'POST' && this.spooled !== null
@@ -188,6 +199,12 @@ export class TrinoStatementClient extends StatementClient {
         : {}),
       'Accept-Encoding': this.engine.compression === 'gzip' ? 'gzip' : 'identity',
     };
+  }
+
+  private basic(): Record<string, string> {
+    const { user, password } = this.engine;
+    if (password === null) return {};
+    return { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
   }
 
   /** While the provider is down, running statements use the last token: the engine does not verify it on GET. */

@@ -39,6 +39,8 @@ export class FakeTrino {
   scripts = new Map<string, Script>();
   /** Answers that replace the next ones. */
   instead: Canned[] = [];
+  /** Of a gateway that has the engine below a path: what is elsewhere, or comes without this header, is not the engine's. */
+  gateway: { path: string; header: string } | null = null;
   /** The prefix of nextUri; null: from the request's headers. */
   nextOrigin: string | null = null;
   /** Of results that are spooled, below `/v1/spooled/`. */
@@ -72,7 +74,14 @@ export class FakeTrino {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const method = request.method ?? '';
-    const path = request.url ?? '';
+    const path = (request.url ?? '').slice(this.gateway?.path.length);
+    if (
+      this.gateway !== null &&
+      (!request.url?.startsWith(`${this.gateway.path}/v1/`) || request.headers[this.gateway.header] === undefined)
+    ) {
+      response.writeHead(404).end();
+      return;
+    }
     const seen: SeenRequest = { method, path, headers: request.headers, body: Buffer.concat(chunks).toString() };
     if (path.startsWith('/v1/spooled/')) {
       const { status, headers, body } = this.store.answer(seen);
