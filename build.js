@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = import.meta.dirname;
@@ -51,8 +51,12 @@ async function build() {
   const digest = digestOfSources(ROOT);
   if (existsSync(note) && readFileSync(note, 'utf8') === digest) return;
   rmSync(note, { force: true });
+  console.error('Building dist, in about half a minute');
   const built = await Promise.all([pages(), rowLoop(), code()]);
-  if (!built.includes(false)) writeFileSync(note, digest);
+  if (built.includes(false)) return;
+  // npm makes the command executable when it links the folder for the first time, and keeps the link.
+  chmodSync(join(ROOT, 'dist', 'main.js'), 0o755);
+  writeFileSync(note, digest);
 }
 
 if (process.argv[1] === import.meta.filename) await build();

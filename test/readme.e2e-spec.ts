@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { accessSync, constants, readFileSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Block, BuiltCheckout, shellBlocks, timeless } from './support/service/built-checkout.js';
 import { GrantlineProcess } from './support/service/grantline-process.js';
@@ -9,6 +9,15 @@ const BLOCKS = shellBlocks(README);
 
 /** `npm ci`, `npm run check   # why`: what takes minutes or never ends. */
 const isNpm = ({ commands }: Block): boolean => commands.split('\n').every((line) => /^(npm .*)?$/.test(line));
+
+/** Of the walk, what is done in the browser once the first block has made the administrator. It is published by itself. */
+const AT_THE_CONSOLE = `
+BOSS=$(curl -sS --fail-with-body http://localhost:3000/api/auth/login -H 'Content-Type: application/json' \\
+  -d '{"username": "boss", "password": "a password for the administrator"}' | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+curl -sS --fail-with-body http://localhost:3000/api/admin/grants -H "Authorization: Bearer $BOSS" -H 'Content-Type: application/json' \\
+  -d '{"principal": {"type": "user", "id": 1}, "resource": {"catalog": "tpch"}, "privileges": ["SELECT"]}'
+curl -sS --fail-with-body -X POST http://localhost:3000/api/admin/acl/sync -H "Authorization: Bearer $BOSS"
+`;
 
 describe('the commands of README', () => {
   let checkout: BuiltCheckout;
@@ -36,7 +45,10 @@ describe('the commands of README', () => {
     );
     // What npx starts, as the first of them shows, in half the time.
     const [first = '', ...others] = printed;
-    const commands = [first, ...others.map((each) => each.replaceAll('npx --no -- grantline', 'node dist/main.js'))];
+    const commands = [
+      first + AT_THE_CONSOLE.replaceAll('http://localhost:3000', url),
+      ...others.map((each) => each.replaceAll('npx --no -- grantline', 'node dist/main.js')),
+    ];
 
     const outputs = await checkout.runBlocks(commands);
 
@@ -48,6 +60,10 @@ describe('the commands of README', () => {
     // All but what was copied, and is checked where it was.
     await checkout.run(resolve('node_modules/.bin/oxfmt'), ['--check', '.', '!docs']);
   }, 360_000);
+
+  it('are the built program, which can be run whether npm has linked it or not', () => {
+    accessSync('dist/main.js', constants.X_OK);
+  });
 
   it('are scripts, where they are npm’s', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };

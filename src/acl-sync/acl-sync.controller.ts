@@ -13,6 +13,7 @@ import {
   CurrentUser,
   OpenToTokens,
 } from '../platform/access.js';
+import { Polled } from '../platform/polled.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { ApprovalDto, ComparisonQuery, PublicationQuery, RestoreDto } from './acl-sync.dto.js';
@@ -85,6 +86,7 @@ export class AclSyncController {
   }
 
   @OpenToTokens('admin.read')
+  @Polled()
   @ApiRoute('getSyncStatus', 'The last run, what is published, and what is live')
   @Get('status')
   @ApiOkResponse({ type: StatusResponse, headers: TAGGED })

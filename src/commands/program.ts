@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Help } from 'commander';
 import { SettingsRefused } from '../platform/settings-loader.js';
 import { VERSION } from '../platform/version.js';
 import { remark } from './output.js';
@@ -13,10 +13,27 @@ export const loaded =
     process.exitCode = await (await load())(...args);
   };
 
+const help = new Help();
+
+/** Those below groups of commands, too. */
+function commandsOf(command: Command): Command[] {
+  return help.visibleCommands(command).flatMap((each) => {
+    if (each.name() === 'help') return [];
+    return each.commands.length === 0 ? [each] : commandsOf(each);
+  });
+}
+
+/** With the group that it belongs to. */
+function termOf(command: Command): string {
+  const group = command.parent?.parent ? `${command.parent.name()} ` : '';
+  return group + help.subcommandTerm(command);
+}
+
 /** Without commands, which inherit its exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong usage. */
 export function newProgram(name: string, description: string): Command {
   const program = new Command(name).description(description).version(VERSION);
   const writeErr = (text: string): void => text.trimEnd().split('\n').forEach(remark);
+  program.configureHelp({ visibleCommands: commandsOf, subcommandTerm: termOf });
   program.configureOutput({ writeErr, outputError: (text) => remark(text.trimEnd()) }).exitOverride((stop) => {
     process.exit(stop.exitCode === 0 ? 0 : 2);
   });

@@ -23,6 +23,7 @@ import {
   UntilClientGone,
 } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
+import { Polled } from '../platform/polled.js';
 import { Settings } from '../platform/settings.js';
 import { AdministratorsService } from '../users/administrators.service.js';
 import {
@@ -47,6 +48,7 @@ export class ConsoleSessionController {
   ) {}
 
   @Public()
+  @Polled()
   /** An answer, not a 401, where nobody is signed in: browsers print refusals as errors. */
   @ApiRoute('getConsoleStart', 'Who is signed in to the web console')
   @Get()

@@ -96,6 +96,8 @@ export class QueriesController {
       case 'submitted':
         void reply.header('Location', `/api/queries/${submitted.query.id}`);
         return toQueryResponse(submitted.query);
+      case 'no-engine':
+        throw new Refused('engine_unavailable', { detail: 'No engine is configured (SERVICE_QUERY_HOST).' });
       case 'refused':
         throw new Refused(submitted.code, PERMANENT.has(submitted.code) ? {} : { retryAfter: RETRY_AFTER });
       case 'too-many':

@@ -34,6 +34,7 @@ export interface Submission {
 export type Submitted =
   | { kind: 'submitted'; query: Query }
   | { kind: 'refused'; code: 'impersonation_disabled' | 'engine_unavailable' | 'engine_forbidden' }
+  | { kind: 'no-engine' }
   | { kind: 'too-many'; quota: ConcurrencyQuota }
   | { kind: 'invalid'; field: string; message: string };
 
@@ -58,7 +59,7 @@ export class QueriesService {
     const { engine, queries } = this.settings;
     // A user's SQL never runs as the service account.
     if (!engine.impersonation) return { kind: 'refused', code: 'impersonation_disabled' };
-    if (engine.origin === null) return { kind: 'refused', code: 'engine_unavailable' };
+    if (engine.origin === null) return { kind: 'no-engine' };
     if (!(await this.identity.respectsUserHeaders())) return { kind: 'refused', code: 'engine_unavailable' };
     const createdAt = this.clock.now();
     const { sql, catalog, schema } = asked;

@@ -26,6 +26,9 @@ describe('acl import', () => {
 
   it('writes a snapshot that means the same, with a group of users who are alike', async () => {
     const out = join(folder, 'out.json');
+    await writeFile(out, 'grants of somebody');
+    const stderr = `${out} was there, and is replaced\n`;
+    expect(await importRules(rules, 'ana\nben\ncyn\n', '--out', out)).toEqual({ code: 0, stdout: '', stderr });
     expect(await importRules(rules, 'ana\nben\ncyn\n', '--out', out)).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(JSON.parse(await readFile(out, 'utf8'))).toEqual({
       version: 1,

@@ -30,6 +30,24 @@ describe('the command line', () => {
     expect(await runGrantline(['frobnicate'], {})).toMatchObject({ code: 2 });
   });
 
+  it('lists all commands, those of groups with their group', async () => {
+    const { stdout } = await runGrantline(['--help'], {});
+    const listed = stdout.split('Commands:')[1]?.match(/^ {2}\S[^[<\n]*?(?= [[<]| {2})/gm) ?? [];
+    expect(listed.map((line) => line.trim())).toEqual([
+      ...['serve', 'migrate', 'users create-admin', 'users import', 'acl check', 'acl diff', 'acl import', 'acl sync'],
+      ...[
+        'acl compile',
+        'acl explain',
+        'acl status',
+        'acl approve',
+        'acl restore',
+        'snapshot export',
+        'snapshot apply',
+      ],
+      'verify-retired-route',
+    ]);
+  });
+
   it('prints its version', async () => {
     expect(await runGrantline(['--version'], {})).toMatchObject({ code: 0 });
   });

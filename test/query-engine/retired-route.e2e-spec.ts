@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { routeVerdict } from '../../src/commands/verify-retired-route.js';
 import { FakeTrino } from '../support/fakes/fake-trino.js';
+import { ApiClient, signedUp } from '../support/service/api-client.js';
 import { sharedService } from '../support/service/service.js';
 
 describe('the retired route', () => {
@@ -23,6 +24,15 @@ describe('the retired route', () => {
     await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
+
+  it('is no road to an engine, and queries have none here: nobody is told to try again', async () => {
+    const anonymous = new ApiClient(service.url);
+    const person = anonymous.as((await signedUp(anonymous, 'without_engine')).access_token);
+    const answer = await person.post('/api/queries', { sql: 'SELECT 1' });
+    expect(answer).toMatchObject({ status: 503, body: { code: 'engine_unavailable' } });
+    expect(answer.body?.['detail']).toMatch(/^No engine is configured/);
+    expect(answer.headers.get('retry-after')).toBeNull();
+  });
 
   it.each([
     ['POST', '/v1/statement'],

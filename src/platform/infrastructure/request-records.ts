@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Refused } from '../../kernel/errors.js';
 import type { Log } from '../log.js';
+import { isPolled } from '../polled.js';
 
 /** Labels come from closed sets: a client chooses neither a route nor a method's name here. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -72,7 +73,8 @@ export class RequestRecords {
       ms / 1000,
     );
     const refused = this.refusals.get(request);
-    this.log.info('request', {
+    const level = isPolled(request) && statusCode < 400 ? 'debug' : 'info';
+    this.log[level]('request', {
       request_id: request.id,
       method,
       route,

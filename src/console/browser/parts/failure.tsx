@@ -33,6 +33,8 @@ export function failureText(problem: Error): string {
   }
   const [first] = problem.fields;
   if (first !== undefined) return [fieldText(first.field), first.message].filter((part) => part !== '').join(': ');
+  // Without a time to try again there is no engine, and the service says so.
+  if (problem.code === 'engine_unavailable' && problem.retryAfter === null) return problem.message;
   return TEXTS[problem.code] ?? problem.message;
 }
 
