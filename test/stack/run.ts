@@ -11,7 +11,7 @@ import { cacheFolder } from './parts/cache.js';
 import { type ClientGenerators, installClientGenerators } from './parts/client-generators.js';
 import { installChartTools } from './parts/chart-tools.js';
 import { installImageNode } from './parts/image.js';
-import { install, installForChart } from './parts/install.js';
+import { install, installForChart, installForRun, type RunningParts } from './parts/install.js';
 import { installPostgres14 } from './parts/postgres14.js';
 import { installSchemathesis } from './parts/schemathesis.js';
 import { installScimTester } from './parts/scim-tester.js';
@@ -25,6 +25,8 @@ import { suite, suiteOnOtherVersions } from './suite.js';
 const USAGE = 'usage: run.ts suite|chart|clients|fuzz|scim|image-node [jest argument…] | chart-readme | demo | install';
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
+const ONE_INTERRUPTION_MS = 1_000;
+
 /** What lets a change in or not must not hang on a draw: test:stack sends the same requests every time, test:fuzz ever new ones. */
 const SUITE_SEED = '1';
 
@@ -37,7 +39,7 @@ const WORKS: Record<string, Work> = {
     return 0;
   },
   suite: (processes, rest) =>
-    withStack(processes, ({ stack: { parts }, file }) => {
+    withStack(processes, install, ({ file }, parts) => {
       const found = {
         [STACK_FILE]: file,
         [FUZZER]: parts.schemathesis,
@@ -75,12 +77,16 @@ const WORKS: Record<string, Work> = {
     const postgres = await withProgress('PostgreSQL 14', () => installPostgres14(processes, cache));
     return suiteOnOtherVersions(processes, { node, postgres }, rest);
   },
-  demo: (processes) => withStack(processes, (started) => demo(processes, started)),
+  demo: (processes) => withStack(processes, installForRun, (started) => demo(processes, started)),
 };
 
-async function withStack(processes: Processes, use: (started: StartedStack) => Promise<number>): Promise<number> {
-  const parts = await timed('installed', () => install(processes, process.env));
-  return use(await timed('started', () => startStack(processes, parts)));
+async function withStack<P extends RunningParts>(
+  processes: Processes,
+  needed: (processes: Processes, env: NodeJS.ProcessEnv) => Promise<P>,
+  use: (started: StartedStack, parts: P) => Promise<number>,
+): Promise<number> {
+  const parts = await timed('installed', () => needed(processes, process.env));
+  return use(await timed('started', () => startStack(processes, parts)), parts);
 }
 
 /** Does one work in a folder of its own and stops whatever that started, however it ends. @returns the exit code */
@@ -90,11 +96,15 @@ async function run(work: Work, rest: readonly string[]): Promise<number> {
   const processes = new Processes(folder);
   report(`run folder: ${folder}`);
   let interruption: number | undefined;
+  let interruptedAt = 0;
   for (const [signal, exitCode] of Object.entries(SIGNALS)) {
     process.on(signal, () => {
-      if (interruption !== undefined) process.exit(exitCode); // asked twice: the guard ends what still runs
+      // npm sends the terminal's Ctrl-C on, so that one comes twice.
+      if (interruption !== undefined && performance.now() - interruptedAt < ONE_INTERRUPTION_MS) return;
+      if (interruption !== undefined) process.exit(exitCode); // asked again: the guard ends what still runs
       report(`${signal}: stopping`);
       interruption = exitCode;
+      interruptedAt = performance.now();
       processes.stopAll().catch(() => undefined); // said below
     });
   }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { ChartParts, Parts } from './parts/install.js';
+import type { ChartParts, Parts, RunningParts } from './parts/install.js';
 import { withProgress } from './progress.js';
 import { startCluster, type Cluster } from './running/cluster.js';
 import { startEngine, type Mode } from './running/engine.js';
@@ -26,8 +26,14 @@ export interface Stack {
   cluster: { url: string; caFile: string; kubeconfig: string };
   /** What the engines' rules are read from. */
   rulesVolume: string;
-  parts: Parts;
+  parts: RunningParts;
 }
+
+/** What specs find, of a stack with all parts. */
+export type SpecStack = Stack & { parts: Parts };
+
+/** What its processes need of it, and what specs of the chart start with. */
+export type ClusterStack = Pick<Stack, 'folder' | 'cluster'> & { parts: Pick<Parts, 'kubernetes' | 'clusterTools'> };
 
 /** The part of it on which the chart is tested; `npm run test:chart` starts no more. */
 export type ChartStack = Pick<Stack, 'folder' | 'cluster'> & { parts: ChartParts };
@@ -41,7 +47,7 @@ export interface StartedStack {
  * Starts everything. The engines come last: each reads the provider's keys at its start, and needs a rules file then, which
  * is read from the ConfigMap of Grantline's chart. Both of them, one per authentication mode, read the same rules.
  */
-export async function startStack(processes: Processes, parts: Parts): Promise<StartedStack> {
+export async function startStack(processes: Processes, parts: RunningParts): Promise<StartedStack> {
   const realm = newRealm();
   const rulesVolume = join(processes.folder, 'rules');
   const [issuer, cluster] = await processes.together(
@@ -69,23 +75,27 @@ export async function startChartStack(processes: Processes, parts: ChartParts): 
 }
 
 /** What specs of the chart find, of a cluster of their own too. */
-export function chartStack({ folder }: Processes, parts: ChartParts, { api, kubeconfig }: Cluster): ChartStack {
+export function chartStack<P>(
+  { folder }: Processes,
+  parts: P,
+  { api, kubeconfig }: Cluster,
+): Pick<Stack, 'folder' | 'cluster'> & { parts: P } {
   return { folder, cluster: { url: api.url, caFile: api.caFile, kubeconfig }, parts };
 }
 
-async function writeStack(stack: ChartStack): Promise<string> {
+async function writeStack(stack: ClusterStack): Promise<string> {
   const file = join(stack.folder, 'stack.json');
   await writeFile(file, JSON.stringify(stack, null, 2), { mode: 0o600 });
   return file;
 }
 
 /** The stack that was started for this process. */
-export function openStack(env: NodeJS.ProcessEnv): Stack {
+export function openStack(env: NodeJS.ProcessEnv): SpecStack {
   const file = env[STACK_FILE];
   if (file === undefined) throw new Error(`${STACK_FILE} is not set: run this through npm run test:stack`);
-  return JSON.parse(readFileSync(file, 'utf8')) as Stack;
+  return JSON.parse(readFileSync(file, 'utf8')) as SpecStack;
 }
 
-export function kubectlOf(stack: ChartStack): Kubectl {
+export function kubectlOf(stack: ClusterStack): Kubectl {
   return kubectlFor(join(stack.parts.clusterTools, 'kubectl'), stack.cluster.kubeconfig);
 }

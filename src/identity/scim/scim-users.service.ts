@@ -12,7 +12,6 @@ import { AdministratorsService } from '../../users/administrators.service.js';
 import { UsersService } from '../../users/users.service.js';
 import type { Filter } from './domain/filter.js';
 import type { ListRequest, ListResult } from './domain/list-request.js';
-import { invalid } from './domain/scim-refusal.js';
 import { operationsOf } from './domain/patch.js';
 import { invalid } from './domain/scim-refusal.js';
 import { type ScimUser, ScimUserStore } from './domain/scim-user.js';

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { kubectlFor } from '../running/kubectl.js';
-import type { ChartStack } from '../stack.js';
+import type { ChartStack, ClusterStack } from '../stack.js';
 import type { Manifest } from './manifest.js';
 
 const run = promisify(execFile);
 
 /** The API server's answers to objects: `stdout` one line each, `stderr` warnings. @throws when it refuses one */
 export async function apply(
-  stack: ChartStack,
+  stack: ClusterStack,
   objects: readonly Manifest[],
   ...more: string[]
 ): Promise<{ stdout: string; stderr: string }> {
@@ -27,7 +27,7 @@ export async function apply(
   });
 }
 
-export function dryRun(stack: ChartStack, objects: readonly Manifest[]): Promise<{ stdout: string; stderr: string }> {
+export function dryRun(stack: ClusterStack, objects: readonly Manifest[]): Promise<{ stdout: string; stderr: string }> {
   return apply(stack, objects, '--dry-run=server');
 }
 

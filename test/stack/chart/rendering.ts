@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 import { parseAllDocuments } from 'yaml';
 
-import type { ChartStack } from '../stack.js';
+import type { ClusterStack } from '../stack.js';
 import type { Manifest } from './manifest.js';
 
 const run = promisify(execFile);
@@ -41,7 +41,7 @@ const CHART_DIGEST = digestOf(CHART);
 
 /** @param more further arguments, such as `--set` and what follows it */
 export async function render(
-  { parts, folder }: ChartStack,
+  { parts, folder }: ClusterStack,
   set: string,
   { helm = HELM_4, release = RELEASE, more = [] }: { helm?: Helm; release?: string; more?: readonly string[] } = {},
 ): Promise<Rendering> {
@@ -82,7 +82,7 @@ export function manifestsIn(text: string): Manifest[] {
 }
 
 /** Why a command of Helm's fails. @throws if it does not */
-export async function refusal({ parts }: ChartStack, helm: Helm, args: readonly string[]): Promise<string> {
+export async function refusal({ parts }: ClusterStack, helm: Helm, args: readonly string[]): Promise<string> {
   try {
     await run(join(parts.clusterTools, helm), args, { maxBuffer: 2 ** 26 });
   } catch (failure) {

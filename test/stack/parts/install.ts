@@ -1,4 +1,4 @@
-import { timed, withProgress } from '../progress.js';
+import { withProgress } from '../progress.js';
 import type { Processes } from '../running/processes.js';
 import { cacheFolder } from './cache.js';
 import { installChartTools, installCheckov, installGitopsDiff, installResourceDefinitions } from './chart-tools.js';
@@ -13,6 +13,15 @@ import { installSchemathesis } from './schemathesis.js';
 import { installScimTester } from './scim-tester.js';
 import { installTrino } from './trino.js';
 
+/** What runs: an engine, its identity provider and a cluster. */
+export interface RunningParts {
+  javaHome: string;
+  trino: string;
+  keycloak: string;
+  kubernetes: string;
+  clusterTools: string;
+}
+
 /** What the chart is tested with. They are only read, as all parts. */
 export interface ChartParts {
   kubernetes: string;
@@ -24,64 +33,121 @@ export interface ChartParts {
 }
 
 /** Folders of the installed parts. */
-export interface Parts extends ChartParts {
-  javaHome: string;
-  trino: string;
+export interface Parts extends RunningParts, ChartParts {
   connectors: string;
   engineOracle: string;
-  keycloak: string;
   schemathesis: string;
   scimTester: string;
   clientGenerators: ClientGenerators;
 }
 
-/** Installs what is missing. The long build keeps the processors busy while the others, one by one, wait for downloads. */
-export async function install(processes: Processes, env: NodeJS.ProcessEnv): Promise<Parts> {
-  const cache = cacheFolder(env);
-  const java = javaHome(env);
-  const engine = async () => {
-    const trino = await withProgress('Trino, from its jars', () => installTrino(processes, cache, java));
-    const connectors = () => installConnectors(processes, cache, java, trino);
-    return { trino, connectors: await withProgress('Iceberg, Hive and PostgreSQL for Trino', connectors) };
+interface Ways {
+  processes: Processes;
+  cache: string;
+  java: string;
+  env: NodeJS.ProcessEnv;
+}
+
+/**
+ * How each part is installed, and the time that this takes where it is missing, on idle cores and on busy ones. Parts that need the
+ * same tool are installed one by one: two builds by Go do not fit into memory, and two runs of Maven share its folder.
+ */
+const INSTALLERS: {
+  [Name in Exclude<keyof Parts, 'javaHome'>]: {
+    label: string;
+    by: 'go' | 'maven' | 'packages';
+    install: (ways: Ways) => Promise<Parts[Name]>;
   };
-  const downloads = async () => ({
-    ...(await engine()),
-    engineOracle: await withProgress("the engine's access control", () => installEngineOracle(processes, cache, java)),
-    keycloak: await withProgress('Keycloak', () => installKeycloak(processes, cache, java)),
-    ...(await chartDownloads(processes, cache, java)),
-    schemathesis: await withProgress('Schemathesis', () => installSchemathesis(processes, cache)),
-    scimTester: await withProgress('scim2-tester', () => installScimTester(processes, cache)),
-    clientGenerators: await withProgress('generators of clients', () => installClientGenerators(processes, cache)),
-  });
-  const [kubernetes, downloaded] = await processes.together(
-    timed('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),
-    downloads(),
-  );
-  return { javaHome: java, kubernetes, ...downloaded };
+} = {
+  kubernetes: {
+    ...{ label: 'kube-apiserver and etcd, 4 to 16 min', by: 'go' },
+    install: ({ processes, cache, env }) => installKubernetes(processes, cache, env),
+  },
+  trino: {
+    ...{ label: 'Trino, from its jars, 10 s to 3 min', by: 'maven' },
+    install: ({ processes, cache, java }) => installTrino(processes, cache, java),
+  },
+  connectors: {
+    ...{ label: 'Iceberg, Hive and PostgreSQL for Trino, 30 s to 2 min', by: 'maven' },
+    install: async ({ processes, cache, java }) =>
+      installConnectors(processes, cache, java, await installTrino(processes, cache, java)),
+  },
+  keycloak: {
+    ...{ label: 'Keycloak, 30 s to 2 min', by: 'maven' },
+    install: ({ processes, cache, java }) => installKeycloak(processes, cache, java),
+  },
+  clusterTools: {
+    ...{ label: 'kubectl, Helm 4 and Helm 3, 5 s to 1 min', by: 'packages' },
+    install: ({ processes, cache, java }) => installClusterTools(processes, cache, java),
+  },
+  engineOracle: {
+    ...{ label: "the engine's access control, 10 s to 2 min", by: 'maven' },
+    install: ({ processes, cache, java }) => installEngineOracle(processes, cache, java),
+  },
+  chartTools: {
+    ...{ label: 'promtool, kube-score and helm-docs, 1 to 4 min', by: 'go' },
+    install: ({ processes, cache }) => installChartTools(processes, cache),
+  },
+  gitopsDiff: {
+    ...{ label: 'the comparison of Argo CD and Flux, 2 to 4 min', by: 'go' },
+    install: ({ processes, cache }) => installGitopsDiff(processes, cache),
+  },
+  checkov: {
+    ...{ label: 'checkov, 1 min', by: 'packages' },
+    install: ({ processes, cache }) => installCheckov(processes, cache),
+  },
+  resourceDefinitions: {
+    ...{ label: 'definitions of foreign kinds, 5 s', by: 'packages' },
+    install: ({ processes, cache }) => installResourceDefinitions(processes, cache),
+  },
+  schemathesis: {
+    ...{ label: 'Schemathesis, 10 s', by: 'packages' },
+    install: ({ processes, cache }) => installSchemathesis(processes, cache),
+  },
+  scimTester: {
+    ...{ label: 'scim2-tester, 10 s', by: 'packages' },
+    install: ({ processes, cache }) => installScimTester(processes, cache),
+  },
+  clientGenerators: {
+    ...{ label: 'generators of clients, 15 s', by: 'packages' },
+    install: ({ processes, cache }) => installClientGenerators(processes, cache),
+  },
+};
+
+type Name = keyof typeof INSTALLERS;
+
+const RUNNING = ['kubernetes', 'trino', 'keycloak', 'clusterTools'] as const;
+const CHART = ['kubernetes', 'clusterTools', 'chartTools', 'gitopsDiff', 'checkov', 'resourceDefinitions'] as const;
+
+/** Installs all that is missing. */
+export function install(processes: Processes, env: NodeJS.ProcessEnv): Promise<Parts> {
+  return installed(Object.keys(INSTALLERS) as Name[], processes, env);
+}
+
+/** No more than runs. */
+export function installForRun(processes: Processes, env: NodeJS.ProcessEnv): Promise<RunningParts> {
+  return installed(RUNNING, processes, env);
 }
 
 /** No more than the chart is tested with. */
-export async function installForChart(processes: Processes, env: NodeJS.ProcessEnv): Promise<ChartParts> {
-  const cache = cacheFolder(env);
-  const [kubernetes, downloaded] = await processes.together(
-    timed('kube-apiserver and etcd', () => installKubernetes(processes, cache, env)),
-    chartDownloads(processes, cache, javaHome(env)),
-  );
-  return { kubernetes, ...downloaded };
+export function installForChart(processes: Processes, env: NodeJS.ProcessEnv): Promise<ChartParts> {
+  return installed(CHART, processes, env);
 }
 
-async function chartDownloads(
+async function installed<N extends Name>(
+  names: readonly N[],
   processes: Processes,
-  cache: string,
-  java: string,
-): Promise<Omit<ChartParts, 'kubernetes'>> {
-  return {
-    clusterTools: await withProgress('kubectl, Helm 4 and Helm 3', () => installClusterTools(processes, cache, java)),
-    chartTools: await withProgress('promtool, kube-score and helm-docs', () => installChartTools(processes, cache)),
-    gitopsDiff: await withProgress('the comparison of Argo CD and Flux', () => installGitopsDiff(processes, cache)),
-    checkov: await withProgress('checkov', () => installCheckov(processes, cache)),
-    resourceDefinitions: await withProgress('definitions of foreign kinds', () =>
-      installResourceDefinitions(processes, cache),
-    ),
+  env: NodeJS.ProcessEnv,
+): Promise<Pick<Parts, N | 'javaHome'>> {
+  const java = javaHome(env);
+  const ways = { processes, cache: cacheFolder(env), java, env };
+  const parts: Partial<Record<keyof Parts, Parts[keyof Parts]>> = { javaHome: java };
+  const oneByOne = async (by: string): Promise<void> => {
+    for (const name of names) {
+      const { label, install: make, by: tool } = INSTALLERS[name];
+      if (tool === by) parts[name] = await withProgress(label, () => make(ways));
+    }
   };
+  await processes.together(oneByOne('go'), oneByOne('maven'), oneByOne('packages'));
+  return parts as Pick<Parts, N | 'javaHome'>;
 }

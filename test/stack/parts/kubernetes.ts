@@ -4,7 +4,6 @@ import { readFile } from 'node:fs/promises';
 import { arch, platform } from 'node:os';
 import { join } from 'node:path';
 
-import { withProgress } from '../progress.js';
 import type { Processes } from '../running/processes.js';
 import { cached } from './cache.js';
 
@@ -44,14 +43,12 @@ export async function installKubernetes(processes: Processes, cache: string, env
   const names = PROGRAMS.map(({ name }) => name);
   return cached(cache, await cacheKey(), names, async (staging) => {
     for (const { name, source, flags } of PROGRAMS) {
-      await withProgress(`${name}, built once per machine (the two take 4 to 16 minutes)`, () =>
-        processes.complete({
-          name: `build-${name}`,
-          command: 'go',
-          args: ['build', '-C', MODULE, '-trimpath', '-ldflags', flags.join(' '), '-o', join(staging, name), source],
-          env: { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOWORK: 'off' },
-        }),
-      );
+      await processes.complete({
+        name: `build-${name}`,
+        command: 'go',
+        args: ['build', '-C', MODULE, '-trimpath', '-ldflags', flags.join(' '), '-o', join(staging, name), source],
+        env: { CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOWORK: 'off' },
+      });
     }
   });
 }

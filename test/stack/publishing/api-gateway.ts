@@ -5,7 +5,7 @@ import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-import type { ChartStack } from '../stack.js';
+import type { ClusterStack } from '../stack.js';
 import { FORWARD, type Around } from './around.js';
 
 interface Answer {
@@ -22,11 +22,11 @@ export class ApiGateway {
     this.handle(incoming, outgoing).catch(() => outgoing.destroy());
   });
 
-  private constructor(private readonly cluster: ChartStack['cluster']) {
+  private constructor(private readonly cluster: ClusterStack['cluster']) {
     this.agent = new Agent({ ca: readFileSync(cluster.caFile), keepAlive: true });
   }
 
-  static async start(cluster: ChartStack['cluster']): Promise<ApiGateway> {
+  static async start(cluster: ClusterStack['cluster']): Promise<ApiGateway> {
     const gateway = new ApiGateway(cluster);
     await once(gateway.server.listen(0, '127.0.0.1'), 'listening');
     return gateway;

@@ -5,7 +5,7 @@ import { Oracle } from '../engine-oracle/oracle.js';
 import { writeProjectedVolume } from '../running/projected-volume.js';
 import { projectedRules } from '../running/rules-projection.js';
 import { until } from '../running/until.js';
-import type { Stack } from '../stack.js';
+import type { SpecStack } from '../stack.js';
 import type { RulesMap, StoredRules } from './rules-map.js';
 
 const WITHIN = 120_000;
@@ -26,7 +26,7 @@ export class EngineReader {
     private readonly folder: string,
   ) {}
 
-  static async start({ folder, parts }: Stack, rules: RulesMap): Promise<EngineReader> {
+  static async start({ folder, parts }: SpecStack, rules: RulesMap): Promise<EngineReader> {
     const oracle = await Oracle.start(parts.javaHome, parts.engineOracle);
     const reader = new EngineReader(rules, oracle, await mkdtemp(join(folder, 'volume-')));
     await reader.project({ data: {}, binaryData: {} });

@@ -10,7 +10,7 @@ import { only, podsIn, type Manifest, type RenderedPod } from '../chart/manifest
 import { render } from '../chart/rendering.js';
 import { KubernetesClient } from '../running/kubernetes-client.js';
 import { startPod } from '../running/pods.js';
-import type { ChartStack } from '../stack.js';
+import type { ClusterStack } from '../stack.js';
 import { RulesMap } from './rules-map.js';
 
 const ADMINISTRATOR = 'boss';
@@ -40,7 +40,7 @@ export class Installation {
   private readonly started: GrantlineProcess[] = [];
 
   private constructor(
-    private readonly stack: ChartStack,
+    private readonly stack: ClusterStack,
     private readonly name: string,
     readonly database: TestDatabase,
     private readonly pods: readonly RenderedPod[],
@@ -49,7 +49,7 @@ export class Installation {
     this.rules = new RulesMap(administrator, `${name}-engine`);
   }
 
-  static async make(stack: ChartStack, story: string): Promise<Installation> {
+  static async make(stack: ClusterStack, story: string): Promise<Installation> {
     const name = `publishing-${story}-${randomBytes(3).toString('hex')}`;
     const database = await freshDatabase();
     const more = [`--namespace=${name}`, `--set=accessControl.configMap.namespace=${name}-engine`];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import axios from 'axios';
 
-import type { ChartParts } from '../parts/install.js';
+import type { ClusterStack } from '../stack.js';
 import { freePort } from '../../support/service/free-port.js';
 import type { Processes } from './processes.js';
 import { until } from './until.js';
@@ -46,7 +46,7 @@ export interface ApiServer {
  * Starts etcd and kube-apiserver: RBAC, TLS, every admission plug-in that is on by default, and no kubelet.
  * The server makes its own certificate; we make the pair that signs service-account tokens (RSA, as in most clusters).
  */
-export async function startApiServer(processes: Processes, parts: ChartParts): Promise<ApiServer> {
+export async function startApiServer(processes: Processes, parts: ClusterStack['parts']): Promise<ApiServer> {
   const folder = join(processes.folder, 'kubernetes');
   await mkdir(folder);
   const administratorToken = randomUUID();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import type { ChartParts } from '../parts/install.js';
+import type { ClusterStack } from '../stack.js';
 import { startApiServer, type ApiServer } from './api-server.js';
 import { kubectlFor, writeKubeconfig } from './kubectl.js';
 import type { Processes } from './processes.js';
@@ -14,7 +14,7 @@ export interface Cluster {
 }
 
 /** An API server with the namespaces into which the chart is installed, and nothing of the chart's. */
-export async function startCluster(processes: Processes, parts: ChartParts): Promise<Cluster> {
+export async function startCluster(processes: Processes, parts: ClusterStack['parts']): Promise<Cluster> {
   const api = await startApiServer(processes, parts);
   const kubeconfig = await writeKubeconfig(join(processes.folder, 'kubernetes'), api);
   const kubectl = kubectlFor(join(parts.clusterTools, 'kubectl'), kubeconfig);

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Parts } from '../parts/install.js';
+import type { Parts, RunningParts } from '../parts/install.js';
 import { TRINO_VERSION } from '../parts/trino.js';
 import { coordinatorConfig, engineValues, rulesMount } from './engine-values.js';
 import { freePort } from '../../support/service/free-port.js';
@@ -42,7 +42,11 @@ const CATALOGS = { tpch: 'connector.name=tpch\n', memory: 'connector.name=memory
  * Starts a coordinator that is its own worker, with the settings of `helm/engine`.
  * @returns its URL
  */
-export async function startEngine(processes: Processes, parts: Parts, settings: EngineSettings): Promise<string> {
+export async function startEngine(
+  processes: Processes,
+  parts: RunningParts & Partial<Pick<Parts, 'connectors'>>,
+  settings: EngineSettings,
+): Promise<string> {
   const { mode, issuer, rulesFolder, groups, keystore, catalogs } = settings;
   const [port, securePort] = [await freePort(), await freePort()];
   const values = engineValues(mode);
@@ -61,7 +65,8 @@ export async function startEngine(processes: Processes, parts: Parts, settings: 
     .replace('refresh-period=60s', 'refresh-period=1s');
   const trino = await launchNode(processes, parts, {
     name: `trino-${mode}`,
-    ...(catalogs === undefined ? {} : { catalogs, plugins: parts.connectors }),
+    ...(catalogs !== undefined && { catalogs }),
+    ...(catalogs !== undefined && parts.connectors !== undefined && { plugins: parts.connectors }),
     config: coordinatorConfig(values),
     accessControl,
     issuer,
@@ -89,7 +94,7 @@ export interface EngineNode {
 /** Starts one node of an engine; it may end by itself. */
 export async function launchNode(
   processes: Processes,
-  parts: Pick<Parts, 'javaHome' | 'trino'>,
+  parts: Pick<RunningParts, 'javaHome' | 'trino'>,
   node: EngineNode,
 ): Promise<Running> {
   const folder = join(processes.folder, node.name);

@@ -1,7 +1,7 @@
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Parts } from '../parts/install.js';
+import type { RunningParts } from '../parts/install.js';
 import { freePort } from '../../support/service/free-port.js';
 import type { Processes } from './processes.js';
 import { peopleImport } from './people-realm.js';
@@ -14,7 +14,7 @@ const START_DEADLINE = 300_000;
  * Starts Keycloak with both realms and an empty database in memory.
  * @returns the issuer's URL. All clients must use this URL: the provider puts the requested host into its tokens.
  */
-export async function startIdentityProvider(processes: Processes, parts: Parts, realm: Realm): Promise<string> {
+export async function startIdentityProvider(processes: Processes, parts: RunningParts, realm: Realm): Promise<string> {
   const home = join(processes.folder, 'keycloak');
   await layOut(home, parts.keycloak, realm);
   const port = await freePort();

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { createInterface } from 'node:readline';
 
-import type { ChartStack } from '../stack.js';
+import type { ClusterStack } from '../stack.js';
 
 export const MERGE_PATCH = 'application/merge-patch+json';
 
@@ -22,14 +22,14 @@ export class KubernetesClient {
   private readonly agent: Agent;
 
   constructor(
-    private readonly cluster: Pick<ChartStack['cluster'], 'url' | 'caFile'>,
+    private readonly cluster: Pick<ClusterStack['cluster'], 'url' | 'caFile'>,
     private readonly token: string,
   ) {
     this.agent = new Agent({ ca: readFileSync(cluster.caFile), keepAlive: true });
   }
 
   /** As the member of `system:masters` that the kubeconfig is for. */
-  static administrator(cluster: ChartStack['cluster']): KubernetesClient {
+  static administrator(cluster: ClusterStack['cluster']): KubernetesClient {
     const { users } = JSON.parse(readFileSync(cluster.kubeconfig, 'utf8')) as { users: [{ user: { token: string } }] };
     return new KubernetesClient(cluster, users[0].user.token);
   }

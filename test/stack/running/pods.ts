@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { apply } from '../chart/cluster-objects.js';
 import type { Container, Manifest, PodTemplate, Volume } from '../chart/manifest.js';
-import type { ChartStack } from '../stack.js';
+import type { ClusterStack } from '../stack.js';
 import { kubectlFor, type Kubectl } from './kubectl.js';
 
 /** Where Grantline looks for its token by default, as every client in a pod does. */
@@ -23,7 +23,7 @@ export interface PodProcess {
  * environment, the files of its Secrets and a token that is bound to it. Files lie below the run's folder, and the settings
  * that name them are moved along.
  */
-export async function startPod(stack: ChartStack, template: PodTemplate, namespace: string): Promise<PodProcess> {
+export async function startPod(stack: ClusterStack, template: PodTemplate, namespace: string): Promise<PodProcess> {
   const { containers, volumes = [] } = template.spec;
   const container = containers.find(({ name }) => name === 'grantline') ?? containers[0];
   if (container === undefined) throw new Error('a pod without a container');
@@ -58,7 +58,7 @@ export async function startPod(stack: ChartStack, template: PodTemplate, namespa
 }
 
 interface Placing {
-  stack: ChartStack;
+  stack: ClusterStack;
   inNamespace: Kubectl;
   pod: string;
   template: PodTemplate;
@@ -107,7 +107,7 @@ function environmentOf({ env = [] }: Container, moved: ReadonlyMap<string, strin
 }
 
 /** The cluster settings of every pod, and the replacements of its default paths. */
-function byKubernetes({ cluster }: ChartStack, moved: ReadonlyMap<string, string>): Record<string, string> {
+function byKubernetes({ cluster }: ClusterStack, moved: ReadonlyMap<string, string>): Record<string, string> {
   const { hostname, port } = new URL(cluster.url);
   const token = moved.get(TOKEN_MOUNT);
   return {

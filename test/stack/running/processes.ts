@@ -104,13 +104,15 @@ export class Processes {
     assertNoLoggedTokens(this.folder);
   }
 
-  /** Two pieces of work side by side. When one fails the other is made to fail too, so that afterwards nothing is under way. */
-  async together<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  /** Pieces of work side by side. When one fails the others are made to fail too, so that afterwards nothing is under way. */
+  async together<const W extends readonly Promise<unknown>[]>(
+    ...work: W
+  ): Promise<{ -readonly [I in keyof W]: Awaited<W[I]> }> {
     try {
-      return await Promise.all([one, other]);
+      return await Promise.all(work);
     } catch (failure) {
       await this.stopAll();
-      await Promise.allSettled([one, other]);
+      await Promise.allSettled(work);
       throw failure;
     }
   }

@@ -1,7 +1,7 @@
 import { apply } from '../chart/cluster-objects.js';
 import { only, podsIn, type Manifest, type RenderedPod } from '../chart/manifest.js';
 import { render, RELEASE_NAMESPACE } from '../chart/rendering.js';
-import type { ChartStack } from '../stack.js';
+import type { ClusterStack } from '../stack.js';
 
 /** When the service publishes. By default each publication has one cause: there is no schedule within a run of the specs. */
 export type Runs = 'when-asked' | 'on-change' | 'by-schedule';
@@ -25,7 +25,7 @@ export class Release {
    * @param secrets what the Secrets that the value set names hold
    */
   static async install(
-    stack: ChartStack,
+    stack: ClusterStack,
     set: string,
     settings: Record<string, string | number> = {},
     secrets: Record<string, Record<string, string>> = {},
