@@ -80,11 +80,28 @@ export class ViaResponse {
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'Of the grant.' }) expires_at!: string | null;
 }
 
+class InsideResponse {
+  @ApiProperty(RESOURCE_ANSWER) resource!: Node;
+  @ApiProperty({ enum: PRIVILEGES, isArray: true }) privileges!: Privilege[];
+}
+
+/** Nodes that the answer names of what one holder has inside. */
+const MOST_INSIDE = 20;
+
+/** `privileges` are those with all of the node; of a catalog or schema, none where there is only something inside. */
 export class HolderResponse extends AccessResponse {
   @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
 
   @ApiProperty({ type: [ViaResponse], description: 'Empty for service accounts, whose access follows from settings.' })
   via!: ViaResponse[];
+
+  @ApiProperty({
+    type: [InsideResponse],
+    description: `Of a catalog or schema: nodes in it with which the principal may do more than with all of it, the first ${MOST_INSIDE}.`,
+  })
+  inside!: InsideResponse[];
+
+  @ApiProperty({ ...INTEGER, description: 'Of all such nodes.' }) inside_in_all!: number;
 }
 
 class HolderWayResponse {
@@ -99,9 +116,14 @@ class HolderWayResponse {
   @ApiProperty(INTEGER) engine_principals!: number;
 }
 
-class HolderTotalsResponse {
+class InsideTotalsResponse {
   @ApiProperty({ ...INTEGER, description: 'Accounts.' }) people!: number;
   @ApiProperty({ ...INTEGER, description: 'Service accounts among them.' }) engine_principals!: number;
+}
+
+/** Of those who have all of the node. */
+class HolderTotalsResponse extends InsideTotalsResponse {
+  @ApiProperty({ description: 'Those who have not all of it, and something in it.' }) inside!: InsideTotalsResponse;
 
   @ApiProperty({ type: [HolderWayResponse], description: 'Most holders first; a holder counts in each of its ways.' })
   ways!: HolderWayResponse[];
@@ -131,8 +153,11 @@ export function toEffectivePage(entries: readonly NamedAccess[], limit: number):
   return { items, next: entries.length > limit && last ? cursorOfNames(namesOfNode(last.resource)) : null };
 }
 
-export function toWhoPage({ page, people, enginePrincipals, ways }: CountedHolders, limit: number): WhoPageResponse {
-  const items = page.slice(0, limit).map(({ principal, access, origins }) => ({
+export function toWhoPage(
+  { page, people, enginePrincipals, inside: within, ways }: CountedHolders,
+  limit: number,
+): WhoPageResponse {
+  const items = page.slice(0, limit).map(({ principal, access, origins, inside }) => ({
     principal,
     ...toAccess(access),
     via: origins.map(({ source, through }) => ({
@@ -142,6 +167,8 @@ export function toWhoPage({ page, people, enginePrincipals, ways }: CountedHolde
       level: kindOf(source.resource),
       expires_at: momentOf(source.expiresAt),
     })),
+    inside: inside.slice(0, MOST_INSIDE).map(({ resource, privileges }) => ({ resource, privileges: [...privileges] })),
+    inside_in_all: inside.length,
   }));
   const last = items.at(-1);
   return {
@@ -149,6 +176,7 @@ export function toWhoPage({ page, people, enginePrincipals, ways }: CountedHolde
     totals: {
       people,
       engine_principals: enginePrincipals,
+      inside: { people: within.people, engine_principals: within.enginePrincipals },
       ways: ways.map((way) => ({ group: way.group, people: way.people, engine_principals: way.enginePrincipals })),
     },
     next: page.length > limit && last ? cursorOfNames([last.principal.name]) : null,

@@ -50,6 +50,16 @@ test('everybody who reaches a table, with the way to it', async ({ page, records
   await expectAccessible(page);
   await page.goBack();
   await expect(table.getByRole('row')).toHaveCount(3);
+
+  await page.goto('/data/sales');
+  await expect(table.getByRole('row')).toHaveText([/^Person/, /airflow/]);
+  const inside = page.getByRole('table', { name: 'People with something in it' });
+  await expect(inside.getByRole('row', { name: /ana_lund/ })).toContainText('SELECT sales.eu');
+  await expect(inside.getByRole('row', { name: /cyd/ })).toContainText('INSERT sales.eu.orders');
+  await expect(page.getByRole('tabpanel').getByRole('status')).toHaveText(
+    '0 people, 1 engine principal; something in it: 3 people',
+  );
+  await expectAccessible(page);
 });
 
 test('a name is text, whatever it is, and has a page', async ({ page, records, signIn }) => {

@@ -15,7 +15,9 @@ export interface CountedHolders {
   people: number;
   /** Service accounts among them. */
   enginePrincipals: number;
-  /** A holder counts in each of its ways. Most holders first. */
+  /** Those who have not all of the node, and something in it. */
+  inside: { people: number; enginePrincipals: number };
+  /** A holder of all of it counts in each of its ways. Most holders first. */
   ways: HolderWay[];
 }
 
@@ -24,6 +26,7 @@ export class HolderCount implements CountedHolders {
   readonly page: Holder[] = [];
   people = 0;
   enginePrincipals = 0;
+  readonly inside = { people: 0, enginePrincipals: 0 };
   private readonly byGroup = new Map<number | null, HolderWay>();
 
   constructor(private readonly asked: { after: string | null; limit: number }) {}
@@ -32,6 +35,11 @@ export class HolderCount implements CountedHolders {
     const { principal, origins } = holder;
     const { after, limit } = this.asked;
     const count = principal.type === 'user' ? 'people' : 'enginePrincipals';
+    if (this.page.length < limit && (after === null || compareNames(principal.name, after) > 0)) this.page.push(holder);
+    if (holder.access.privileges.length === 0 && holder.inside.length > 0) {
+      this.inside[count] += 1;
+      return;
+    }
     this[count] += 1;
     const groups = new Map(
       origins.map(({ through }) => (typeof through === 'object' ? [through.group.id, through.group] : [null, null])),
@@ -41,7 +49,6 @@ export class HolderCount implements CountedHolders {
       const reference = group && { id: group.id, name: group.name };
       getOrInsert(this.byGroup, id, () => ({ group: reference, people: 0, enginePrincipals: 0 }))[count] += 1;
     }
-    if (this.page.length < limit && (after === null || compareNames(principal.name, after) > 0)) this.page.push(holder);
   }
 
   get ways(): HolderWay[] {

@@ -2,24 +2,31 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { isOpenSystem } from '../model/resource.js';
 import { decide, privilegesFor } from '../model/decision.js';
 import { type Access, accessToColumn, intentAt, NO_ACCESS, type Origin } from '../model/intent.js';
-import { compareNames, type Node } from '../model/node.js';
+import { compareNames, kindOf, type Node, nodeKey, pathTo } from '../model/node.js';
 import { type NamedPrincipal, principalText } from '../model/principal.js';
 import type { Member } from '../model/principals.js';
-import { PRIVILEGES } from '../model/privilege.js';
+import { type Privilege, PRIVILEGES } from '../model/privilege.js';
 import { grantedOnEngine } from '../model/granted-right.js';
 import { columnOf, isAtNode as isAboutNode, type Question, type RightQuestion } from '../model/question.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
-import { givingGrants } from './effective-access.js';
+import { effectiveAccess, givingGrants } from './effective-access.js';
 import { likenessIn } from './likeness.js';
 
-/** A principal that may do what is asked about. */
+/** A principal that may do what is asked about, or do it with something in the node. */
 export interface Holder {
   principal: NamedPrincipal;
-  /** All that it has at the node; nothing at all where a right is asked about. */
+  /** All that it has at the node; nothing at all where a right is asked about, or where it has only something inside. */
   access: Access;
-  /** The grants that give it; empty where it follows from the settings, or from what it reaches. */
+  /** The grants that give it, or what is inside; empty where it follows from the settings, or from what it reaches. */
   origins: Origin<SnapshotGrant>[];
+  /** In a catalog or schema: what it may do there and not with all of it. */
+  inside: Inside[];
+}
+
+export interface Inside {
+  resource: Node;
+  privileges: readonly Privilege[];
 }
 
 /** `anything`: whatever can be held at the node. */
@@ -32,7 +39,7 @@ export function isAtNode(question: HolderQuestion): question is NodeQuestion {
 }
 
 /**
- * Everybody who may do what is asked about, by name: accounts, engine principals and service accounts. Groups are named by the
+ * Everybody who may do what is asked about, with all of a catalog or schema or something in it, by name: accounts, engine principals and service accounts. Groups are named by the
  * origins only.
  */
 export function holders(index: AccessIndex, question: HolderQuestion): Holder[] {
@@ -46,13 +53,17 @@ export function* eachHolder(index: AccessIndex, question: HolderQuestion): Gener
   // What all read in `system` follows from access anywhere else, as rights do that are not granted; acting as somebody, from others.
   const isLocal = node !== null && !isOpenSystem(node) && node.as === undefined;
   const relevant = isLocal ? new AccessIndex(index.onPath(node)) : index;
-  const likeness = likenessIn([relevant]);
+  const data = question.about === 'anything' || (granted === null && isAtNode(question)) ? question : null;
+  const isContainer = isLocal && data !== null && hasInside(data);
+  const everybody = isContainer ? index : relevant;
+  const likeness = likenessIn([everybody]);
   const known = new Map<string, Held>();
-  for (const principal of candidates(relevant, node?.as !== undefined)) {
-    const held = () =>
-      question.about === 'anything' || (granted === null && isAtNode(question))
-        ? holderOfData(relevant, principal, question)
-        : holderOfRight(relevant, principal, question);
+  for (const principal of candidates(everybody, node?.as !== undefined)) {
+    const held = (): Held => {
+      if (data === null) return holderOfRight(relevant, principal, question as Question);
+      const whole = holderOfData(relevant, principal, data);
+      return isContainer ? withInside(index, principal, data, whole) : whole;
+    };
     const key = likeness(principal);
     const holder = key === null ? held() : getOrInsert(known, key, held);
     yield holder === null ? [] : [{ principal, ...holder }];
@@ -66,14 +77,44 @@ function holderOfData(index: AccessIndex, principal: Member, question: NodeQuest
   const [snapshot, principals] = isActing ? [index.snapshot, index.principals] : [index.of(principal)];
   const intent = intentAt(snapshot, principal, question.resource, principals);
   const access = accessToColumn(intent, question.about === 'anything' ? question.column : columnOf(question));
-  const asked = question.about === 'anything' ? PRIVILEGES : privilegesFor(question);
-  const privileges = access.privileges.filter((privilege) => asked.includes(privilege));
-  return privileges.length === 0 ? null : { access, origins: givingGrants({ ...intent, privileges }) };
+  const privileges = access.privileges.filter((privilege) => askedIn(question).includes(privilege));
+  return privileges.length === 0 ? null : { access, origins: givingGrants({ ...intent, privileges }), inside: [] };
+}
+
+function askedIn(question: NodeQuestion): readonly Privilege[] {
+  return question.about === 'anything' ? PRIVILEGES : privilegesFor(question);
+}
+
+/** A column is looked for in all tables of the node. */
+function hasInside(question: NodeQuestion): boolean {
+  const column = question.about === 'anything' ? question.column : columnOf(question);
+  return column === undefined && ['catalog', 'schema'].includes(kindOf(question.resource));
+}
+
+function withInside(index: AccessIndex, principal: Member, question: NodeQuestion, whole: Held): Held {
+  const node = nodeKey(question.resource);
+  const isBelow = (resource: Node): boolean =>
+    nodeKey(resource) !== node && pathTo(resource).some((each) => nodeKey(each) === node);
+  const had = whole?.access.privileges ?? [];
+  const entries = effectiveAccess(index, principal).flatMap(({ resource, access, origins }) => {
+    const more = access.privileges.filter((each) => askedIn(question).includes(each) && !had.includes(each));
+    return isBelow(resource) && more.length > 0 ? [{ resource, privileges: more, origins }] : [];
+  });
+  if (entries.length === 0) return whole;
+  const inside = entries.map(({ resource, privileges }) => ({ resource, privileges }));
+  if (whole !== null) return { ...whole, inside };
+  const origins = new Map(entries.flatMap((entry) => entry.origins).map((origin) => [originKey(origin), origin]));
+  return { access: NO_ACCESS, origins: [...origins.values()], inside };
+}
+
+/** One grant can reach a principal through several groups. */
+function originKey({ source, through }: Origin<SnapshotGrant>): string {
+  return JSON.stringify([source.id, typeof through === 'object' ? through.group.id : through]);
 }
 
 function holderOfRight({ snapshot, principals }: AccessIndex, principal: Member, question: Question): Held {
   const { allowed, grants } = decide(snapshot, principal, question, principals);
-  return allowed ? { access: NO_ACCESS, origins: grants } : null;
+  return allowed ? { access: NO_ACCESS, origins: grants, inside: [] } : null;
 }
 
 /** Members of what a grant names, and service accounts; by name. */

@@ -102,7 +102,7 @@ function NodeTabs({ names, title }: { names: readonly string[]; title: string })
   const isTable = names.length === 3;
   const { first } = useWho(node, false);
   const counts = {
-    Who: first && numberText(sizeOf(first.totals)),
+    Who: first && numberText(sizeOf(first.totals) + sizeOf(first.totals.inside)),
     Grants: countOf(useGrantsOn(names)),
     Policies: countOf(usePoliciesOn(names)),
     Routines: countOf(useRoutineGrants(names, !isTable)),

@@ -1,3 +1,4 @@
+import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { countText, numberText, peopleText } from '../domain/count-text.js';
@@ -19,7 +20,9 @@ type Node = Partial<NodeNames>;
 
 const COLUMNS = ['Person', 'May', 'Limits', 'Why'].map((name) => ({ name }));
 
-/** Everybody who may do something on a node. */
+const COLUMNS_INSIDE = ['Person', 'May'].map((name) => ({ name }));
+
+/** Everybody who may do something on a node, or in it. */
 export function useWho(node: Node, isWhole: boolean) {
   return usePages(
     ['who', node],
@@ -48,7 +51,9 @@ export function Who({ node }: { node: Node }) {
   }
   const ways = first?.totals.ways ?? [];
   const way = ways.find((each) => wayKey(each) === asked) ?? null;
-  const shown = way === null ? items : (items?.filter((holder) => isThrough(holder, way)) ?? null);
+  const whole = items?.filter(({ inside, privileges }) => privileges.length > 0 || inside.length === 0) ?? null;
+  const inside = items?.filter((holder) => holder.inside.length > 0) ?? null;
+  const shown = way === null ? whole : (whole?.filter((holder) => isThrough(holder, way)) ?? null);
   return (
     <>
       <div className="row row--apart">
@@ -60,18 +65,32 @@ export function Who({ node }: { node: Node }) {
           pick={(key) => change({ [WAY]: key }, true)}
         />
         <p className="hint" role="status">
-          {first === undefined ? 'Reading who may' : holdersText(way ?? first.totals)}
+          {first === undefined ? 'Reading who may' : way === null ? allHoldersText(first.totals) : holdersText(way)}
         </p>
       </div>
       <Listing
         name="People with access"
         list={{ ...list, items: shown }}
-        empty={null}
+        empty={<Empty title={`Nobody has all of ${pathText(node)}`}>Below are those who have something in it.</Empty>}
         columns={COLUMNS}
         count={first === undefined ? undefined : sizeOf(way ?? first.totals)}
         keyOf={({ principal }) => principalParameter(principal)}
         cells={(holder) => <HolderCells holder={holder} node={node} />}
       />
+      {way === null && inside !== null && inside.length > 0 && (
+        <section className="stack stack--tight">
+          <h2>Something in it</h2>
+          <Listing
+            name="People with something in it"
+            list={{ ...list, items: inside }}
+            empty={null}
+            columns={COLUMNS_INSIDE}
+            count={undefined}
+            keyOf={({ principal }) => principalParameter(principal)}
+            cells={(holder) => <InsideCells holder={holder} />}
+          />
+        </section>
+      )}
     </>
   );
 }
@@ -87,6 +106,10 @@ export function sizeOf({ people, engine_principals: engine }: Counted): number {
 
 function holdersText({ people, engine_principals: engine }: Counted): string {
   return [peopleText(people), ...(engine === 0 ? [] : [countText(engine, 'engine principal')])].join(', ');
+}
+
+function allHoldersText({ inside, ...all }: Counted & { inside: Counted }): string {
+  return sizeOf(inside) === 0 ? holdersText(all) : `${holdersText(all)}; something in it: ${holdersText(inside)}`;
 }
 
 function isThrough({ via }: Holder, { group }: Way): boolean {
@@ -137,6 +160,25 @@ function WayPills({ ways, isForEveryone, all, asked, pick }: WayPillsProps) {
         </button>
       )}
     </div>
+  );
+}
+
+function InsideCells({ holder: { principal, inside, inside_in_all: all } }: { holder: Holder }) {
+  return (
+    <>
+      <Cell>
+        <Principal of={principal} href={principal.type === 'user' ? addressOf(principal) : undefined} />
+      </Cell>
+      <Cell className="may">
+        {inside.map(({ resource, privileges }) => (
+          <p key={pathText(resource)}>
+            <Privileges names={privileges} />{' '}
+            <Link href={whyAddress(principal, privileges[0] ?? 'SELECT', resource)}>{pathText(resource)}</Link>
+          </p>
+        ))}
+        {all > inside.length && <p className="hint">and {numberText(all - inside.length)} more</p>}
+      </Cell>
+    </>
   );
 }
 
