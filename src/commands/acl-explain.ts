@@ -135,13 +135,21 @@ function explanationLines(user: string, question: Question, explanation: Explana
           `  policies          ${list(policies)}`,
           ...(explanation.published
             ? [
-                `  published         version ${explanation.published.version} ${explanation.published.allowed ? 'allows' : 'denies'} it`,
+                `  published         version ${explanation.published.version} ${publishedText(explanation.published, explanation.allowed)}`,
               ]
             : []),
           `  to turn it round  ${explanation.smallest_change?.steps.map((step) => JSON.stringify(step)).join('; ') ?? '-'}`,
         ]
       : []),
   ];
+}
+
+function publishedText(
+  { allowed, is_same: isSame }: { allowed: boolean; is_same: boolean },
+  isAllowed: boolean,
+): string {
+  const otherwise = isSame || allowed !== isAllowed ? '' : ', with other filters, masks or hidden columns';
+  return `${allowed ? 'allows' : 'denies'} it${otherwise}`;
 }
 
 function ruleLine(explanation: Explanation): string {

@@ -5,10 +5,11 @@ import { type EffectiveAccess, effectiveAccess } from '../trino-rules/answers/ef
 import { explain } from '../trino-rules/answers/explanation.js';
 import { AccessIndex } from '../trino-rules/answers/access-index.js';
 import { eachHolder, type HolderQuestion, isAtNode } from '../trino-rules/answers/holders.js';
-import { traceRules } from '../trino-rules/answers/rule-trace.js';
+import { hasTheseLimits, traceRules } from '../trino-rules/answers/rule-trace.js';
 import { smallestChange } from '../trino-rules/answers/smallest-change.js';
 import { grantedNode, waysTo } from '../trino-rules/answers/ways.js';
-import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
+import { type Evaluator, INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
+import { accessToColumn, intentAt } from '../trino-rules/model/intent.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import type { NamedPolicyPrincipal, PolicyPrincipal, Principal } from '../trino-rules/model/principal.js';
 import type { Question } from '../trino-rules/model/question.js';
@@ -94,7 +95,7 @@ export class AccessService {
       ...explanation,
       ways: waysTo(index, principal, question, onPath),
       smallestChange: closed === null ? smallestChange(index, principal, question) : null,
-      published: rules && traced(rules, index, principal, question),
+      published: rules && traced(rules, index, principal, question, explanation.allowed),
       index,
     };
   }
@@ -155,10 +156,25 @@ function traced(
   index: AccessIndex,
   principal: Principal,
   question: Question,
+  allowed: boolean,
 ): Explained['published'] {
   if (principal.type === 'group') return null;
   const name = principal.type === 'engine' ? principal.name : index.principals.user(principal.id)?.name;
   if (name === undefined) return null;
   const trace = traceRules(engine, name, question);
-  return { version, ...trace, text: trace.rule && textOfRule(engine.rules, trace.rule) };
+  const isSame = trace.allowed === allowed && (!allowed || isReadAlike(engine, name, index, principal, question));
+  return { version, ...trace, isSame, text: trace.rule && textOfRule(engine.rules, trace.rule) };
+}
+
+/** Whether the rules restrict reading as the grants and policies do; of other questions nothing is restricted. */
+function isReadAlike(
+  engine: Evaluator,
+  name: string,
+  index: AccessIndex,
+  principal: Principal,
+  question: Question,
+): boolean {
+  if (question.about !== 'privilege' || question.privilege !== 'SELECT') return true;
+  const intent = intentAt(index.of(principal), principal, question.resource);
+  return hasTheseLimits(engine, name, question, accessToColumn(intent, question.column));
 }

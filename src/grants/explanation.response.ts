@@ -24,6 +24,12 @@ class PublishedAnswerResponse {
     description: 'What the engine answers by this version; another than `allowed` until the next publication.',
   })
   allowed!: boolean;
+
+  @ApiProperty({
+    description:
+      'Whether that is the whole answer: `allowed`, and where it may read, the same row filters, masks and hidden columns.',
+  })
+  is_same!: boolean;
 }
 
 export class ChangeStepResponse {

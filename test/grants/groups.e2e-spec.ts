@@ -250,4 +250,36 @@ describe('groups', () => {
       expect((await alice.post(path, {})).status).toBe(403);
     }
   });
+
+  it('reach a catalog or schema, too, where they have something in it', async () => {
+    const group = idOf(await create('crm'));
+    await admin.send('PUT', `/api/admin/groups/${group}/members/${ids.carol}`);
+    const [leads, all] = [{ catalog: 'crm', schema: 'us', table: 'leads' }, { catalog: 'crm' }];
+    const grant = (principal: object, resource: object, privileges: string[]) =>
+      admin.post('/api/admin/grants', { principal, resource, privileges });
+    await grant({ type: 'group', id: group }, leads, ['SELECT', 'DELETE']);
+    await grant({ type: 'engine', name: 'sales-bot' }, all, ['SELECT']);
+    await grant({ type: 'engine', name: 'sales-bot' }, leads, ['INSERT']);
+    const who = async (query: string) => (await admin.get(`/api/admin/access/who?catalog=crm${query}`)).body;
+
+    const via = [{ group: { id: group }, level: 'table' }];
+    const carol = { principal: { name: 'carol' }, privileges: [], inside_in_all: 1, via };
+    const bot = { principal: { name: 'sales-bot' }, privileges: ['SELECT'] };
+    const inside = (...privileges: string[]) => ({ inside: [{ resource: leads, privileges }] });
+    expect(await who('')).toMatchObject({
+      items: [
+        { ...carol, ...inside('SELECT', 'DELETE') },
+        { ...bot, ...inside('INSERT') },
+      ],
+      totals: { people: 0, engine_principals: 1, inside: { people: 1, engine_principals: 0 } },
+    });
+    expect(await who('&schema=us&privilege=DELETE')).toMatchObject({ items: [{ ...carol, ...inside('DELETE') }] });
+    expect(await who('&privilege=SELECT')).toMatchObject({
+      items: [
+        { ...carol, ...inside('SELECT') },
+        { ...bot, inside: [] },
+      ],
+    });
+    expect((await who('&schema=us&table=leads'))?.['items']).toMatchObject([{ inside: [] }, { inside: [] }]);
+  });
 });

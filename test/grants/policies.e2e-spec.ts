@@ -241,4 +241,33 @@ describe('policies', () => {
 
     expect(created.body).toMatchObject({ code: 'mask_conflict' });
   });
+
+  it('are live where the published rules restrict reading in the same way', async () => {
+    const resource = { catalog: 'late', schema: 's', table: 't' };
+    const grant = { principal: { type: 'everyone' }, resource, privileges: ['SELECT'] };
+    const engine = { ...grant, principal: { type: 'engine', name: 'late-reader' } };
+    await admin.post('/api/admin/grants', engine);
+    const synced = await admin.post('/api/admin/acl/sync');
+    expect(synced.body).toMatchObject({ outcome: 'applied' });
+    const published = async (more = ''): Promise<unknown> => {
+      const question = `principal=engine:late-reader&catalog=late&schema=s&table=t&privilege=SELECT${more}`;
+      return (await admin.get(`/api/admin/access/explain?${question}`)).body?.['published'];
+    };
+    expect(await published()).toMatchObject({ allowed: true, is_same: true });
+    const policy = { principal: engine.principal, resource };
+    const column = { ...resource, column: 'c' };
+    for (const rule of [
+      { ...policy, kind: 'row_filter', expression: 'a = 1' },
+      { ...policy, kind: 'row_filter', expression: "b = ')'" },
+      { ...policy, kind: 'column_mask', resource: column, expression: 'NULL' },
+      { ...policy, kind: 'hidden_column', resource: { ...resource, column: 'd' } },
+    ]) {
+      expect((await admin.post('/api/admin/policies', rule)).status).toBe(201);
+      expect(await published()).toMatchObject({ allowed: true, is_same: false });
+      await admin.post('/api/admin/acl/sync');
+      expect(await published()).toMatchObject({ allowed: true, is_same: true });
+    }
+    expect(await published('&column=c')).toMatchObject({ is_same: true });
+    expect(await published('&column=x')).toMatchObject({ is_same: true });
+  });
 });

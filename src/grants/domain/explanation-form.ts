@@ -9,7 +9,7 @@ export interface Explained extends Explanation {
   ways: Way[];
   smallestChange: Change[] | null;
   /** Null: nothing is published yet, or the question is about a group, which the engine does not know. */
-  published: (RuleTrace & { version: number; text: string | null }) | null;
+  published: (RuleTrace & { version: number; isSame: boolean; text: string | null }) | null;
   /** The snapshot's names, for the steps of the change. */
   index: AccessIndex;
 }
@@ -30,7 +30,7 @@ export function explanationForm(explained: Explained, aboutOneself: boolean) {
     ways: shown.slice(0, WAYS_MOST).map((way) => wayForm(way, index)),
     ways_in_all: shown.length,
     smallest_change: smallestChange && { steps: smallestChange.map((change) => stepForm(change, index)) },
-    published: published && { version: published.version, allowed: published.allowed },
+    published: published && { version: published.version, allowed: published.allowed, is_same: published.isSame },
   };
 }
 

@@ -1,9 +1,11 @@
 import { FRESH_PREFIX } from '../document/open-names.js';
 import type { RulesDocument } from '../document/rules-document.js';
+import { conjuncts } from '../engine/actual-access.js';
 import { decidingRule, type RuleAt } from '../engine/deciding-rule.js';
 import { type Evaluator, INFORMATION_SCHEMA, routineAt, tableAt } from '../engine/evaluator.js';
 import type { Patterned } from '../engine/first-match.js';
-import { isAboutData, type Question } from '../model/question.js';
+import type { Access } from '../model/intent.js';
+import { type DataQuestion, isAboutData, type Question } from '../model/question.js';
 
 /** How the engine comes to its answer by a document. */
 export interface RuleTrace {
@@ -26,6 +28,30 @@ export function traceRules(evaluator: Evaluator, user: string, question: Questio
     rule,
     considered: triedBefore(evaluator, user, asked, rule),
   };
+}
+
+/** Whether a user reads at a node by the rules under these filters, masks and hidden columns. */
+export function hasTheseLimits(
+  evaluator: Evaluator,
+  user: string,
+  { resource, column }: Pick<DataQuestion, 'resource' | 'column'>,
+  { filters, hidden, masks }: Pick<Access, 'filters' | 'hidden' | 'masks'>,
+): boolean {
+  const rule = evaluator.rules.tables[evaluator.tableRule(user, tableAt(resource)) ?? -1];
+  const columns = (rule?.columns ?? []).filter(({ name }) => column === undefined || name === column);
+  const expected = [
+    ...filters.map((expression) => [`(${expression})`]),
+    ...hidden.map((name) => [name, null]),
+    ...masks.map(({ column: name, expression }) => [name, expression]),
+  ];
+  const actual = [
+    ...(rule?.filter === undefined ? [] : conjuncts(rule.filter).map((conjunct) => [conjunct])),
+    ...columns.flatMap(({ name, allow, mask }) =>
+      allow === false ? [[name, null]] : mask === undefined ? [] : [[name, mask]],
+    ),
+  ];
+  const texts = (limits: unknown[][]): string[] => [...new Set(limits.map((limit) => JSON.stringify(limit)))].sort();
+  return JSON.stringify(texts(expected)) === JSON.stringify(texts(actual));
 }
 
 /** Once the catalog may be entered, the engine filters `information_schema` itself. */

@@ -233,6 +233,8 @@ function publishedText({ published, allowed }: Explanation, { type }: Named): st
     return type === 'group'
       ? 'By the grants as they are now. The engine answers about people, by what is published.'
       : 'By the grants as they are now. Nothing is published yet: until then the engine refuses everything.';
-  if (published.allowed === allowed) return `Live: version ${published.version} answers the same.`;
+  if (published.is_same) return `Live: version ${published.version} answers the same.`;
+  if (published.allowed === allowed)
+    return `Not live yet: version ${published.version} allows it with other filters, masks or hidden columns, until the next publication.`;
   return `Not live yet: version ${published.version} still ${published.allowed ? 'allows' : 'refuses'} it, until the next publication.`;
 }
