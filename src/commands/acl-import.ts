@@ -57,7 +57,7 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
   if (json) printJson({ snapshot: file, findings });
   else if (out === undefined) printDocument(text);
   if (!json) for (const finding of findings) findingLines(path, finding).forEach(remark);
-  return findings.some(({ severity }) => severity === 'warning') ? 1 : 0;
+  return findings.some(({ severity }) => severity !== 'info') ? 1 : 0;
 }
 
 /** Names that no account or no engine principal can have. */
@@ -83,7 +83,7 @@ const MOST_NAMED = 20;
 /** The place, the users, the choice and the reason on one line, and what it is about below. */
 function findingLines(path: string, finding: PlacedImportFinding): string[] {
   const { severity, people, what, why, instead, rule, line, column } = finding;
-  const place = `${path}:${line}:${column} ${severity === 'info' ? 'info: ' : ''}`;
+  const place = `${path}:${line}:${column} ${severity === 'warning' ? '' : `${severity}: `}`;
   const about = [
     ...(rule === null ? [] : [rule]),
     ...(people.length === 0 ? [] : [firstNames(people, MOST_NAMED)]),

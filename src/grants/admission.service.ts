@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
+import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
 import { holderProblem } from '../trino-rules/model/holder.js';
@@ -204,12 +205,14 @@ export class AdmissionService {
     return nodes.map((_, i) => [unknown[i] ?? []].flat());
   }
 
-  /** The parts of a policy's node that the engine does not know, or the error in its expression. */
+  /** What is remarkable about a policy's expression, and the parts of its node that the engine does not know, or its error there. */
   async policyWarnings(rule: PolicyRule): Promise<string[]> {
     const [unknown = []] = await this.nameWarnings([rule.resource]);
-    if (unknown.length > 0 || (rule.kind !== 'row_filter' && rule.kind !== 'column_mask')) return unknown;
-    const error = await this.engine.expressionError(rule.kind, rule.resource, rule.expression);
-    return error === null ? [] : [error];
+    if (rule.kind !== 'row_filter' && rule.kind !== 'column_mask') return unknown;
+    const warnings = [...expressionWarnings(rule), ...unknown];
+    const error =
+      unknown.length > 0 ? null : await this.engine.expressionError(rule.kind, rule.resource, rule.expression);
+    return error === null ? warnings : [...warnings, error];
   }
 }
 

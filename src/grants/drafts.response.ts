@@ -55,6 +55,9 @@ export class DraftPreviewResponse {
   @ApiProperty({ type: [DraftCheckResponse], description: 'Why the write would be refused.' })
   checks!: DraftCheckResponse[];
 
+  @ApiProperty({ ...TEXTS, description: 'What the write would be answered with about expressions of policies.' })
+  warnings!: string[];
+
   @ApiProperty({ type: DraftSizeResponse, nullable: true, description: 'Null: there is enough capacity.' })
   size!: DraftSizeResponse | null;
 
@@ -62,7 +65,7 @@ export class DraftPreviewResponse {
 }
 
 export function toDraftPreview(preview: DraftPreview, limit: number): DraftPreviewResponse {
-  const { differences, peopleGaining, peopleLosing, peopleUnchanged, catalogs, checks, size } = preview;
+  const { differences, peopleGaining, peopleLosing, peopleUnchanged, catalogs, checks, warnings, size } = preview;
   const entries = [...differences, ...preview.unchanged].sort((a, b) =>
     compareNames(a.principal.name, b.principal.name),
   );
@@ -89,6 +92,7 @@ export function toDraftPreview(preview: DraftPreview, limit: number): DraftPrevi
     people_unchanged: peopleUnchanged,
     catalogs: [...catalogs],
     checks,
+    warnings,
     size,
     next: entries.length > limit && last ? cursorOfNames(namesOf(last)) : null,
   };

@@ -6,6 +6,7 @@ import {
   accessDifferences,
   type AccessOutcome,
 } from '../trino-rules/answers/access-difference.js';
+import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { givenBy } from '../trino-rules/answers/already-held.js';
 import { compareNames, compareNodes, kindOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
@@ -49,6 +50,8 @@ export interface DraftPreview {
   /** Those that are known, where something on everything changes. */
   catalogs: readonly string[];
   checks: DraftCheck[];
+  /** What is remarkable about the expressions of policies. */
+  warnings: string[];
   /** Null: there is enough capacity. */
   size: Forecast | null;
 }
@@ -123,6 +126,7 @@ export class DraftsService {
       catalogs,
       size,
       checks: [...names, ...conflicts, ...checksOf({ size, unprovable })],
+      warnings: [...new Set(draft.policies.flatMap(expressionWarnings))],
     };
   }
 
@@ -167,7 +171,9 @@ function checksOf({ size, unprovable }: { size: Forecast | null; unprovable: str
   ];
 }
 
-type Counted = Omit<DraftPreview, 'differences' | 'catalogs' | 'checks' | 'size'> & { differences: AccessDifference[] };
+type Counted = Omit<DraftPreview, 'differences' | 'catalogs' | 'checks' | 'warnings' | 'size'> & {
+  differences: AccessDifference[];
+};
 
 /** Counts everybody and keeps a page. */
 async function counting(

@@ -115,7 +115,8 @@ export class GrantQuery extends EntryQuery {
 /** Of a write of a grant or a policy. */
 export const WARNINGS = {
   ...TEXTS,
-  description: 'Parts that the engine does not know or cannot analyse, and little capacity for the rules.',
+  description:
+    'Parts that the engine does not know or cannot analyse, filters that leak, `current_groups()`, and little capacity for the rules.',
 };
 
 const NULLABLE_ACTOR = { type: ReferenceResponse, nullable: true, description: 'Null: on the command line.' };

@@ -6,6 +6,7 @@ import { Refused } from '../kernel/errors.js';
 import { getOrInsert } from '../kernel/get-or-insert.js';
 import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/transaction.js';
+import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { withNamed } from '../trino-rules/model/node.js';
 import { byName, type PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { Principals } from '../trino-rules/model/principals.js';
@@ -121,8 +122,9 @@ export class SnapshotFilesService {
     if (plan.length === 0) return { kind: 'no_change', plan, remarks, warnings: [] };
 
     const written = await this.writer.write({ changes, recorded, file }, by, report);
-    const { refusals, warnings } = await this.admit(snapshot, changes, written, places);
+    const { refusals, warnings: ofRoom } = await this.admit(snapshot, changes, written, places);
     if (refusals.length > 0) return rollBack({ kind: 'refused', problems: refusals });
+    const warnings = [...ofExpressions(changes, places), ...ofRoom];
     if (dryRun) return rollBack({ kind: 'planned', plan, remarks, warnings });
     await this.audit.record({
       event: 'snapshot_applied',
@@ -230,6 +232,13 @@ function managedRemarks({ managed }: SnapshotChanges, places: RowPlaces): Snapsh
       path,
       message: `the identity provider decides who is in ${before?.name ?? ''}, which apply does not change`,
     };
+  });
+}
+
+function ofExpressions({ policies }: SnapshotChanges, places: RowPlaces): string[] {
+  return policies.flatMap(({ after }) => {
+    const path = `${places.policies.get(after?.id ?? 0) ?? ''}.expression`;
+    return after === null ? [] : expressionWarnings(after).map((message) => `${path}: ${message}`);
   });
 }
 

@@ -54,6 +54,7 @@ describe('the preview of a draft', () => {
       people_unchanged: 0,
       catalogs: [],
       checks: [],
+      warnings: [],
       size: null,
       next: null,
     });
@@ -129,6 +130,13 @@ describe('the preview of a draft', () => {
     const listed = [first, second].flatMap(({ body }) => body?.['gains'] as { resource: { table: string } }[]);
     expect(listed.map(({ resource }) => resource.table)).toEqual(tables);
     expect([first.body, second.body]).toMatchObject([{ people_gaining: 1 }, { people_gaining: 1, next: null }]);
+  });
+
+  it('says what the write would be answered with about an expression', async () => {
+    const rule = { kind: 'row_filter', principal: { type: 'everyone' }, resource: orders };
+    const put = [{ ...rule, expression: 'id = ANY (SELECT id FROM ref.eu.members)' }];
+    const { body } = await preview({ policies: { put } });
+    expect(body?.['warnings']).toEqual([expect.stringContaining('= ANY (SELECT …) makes the row filter a join')]);
   });
 
   it('says why the write would be refused', async () => {

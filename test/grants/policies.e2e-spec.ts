@@ -112,6 +112,23 @@ describe('policies', () => {
     expect(items[0]).toMatchObject({ subject: { id: String(body?.['id']) }, details: { kind: 'hidden_column' } });
   });
 
+  it.each([
+    ['row_filter', 'id IN (SELECT id FROM ref.eu.members)', 'IN (SELECT …) makes the row filter a join'],
+    ['row_filter', "NOT contains(current_groups(), 'x')", "current_groups() asks the engine's own group provider"],
+    ['column_mask', "if(contains(current_groups(), 'x'), a)", "current_groups() asks the engine's own group provider"],
+  ])('that let more through than they say are answered with a warning: %s %s', async (kind, expression, warning) => {
+    const resource = { ...CUSTOMERS, table: 'warned', ...(kind === 'column_mask' && { column: 'a' }) };
+    const warned = { warnings: [expect.stringContaining(warning)] };
+    const { headers, body } = await admin.post(POLICIES, filter({ kind, resource, expression }));
+    expect(body).toMatchObject(warned);
+    const path = headers.get('location') ?? '';
+    expect((await admin.send('PUT', path, filter({ kind, resource, expression: "'a'" }))).body).not.toHaveProperty(
+      'warnings',
+    );
+    expect((await admin.send('PUT', path, filter({ kind, resource, expression }))).body).toMatchObject(warned);
+    await admin.delete(path);
+  });
+
   it('are removed; twice is as good as once', async () => {
     const { headers } = await admin.post(POLICIES, filter({ resource: { catalog: 'gone' } }));
     const path = headers.get('location') ?? '';

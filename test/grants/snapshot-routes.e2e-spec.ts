@@ -51,6 +51,18 @@ describe('recorded access as one snapshot, by an API token', () => {
     expect(items).toMatchObject([{ actor: { name: 'admin', token: { id: tokenId } }, details: { prune: true } }]);
   });
 
+  it('is answered with warnings about expressions, with places', async () => {
+    const rule = { kind: 'row_filter', principal: { type: 'everyone' }, resource: { catalog: 'warned', schema: 'eu' } };
+    const policies = [
+      { ...rule, expression: 'true' },
+      { ...rule, expression: 'EXISTS (SELECT 1 FROM ref.eu.m)' },
+    ];
+    expect(await apply({ ...FILE, policies }, { dry_run: true })).toMatchObject({
+      outcome: 'planned',
+      warnings: [expect.stringMatching(/^policies\[1\][.]expression: EXISTS \(SELECT …\) makes the row filter a join/)],
+    });
+  });
+
   it('is refused as a whole, with places', async () => {
     const grants = [FILE.grants[0], { ...FILE.grants[1], principal: { type: 'user', name: 'nobody' } }];
     const refused = await apply({ ...FILE, groups: [...FILE.groups, { name: 'new', members: [] }], grants });

@@ -1,8 +1,10 @@
+import { type Severity, SEVERITIES } from '../../trino-rules/document/finding.js';
+
 /** Access that grants cannot express, and the choice made instead; or a remark about what was made of the file. */
 export interface ImportFinding {
   code: ImportCode;
-  /** `warning`: people of the list lose something that a statement of theirs can tell. */
-  severity: 'warning' | 'info';
+  /** `error`: people may get more than the file gives; `warning`: they lose something that a statement of theirs can tell. */
+  severity: Severity;
   /** Empty: whom it is about is not known. */
   people: string[];
   /** The access that the rules give, or that comes with what is granted: `SELECT from sales.eu.orders`. */
@@ -19,6 +21,7 @@ export type ImportCode = keyof typeof CHOSEN;
 
 /** By code, what is chosen instead. */
 const CHOSEN = {
+  'import-engine-groups': ['error', 'taken over as it is'],
   'import-lost': ['warning', 'not granted'],
   'import-pattern-resolved': ['warning', 'granted on the names of the listing alone'],
   'import-right': ['warning', 'given to nobody'],
@@ -26,6 +29,7 @@ const CHOSEN = {
   'import-no-groups': ['warning', 'the rules for groups match nobody'],
   'import-groups-missing': ['warning', 'rules for these groups match nobody'],
   'import-users-missing': ['warning', 'nothing is granted'],
+  'import-filter-leaks': ['info', 'taken over as it is'],
   'import-program': ['info', 'taken for a program'],
   'import-strangers': ['info', 'acts as everyone with an account'],
   'import-unlisted': ['info', 'granted over those of the list alone'],
@@ -50,7 +54,7 @@ export function importFinding(
   return { code, severity, people: [...people], what: [...what], why, instead, rule, at };
 }
 
-/** What people lose first, each kind in the order of the file. */
+/** The gravest first, each kind in the order of the file. */
 export function compareFindings(a: ImportFinding, b: ImportFinding): number {
-  return Number(a.severity === 'info') - Number(b.severity === 'info') || a.at - b.at;
+  return SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || a.at - b.at;
 }

@@ -1,19 +1,20 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { resourceNameProblem } from '../../kernel/name.js';
+import { filterLeak, groupsOfProvider } from '../../trino-rules/document/expression-warnings.js';
 import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
 import { inOneLine, isOfIdentity } from '../check/foreign-expression.js';
 import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import type { RulesDocument, TableRule, ColumnRule } from '../../trino-rules/document/rules-document.js';
 import type { ListedUsers } from '../foreign/audiences.js';
 import { foreignDocument } from '../foreign/foreign-document.js';
-import { importFinding, type ImportFinding } from './import-finding.js';
+import { type ImportCode, importFinding, type ImportFinding } from './import-finding.js';
 
 /** The rules of any file as they apply to listed users, who are named one by one: groups and roles are resolved. */
 export interface ListedRules {
   document: RulesDocument;
   /** The rule of the file that a rule was made of; null: an absent section opens what it gives. */
   sourceOf(rule: object): ForeignRule | null;
-  /** Rules that could not be judged, and give nothing here. */
+  /** Rules that could not be judged, and give nothing here; and expressions that let more through than they say. */
   findings: ImportFinding[];
   /** Why no policies restrict as this rule does; null: they can. */
   problemOf(rule: TableRule): string | null;
@@ -25,10 +26,13 @@ export function listedRules(rules: ForeignRules, listed: ListedUsers): ListedRul
   return {
     document: foreign.document,
     sourceOf: (rule) => foreign.sourceOf(rule),
-    findings: foreign.unjudged.map(({ rule, at, message }) => {
-      const place = { rule: rule.place, at };
-      return importFinding('import-pattern-not-judged', listed.namesOf(rule), givenBy(rule), message, place);
-    }),
+    findings: [
+      ...foreign.unjudged.map(({ rule, at, message }) => {
+        const place = { rule: rule.place, at };
+        return importFinding('import-pattern-not-judged', listed.namesOf(rule), givenBy(rule), message, place);
+      }),
+      ...expressionFindings(rules.get('tables') ?? [], listed),
+    ],
     problemOf: (rule) =>
       getOrInsert(problems, rule, () => {
         const source = foreign.sourceOf(rule);
@@ -43,6 +47,24 @@ function givenBy({ section, gives, patterns }: ForeignRule): string[] {
 
 function expressionsOf({ filter, columns }: ForeignRule): ForeignExpression[] {
   return [filter, ...columns.map(({ allow, mask }) => (allow ? mask : null))].filter((each) => each !== null);
+}
+
+/** One for each expression that is taken over for users of the list, at its first rule. */
+function expressionFindings(tables: readonly ForeignRule[], listed: ListedUsers): ImportFinding[] {
+  const found = new Map<string, ImportFinding>();
+  for (const rule of tables) {
+    const isTakenOver = rule.gives.length > 0 && policyProblem(expressionsOf(rule), []) === null;
+    const people = isTakenOver ? listed.namesOf(rule) : [];
+    const report = (code: ImportCode, text: string, why: string | null): void => {
+      if (why === null || people.length === 0) return;
+      const place = { rule: rule.place, at: rule.at };
+      const finding = getOrInsert(found, code + text, () => importFinding(code, [], [inOneLine(text)], why, place));
+      finding.people = [...new Set([...finding.people, ...people])];
+    };
+    for (const { text } of expressionsOf(rule)) report('import-engine-groups', text, groupsOfProvider(text));
+    if (rule.filter !== null) report('import-filter-leaks', rule.filter.text, filterLeak(rule.filter.text));
+  }
+  return [...found.values()];
 }
 
 /** Why policies cannot restrict as these expressions and columns do; null: they can. */

@@ -126,6 +126,17 @@ describe('compiled rules', () => {
     ]);
   });
 
+  it('report expressions that let more through than they say', () => {
+    const story = aSnapshot().user('ana').seesOnly('sales.eu', 'id NOT IN (SELECT id FROM m)');
+    const { findings } = compile(story.seesMasked('sales.eu', 'card', 'element_at(current_groups(), 1)').snapshot());
+    expect(findings.map(({ severity, code, message }) => `${severity} ${code}: ${message}`)).toEqual([
+      expect.stringContaining(
+        'warning remarkable-expression: row filter 1: NOT IN (SELECT …) makes the row filter a join',
+      ),
+      expect.stringContaining('warning remarkable-expression: column mask 2: current_groups() asks'),
+    ]);
+  });
+
   it.each<[string, string[], (story: ReturnType<typeof aSnapshot>) => ReturnType<typeof aSnapshot>]>([
     ['a filter on a table', ['sales.eu', 'sales.eu.orders'], (story) => story.seesOnly('sales.eu.orders', 'true')],
     ['a deny of a table', ['sales.eu'], (story) => story.mayNot('sales.eu.orders')],

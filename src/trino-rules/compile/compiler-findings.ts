@@ -1,5 +1,6 @@
 import { firstNames } from '../../kernel/first-names.js';
 import { foldedName } from '../../kernel/name.js';
+import { expressionWarnings } from '../document/expression-warnings.js';
 import type { Finding } from '../document/finding.js';
 import type { Subject } from '../model/principal.js';
 import type { Snapshot } from '../model/snapshot.js';
@@ -17,6 +18,7 @@ export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Findin
     ...openQueries(snapshot),
     ...openRuntime(snapshot),
     ...wideFilters(snapshot),
+    ...remarkableExpressions(snapshot),
     ...unwritableNames(snapshot, intent),
     ...leftOutOfActing(intent),
     ...conflictsOfMasks(snapshot, intent),
@@ -125,6 +127,15 @@ function wideFilters({ settings, policies }: Snapshot): Finding[] {
       const message = `row filter ${id} is on ${where}: a table there without the filter's columns cannot be read; put it on the schemas or tables that have them`;
       return { code: 'wide-row-filter', severity: 'warning', message };
     });
+}
+
+function remarkableExpressions({ policies }: Snapshot): Finding[] {
+  return policies.flatMap((policy) =>
+    expressionWarnings(policy).map((warning): Finding => {
+      const message = `${policy.kind.replace('_', ' ')} ${policy.id}: ${warning}`;
+      return { code: 'remarkable-expression', severity: 'warning', message };
+    }),
+  );
 }
 
 function unwritableNames({ settings }: Snapshot, { principals, reachesSomething }: IntentSets): Finding[] {

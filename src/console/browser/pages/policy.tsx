@@ -149,7 +149,7 @@ function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['Consol
             <WhoLoses preview={preview} />
           </div>
         )}
-        {preview !== null && preview.checks.length > 0 && <Checks preview={preview} />}
+        {preview !== null && preview.checks.length + preview.warnings.length > 0 && <Checks preview={preview} />}
       </form>
     </main>
   );

@@ -194,12 +194,17 @@ function throughText(through: Preview['unchanged'][number]['through']): string {
   return through === 'directly' ? 'directly' : 'as everyone';
 }
 
-/** What the write would be refused for; or that it would not. */
-export function Checks({ preview: { checks, size } }: { preview: Preview }) {
+/** What the write would be refused for, or that it would not; and what it would be answered with. */
+export function Checks({ preview: { checks, warnings, size } }: { preview: Preview }) {
   return (
     <Region title="Checks">
       {checks.map(({ code, message }) => (
         <Notice key={code + message} tone="loss" title={CHECKS[code] ?? code}>
+          <p>{message}</p>
+        </Notice>
+      ))}
+      {warnings.map((message) => (
+        <Notice key={message} tone="warn" title="It does not do what it seems to do">
           <p>{message}</p>
         </Notice>
       ))}

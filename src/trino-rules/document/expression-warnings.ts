@@ -1,0 +1,115 @@
+/** What is remarkable about the expression of a policy: a sentence each. */
+export function expressionWarnings(policy: { kind: string; expression?: string }): string[] {
+  const { kind, expression = '' } = policy;
+  return [kind === 'row_filter' ? filterLeak(expression) : null, groupsOfProvider(expression)].filter(
+    (each) => each !== null,
+  );
+}
+
+/**
+ * Why a reader's own predicate may run on rows outside a row filter: the engine plans a part of it as a join; null: none is known. Told by
+ * tokens: IN, NOT IN and comparisons with ANY, SOME or ALL of a sub-query, EXISTS, and a sub-query with a qualified name whose first part
+ * no FROM of it names (a field of a row looks alike). An unqualified column of the filtered table in a sub-query is not told.
+ */
+export function filterLeak(filter: string): string | null {
+  const part = joinedPart(tokensOf(filter));
+  if (part === null) return null;
+  return (
+    `${part} makes the row filter a join, before which a reader's own predicate may run and print rows that the filter leaves out: write a ` +
+    'list of values or contains((SELECT array_agg(x) …), column), and over JDBC only comparisons of columns with constants'
+  );
+}
+
+/** Why a filter or mask does not know the groups that are recorded; null: it asks for none. */
+export function groupsOfProvider(expression: string): string | null {
+  const isAsked = tokensOf(expression).some((each, i, all) => nameOf(each) === 'current_groups' && all[i + 1] === '(');
+  if (!isAsked) return null;
+  return (
+    "current_groups() asks the engine's own group provider, not the groups that are recorded here: without a provider it is empty, and " +
+    'NOT contains(current_groups(), …) lets all rows through; write a policy for each group'
+  );
+}
+
+/** Of any text, also with comments, which no policy has. A doubled quote is two tokens. */
+const TOKEN = /'[^']*(?:'|$)|"[^"]*(?:"|$)|--[^\r\n]*|\/\*[^]*?(?:\*\/|$)|[\p{L}\p{N}_$@]+|->|[<>=!]+|\S/gu;
+
+/** Characters: ten times what a policy holds. */
+const MOST_READ = 100_000;
+
+/** Without comments; words in upper case. */
+function tokensOf(text: string): string[] {
+  const all = [...text.slice(0, MOST_READ).matchAll(TOKEN)]
+    .map(([token]) => token)
+    .filter((token) => !/^(?:--|\/\*)/.test(token));
+  return all.map((token) => (/^['"]/.test(token) ? token : token.toUpperCase()));
+}
+
+const QUERY = new Set(['SELECT', 'VALUES', 'TABLE', 'UNION', 'EXCEPT', 'INTERSECT']);
+const END_OF_FROM = new Set([...QUERY, 'WHERE', 'GROUP', 'HAVING', 'ORDER', 'LIMIT', 'OFFSET', 'FETCH', 'WINDOW']);
+/** No tables. */
+const IN_FROM = /^(?:AS|LATERAL|UNNEST|NATURAL|CROSS|INNER|LEFT|RIGHT|FULL|OUTER)$/;
+
+/** What stands in a pair of parentheses. */
+interface Scope {
+  parent: Scope | null;
+  /** Where it is a sub-query: the predicate that takes it and joins with it. */
+  predicate: string | null;
+  isQuery: boolean;
+  isInQuery: boolean;
+  isFrom: boolean;
+  /** Whether a name is that of a table, and not of a column. */
+  isTable: boolean;
+  tables: Set<string>;
+}
+
+function joinedPart(tokens: readonly string[]): string | null {
+  const references: { name: string; scope: Scope }[] = [];
+  let scope = opened(null);
+  for (const [at, token] of tokens.entries()) {
+    const [before = '', after = ''] = [tokens[at - 1], tokens[at + 1]];
+    if (token === '(') scope = opened(scope, tokens[at - 2], before);
+    else if (token === ')') {
+      if (scope.isQuery && scope.predicate !== null && !scope.isInQuery) return `${scope.predicate} (SELECT …)`;
+      scope = scope.parent ?? scope;
+    } else if (END_OF_FROM.has(token) && (token !== 'TABLE' || after !== '(')) {
+      scope.isQuery ||= QUERY.has(token);
+      scope.isFrom = scope.isTable = false;
+    } else if (token === 'ON' || token === 'USING') scope.isTable = false;
+    else if (token === 'JOIN' || (token === 'FROM' && scope.isQuery && before !== 'DISTINCT'))
+      scope.isFrom = scope.isTable = true;
+    else if (token === ',') scope.isTable = scope.isFrom;
+    else if (!/^["\p{L}_]/u.test(token)) continue;
+    else if (after === '->' || (scope.isTable && !IN_FROM.test(token))) scope.tables.add(nameOf(token));
+    else if (after === '.' && before !== '.' && !isCall(tokens, at)) references.push({ name: nameOf(token), scope });
+  }
+  const outer = references.find((each) => isOuter(each.name, each.scope));
+  return outer === undefined ? null : `a sub-query with ${outer.name}.…, which its FROM does not name,`;
+}
+
+/** Parentheses in a FROM hold tables as well. */
+function opened(parent: Scope | null, first = '', last = ''): Scope {
+  const isOfAll = /^(?:ANY|SOME|ALL)$/.test(last) && /^[<>=!]+$/.test(first);
+  const isNegated = last === 'IN' && first === 'NOT';
+  const predicate = isOfAll || isNegated ? `${first} ${last}` : /^(?:IN|EXISTS)$/.test(last) ? last : null;
+  const isTable = parent?.isTable === true && /^(?:FROM|JOIN|,|[(])$/.test(last);
+  const tables = isTable ? parent.tables : new Set<string>();
+  const isInQuery = parent !== null && (parent.isQuery || parent.isInQuery);
+  return { parent, predicate, isInQuery, isQuery: false, isFrom: isTable, isTable, tables };
+}
+
+/** In a sub-query, whose FROM and those around it do not name it. */
+function isOuter(name: string, from: Scope): boolean {
+  for (let scope: Scope | null = from; scope !== null; scope = scope.parent) if (scope.tables.has(name)) return false;
+  return from.isQuery || from.isInQuery;
+}
+
+function nameOf(token: string): string {
+  return token.replace(/^"|"$/g, '').toLowerCase();
+}
+
+/** A chain of names before a parenthesis is a function. */
+function isCall(tokens: readonly string[], at: number): boolean {
+  let end = at;
+  while (tokens[end + 1] === '.') end += 2;
+  return tokens[end + 1] === '(';
+}
