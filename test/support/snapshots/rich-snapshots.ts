@@ -76,6 +76,9 @@ export function snapshotOfSimilarTables(): Snapshot {
   builder.user('ida').may('OWNERSHIP', 'shop.us').user('ana').may('SELECT', 'shop.us').may('INSERT', 'shop.us.orders');
   builder.engine('service-account-etl').may('SELECT', 'shop.us').engine('bi-tool').may('INSERT', 'shop.us.orders');
   builder.group('closers', ['bo', 'cy', 'hal']).may('SELECT', 'shop').mayNot('shop.eu.orders').mayNot('shop.us.orders');
+  // Mia and Ned may share what is left without INSERT on both tables, and Ned alone needs it on both.
+  builder.group('movers', ['mia', 'ned']).may('SELECT, INSERT', 'shop.de').mayNot('shop.de.archive', 'INSERT');
+  builder.user('mia').may('DELETE', 'shop.de.incoming').user('ned').mayNot('shop.de.incoming', 'INSERT');
   return builder.snapshot();
 }
 

@@ -8,21 +8,21 @@ const TERMS = 'trino-rules/compile/engine-terms.js';
 stopsEach({
   'lets those run something to whom a restriction applies': {
     file: SETS,
-    from: '[...entries, ...outweighed]',
-    to: 'entries',
+    from: '[...entries, ...outweighed, ...terms]',
+    to: '[...entries, ...terms]',
     found: /dee .*may not EXECUTE the function pg.* \(policy \d+ takes it\)/,
   },
   'forgets that a deny of data is a restriction': {
     file: SETS,
-    from: "entry.kind !== 'take' || entry.privileges.some((privilege) => !ROUTINE_PRIVILEGES.includes(privilege))",
-    to: "entry.kind !== 'take'",
+    from: 'return entry.privileges.some((privilege) => !ROUTINE_PRIVILEGES.includes(privilege));',
+    to: 'return false;',
     found:
       /eve .*may not EXECUTE the function pg.* \(deny \d+ takes it\)|eve .*may not EXECUTE the function pg.* \(policy/,
   },
   'takes a deny of routines for a restriction of data': {
     file: SETS,
-    from: "entry.kind !== 'take' || entry.privileges.some((privilege) => !ROUTINE_PRIVILEGES.includes(privilege))",
-    to: 'true',
+    from: 'return entry.privileges.some((privilege) => !ROUTINE_PRIVILEGES.includes(privilege));',
+    to: 'return true;',
     found: /(?:ana|bo) .*may EXECUTE the function pg.* by grant 1/,
   },
   'restricts everybody else in the catalog, too': {
