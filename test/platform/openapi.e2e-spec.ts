@@ -139,7 +139,7 @@ describe('the OpenAPI document', () => {
       404: ['not_found'],
       405: ['method_not_allowed'],
       408: ['bad_request'],
-      409: ['group_in_use'],
+      409: ['group_in_use', 'managed_elsewhere'],
       413: ['payload_too_large'],
       415: ['unsupported_media_type'],
       431: ['bad_request'],
