@@ -22,6 +22,8 @@ export type Kind =
   | 'enters system'
   /** What no statement does, whatever the rules say. */
   | 'writes in system'
+  /** What the engine does not restrict: TRUNCATE beside a filter, and what it refuses. */
+  | 'writes beside a restriction'
   /** It has none but those that are built in, and `kill_query`. */
   | 'routines of system'
   /** Where nothing else is given. */
@@ -41,7 +43,12 @@ export type Kind =
   | 'routines';
 
 /** Answers on which nothing depends that somebody does or sees. */
-const WITHOUT_EFFECT: readonly string[] = ['enters system', 'writes in system', 'routines of system'];
+const WITHOUT_EFFECT: readonly string[] = [
+  'enters system',
+  'writes in system',
+  'routines of system',
+  'writes beside a restriction',
+];
 /** About what is not there today. */
 const NOT_THERE: readonly string[] = ['enters a catalog', 'names that the listing lacks', 'users that the list lacks'];
 
@@ -92,6 +99,8 @@ export async function keptDifferences(kept: Kept, ask?: AskEngine): Promise<Kept
   const examples: KeptDifferences['examples'] = {};
   for (const [i, question] of questions.entries()) {
     if (canonical(before[i] ?? null) === canonical(after[i] ?? null)) continue;
+    // Every row passes the filter of those who only read.
+    if (question.ask === 'filters' && canonical(after[i] ?? null) === canonical(['true'])) continue;
     const isOpen = [given, next].every(
       (rules) => !isRestriction(question) || rules.maySelect(question.user, question, []),
     );
@@ -134,12 +143,20 @@ function kindOf(question: Question, isMore: boolean, { given, listing, names }: 
       : 'names that the listing lacks';
   if (isInSystem) return 'writes in system';
   if ('catalog' in question && !isListed(question, listing)) return 'names that the listing lacks';
+  if (writesBesideRestriction(question, given)) return 'writes beside a restriction';
   if (isOwnership(question)) return 'ownership';
   return isFilteredAsAnother(question) ? 'a filter as another user' : 'data';
 
   function isFilteredAsAnother(asked: Question): boolean {
     return asked.ask === 'select' && /\(SELECT|current_user/.test(given.rowFilter(asked.user, asked) ?? '');
   }
+}
+
+function writesBesideRestriction(question: Question, given: Evaluator): boolean {
+  if (!['insert', 'update', 'delete', 'truncate'].includes(question.ask) || !('table' in question)) return false;
+  const { rules } = given;
+  const rule = rules.tables[given.tableRule(question.user, question) ?? -1];
+  return rule?.filter !== undefined || rule?.columns?.some(({ mask }) => mask !== undefined) === true;
 }
 
 function isOwnership({ ask }: Question): boolean {

@@ -6,6 +6,8 @@ import { isKillQuery, SYSTEM, type Node, withNames } from '../../trino-rules/mod
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
+import { READERS_FILTER } from '../../trino-rules/document/rules-document.js';
+import { STORAGE_COLUMNS } from '../../trino-rules/model/restrictions.js';
 import { displayName, nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
 import { decidingRule, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
 import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
@@ -42,6 +44,7 @@ export class DifferenceFindings {
     const codeOf = ({ fact, people }: AccessDifference): ImportCode => {
       if (fact.about === 'session-property') return 'import-session-properties';
       if (isOfSystem(fact)) return 'import-system';
+      if (this.doorOf(fact, people[0] ?? '') !== null) return 'import-doors';
       if (fact.about === 'catalog-mode') return 'import-entry';
       if (fact.about === 'queries' && fact.owner !== undefined && !names.has(fact.owner)) return 'import-unlisted';
       if (fact.about === 'impersonation' && !names.has(fact.newUser) && people.every((name) => this.isProgram(name)))
@@ -57,6 +60,10 @@ export class DifferenceFindings {
       ...this.findings('import-strangers', found('import-strangers'), () => OF_STRANGERS),
       ...this.findings('import-unlisted', found('import-unlisted'), () => OF_UNLISTED),
       ...this.findings('import-entry', found('import-entry'), () => OF_ENTRY),
+      ...DOORS.flatMap((door) => {
+        const closed = found('import-doors').filter(({ fact, people }) => this.doorOf(fact, people[0] ?? '') === door);
+        return this.summary('import-doors', closed, () => door, OF_DOORS);
+      }),
       ...this.summary('import-session-properties', found('import-session-properties'), propertiesText, OF_SETTING),
       ...this.summary('import-system', found('import-system'), () => WRITING_IN_SYSTEM, OF_SYSTEM),
     ];
@@ -78,6 +85,18 @@ export class DifferenceFindings {
       const isLost = (name: string): boolean => people.some((user) => reads(name, user).join() === 'true,false');
       return tables.includes(table) || (isUnnamed(table) && tables.some(isLost));
     });
+  }
+
+  /** What leads around the rule that decides, and is closed beside grants; null: it is other access. */
+  private doorOf(fact: AccessFact, user: string): Door | null {
+    if (fact.about === 'table-procedures') return PROCEDURES;
+    if (fact.about === 'hidden-column') return STORAGE_COLUMNS.includes(fact.column) ? STORAGE : null;
+    if (fact.about !== 'privilege') return null;
+    if (fact.resource.table?.includes(`$${FRESH_PREFIX}`) === true) return COMPANIONS;
+    if (!PRIVILEGES_OF_WRITING.includes(fact.privilege)) return null;
+    const rule = this.evaluator.rules.tables[this.deciding(fact, user)?.index ?? -1];
+    const isFiltered = rule?.filter !== undefined && rule.filter !== READERS_FILTER;
+    return isFiltered || rule?.columns?.some(({ mask }) => mask !== undefined) === true ? WRITING : null;
   }
 
   /** One finding for all of these, at the first rule. */
@@ -256,3 +275,15 @@ function propertiesText(differences: readonly AccessDifference[]): string {
   const names = [...new Set(spelled)];
   return `SET SESSION ${spelled.length === properties.length ? names.join(', ') : [...names, 'any property'].join(', ')}`;
 }
+
+/** What leads around a right rule on the engine (docs/limits.md). */
+const PROCEDURES = 'table procedures (ALTER TABLE … EXECUTE) of those who only read';
+const COMPANIONS = 'companion tables (t$files and others) of restricted tables';
+const STORAGE = 'columns of the storage ($path, $partition, $bucket) beside masked and hidden ones';
+const WRITING = 'UPDATE and DELETE beside a row filter, all writing beside a mask';
+const DOORS = [PROCEDURES, COMPANIONS, STORAGE, WRITING] as const;
+type Door = (typeof DOORS)[number];
+
+const OF_DOORS = 'they lead around what the rules restrict';
+
+const PRIVILEGES_OF_WRITING: readonly string[] = ['INSERT', 'UPDATE', 'DELETE'];

@@ -34,6 +34,7 @@ const CHOSEN = {
   'import-strangers': ['info', 'acts as everyone with an account'],
   'import-unlisted': ['info', 'granted over those of the list alone'],
   'import-entry': ['info', 'not granted'],
+  'import-doors': ['info', 'closed, as docs/limits.md says'],
   'import-session-properties': ['info', 'left to a setting'],
   'import-basic-access': ['info', 'given'],
   'import-system': ['info', 'not granted'],

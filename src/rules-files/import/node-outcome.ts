@@ -1,16 +1,18 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
-import type {
-  CatalogRule,
-  RulesDocument,
-  TablePrivilege,
-  TableRule,
+import {
+  type CatalogRule,
+  READERS_FILTER,
+  type RulesDocument,
+  type TablePrivilege,
+  type TableRule,
 } from '../../trino-rules/document/rules-document.js';
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import { Evaluator, INFORMATION_SCHEMA, type TableName } from '../../trino-rules/engine/evaluator.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, type PrivilegeTerms } from '../../trino-rules/model/privilege.js';
 import type { Level } from '../../trino-rules/model/node.js';
+import { STORAGE_COLUMNS } from '../../trino-rules/model/restrictions.js';
 import { withoutParentheses } from '../foreign/equal-filters.js';
 import { isAny, leftOut } from './nearly-any.js';
 
@@ -82,12 +84,22 @@ export class OutcomeReader {
       if (!this.isPartial(rule, named) || !this.patterns.matches(rule.user, user)) continue;
       if (named !== null && !this.patterns.matches(rule.catalog, node.catalog)) continue;
       if (named === 'schema' && !this.patterns.matches(rule.schema, node.schema)) continue;
+      if (this.closesAsGrantsDo(user, node, rule, outcome)) continue;
       if (this.isRefused(rule) || !restrictsAsMuch(outcome, restrictionsOf(rule))) return NO_OUTCOME;
       const given = new Set<TablePrivilege | null>(rule.privileges);
       if (given.has('GRANT_SELECT')) given.add('SELECT');
       privileges = privileges.filter((privilege) => given.has(PRIVILEGE_TERMS[privilege].onTables));
     }
     return privileges.length === 0 ? NO_OUTCOME : { ...outcome, privileges: new Set(privileges) };
+  }
+
+  /** Whether a rule closes companions to a user to whom grants that say the same of their tables close them, too. */
+  private closesAsGrantsDo(user: string, node: TableName, rule: TableRule, outcome: NodeOutcome): boolean {
+    const language = this.patterns.language(rule.table);
+    if (language.kind !== 'open' || language.companions === null || rule.privileges.length > 0) return false;
+    const { bases } = language.companions;
+    const outcomes = bases === null ? [outcome] : [...bases].map((table) => this.table(user, { ...node, table }));
+    return outcomes.every(isReadingRestricted);
   }
 
   /** Those that the catalog rules let be used in whatever catalog the file does not spell out. */
@@ -168,9 +180,18 @@ export function restrictsAsMuch(one: Omit<NodeOutcome, 'privileges'>, other: Omi
   );
 }
 
-function restrictionsOf({ filter, columns = [] }: TableRule): Omit<NodeOutcome, 'privileges'> {
-  const filters = filter === undefined ? [] : conjuncts(filter).map(withoutParentheses);
-  const hidden = columns.filter(({ allow }) => allow === false).map(({ name }) => name);
+function isReadingRestricted({ privileges, filters, hidden, masks }: NodeOutcome): boolean {
+  return !privileges.has('SELECT') || filters.size + hidden.size + masks.size > 0;
+}
+
+/** Without what grants bring by themselves: the filter of those who only read, and columns of the storage beside others. */
+function restrictionsOf({ privileges, filter, columns = [] }: TableRule): Omit<NodeOutcome, 'privileges'> {
+  const readsAlone = privileges.every((privilege) => privilege === 'SELECT' || privilege === 'GRANT_SELECT');
+  const isOfReaders = readsAlone && filter === READERS_FILTER;
+  const filters = filter === undefined || isOfReaders ? [] : conjuncts(filter).map(withoutParentheses);
+  const closed = columns.filter(({ allow }) => allow === false).map(({ name }) => name);
+  const isAlone = columns.every(({ name }) => STORAGE_COLUMNS.includes(name));
+  const hidden = isAlone ? closed : closed.filter((name) => !STORAGE_COLUMNS.includes(name));
   const masks = columns.flatMap(({ name, allow, mask }) =>
     allow === false || mask === undefined ? [] : [[name, mask] as const],
   );

@@ -1,7 +1,7 @@
 import type { ForeignRules } from '../check/foreign-rules.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
-import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { READERS_FILTER, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
@@ -141,7 +141,8 @@ function queryFindings(rules: ForeignRules, at: number, silent: readonly string[
 /** Filters as sets of expressions: a compiled one has parentheses around each. */
 function comparable(document: RulesDocument): RulesDocument {
   const tables = document.tables.map((rule) =>
-    rule.filter === undefined
+    // The filter of those who only read is none of rows.
+    rule.filter === undefined || rule.filter === READERS_FILTER
       ? rule
       : {
           ...rule,

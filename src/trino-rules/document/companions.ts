@@ -14,11 +14,10 @@ export function companionsOf({ options }: Pattern, spelling: Spelling): Companio
   const [pieces] = options;
   if (pieces === undefined || options.length !== 1) return null;
   const last = pieces.at(-1);
-  const isWithBases = last?.kind === 'optional' && last.piece.kind === 'choice' && isSuffix(last.piece.options);
-  const suffix = isWithBases ? 1 : isSuffix([pieces.slice(-2)]) ? 2 : null;
-  if (suffix === null) return null;
-  const base = pieces.slice(0, -suffix);
-  if (base.length === 0) return null;
+  const optional = last?.kind === 'optional' && last.piece.kind === 'choice' ? last.piece.options : null;
+  const isWithBases = optional !== null;
+  const base = isWithBases ? (isSuffix(optional) ? pieces.slice(0, -1) : null) : withoutSuffix(pieces);
+  if (base === null || base.length === 0) return null;
   if (base.every(({ kind }) => kind === 'rest')) return isWithBases ? null : { bases: null, isWithBases };
   const bases = spelledOut({ options: [base] }, spelling);
   return bases === null ? null : { bases, isWithBases };
@@ -38,14 +37,28 @@ export function isLineOfText(name: string): boolean {
 }
 
 /** `[$].*` */
-function isSuffix(options: readonly (readonly PatternPiece[])[]): boolean {
-  const [sequence] = options;
-  const [dollar, rest] = sequence ?? [];
-  return (
-    options.length === 1 &&
-    sequence?.length === 2 &&
-    dollar?.kind === 'class' &&
-    dollar.oneOf === '$' &&
-    rest?.kind === 'rest'
-  );
+function isSuffix([sequence, ...others]: readonly (readonly PatternPiece[])[]): boolean {
+  return others.length === 0 && sequence !== undefined && withoutSuffix(sequence)?.length === 0;
 }
+
+/** The pieces before `[$].*`, or before an escaped sign and `.*`; null: they do not end so. */
+function withoutSuffix(pieces: readonly PatternPiece[]): PatternPiece[] | null {
+  const [sign, rest] = pieces.slice(-2);
+  if (sign === undefined || rest?.kind !== 'rest') return null;
+  const before = pieces.slice(0, -2);
+  switch (sign.kind) {
+    case 'class':
+      return sign.oneOf === '$' ? before : null;
+    case 'set':
+      return sign.characters.size === 1 && sign.characters.has(DOLLAR) ? before : null;
+    case 'literal': {
+      const text = sign.text.slice(0, -1);
+      if (!sign.text.endsWith('$')) return null;
+      return text === '' ? before : [...before, { kind: 'literal', text }];
+    }
+    default:
+      return null;
+  }
+}
+
+const DOLLAR = 0x24;
