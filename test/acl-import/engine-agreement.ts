@@ -229,6 +229,7 @@ function mentions(text: string, question: AskedQuestion): boolean {
     case 'drop-view':
     case 'create-view':
       return isSystem || (text.startsWith(PRIVILEGE_TEXT[question.ask] ?? '?') && isAt('catalog', 'schema', 'table'));
+    case 'table-procedure':
     case 'filters':
     case 'mask':
     case 'show-schemas':

@@ -19,6 +19,8 @@ export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, 
       return evaluator.maySelect(user, question, question.columns);
     case 'view-with-select':
       return evaluator.mayShareInView(user, question, question.columns);
+    case 'table-procedure':
+      return evaluator.mayRunTableProcedures(user, question);
     case 'update':
       return evaluator.mayWriteTable(user, question, 'UPDATE');
     case 'insert':

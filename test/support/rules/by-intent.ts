@@ -50,6 +50,10 @@ export function byIntent(snapshot: Snapshot, question: Question): Answer | undef
       return mayUse('SELECT', question, [undefined, ...question.columns]);
     case 'view-with-select':
       return mayUse('GRANT_SELECT', question, [undefined, ...question.columns]);
+    case 'table-procedure': {
+      const { catalog, schema, table } = question;
+      return may({ about: 'table-procedures', resource: { catalog, schema, table } });
+    }
     case 'update':
       return mayUse('UPDATE', question);
     case 'insert':

@@ -6,6 +6,8 @@ export type Question =
   | { ask: 'create-schema' | 'drop-schema' | 'show-tables'; user: string; catalog: string; schema: string }
   | { ask: ColumnAct; user: string; catalog: string; schema: string; table: string; columns: string[] }
   | { ask: TableAct; user: string; catalog: string; schema: string; table: string }
+  /** `ALTER TABLE … EXECUTE` on a table of these columns: all that anything is said about. */
+  | { ask: 'table-procedure'; user: string; catalog: string; schema: string; table: string; columns: string[] }
   | { ask: 'mask'; user: string; catalog: string; schema: string; table: string; name: string }
   | { ask: 'filter-catalogs'; user: string; names: string[] }
   | { ask: 'filter-schemas'; user: string; catalog: string; names: string[] }
@@ -78,11 +80,12 @@ export function anyQuestion(words: Words): fc.Arbitrary<Question> {
     words.preferred.length === 0 ? fc.constant({}) : fc.oneof(fc.constant({}), fc.constantFrom(...words.preferred));
   return fc
     .tuple(asked, preferred, one(...EVERY_ACT))
-    .map(([given, better, ask]) => question(ask, { ...given, ...better }));
+    .map(([given, better, ask]) => question(ask, { ...given, ...better, everyColumn: [...words.columns] }));
 }
 
 interface Asked extends PreferredQuestion {
   columns: string[];
+  everyColumn: string[];
   property: string;
   catalogs: string[];
   schemas: string[];
@@ -104,6 +107,8 @@ function question(ask: Question['ask'], asked: Asked): Question {
     case 'update':
     case 'view-with-select':
       return { ask, user, ...node, columns };
+    case 'table-procedure':
+      return { ask, user, ...node, columns: asked.everyColumn };
     case 'mask':
       return { ask, user, ...node, name: asked.column };
     case 'filter-catalogs':
@@ -147,7 +152,16 @@ function question(ask: Question['ask'], asked: Asked): Question {
 const EVERY_ACT: readonly Question['ask'][] = [
   ...(['catalog', 'show-schemas', 'create-schema', 'drop-schema', 'show-tables'] as const),
   ...(['select', 'select', 'select', 'view-with-select', 'view-with-select', 'update', 'insert', 'delete'] as const),
-  ...(['truncate', 'create-table', 'drop-table', 'create-view', 'drop-view', 'show-columns'] as const),
+  ...([
+    'table-procedure',
+    'table-procedure',
+    'truncate',
+    'create-table',
+    'drop-table',
+    'create-view',
+    'drop-view',
+    'show-columns',
+  ] as const),
   ...([
     'filters',
     'filters',

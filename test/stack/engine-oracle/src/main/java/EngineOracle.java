@@ -229,6 +229,7 @@ public final class EngineOracle
             case "show-tables" -> allowed(() -> rules.checkCanShowTables(context, schema));
             case "show-columns" -> allowed(() -> rules.checkCanShowColumns(context, table));
             case "select" -> allowed(() -> rules.checkCanSelectFromColumns(context, table, columns));
+            case "table-procedure" -> runsTableProcedures(rules, context, table, columns);
             case "insert" -> allowed(() -> rules.checkCanInsertIntoTable(context, table));
             case "update" -> allowed(() -> rules.checkCanUpdateTableColumns(context, table, columns));
             case "delete" -> allowed(() -> rules.checkCanDeleteFromTable(context, table));
@@ -261,6 +262,15 @@ public final class EngineOracle
             case "catalog-property" -> allowed(() -> rules.checkCanSetCatalogSessionProperty(context, catalog, name));
             default -> throw new IllegalArgumentException("unknown question " + question);
         };
+    }
+
+    /** The engine refuses `ALTER TABLE … EXECUTE` beside any filter or mask of the user's own, and asks for reading besides. */
+    private static boolean runsTableProcedures(SystemAccessControl rules, SystemSecurityContext context, CatalogSchemaTableName table, Set<String> columns)
+    {
+        rules.checkCanExecuteTableProcedure(context, table, "optimize");
+        rules.checkCanSelectFromColumns(context, table, Set.of());
+        return rules.getRowFilters(context, table).isEmpty()
+                && columns.stream().allMatch(column -> rules.getColumnMask(context, table, column, VARCHAR).isEmpty());
     }
 
     private static EntityKindAndName entity(CatalogSchemaName schema)
