@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type RulesDocument } from '../../../src/trino-rules/document/rules-document.js';
+import { type RulesDocument, type TableRule } from '../../../src/trino-rules/document/rules-document.js';
 import { readRules } from '../../../src/trino-rules/document/rules-reader.js';
 import { Chance } from '../snapshots/chance.js';
 
@@ -28,6 +28,60 @@ export function anyFault(): fc.Arbitrary<(rules: RulesDocument) => RulesDocument
       if (reading.kind === 'read') return reading.document;
     }
   });
+}
+
+/** A document with each slip in one of its table rules that may open, or close, what leads around a restriction. */
+export function doorFaults(rules: RulesDocument): RulesDocument[] {
+  const { tables } = rules;
+  const put = (at: number, ...others: TableRule[]): RulesDocument => ({
+    ...rules,
+    tables: tables.toSpliced(at, 1, ...others),
+  });
+  const moved = (rule: TableRule, from: number, to: number): RulesDocument => ({
+    ...rules,
+    tables: tables.toSpliced(from, 1).toSpliced(to, 0, rule),
+  });
+  return tables.flatMap((rule, at) => {
+    const { user, table, privileges, columns, filter } = rule;
+    const others = (...names: TableRule['privileges']): TableRule[] =>
+      names.flatMap((name) => (privileges.includes(name) ? [] : [{ ...rule, privileges: [...privileges, name] }]));
+    const isClosing = privileges.length === 0 && table?.includes('$') === true;
+    return [
+      ...tablePatterns(table).map((other) => put(at, { ...rule, table: other })),
+      ...(isClosing
+        ? [put(at), moved(rule, at, tables.length), moved(rule, at, 0), put(at, without(rule, 'user'))]
+        : []),
+      ...(user === undefined ? [] : [`${user}|stranger`, ...lessOneName(user)]).map((name) =>
+        put(at, { ...rule, user: name }),
+      ),
+      ...(filter === 'true' ? [put(at, without(rule, 'filter'))] : []),
+      ...(filter === undefined && privileges.length > 0 ? [put(at, { ...rule, filter: 'true' })] : []),
+      ...(columns ?? []).map(({ name }) =>
+        put(at, { ...rule, columns: columns?.filter((column) => column.name !== name) ?? [] }),
+      ),
+      ...(privileges.length > 0 ? others('INSERT', 'DELETE').map((other) => put(at, other)) : []),
+    ];
+  });
+}
+
+/** Of a plain list. */
+function lessOneName(user: string): string[] {
+  return /^[\w-]+\|[\w|-]+$/.test(user) ? [user.slice(user.indexOf('|') + 1)] : [];
+}
+
+function without(rule: TableRule, key: 'user' | 'filter'): TableRule {
+  const { [key]: _, ...rest } = rule;
+  return rest;
+}
+
+/** Patterns of fewer or of more companions. */
+function tablePatterns(table: string | undefined): string[] {
+  const suffix = ['([$].*)?', '[$].*'].find((end) => table?.endsWith(end) === true);
+  if (table === undefined || suffix === undefined) return table === undefined ? ['.*[$].*'] : [`(${table})([$].*)?`];
+  const bases = table.slice(0, -suffix.length);
+  return bases === '.*'
+    ? ['a[$].*']
+    : [bases, `(${bases})[$].*`, `(${bases})([$].*)?`, `(${bases})[$]files`, '.*[$].*'];
 }
 
 type Slip = (chance: Chance) => void;

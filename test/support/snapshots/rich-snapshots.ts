@@ -163,6 +163,48 @@ export function snapshotOfSystem(): Snapshot {
   return builder.snapshot();
 }
 
+/** What a restriction takes beside the name that it is on: companions, columns of the storage, writing, procedures, ownership. */
+export function snapshotOfDoors(): Snapshot {
+  const ALL = 'SELECT, INSERT, DELETE, UPDATE';
+  const builder = aSnapshot().with({ externalTableCatalogs: ['hive'], rawColumnCatalogs: ['kafka'] });
+  builder.group('analysts', ['ana', 'bo']).may('SELECT', 'ice.pay');
+  builder.mayNot('ice.pay.salaries', 'SELECT').mayNot('ice.pay.bonuses', 'SELECT').user('cy').may('SELECT', 'ice.pay');
+  builder
+    .user('ana')
+    .may('SELECT, INSERT', 'ice.pay.salaries$files')
+    .user('cy')
+    .may('INSERT', 'ice.pay.salaries$files');
+  builder.user('dee').may(ALL, 'ice.pay').seesOnly('ice.pay.orders', "region = 'EU'");
+  builder.user('eve').may(ALL, 'ice.pay').seesMasked('ice.pay.orders', 'email', 'NULL');
+  builder.user('fay').may(ALL, 'ice.pay').seesMasked('ice.pay.orders', 'ssn', 'NULL').doesNotSee('ice.pay', 'ssn');
+  builder.user('gus').may('SELECT, INSERT', 'ice.pay').mayNot('ice.pay.orders', 'INSERT');
+  builder.user('hal').may('SELECT, DELETE', 'ice.log').user('ida').may('SELECT, SCHEMA_OWNERSHIP', 'ice.log');
+  builder
+    .user('jan')
+    .may('SELECT', 'vault.s.t$files')
+    .seesOnly('vault.s.t', 'a = 1')
+    .user('kit')
+    .may('SELECT', 'vault');
+  builder.user('lea').may('SELECT', 'ice.nest').may('INSERT', 'ice.nest.a$b$c').seesOnly('ice.nest.a$b', 'a = 1');
+  builder.user('max').may('SELECT', 'ice.nest').may('INSERT', 'ice.nest.a$b$c').seesOnly('ice.nest.a', 'a = 1');
+  builder.group('staff', ['mia', 'ned']).may('SELECT', 'hr.staff').user('mia').seesMasked('hr.staff', 'name', 'NULL');
+  builder.group('heads', ['oda', 'pia']).may('SELECT', 'crm').user('oda').seesOnly('crm', 'a = 1');
+  builder.user('sue').may('OWNERSHIP', 'hive.mine').mayNot('hive.other.t', 'SELECT');
+  builder.user('tom').may('OWNERSHIP', 'hive.mine').mayNot('hive.other.t', 'INSERT').mayNot('crm.other.t', 'SELECT');
+  builder.user('uma').may('OWNERSHIP', 'ice.mine').mayNot('ice.pay.salaries', 'SELECT');
+  builder.user('vic').may('SELECT', 'kafka.topics').seesMasked('kafka.topics.t', 'a', 'NULL');
+  builder.user('wim').may('SELECT', 'ice.log').seesMasked('ice.log.t', 'a', 'NULL').mayNot('ice.log.u');
+  builder.user('nat').may('INSERT', 'ice.pay').mayNot('ice.pay.bonuses', 'SELECT');
+  return builder.snapshot();
+}
+
+/** Where those who only read may run table procedures, some of them everywhere. */
+export function snapshotOfMaintainers(): Snapshot {
+  const builder = aSnapshot().with({ readersMaintain: true }).user('ana').may('SELECT', 'ice.pay');
+  builder.group('chiefs', ['quy', 'rex']).may('SELECT', '').user('quy').doesNotSee('', 'ssn');
+  return builder.snapshot();
+}
+
 /** Engine principals that act as others; those who are left out, and what takes it. */
 export function snapshotOfActing(): Snapshot {
   const as = (named: PolicyPrincipal) => ({ as: named });

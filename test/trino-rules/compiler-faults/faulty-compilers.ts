@@ -5,8 +5,10 @@ import { join, relative, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
   snapshotOfActing,
+  snapshotOfDoors,
   snapshotOfEveryFeature,
   snapshotOfEverything,
+  snapshotOfMaintainers,
   snapshotOfQueries,
   snapshotOfRights,
   snapshotOfRoutines,
@@ -57,6 +59,8 @@ const SNAPSHOTS = [
   snapshotOfQueries(),
   snapshotOfActing(),
   snapshotOfSystem(),
+  snapshotOfDoors(),
+  snapshotOfMaintainers(),
   skewedSnapshot(scaled(SIZES.enterprise, 0.04), 'real-like'),
 ];
 
