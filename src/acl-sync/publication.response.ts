@@ -22,6 +22,14 @@ export class FindingResponse implements Finding {
   @ApiPropertyOptional(INTEGER) column?: number;
 }
 
+const NULLABLE_INTEGER = { ...INTEGER, nullable: true };
+const PEOPLE_GAINING = {
+  ...NULLABLE_INTEGER,
+  description:
+    'People who gain anything, by name; all whom no rule names count as one of each kind. Null: not compared.',
+};
+const PEOPLE_LOSING = { ...NULLABLE_INTEGER, description: 'The same, who lose anything.' };
+
 export class RulesDiffResponse {
   @ApiProperty({ ...TEXTS, description: 'Rules, each after the name of its section.' }) added!: string[];
   @ApiProperty(TEXTS) removed!: string[];
@@ -40,6 +48,8 @@ export class AccessChangeResponse implements AccessForm {
   @ApiProperty(INTEGER) gained_in_all!: number;
   @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' }) lost!: ChangedAccess[];
   @ApiProperty(INTEGER) lost_in_all!: number;
+  @ApiProperty(PEOPLE_GAINING) people_gaining!: number | null;
+  @ApiProperty(PEOPLE_LOSING) people_losing!: number | null;
 
   @ApiProperty({ type: 'integer', description: 'Pairs of a principal and a node for which anything changes.' })
   changed_pairs!: number;
@@ -82,13 +92,19 @@ export class PublicationSummaryResponse {
   })
   restored!: RestoredResponse | null;
 
-  @ApiProperty({ ...INTEGER, description: 'Things that somebody gained against the version before.' })
-  gained_in_all!: number;
+  @ApiProperty({
+    ...NULLABLE_INTEGER,
+    description:
+      'Things that somebody gained against the version before; null, as the others: there was none to compare with.',
+  })
+  gained_in_all!: number | null;
 
-  @ApiProperty(INTEGER) lost_in_all!: number;
+  @ApiProperty(NULLABLE_INTEGER) lost_in_all!: number | null;
+  @ApiProperty(PEOPLE_GAINING) people_gaining!: number | null;
+  @ApiProperty(PEOPLE_LOSING) people_losing!: number | null;
 
-  @ApiProperty({ ...INTEGER, description: 'Pairs of a principal and a node for which anything changed.' })
-  changed_pairs!: number;
+  @ApiProperty({ ...NULLABLE_INTEGER, description: 'Pairs of a principal and a node for which anything changed.' })
+  changed_pairs!: number | null;
 
   @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
   @ApiProperty({ ...MOMENT, description: 'As `published_at`; runs that published none have it, too.' }) at!: string;
@@ -160,9 +176,11 @@ export function toSummaryResponse(publication: PublicationSummary): PublicationS
     is_withdrawal: publication.isWithdrawal,
     is_found: publication.isFound,
     restored: restored && { ...restored, until: restored.until.toISOString() },
-    gained_in_all: access?.gainedInAll ?? 0,
-    lost_in_all: access?.lostInAll ?? 0,
-    changed_pairs: access?.changedPairs ?? 0,
+    gained_in_all: access?.gainedInAll ?? null,
+    lost_in_all: access?.lostInAll ?? null,
+    people_gaining: access?.peopleGaining ?? null,
+    people_losing: access?.peopleLosing ?? null,
+    changed_pairs: access?.changedPairs ?? null,
     checks: publication.checks,
     at: publication.publishedAt.toISOString(),
     published_at: publication.publishedAt.toISOString(),

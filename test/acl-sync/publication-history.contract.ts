@@ -75,7 +75,16 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
     it('remembers what a version changed', async () => {
       const lost = [{ what: 'SELECT from a.b.c', people: ['ana'], others: 2 }];
-      const access = { gained: [], lost, gainedInAll: 0, lostInAll: 1, changedPairs: 3, allPairs: 9 };
+      const access = {
+        gained: [],
+        lost,
+        gainedInAll: 0,
+        lostInAll: 1,
+        peopleGaining: 0,
+        peopleLosing: 2,
+        changedPairs: 3,
+        allPairs: 9,
+      };
       const { version } = await history.confirm(await history.begin({ ...draft('x'), access }), at(3));
       expect(await history.find(version)).toMatchObject({ access });
     });

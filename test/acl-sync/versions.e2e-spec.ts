@@ -15,10 +15,10 @@ describe('published versions through the API', () => {
 
     expect(await live()).toBe(first);
     const { body } = await publishing.admin.get(`${ACL}/publications?limit=2`);
-    expect(body?.['items']).toMatchObject([{ version: 3 }, { version: 2 }]);
+    expect(body?.['items']).toMatchObject([{ version: 3 }, { version: 2, people_losing: 0 }]);
     expect(body?.['items']).not.toHaveProperty('0.text');
     expect((await publishing.admin.get(`${ACL}/publications?after=${String(body?.['next'])}`)).body).toMatchObject({
-      items: [{ version: 1 }],
+      items: [{ version: 1, gained_in_all: null, people_gaining: null, people_losing: null, changed_pairs: null }],
       next: null,
     });
     const second = (await publishing.admin.get(`${ACL}/publications/2`)).body;

@@ -24,12 +24,14 @@ export function accessLines({ gained, lost, ...counts }: AccessForm): string[] {
 
 /** In the names of the API, the log and the audit trail: all counts, and the first `few` changes. */
 export function accessForm(access: AccessChange, few: number) {
-  const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = access;
+  const { gained, lost, gainedInAll, lostInAll, peopleGaining, peopleLosing, changedPairs, allPairs } = access;
   return {
     gained: gained.slice(0, few),
     gained_in_all: gainedInAll,
     lost: lost.slice(0, few),
     lost_in_all: lostInAll,
+    people_gaining: peopleGaining ?? null,
+    people_losing: peopleLosing ?? null,
     changed_pairs: changedPairs,
     all_pairs: allPairs,
   };

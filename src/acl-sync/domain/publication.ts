@@ -49,7 +49,7 @@ export interface Publication {
 
 /** A publication in a list, without its text, which can be a mebibyte, and of access the counts alone. */
 export interface PublicationSummary extends Omit<Publication, 'text' | 'diff' | 'access'> {
-  access: Pick<AccessChange, 'gainedInAll' | 'lostInAll' | 'changedPairs'> | null;
+  access: Pick<AccessChange, 'gainedInAll' | 'lostInAll' | 'peopleGaining' | 'peopleLosing' | 'changedPairs'> | null;
 }
 
 export interface RunFailure {

@@ -55,6 +55,8 @@ const change = (gainedInAll: number): AccessChange => ({
   lost: [],
   gainedInAll,
   lostInAll: 0,
+  peopleGaining: gainedInAll,
+  peopleLosing: 0,
   changedPairs: 1,
   allPairs: 2,
 });

@@ -40,7 +40,16 @@ const markers = ({ lines }: ReturnType<typeof runReport>) => lines.map(({ marker
 describe('the report of a run', () => {
   it('has the version that it published, by whom it was ordered', () => {
     const own = aVersion(2, {
-      access: { gained: [], lost: [], gainedInAll: 0, lostInAll: 0, changedPairs: 0, allPairs: 1 },
+      access: {
+        gained: [],
+        lost: [],
+        gainedInAll: 0,
+        lostInAll: 0,
+        peopleGaining: 0,
+        peopleLosing: 0,
+        changedPairs: 0,
+        allPairs: 1,
+      },
     });
     const report = runReport(ended(applied(own)), [unreported(own)], null);
     expect(report.events).toMatchObject([
@@ -116,7 +125,16 @@ describe('the report of a run', () => {
   it('has no SQL in the log', () => {
     const what = "SELECT from sales.eu.orders for which ward = 'oncology'";
     const changes = [{ what, people: ['ana'], others: 0 }];
-    const access = { gained: changes, lost: changes, gainedInAll: 1, lostInAll: 1, changedPairs: 1, allPairs: 1 };
+    const access = {
+      gained: changes,
+      lost: changes,
+      gainedInAll: 1,
+      lostInAll: 1,
+      peopleGaining: 1,
+      peopleLosing: 1,
+      changedPairs: 1,
+      allPairs: 1,
+    };
     const own = aVersion(2, { access, checks: [{ ...finding('unexplained-change'), message: what }] });
     const { lines, events: recorded } = runReport(ended(applied(own)), [unreported(own)], null);
     expect(JSON.stringify(recorded)).toContain('oncology');

@@ -183,6 +183,8 @@ function sumOf(changes: readonly AccessChange[]): AccessChange {
       lost: [...a.lost, ...b.lost],
       gainedInAll: a.gainedInAll + b.gainedInAll,
       lostInAll: a.lostInAll + b.lostInAll,
+      peopleGaining: Math.max(a.peopleGaining ?? 0, b.peopleGaining ?? 0), // the same people, mostly
+      peopleLosing: Math.max(a.peopleLosing ?? 0, b.peopleLosing ?? 0),
       changedPairs: a.changedPairs + b.changedPairs,
       allPairs: Math.max(a.allPairs, b.allPairs),
     }),
@@ -190,4 +192,7 @@ function sumOf(changes: readonly AccessChange[]): AccessChange {
   );
 }
 
-const NO_CHANGE: AccessChange = { gained: [], lost: [], gainedInAll: 0, lostInAll: 0, changedPairs: 0, allPairs: 0 };
+const NO_CHANGE: AccessChange = {
+  ...{ gained: [], lost: [], gainedInAll: 0, lostInAll: 0 },
+  ...{ peopleGaining: 0, peopleLosing: 0, changedPairs: 0, allPairs: 0 },
+};

@@ -42,7 +42,8 @@ const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.com
 
 /** The columns of a version in a list. */
 export const LISTED = `${SUMMARY}, CASE WHEN p.access IS NOT NULL
-  THEN json_build_object('gainedInAll', p.access->'gainedInAll', 'lostInAll', p.access->'lostInAll', 'changedPairs', p.access->'changedPairs')
+  THEN json_build_object('gainedInAll', p.access->'gainedInAll', 'lostInAll', p.access->'lostInAll',
+    'peopleGaining', p.access->'peopleGaining', 'peopleLosing', p.access->'peopleLosing', 'changedPairs', p.access->'changedPairs')
   END AS access`;
 
 /** The columns of a whole version. */

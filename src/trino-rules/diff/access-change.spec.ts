@@ -38,7 +38,7 @@ describe('the change of access', () => {
       { what: 'enter the catalog system', people: ['cy'], others: 0 },
     ];
     const change = compared(story(), after);
-    expect(change).toMatchObject({ lost: [], changedPairs: 7 });
+    expect(change).toMatchObject({ lost: [], changedPairs: 7, peopleGaining: 2, peopleLosing: 0 });
     expect(new Set(change.gained)).toEqual(new Set(gained));
     expect(compared(after, story())).toMatchObject({
       gained: [],
@@ -56,8 +56,19 @@ describe('the change of access', () => {
   ])('counts as gained what %s kept back', (_name, after, ...whats) => {
     const changedPairs = 2 * whats.length;
     const gained = whats.map((what) => ({ what, people: ['ana', 'bo'], others: 0 }));
-    expect(compared(story(), after(readers()))).toMatchObject({ gained, lost: [], changedPairs });
-    expect(compared(after(readers()), story())).toMatchObject({ gained: [], lost: gained, changedPairs });
+    expect(compared(story(), after(readers()))).toMatchObject({
+      gained,
+      lost: [],
+      changedPairs,
+      peopleGaining: 2,
+      peopleLosing: 0,
+    });
+    expect(compared(after(readers()), story())).toMatchObject({
+      lost: gained,
+      changedPairs,
+      peopleGaining: 0,
+      peopleLosing: 2,
+    });
   });
 
   it('loses with one more filter, and gains nothing by a column that is hidden instead of masked', () => {

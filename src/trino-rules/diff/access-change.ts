@@ -17,6 +17,9 @@ export interface AccessChange {
   /** How many things are gained and lost; the lists hold the first of them. */
   gainedInAll: number;
   lostInAll: number;
+  /** People who gain and who lose anything; null: recorded before they were counted. */
+  peopleGaining: number | null;
+  peopleLosing: number | null;
   /** (person, node) pairs for which anything changes, and those that have anything before or after. */
   changedPairs: number;
   allPairs: number;
@@ -39,8 +42,8 @@ export function compareAccess(
   // A text that was found at the target may have open patterns, and then what one gives can be closed to the fresh name alone.
   const isOpen = [before, after].some((rules) => openPatterns(rules, patterns, people).length > 0);
   compareDocuments(...engines, counter, isOpen);
-  const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = counter.ledger;
-  return { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs };
+  const { gained, lost, gainedInAll, lostInAll, peopleGaining, peopleLosing, changedPairs, allPairs } = counter.ledger;
+  return { gained, lost, gainedInAll, lostInAll, peopleGaining, peopleLosing, changedPairs, allPairs };
 }
 
 /** Counts what changes while two engines are compared; what people care for comes first, because not everything is written down. */

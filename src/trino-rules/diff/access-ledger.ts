@@ -29,6 +29,8 @@ export class AccessLedger {
   changedPairs = 0;
   allPairs = 0;
   private readonly changed: Bitset;
+  private readonly gaining: Bitset;
+  private readonly losing: Bitset;
 
   constructor(
     private readonly names: readonly string[],
@@ -36,6 +38,8 @@ export class AccessLedger {
     private readonly bounds: Bounds,
   ) {
     this.changed = new Uint32Array(width);
+    this.gaining = new Uint32Array(width);
+    this.losing = new Uint32Array(width);
   }
 
   /** A restriction that is dropped is gained access. Only people among `among` count. */
@@ -48,15 +52,28 @@ export class AccessLedger {
   ): void {
     const [less, more] = differing(active, before, after, among, this.bounds.people);
     if (more.count === 0 && less.count === 0) return;
-    for (const index of active) {
-      const change = (before === null ? 0 : wordAt(before, index)) ^ (after === null ? 0 : wordAt(after, index));
-      addWord(this.changed, index, change & (among === null ? -1 : wordAt(among, index)));
-    }
     const changed = fact();
+    const [gains, loses] = isRestriction(changed) ? [this.losing, this.gaining] : [this.gaining, this.losing];
+    for (const index of active) {
+      const [had, has] = [before === null ? 0 : wordAt(before, index), after === null ? 0 : wordAt(after, index)];
+      const counted = among === null ? -1 : wordAt(among, index);
+      addWord(this.changed, index, (had ^ has) & counted);
+      addWord(gains, index, has & ~had & counted);
+      addWord(loses, index, had & ~has & counted);
+    }
     const what = isRestriction(changed) ? `not: ${describeRestriction(changed)}` : describePermission(changed);
     const [gained, lost] = isRestriction(changed) ? [less, more] : [more, less];
     if (gained.count > 0 && this.gainedInAll++ < this.bounds.things) this.gained.push(this.changedAccess(what, gained));
     if (lost.count > 0 && this.lostInAll++ < this.bounds.things) this.lost.push(this.changedAccess(what, lost));
+  }
+
+  /** People who gain anything, of those that no rule names one for each kind. */
+  get peopleGaining(): number {
+    return this.gaining.reduce((sum, word) => sum + countMembers(word), 0);
+  }
+
+  get peopleLosing(): number {
+    return this.losing.reduce((sum, word) => sum + countMembers(word), 0);
   }
 
   /** Users with a change at the node that is not closed yet. */

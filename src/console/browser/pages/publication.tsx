@@ -107,8 +107,12 @@ function Facts({ publication, against }: { publication: Publication; against: nu
           'not compared'
         ) : (
           <>
-            <Change count={access.gained_in_all} /> <Change count={access.lost_in_all} isLoss />
-            <small>people and nodes</small>
+            <Change count={access.people_gaining ?? access.gained_in_all} />{' '}
+            <Change count={access.people_losing ?? access.lost_in_all} isLoss />
+            <small>
+              {access.people_gaining === null ? 'things' : 'people'}, {numberText(access.changed_pairs)} pairs of person
+              and node
+            </small>
           </>
         )}
       </Fact>

@@ -200,7 +200,8 @@ function LastDay({ entries, status }: { entries: readonly Entry[]; status: Statu
 function stopOf(entry: Entry, status: Status | undefined): Stop {
   const at = Date.parse(entry.at);
   if ('id' in entry) return { at, kind: 'refused', version: null, gained: 0, lost: 0, bytes: 0 };
-  const { version, gained_in_all: gained, lost_in_all: lost, bytes } = entry;
+  const { version, people_gaining, people_losing, bytes } = entry;
+  const [gained, lost] = [people_gaining ?? 0, people_losing ?? 0];
   const isLive = status?.live?.hash === entry.hash && status.published?.version === version;
   return { at, kind: isLive ? 'live' : 'version', version, gained, lost, bytes };
 }

@@ -12,8 +12,17 @@ type Changed = Schemas['ChangedAccessResponse'];
 export function AccessDifference({ access }: { access: Schemas['AccessChangeResponse'] | null }) {
   return (
     <div className="pair">
-      <Side title="Who gains" count={access?.gained_in_all ?? null} changed={access?.gained ?? []} />
-      <Side title="Who loses" count={access?.lost_in_all ?? null} changed={access?.lost ?? []} isLoss />
+      <Side
+        title="Who gains"
+        count={access?.people_gaining ?? access?.gained_in_all ?? null}
+        changed={access?.gained ?? []}
+      />
+      <Side
+        title="Who loses"
+        count={access?.people_losing ?? access?.lost_in_all ?? null}
+        changed={access?.lost ?? []}
+        isLoss
+      />
     </div>
   );
 }

@@ -59,10 +59,10 @@ function VersionCells({ version: entry, isLive }: { version: Version; isLive: bo
         <Cause of={entry} />
       </Cell>
       <Cell className="num" data-label="Gained">
-        <Difference count={entry.gained_in_all} word="gained" />
+        <Difference count={entry.people_gaining} word="gain" />
       </Cell>
       <Cell className="num" data-label="Lost">
-        <Difference count={entry.lost_in_all} word="lost" isLoss />
+        <Difference count={entry.people_losing} word="lose" isLoss />
       </Cell>
       <Cell className="num" data-label="Rules">
         {numberText(entry.rules)}
@@ -74,7 +74,8 @@ function VersionCells({ version: entry, isLive }: { version: Version; isLive: bo
   );
 }
 
-function Difference({ count, word, isLoss = false }: { count: number; word: string; isLoss?: boolean }) {
+function Difference({ count, word, isLoss = false }: { count: number | null; word: string; isLoss?: boolean }) {
+  if (count === null) return <span className="dim">not compared</span>;
   if (count === 0) return <span className="dim">0</span>;
   return (
     <Change count={count} isLoss={isLoss}>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { approve, useCandidate } from '../api/publishing.js';
-import { numberText } from '../domain/count-text.js';
+import { countText, peopleText } from '../domain/count-text.js';
 import { whyLost } from '../domain/why-lost.js';
 import { ActDialog } from './act-dialog.js';
 import { useAsked } from './asked.js';
@@ -71,12 +71,13 @@ export function Approve({ hash, follows }: { hash: string; follows: string | nul
   );
 }
 
-function changeText({ gained_in_all: gained, lost_in_all: lost }: Schemas['AccessChangeResponse']): string {
+function changeText({ people_gaining, people_losing, changed_pairs: pairs }: Schemas['AccessChangeResponse']): string {
+  const [gaining, losing] = [people_gaining ?? 0, people_losing ?? 0];
   const parts = [
-    ...(lost > 0 ? [`${numberText(lost)} lost`] : []),
-    ...(gained > 0 ? [`${numberText(gained)} gained`] : []),
+    ...(losing > 0 ? [`${peopleText(losing)} lose${losing === 1 ? 's' : ''} access`] : []),
+    ...(gaining > 0 ? [`${peopleText(gaining)} gain${gaining === 1 ? 's' : ''} access`] : []),
   ];
-  return `Access of people and nodes: ${parts.join(', ') || 'nothing changes'}`;
+  return parts.length === 0 ? 'Nothing changes' : `${parts.join(', ')}: ${countText(pairs, 'pair')} of person and node`;
 }
 
 /** Leads to why the first of those who lose something loses it, which says what would turn it round. */
