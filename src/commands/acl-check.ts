@@ -16,6 +16,8 @@ interface Options {
   writableCatalog?: string[];
   readableCatalog?: string[];
   metadataCatalog?: string;
+  externalTableCatalog?: string[];
+  rawColumnCatalog?: string[];
 }
 
 /**
@@ -65,6 +67,8 @@ function serviceSettings(options: Options): ServiceSettings {
     writableCatalogs: options.writableCatalog ?? given.writableCatalogs,
     readableCatalogs: options.readableCatalog ?? given.readableCatalogs,
     metadataCatalog: options.metadataCatalog ?? given.metadataCatalog,
+    externalTableCatalogs: options.externalTableCatalog ?? given.externalTableCatalogs ?? [],
+    rawColumnCatalogs: options.rawColumnCatalog ?? given.rawColumnCatalogs ?? [],
   };
 }
 

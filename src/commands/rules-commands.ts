@@ -26,6 +26,12 @@ export function addRulesCommands(parent: Command): void {
     .option('--writable-catalog <names>', 'where they may write (ACL_WRITABLE_CATALOGS)', listed)
     .option('--readable-catalog <names>', 'where they may read (ACL_READABLE_CATALOGS)', listed)
     .option('--metadata-catalog <name>', 'where nobody may do anything (ACL_METADATA_CATALOG)')
+    .option(
+      '--external-table-catalog <names>',
+      'with tables over the files of others (ACL_EXTERNAL_TABLE_CATALOGS)',
+      listed,
+    )
+    .option('--raw-column-catalog <names>', 'with raw rows in columns (ACL_RAW_COLUMN_CATALOGS)', listed)
     .action(loaded(async () => (await import('./acl-check.js')).checkFiles));
 
   parent

@@ -100,6 +100,8 @@ export function loadServiceSettings(): ServiceSettings {
     writableCatalogs: read.list('ACL_WRITABLE_CATALOGS'),
     readableCatalogs: read.list('ACL_READABLE_CATALOGS'),
     metadataCatalog: metadataCatalog === undefined || metadataCatalog === 'none' ? null : metadataCatalog,
+    externalTableCatalogs: read.list('ACL_EXTERNAL_TABLE_CATALOGS'),
+    rawColumnCatalogs: read.list('ACL_RAW_COLUMN_CATALOGS'),
   };
 }
 

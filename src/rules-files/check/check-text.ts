@@ -1,6 +1,7 @@
 import { type Finding, TextPositions } from '../../trino-rules/document/finding.js';
 import { severityOf } from './checks.js';
 import { deadRules } from './dead-rules.js';
+import { openDoors } from './doors.js';
 import { fileInvariants, type ServiceSettings } from './file-invariants.js';
 import { readLeniently } from './lenient-reader.js';
 import type { PlacedFinding } from './placed-finding.js';
@@ -15,7 +16,13 @@ export function checkText(text: string, settings: ServiceSettings): PlacedFindin
   const all =
     rules === null
       ? findings
-      : [...findings, ...ruleTraps(rules, at), ...deadRules(rules), ...fileInvariants(rules, settings, at)];
+      : [
+          ...findings,
+          ...ruleTraps(rules, at),
+          ...deadRules(rules),
+          ...openDoors(rules, settings, at),
+          ...fileInvariants(rules, settings, at),
+        ];
   return all.sort((a, b) => a.at - b.at);
 }
 

@@ -148,6 +148,25 @@ const CATALOGUE = {
   'many-table-rules': warning(
     'The engine scans the table rules for each object that it lists. Thousands of them make SHOW TABLES and BI tools slow. Give access by schema, and use patterns.',
   ),
+  'door-companion': warning(
+    'Somebody who may not read a table, or not all of it, reads its companion tables (`orders$files`, `orders$partitions`, `mv$materialized_view_storage`), which a wider rule gives: the lowest and highest value of every column of every file, partition values, or all rows of a view. Begin the pattern of a rule that closes a table with its name and `([$].*)?`; before a rule that restricts one, close `orders[$].*` for the same people; in a restricted schema, `.*[$].*`. Reading the table needs none of them. Filtered rules count as closed there, as companions lack the column.',
+  ),
+  'door-procedure': warning(
+    'ALTER TABLE … EXECUTE asks SELECT alone: whoever reads an Iceberg table rolls it back to an empty snapshot, for everybody, or expires the others. The engine refuses it where the rule has a row filter: write `"filter": "true"` in rules that give reading and nothing more. Answers and plans stay the same. With more than twenty such rules they are one finding.',
+  ),
+  'door-truncate': warning(
+    'TRUNCATE TABLE asks DELETE and no filter: it removes the rows of everybody. Leave DELETE out beside a filter or mask; beside a mask the engine refuses the statement DELETE in any case.',
+  ),
+  'door-storage-column': warning(
+    'Beside a masked or hidden column, `"$path"`, `"$partition"` and `"$bucket"` show or tell its values where tables are partitioned or bucketed by it. Hide them in the same rule: `{"name": "$path", "allow": false}`; the engine ignores columns that a table lacks. In the catalogs of --raw-column-catalog (ACL_RAW_COLUMN_CATALOGS: Kafka, Elasticsearch, OpenSearch, Redis) also `_message`, `_key`, `_headers`, `_source` and `_value`.',
+  ),
+  'door-filter': warning(
+    "The engine makes a join of the row filter, and a reader's own predicate may run before it: an error's text then prints rows outside. Write a list of values, or `contains((SELECT array_agg(x) …), column)`; on catalogs over JDBC only comparisons of columns with constants are safe.",
+  ),
+  'door-files': warning(
+    "Whoever owns tables in a catalog over shared files makes one over the files of a table that is restricted there, and reads them. Give no OWNERSHIP in such a catalog to people with a restriction anywhere in it, or close it in the catalog's own file (`hive.non-managed-table-creates-enabled=false`, no `iceberg.add-files-procedure.enabled`). Checked for --external-table-catalog (ACL_EXTERNAL_TABLE_CATALOGS).",
+  ),
+  'door-undecided': info('Not all rules were asked for doors: they are too intricate for the budget of the check.'),
   'invariant-section-missing': error(
     'A service account needs a rule in each of "catalogs", "schemas" and "tables"; where a section has none, it is denied everything there. Checked for --service-account (ACL_SERVICE_ACCOUNTS).',
   ),

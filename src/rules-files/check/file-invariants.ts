@@ -19,6 +19,10 @@ export interface ServiceSettings {
   writableCatalogs: readonly string[];
   readableCatalogs: readonly string[];
   metadataCatalog: string | null;
+  /** In which tables can be made over the files of others. */
+  externalTableCatalogs?: readonly string[];
+  /** Whose tables have the raw row in columns of their own. */
+  rawColumnCatalogs?: readonly string[];
 }
 
 const STEPS = 200_000_000;

@@ -1,0 +1,248 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
+import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
+import { matches } from '../../trino-rules/document/pattern-meaning.js';
+import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
+import { INFORMATION_SCHEMA } from '../../trino-rules/engine/evaluator.js';
+import { RuleTrie } from '../../trino-rules/engine/rule-trie.js';
+import { SYSTEM } from '../../trino-rules/model/node.js';
+import { catalogMode } from './document-rules.js';
+import { anyName, languageOf, maxListedNames, regularPattern } from './foreign-language.js';
+import type { ForeignRule } from './foreign-rules.js';
+
+export type Path = readonly [catalog: string, schema: string, table: string];
+
+export interface Person {
+  name: string;
+  groups: readonly string[];
+}
+
+/** What the engine lets through for a person and a table; null: nothing. */
+export type Ask<Found> = (path: Path, person: Person) => Found | null;
+
+export interface Opening<Found> {
+  found: Found;
+  path: Path;
+  person: Person;
+  /** How many that the rule spells out are alike, of the first of them. */
+  people: number;
+  tables: number;
+}
+
+/** Tables of a rule, and names of each level where a pattern is open, that are tried. */
+const MOST_PATHS = 200;
+const MOST_COUNTED = 20;
+const MOST_OPEN_NAMES = [20, 8, 12] as const;
+const MOST_NAMES = 200;
+const STEPS_PER_MATCH = 20;
+const STEPS_PER_CHARACTER = 20;
+/** A user whom no rule spells out. */
+const ANYBODY = `${FRESH_PREFIX}0`;
+const LEVELS = ['catalog', 'schema', 'table'] as const;
+
+/**
+ * Asks the rules about tables and people: those that they spell out, and others. Who is in a group is not known: anybody may be.
+ * Rules that are not judged are taken to decide, and to give nothing.
+ */
+export class DoorSearch {
+  /** Those that are judged. */
+  readonly rules: readonly ForeignRule[];
+  private readonly texts = new Map<ForeignRule, ReadonlyMap<string, string | undefined | null>>();
+  private readonly trie: RuleTrie;
+  private readonly objects: PatternCache;
+  private readonly names: PatternCache;
+  private readonly rulesAbout = new Map<string, ForeignRule[]>();
+  private readonly modes = new Map<string, string>();
+
+  /**
+   * @param catalogs undefined: everybody may enter all of them
+   * @param listed catalogs that are asked about besides those of the rules
+   */
+  constructor(
+    private readonly tables: readonly ForeignRule[],
+    private readonly catalogs: readonly ForeignRule[] | undefined,
+    private readonly listed: readonly string[],
+    private readonly budget: WorkBudget,
+  ) {
+    this.objects = new PatternCache(budget, regularPattern, maxListedNames);
+    this.names = new PatternCache(budget, regularPattern, maxListedNames);
+    const all = [...tables, ...(catalogs ?? [])];
+    budget.spend(STEPS_PER_CHARACTER * all.reduce((sum, { patterns }) => sum + charactersOf(patterns), 0));
+    // Reading a long pattern takes longer than asking it.
+    for (const rule of all) this.texts.set(rule, judgedTexts(rule));
+    this.rules = tables.filter((rule) => this.isJudged(rule));
+    this.trie = new RuleTrie(budget);
+    // Every pattern is read before a fresh name is asked for.
+    for (const rule of catalogs ?? []) this.objects.language(this.textOf(rule, 'catalog'));
+    const paths = tables.map((rule) => LEVELS.map((level) => this.objects.language(this.textOf(rule, level))));
+    paths.forEach((path, index) => this.trie.add(index, path));
+  }
+
+  /**
+   * A person and a table that a rule decides for, and for whom something goes through; null: for none of those that were tried.
+   * @param beside other rules that are about the same people then
+   */
+  opening<Found>(
+    rule: ForeignRule,
+    mode: 'all' | 'read-only',
+    beside: (path: Path) => Iterable<ForeignRule>,
+    ask: Ask<Found>,
+  ): Opening<Found> | null {
+    this.rulesAbout.clear();
+    const asked: Ask<Found> = (path, person) =>
+      this.decider(path, person) === rule && this.mayEnter(path[0], person, mode) ? ask(path, person) : null;
+    const paths = this.paths(rule);
+    for (const path of paths) {
+      const earlier = this.about(path);
+      if (earlier.slice(0, earlier.indexOf(rule)).some((other) => this.includesPeople(other, rule))) continue;
+      for (const other of new Set(beside(path)))
+        for (const person of this.people(path[0], rule, other)) {
+          const found = asked(path, person);
+          if (found === null) continue;
+          const alike = this.spelled(rule, 'user')
+            .slice(0, MOST_COUNTED)
+            .filter((name) => asked(path, { ...person, name }) !== null);
+          const tables = paths.slice(0, MOST_COUNTED).filter((each) => asked(each, person) !== null);
+          return { found, path, person, people: alike.length, tables: tables.length };
+        }
+    }
+    return null;
+  }
+
+  /** The rules about a table, in their order. */
+  about(path: Path): ForeignRule[] {
+    return getOrInsert(this.rulesAbout, path.join('\0'), () =>
+      this.trie.at(path).flatMap((index) => this.tables[index] ?? []),
+    );
+  }
+
+  /** Undefined: no rule, or none that is judged. */
+  decider(path: Path, person: Person): ForeignRule | undefined {
+    const rule = this.about(path).find((each) => this.isAbout(each, person));
+    return rule !== undefined && this.isJudged(rule) ? rule : undefined;
+  }
+
+  isAbout(rule: ForeignRule, { name, groups }: Person): boolean {
+    this.budget.spend(STEPS_PER_MATCH);
+    if (rule.patterns.has('role') || !this.isNamed(this.textOf(rule, 'user'), name)) return false;
+    return !rule.patterns.has('group') || groups.some((group) => this.isNamed(this.textOf(rule, 'group'), group));
+  }
+
+  /** Whether the first rule is about everybody whom the second is about; false: it is not known. */
+  includesPeople(wide: ForeignRule, narrow: ForeignRule): boolean {
+    const [all, some, group] = [
+      this.textOf(wide, 'user'),
+      this.textOf(narrow, 'user'),
+      wide.patterns.get('group')?.text,
+    ];
+    if (wide.patterns.has('role') || (group !== undefined && group !== narrow.patterns.get('group')?.text))
+      return false;
+    if (all === undefined || all === some) return true;
+    const names = this.names.language(some);
+    if (names.kind !== 'names') return false;
+    this.budget.spend(names.names.size);
+    return [...names.names].every((name) => this.isNamed(all, name));
+  }
+
+  isAboutCatalog(rule: ForeignRule, catalog: string): boolean {
+    return this.objects.matches(this.textOf(rule, 'catalog'), catalog);
+  }
+
+  /** Tables that a rule is about. */
+  paths(rule: ForeignRule): Path[] {
+    const entered = [...this.listed, ...(this.catalogs ?? []).flatMap((each) => this.spelled(each, 'catalog'))];
+    const all: Path[] = [];
+    for (const catalog of this.namesAt(rule, 0, [], entered).filter((name) => name !== SYSTEM))
+      for (const schema of this.namesAt(rule, 1, [catalog]).filter((name) => name !== INFORMATION_SCHEMA))
+        for (const table of this.namesAt(rule, 2, [catalog, schema]))
+          if (all.push([catalog, schema, table]) === MOST_PATHS) return all;
+    return all;
+  }
+
+  private namesAt(
+    rule: ForeignRule,
+    level: 0 | 1 | 2,
+    above: readonly string[],
+    others: readonly string[] = [],
+  ): string[] {
+    const text = this.textOf(rule, LEVELS[level]);
+    const spelled = this.spelled(rule, LEVELS[level]);
+    if (this.objects.language(text).kind === 'names') return spelled;
+    const below = [...spelled, ...this.trie.branch(above).names()];
+    // Also the tables whose companions they are.
+    const bases = below.flatMap((name) => name.split('$', 1));
+    const all = new Set([...others, this.objects.fresh(), ...bases, ...below]);
+    return [...all].filter((name) => name !== '' && this.objects.matches(text, name)).slice(0, MOST_OPEN_NAMES[level]);
+  }
+
+  /** Whom both rules are about and who may enter the catalog, each in as few groups as possible. */
+  private *people(catalog: string, rule: ForeignRule, other: ForeignRule): Iterable<Person> {
+    const entries = (this.catalogs ?? []).filter((each) => this.isAboutCatalog(each, catalog));
+    const users = [rule, other].map((each) => this.textOf(each, 'user'));
+    const [listed] = [rule, other]
+      .filter((each) => this.names.language(this.textOf(each, 'user')).kind === 'names')
+      .map((each) => this.spelled(each, 'user'))
+      .sort((a, b) => a.length - b.length);
+    const open = [rule, other, ...entries].flatMap((each) => this.spelled(each, 'user'));
+    const names = [...new Set(listed ?? [...open, ANYBODY])]
+      .filter((name) => users.every((user) => this.isNamed(user, name)))
+      .slice(0, MOST_NAMES);
+    const needed = [rule, other].map((each) => this.spelled(each, 'group')).sort((a, b) => a.length - b.length);
+    for (const entry of [[], ...entries.map((each) => this.spelled(each, 'group')).filter(({ length }) => length > 0)])
+      for (const groups of groupsFor([...needed, entry])) for (const name of names) yield { name, groups };
+  }
+
+  private mayEnter(catalog: string, person: Person, mode: 'all' | 'read-only'): boolean {
+    const given = getOrInsert(this.modes, JSON.stringify([catalog, person]), () => {
+      const isIn = (rule: ForeignRule): boolean => this.isAboutCatalog(rule, catalog) && this.isAbout(rule, person);
+      const rule = this.catalogs?.find(isIn);
+      return rule === undefined || !this.isJudged(rule) ? 'none' : catalogMode(rule);
+    });
+    return this.catalogs === undefined || given === 'all' || given === mode;
+  }
+
+  /** Names are not spelled out for it: of a thousand in a pattern of users one is asked. */
+  private isNamed(text: string | undefined, name: string): boolean {
+    return text === undefined || matches(this.names.pattern(text), name, this.budget);
+  }
+
+  /** Undefined: any name, as by a pattern that is not judged. */
+  private textOf(rule: ForeignRule, key: string): string | undefined {
+    return this.texts.get(rule)?.get(key) ?? undefined;
+  }
+
+  private isJudged(rule: ForeignRule): boolean {
+    return !rule.patterns.has('role') && ![...(this.texts.get(rule)?.values() ?? [])].includes(null);
+  }
+
+  /** Names that a pattern of a rule brings up. */
+  private spelled(rule: ForeignRule, key: string): string[] {
+    const patterns = key === 'user' || key === 'group' ? this.names : this.objects;
+    const names = [...patterns.spelled(this.textOf(rule, key))].slice(0, MOST_NAMES);
+    this.budget.spend(names.length);
+    return names;
+  }
+}
+
+function* groupsFor(
+  needed: readonly (readonly string[])[],
+  chosen: readonly string[] = [],
+): Iterable<readonly string[]> {
+  const next = needed.find((groups) => groups.length > 0 && !groups.some((group) => chosen.includes(group)));
+  if (next === undefined) yield chosen;
+  else for (const group of next) yield* groupsFor(needed, [...chosen, group]);
+}
+
+function charactersOf(patterns: ForeignRule['patterns']): number {
+  return [...patterns.values()].reduce((sum, { text }) => sum + text.length, 0);
+}
+
+/** By their fields; null: not judged. */
+function judgedTexts({ patterns }: ForeignRule): ReadonlyMap<string, string | undefined | null> {
+  return new Map(
+    [...patterns].map(([key, { text: written }]) => {
+      const text = anyName(key, written);
+      return [key, ['any', 'regular'].includes(languageOf(text).kind) ? text : null];
+    }),
+  );
+}

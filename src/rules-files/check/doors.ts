@@ -1,0 +1,237 @@
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { filterLeak } from '../../trino-rules/document/expression-warnings.js';
+import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
+import { displayName, pathOf } from '../../trino-rules/engine/access-fact.js';
+import { DoorSearch, type Opening, type Path, type Person } from './door-search.js';
+import type { ServiceSettings } from './file-invariants.js';
+import type { ForeignRule, ForeignRules } from './foreign-rules.js';
+import type { PlacedFinding } from './placed-finding.js';
+
+/** About ten nanoseconds each. */
+const STEPS = 60_000_000;
+/** With more of them, they are one finding: it is how everybody writes rules. */
+const MOST_PROCEDURE_RULES = 20;
+
+/**
+ * Ways around the restrictions of a file, and to changes for those who only read, that a rule leaves open though another text of it would
+ * close them (seen on 483): one finding for each rule and way, with a person and a table of whom the engine takes the statement.
+ */
+export function openDoors(rules: ForeignRules, settings: ServiceSettings, at: number): PlacedFinding[] {
+  const [tables, catalogs] = [rules.get('tables') ?? [], rules.get('catalogs')];
+  // The engine refuses the file, which is reported already.
+  if ([...tables, ...(catalogs ?? [])].some(({ isRefused }) => isRefused)) return [];
+  const listed = [...(settings.externalTableCatalogs ?? []), ...(settings.rawColumnCatalogs ?? [])];
+  const found: PlacedFinding[] = [];
+  try {
+    const search = new DoorSearch(tables, catalogs, listed, new WorkBudget(STEPS));
+    for (const door of doorsOf(search, settings)) openings(door, search, found);
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    const message = 'which rules leave doors open could not be found out: they are too intricate';
+    found.push({ code: 'door-undecided', message, at });
+  }
+  return found;
+}
+
+function openings(door: Door, search: DoorSearch, found: PlacedFinding[]): void {
+  const rules = search.rules.filter((rule) => door.isIn(rule));
+  const before = found.length;
+  for (const rule of rules) {
+    const beside = (path: Path): Iterable<ForeignRule> => door.beside?.(rule, path) ?? [rule];
+    const ask = (path: Path, person: Person): Through | null => door.through(rule, path, person);
+    const opening = search.opening(rule, door.mode ?? 'read-only', beside, ask);
+    if (opening !== null) found.push(doorFinding(rule, door, opening));
+    if (door.code !== PROCEDURE || found.length - before <= MOST_PROCEDURE_RULES) continue;
+    const [first] = found.splice(before);
+    if (first !== undefined)
+      found.push({ ...first, message: `${first.message}; so do ${rules.length - 1} more rules` });
+    return;
+  }
+}
+
+/** A way to data or changes that a rule may leave open. */
+interface Door {
+  code: PlacedFinding['code'];
+  /** In which the catalog must be open; default: any. */
+  mode?: 'all';
+  /** Whether a rule can leave it open. */
+  isIn(rule: ForeignRule): boolean;
+  /** Other rules that may be about the same people. */
+  beside?(rule: ForeignRule, path: Path): Iterable<ForeignRule>;
+  through(rule: ForeignRule, path: Path, person: Person): Through | null;
+}
+
+interface Through {
+  problem: string;
+  statement: string;
+  /** Another rule by which it goes through. */
+  by?: ForeignRule;
+}
+
+const PROCEDURE = 'door-procedure';
+
+function doorFinding({ place, at }: ForeignRule, { code }: Door, opening: Opening<Through>): PlacedFinding {
+  const { found, path, person, people, tables } = opening;
+  const [catalog, schema, table] = path;
+  const more = [
+    ...(people > 1 ? [`${people - 1} more ${people === 2 ? 'person' : 'people'}`] : []),
+    ...(tables > 1 ? [`${tables - 1} more ${tables === 2 ? 'table' : 'tables'}`] : []),
+  ].join(' and ');
+  const whom = `${personText(person)} on ${pathOf({ catalog, schema, table })}${more && ` (and ${more})`}`;
+  const by = found.by === undefined ? '' : `, by ${found.by.place} ${found.by.text}`;
+  const witness = `${whom}: ${found.statement}${by}`;
+  return { code, message: `${place} ${found.problem}`, at, rule: place, witness };
+}
+
+function personText({ name, groups }: Person): string {
+  const who = displayName(name, groups.length === 0 ? 'anybody' : 'somebody');
+  return groups.length === 0
+    ? who
+    : `${who} in ${groups.map((group) => displayName(group, 'any group')).join(' and ')}`;
+}
+
+/** A path in SQL. */
+function sql(path: Path): string {
+  const shown = path.map((name, level) => {
+    const any = ['any_catalog', 'any_schema', 'any_table'][level] ?? '';
+    return displayName(name, any).replace(/^…(?=[$])/, any);
+  });
+  return shown.map((name) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`)).join('.');
+}
+
+/** What connectors serve behind a table's name and a `$`. */
+const COMPANIONS = [
+  ...['files', 'partitions', 'entries', 'all_entries', 'manifests', 'all_manifests', 'snapshots', 'history', 'refs'],
+  ...['metadata_log_entries', 'properties', 'materialized_view_storage', 'transactions', 'timeline', 'view_definition'],
+];
+const STORAGE_COLUMNS = ['$path', '$partition', '$bucket'];
+const RAW_COLUMNS = ['_message', '_key', '_headers', '_source', '_value'];
+
+function doorsOf(search: DoorSearch, { externalTableCatalogs = [], rawColumnCatalogs = [] }: ServiceSettings): Door[] {
+  return [
+    companionDoor(search),
+    {
+      code: PROCEDURE,
+      isIn: (rule) => isAlone(rule) && rule.filter === null && maskedIn(rule).length === 0,
+      through: (_, path) => ({
+        problem: 'gives reading alone, by which readers also change the table: ALTER TABLE … EXECUTE asks nothing else',
+        statement: `ALTER TABLE ${sql(path)} EXECUTE rollback_to_snapshot(…)`,
+      }),
+    },
+    {
+      code: 'door-truncate',
+      mode: 'all',
+      isIn: (rule) => rule.gives.includes('DELETE') && (isFiltered(rule) || maskedIn(rule).length > 0),
+      through: (_, path) => ({
+        problem: 'gives DELETE beside a filter or mask, and with it the rows of everybody',
+        statement: `TRUNCATE TABLE ${sql(path)}`,
+      }),
+    },
+    {
+      code: 'door-storage-column',
+      isIn: (rule) => reads(rule) && maskedIn(rule).length + hiddenIn(rule).length > 0,
+      through(rule, path) {
+        const closed = new Set([...maskedIn(rule), ...hiddenIn(rule)]);
+        const asked = [...STORAGE_COLUMNS, ...(rawColumnCatalogs.includes(path[0]) ? RAW_COLUMNS : [])];
+        const open = asked.filter((name) => !closed.has(name)).map((name) => `"${name}"`);
+        const problem = `hides or masks columns, whose values ${open.join(', ')} may show`;
+        return open.length === 0 ? null : { problem, statement: `SELECT ${open.join(', ')} FROM ${sql(path)}` };
+      },
+    },
+    {
+      code: 'door-filter',
+      isIn: (rule) => reads(rule) && rule.filter !== null && filterLeak(rule.filter.text) !== null,
+      through: ({ filter }, path) => ({
+        problem: `has a filter that leaks: ${filterLeak(filter?.text ?? '') ?? ''}`,
+        statement: `SELECT * FROM ${sql(path)} WHERE IF(…, fail(column), true)`,
+      }),
+    },
+    filesDoor(search, externalTableCatalogs),
+  ];
+}
+
+function companionDoor(search: DoorSearch): Door {
+  // Companions have none themselves.
+  const companions = ([catalog, schema, table]: Path): Path[] =>
+    table.includes('$') ? [] : COMPANIONS.map((suffix) => [catalog, schema, `${table}$${suffix}`]);
+  return {
+    code: 'door-companion',
+    isIn: isRestricting,
+    beside: (rule, path) =>
+      companions(path).flatMap((companion) => {
+        const about = search.about(companion);
+        const end = about.findIndex((other) => search.includesPeople(other, rule));
+        return about.slice(0, end < 0 ? undefined : end + 1).filter(isOpenToReaders);
+      }),
+    through(rule, path, person) {
+      for (const companion of companions(path)) {
+        const by = search.decider(companion, person);
+        if (by === undefined || !isOpenToReaders(by)) continue;
+        const problem = `${reads(rule) ? 'restricts' : 'closes'} a table whose companions stay open`;
+        return { problem, statement: `SELECT * FROM ${sql(companion)}`, by };
+      }
+      return null;
+    },
+  };
+}
+
+/** In catalogs in which tables can be made over the files of others. */
+function filesDoor(search: DoorSearch, catalogs: readonly string[]): Door {
+  const all = new Map<string, { rule: ForeignRule; path: Path }[]>();
+  const restrictions = (catalog: string) =>
+    getOrInsert(all, catalog, () => {
+      const inCatalog = (rule: ForeignRule) => search.paths(rule).filter(([each]) => each === catalog);
+      return search.rules.filter(isRestricting).flatMap((rule) => inCatalog(rule).map((path) => ({ rule, path })));
+    });
+  // What no rule gives is not closed by one.
+  const isFelt = ({ rule, path }: { rule: ForeignRule; path: Path }, person: Person): boolean =>
+    search.decider(path, person) === rule &&
+    (reads(rule) || search.about(path).some((other) => reads(other) && search.isAbout(other, person)));
+  return {
+    code: 'door-files',
+    mode: 'all',
+    isIn: (rule) => rule.gives.includes('OWNERSHIP') && catalogs.some((each) => search.isAboutCatalog(rule, each)),
+    beside: (_, [catalog]) => (catalogs.includes(catalog) ? restrictions(catalog).map(({ rule }) => rule) : []),
+    through(_, path, person) {
+      const by = restrictions(path[0]).find((each) => isFelt(each, person))?.rule;
+      const problem = `gives ownership in ${path[0]}, where tables can be made over others' files, beside a restriction there`;
+      const statement = `CREATE TABLE ${sql(path)} (…) WITH (external_location = …)`;
+      return by === undefined ? null : { problem, statement, by };
+    },
+  };
+}
+
+/** GRANT_SELECT contains SELECT. */
+function reads({ gives }: ForeignRule): boolean {
+  return gives.includes('SELECT') || gives.includes('GRANT_SELECT');
+}
+
+function isAlone(rule: ForeignRule): boolean {
+  return reads(rule) && !['INSERT', 'UPDATE', 'DELETE', 'OWNERSHIP'].some((each) => rule.gives.includes(each));
+}
+
+function isFiltered({ filter }: ForeignRule): boolean {
+  return filter !== null && !/^[\s(]*true[\s)]*$/i.test(filter.text);
+}
+
+function maskedIn({ columns }: ForeignRule): string[] {
+  return columns.flatMap(({ name, allow, mask }) => (allow && mask !== null && isColumn(name) ? name : []));
+}
+
+function hiddenIn({ columns }: ForeignRule): string[] {
+  return columns.flatMap(({ name, allow }) => (!allow && isColumn(name) ? name : []));
+}
+
+/** Other names restrict nothing. */
+function isColumn(name: string): boolean {
+  return name !== '' && name === name.toLowerCase();
+}
+
+function isRestricting(rule: ForeignRule): boolean {
+  return !reads(rule) || isFiltered(rule) || maskedIn(rule).length + hiddenIn(rule).length > 0;
+}
+
+/** Companions lack the columns of a filter, so that the engine refuses the statement. */
+function isOpenToReaders(rule: ForeignRule): boolean {
+  return reads(rule) && !isFiltered(rule);
+}
