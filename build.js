@@ -51,7 +51,7 @@ async function build() {
   const digest = digestOfSources(ROOT);
   if (existsSync(note) && readFileSync(note, 'utf8') === digest) return;
   rmSync(note, { force: true });
-  console.error('Building dist, in about half a minute');
+  process.stderr.write('Building dist, in about half a minute\n');
   const built = await Promise.all([pages(), rowLoop(), code()]);
   if (built.includes(false)) return;
   // npm makes the command executable when it links the folder for the first time, and keeps the link.

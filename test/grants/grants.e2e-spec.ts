@@ -260,7 +260,7 @@ describe('grants', () => {
     const { body: policy } = await admin.post('/api/admin/policies', { ...mask, expression: 'NULL' });
     const { body } = await admin.post(GRANTS, toAlice({ resource, privileges: ['SELECT', 'INSERT', 'UPDATE'] }));
 
-    const message = `INSERT, UPDATE on sales.eu.masked has no effect: policy ${policy?.['id']} would not hold for it`;
+    const message = `INSERT, UPDATE on sales.eu.masked has no effect: policy ${String(policy?.['id'])} would not hold for it`;
     expect(body?.['warnings']).toEqual([message]);
   });
 

@@ -225,9 +225,9 @@ function closeCompanions(root: TreeNode<AccessEntry>, { none }: PrincipalIndex):
   for (const catalog of root.children.values()) {
     for (const schema of catalog.children.values()) {
       for (const { name, resource, entries } of schema.children.values()) {
-        const dollars = [...name].flatMap((sign, at) => (sign === '$' ? [at] : []));
-        if (dollars.length === 0) continue;
-        const bases = dollars.flatMap((at) => schema.children.get([...name].slice(0, at).join('')) ?? []);
+        const parts = name.split('$');
+        if (parts.length === 1) continue;
+        const bases = parts.flatMap((_, last) => schema.children.get(parts.slice(0, last).join('$')) ?? []);
         const members = [root, catalog, schema, ...bases].reduce((all, node) => all.or(restricted(node)), none);
         if (!members.isEmpty()) entries.push({ kind: 'close-companion', resource, members });
       }

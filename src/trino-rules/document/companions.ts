@@ -46,19 +46,11 @@ function withoutSuffix(pieces: readonly PatternPiece[]): PatternPiece[] | null {
   const [sign, rest] = pieces.slice(-2);
   if (sign === undefined || rest?.kind !== 'rest') return null;
   const before = pieces.slice(0, -2);
-  switch (sign.kind) {
-    case 'class':
-      return sign.oneOf === '$' ? before : null;
-    case 'set':
-      return sign.characters.size === 1 && sign.characters.has(DOLLAR) ? before : null;
-    case 'literal': {
-      const text = sign.text.slice(0, -1);
-      if (!sign.text.endsWith('$')) return null;
-      return text === '' ? before : [...before, { kind: 'literal', text }];
-    }
-    default:
-      return null;
-  }
+  if (sign.kind === 'class') return sign.oneOf === '$' ? before : null;
+  if (sign.kind === 'set') return sign.characters.size === 1 && sign.characters.has(DOLLAR) ? before : null;
+  if (sign.kind !== 'literal' || !sign.text.endsWith('$')) return null;
+  const text = sign.text.slice(0, -1);
+  return text === '' ? before : [...before, { kind: 'literal', text }];
 }
 
 const DOLLAR = 0x24;

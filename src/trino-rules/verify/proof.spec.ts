@@ -83,7 +83,7 @@ describe('the proof', () => {
           '{"user":"ana|bo","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"],"filter":"true"}',
       },
       expect.objectContaining({
-        message: expect.stringMatching(/^bo may run table procedures .*, but rule tables\[0\]/),
+        message: expect.stringMatching(/^bo may run table procedures .*, but rule tables\[0\]/) as string,
       }),
     ]);
   });
