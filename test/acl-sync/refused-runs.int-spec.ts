@@ -52,7 +52,7 @@ describe('a run that is refused', () => {
     expect(await sync.run()).toMatchObject({ kind: 'refused', publication: null });
   });
 
-  it('closes nodes that cannot be compiled any more to the principals that lost access', async () => {
+  it('shuts those out who lost access, where it cannot be compiled any more', async () => {
     sync.preparer.tamper = () => {
       throw new Error('out of memory');
     };
@@ -63,9 +63,7 @@ describe('a run that is refused', () => {
       publication: { checks: [{ code: 'closed-instead', severity: 'warning' }] },
     });
 
-    expect(sync.target.text).toContain(
-      '{"user":"ana","catalog":"sales","schema":"eu","table":"orders([$].*)?","privileges":[]}',
-    );
+    expect(sync.target.text).toContain('{"user":"ana","privileges":[]}');
     expect(sync.target.text).toContain('{"user":"ana","allow":"none"}');
     expect(await sync.run()).toMatchObject({ kind: 'refused', publication: null });
 

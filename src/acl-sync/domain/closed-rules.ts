@@ -1,17 +1,22 @@
 import { marked } from '../../trino-rules/compile/marker-rules.js';
-import { anyOf, literal } from '../../trino-rules/compile/name-pattern.js';
+import { anyOf } from '../../trino-rules/compile/name-pattern.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import {
   MARKER,
   QUERY_RIGHTS,
+  READERS_FILTER,
   SYSTEM_INFORMATION_RIGHTS,
   type RulesDocument,
+  type TableRule,
 } from '../../trino-rules/document/rules-document.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { KILL_QUERY, kindOf, type Node, withNames } from '../../trino-rules/model/node.js';
 import { canBeImpersonated } from '../../trino-rules/model/acting.js';
-import type { RevokedNode, RevokedAccess } from './revoked-access.js';
+import { SYSTEM } from '../../trino-rules/model/node.js';
+import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
+import { losingNames } from './losing-names.js';
+import type { SnapshotPair } from './unexplained-change.js';
+import { settingsOfBoth } from './withdrawal.js';
 
 export interface ClosedRules {
   text: string;
@@ -20,36 +25,45 @@ export interface ClosedRules {
 }
 
 /**
- * The published document with denials in front for every principal that loses access. The engine applies the first rule that
- * matches, so these remove access and never add any. The compiler decides nothing of it: its parts write names and the marker.
- * @param ownAccount asks the engine which version is live
+ * The published document with denials in front: whoever lost anything is shut out of everything, and what settings took is taken.
+ * The engine applies the first rule that matches, so these remove access and never add any. The compiler decides nothing of it: its
+ * parts write names and the marker.
+ * @param ownAccount asks the engine which version is live; it is never shut out
  * @returns null: the check of the result failed
  */
-export function closedRules(published: RulesDocument, losses: RevokedAccess, ownAccount: string): ClosedRules | null {
-  const { text, hash } = marked(ownAccount, withDenials(withoutMarker(published), losses));
+export function closedRules(
+  published: RulesDocument,
+  { previous, explained }: SnapshotPair,
+  ownAccount: string,
+): ClosedRules | null {
+  const names = [...losingNames(previous, explained)].filter((name) => name !== ownAccount).sort();
+  const both = settingsOfBoth(previous.settings, explained.settings);
+  const less = withoutNames(withoutSettings(withoutMarker(published), previous.settings, both), names);
+  const { text, hash } = marked(ownAccount, less);
   const reading = readRules(text);
   if (reading.kind === 'refused') return null;
   const { document } = reading;
   if (compareAccess(published, document).gainedInAll > 0) return null;
-  return isClosed(document, losses) ? { text, hash, document } : null;
+  return areShutOut(document, names) ? { text, hash, document } : null;
 }
 
-/** Whether the rules leave none of this access open: asked of the denials, which are not proved otherwise. */
-export function isClosed(rules: RulesDocument, losses: RevokedAccess): boolean {
+/** Whether the rules leave these nothing, and let nobody act as them: asked of the denials, which are not proved otherwise. */
+export function areShutOut(rules: RulesDocument, names: readonly string[]): boolean {
   const evaluator = new Evaluator(rules);
-  return (
-    losses.routines.every((loss) => loss.names.every((name) => runsNothingAt(evaluator, name, loss.resource))) &&
-    losses.nodes.every((loss) => loss.names.every((name) => hasNothingAt(evaluator, name, loss))) &&
-    losses.acting.every(({ actor, names }) => names.every((name) => !evaluator.mayImpersonate(actor, name))) &&
-    losses.queries.every(({ user, owners }) =>
-      owners.every((owner) => owner === user || OTHERS.every((right) => !evaluator.mayWithQueries(user, right, owner))),
-    ) &&
-    losses.withoutAccess.every(
-      (name) =>
-        !evaluator.mayWithQueries(name, 'execute') &&
-        SYSTEM_INFORMATION_RIGHTS.every((right) => !evaluator.mayWithSystemInformation(name, right)),
-    )
-  );
+  const { first } = evaluator;
+  return names.every((user) => {
+    const catalogs = rules.catalogs.filter((rule) => first.matches(rule, { user }));
+    const last = catalogs.findIndex(({ catalog }) => catalog === undefined);
+    return (
+      last >= 0 &&
+      catalogs.slice(0, last + 1).every(({ allow }) => allow === 'none') &&
+      QUERY_RIGHTS.every((right) => !evaluator.mayWithQueries(user, right)) &&
+      SYSTEM_INFORMATION_RIGHTS.every((right) => !evaluator.mayWithSystemInformation(user, right)) &&
+      !evaluator.maySetSystemSessionProperty(user, 'any property') &&
+      !evaluator.mayImpersonate(user, 'anybody') &&
+      (!canBeImpersonated(user) || !evaluator.mayImpersonate('anybody', user))
+    );
+  });
 }
 
 function withoutMarker({ system_session_properties: properties, ...document }: RulesDocument): RulesDocument {
@@ -57,121 +71,67 @@ function withoutMarker({ system_session_properties: properties, ...document }: R
 }
 
 /** Every section is named, so that a new one does not compile before it is closed here, too. */
-function withDenials(
-  published: RulesDocument,
-  { nodes, routines, acting, queries, withoutAccess }: RevokedAccess,
-): RulesDocument {
-  const ofData = nodes.filter(({ resource }) => resource.engine === undefined);
-  const denied = ofData.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
-  const withCompanions = ({ table }: Node) => (table === undefined ? {} : { table: `${table}([$].*)?` });
-  const run = denied.flatMap(({ routine: name, ...where }) => (name === undefined ? [] : [{ where, name }]));
-  const outweighed = routines.map(({ resource, names }) => ({ user: anyOf(names), ...withNames(resource, literal) }));
-  const onEngine = nodes.flatMap(({ resource, names }) => (resource.engine === true ? names : []));
-  const evaluator = new Evaluator(published);
-  // What a person may do with queries stands in one rule: executing one's own is kept.
-  const [executing = [], others = []] = [true, false].map((isExecuting) =>
-    usersOf(onEngine.filter((name) => evaluator.mayWithQueries(name, 'execute') === isExecuting)),
-  );
-  const catalogs = denied.filter(({ schema }) => schema === undefined);
-  const below = denied.filter(({ schema, routine }) => schema !== undefined && routine === undefined);
-  const schemas = below.filter(({ table }) => table === undefined);
-  const whole = usersOf(withoutAccess);
-  const impersonated = withoutAccess.filter(canBeImpersonated);
+function withoutNames(rules: RulesDocument, names: readonly string[]): RulesDocument {
+  if (names.length === 0) return rules;
+  const user = anyOf(names);
+  const viewers = names.filter(canBeImpersonated);
   return {
-    catalogs: [...inFront([...whole, ...catalogs], { allow: 'none' as const }), ...published.catalogs],
-    // Whoever owns the schema of a table could drop it, or rename it away from what restricts it.
-    schemas: [
-      ...inFront(
-        below.map(({ table: _table, ...schema }) => schema),
-        { owner: false },
-      ),
-      ...published.schemas,
-    ],
-    tables: [...below.map((where) => ({ ...where, ...withCompanions(where), privileges: [] })), ...published.tables],
-    queries: [
-      ...inFront([...whole, ...others], { allow: [] }),
-      ...queries.map(({ user, owners }) => ({ user: anyOf([user]), queryOwner: anyOf(owners), allow: [] })),
-      ...inFront(executing, { allow: ['execute' as const] }),
-      ...published.queries,
-    ],
+    catalogs: [{ user, allow: 'none' }, ...rules.catalogs],
+    schemas: [{ user, owner: false }, ...rules.schemas],
+    tables: [{ user, privileges: [] }, ...rules.tables],
+    queries: [{ user, allow: [] }, ...rules.queries],
     impersonation: [
-      ...(impersonated.length === 0 ? [] : [{ new_user: anyOf(impersonated), allow: false }]),
-      ...acting.map(({ actor, names }) => ({ original_user: anyOf([actor]), new_user: anyOf(names), allow: false })),
-      ...published.impersonation,
+      { original_user: user, new_user: '.*', allow: false },
+      ...(viewers.length === 0 ? [] : [{ new_user: anyOf(viewers), allow: false }]),
+      ...rules.impersonation,
     ],
-    functions: closedAlike(published.functions, [
-      ...run.map(({ where, name }) => ({ ...where, function: name, privileges: [] })),
-      ...inFront([...schemas, ...outweighed], { privileges: [] }),
-    ]),
-    procedures: closedAlike(published.procedures, [
-      ...run.map(({ where, name }) => ({ ...where, procedure: name, privileges: [] })),
-      ...usersOf([...onEngine, ...queries.map(({ user }) => user)]).map((rule) => ({
-        ...rule,
-        ...KILLING,
-        privileges: [],
-      })),
-      ...inFront([...schemas, ...outweighed], { privileges: [] }),
-    ]),
-    system_information: closedAlike(
-      published.system_information,
-      inFront([...whole, ...usersOf(onEngine)], { allow: [] }),
-    ),
-    system_session_properties: [...inFront(whole, { allow: false }), ...published.system_session_properties],
-    // Nobody sets these in a catalog that is closed to them.
-    catalog_session_properties: published.catalog_session_properties,
+    functions: [{ user, privileges: [] }, ...rules.functions],
+    procedures: [{ user, privileges: [] }, ...rules.procedures],
+    system_information: [{ user, allow: [] }, ...rules.system_information],
+    system_session_properties: [{ user, allow: false }, ...rules.system_session_properties],
+    catalog_session_properties: [{ user, allow: false }, ...rules.catalog_session_properties],
   };
 }
 
-/** With other people's queries. */
-const OTHERS = QUERY_RIGHTS.filter((right) => right !== 'execute');
-
-const KILLING = { catalog: KILL_QUERY.catalog, schema: KILL_QUERY.schema, procedure: KILL_QUERY.routine };
-
-function usersOf(names: readonly string[]): { user: string }[] {
-  return names.length === 0 ? [] : [{ user: anyOf(names) }];
+/** Catalogs that give service accounts less are closed to them, and one that became the service's own is to all. */
+function withoutSettings(rules: RulesDocument, was: SnapshotSettings, both: SnapshotSettings): RulesDocument {
+  const services = anyOf(was.serviceAccounts);
+  const taken = <T>(given: readonly T[], left: readonly T[]): T[] => given.filter((each) => !left.includes(each));
+  const catalogs = [
+    ...taken(was.writableCatalogs, both.writableCatalogs),
+    ...taken(was.readableCatalogs, both.readableCatalogs),
+  ];
+  const properties = taken(was.sessionProperties, both.sessionProperties);
+  // Service accounts set every property.
+  const others = rules.system_session_properties.findIndex(({ user, property }) => user !== services || property);
+  const { metadataCatalog } = both;
+  return {
+    ...rules,
+    catalogs: [
+      ...(metadataCatalog === was.metadataCatalog || metadataCatalog === null
+        ? []
+        : [{ catalog: anyOf([metadataCatalog]), allow: 'none' as const }]),
+      ...(catalogs.length === 0 ? [] : [{ user: services, catalog: anyOf(catalogs), allow: 'none' as const }]),
+      ...rules.catalogs,
+    ],
+    tables: was.readersMaintain && !both.readersMaintain ? rules.tables.map(withoutTableProcedures) : rules.tables,
+    impersonation:
+      was.impersonation && !(both.impersonation && both.ownAccount === was.ownAccount)
+        ? [{ original_user: anyOf([was.ownAccount]), new_user: '.*', allow: false }, ...rules.impersonation]
+        : rules.impersonation,
+    system_session_properties:
+      properties.length === 0
+        ? rules.system_session_properties
+        : rules.system_session_properties.toSpliced(others < 0 ? Infinity : others, 0, {
+            property: anyOf(properties),
+            allow: false,
+          }),
+  };
 }
 
-function inFront<T extends object, D extends object>(rules: readonly T[], denial: D): (T & D)[] {
-  return rules.map((rule) => ({ ...rule, ...denial }));
-}
-
-/** An empty section is closed already. */
-function closedAlike<T extends object>(rules: readonly T[], denials: readonly T[]): T[] {
-  return rules.length === 0 ? [] : [...denials, ...rules];
-}
-
-/** Whether the first catalog rules for this user shut every catalog, named or not. */
-function entersNothing({ first, rules }: Evaluator, user: string): boolean {
-  const theirs = rules.catalogs.filter((rule) => first.matches(rule, { user }));
-  const end = theirs.findIndex(({ catalog }) => catalog === undefined);
-  return end >= 0 && theirs.slice(0, end + 1).every(({ allow }) => allow === 'none');
-}
-
-/** A level below the node is checked with a name that no rule spells out, as the denial names none there. */
-function hasNothingAt(evaluator: Evaluator, user: string, { resource }: RevokedNode): boolean {
-  if (resource.engine === true) return hasNothingOnEngine(evaluator, user);
-  if (kindOf(resource) === 'everything') return entersNothing(evaluator, user);
-  const { catalog = 'any catalog', schema = 'any schema', table = 'any table' } = resource;
-  if (!evaluator.mayRead(user, catalog)) return true;
-  if (resource.schema === undefined) return false;
-  if (resource.routine !== undefined) return runsNothingAt(evaluator, user, resource);
-  const deciding = evaluator.tableRule(user, { catalog, schema, table });
-  if (deciding !== null && (evaluator.rules.tables[deciding]?.privileges.length ?? 0) > 0) return false;
-  if (evaluator.ownsSchema(user, { catalog, schema })) return false;
-  if (resource.table !== undefined) return true;
-  return runsNothingAt(evaluator, user, { catalog, schema });
-}
-
-function runsNothingAt(evaluator: Evaluator, user: string, resource: Node): boolean {
-  return (['function', 'procedure'] as const).every(
-    (kind) => !evaluator.allows(user, { about: 'routine', kind, resource, privilege: 'EXECUTE' }),
-  );
-}
-
-function hasNothingOnEngine(evaluator: Evaluator, user: string): boolean {
-  return (
-    OTHERS.every((right) => !evaluator.mayWithQueries(user, right)) &&
-    SYSTEM_INFORMATION_RIGHTS.every((right) => !evaluator.mayWithSystemInformation(user, right)) &&
-    !evaluator.mayRun(user, { kind: 'procedure', resource: KILL_QUERY, privilege: 'EXECUTE' })
-  );
+/** Beside a filter, the engine refuses table procedures. */
+function withoutTableProcedures(rule: TableRule): TableRule {
+  const isReading = rule.privileges.every((privilege) => privilege === 'SELECT' || privilege === 'GRANT_SELECT');
+  const isOpen = rule.privileges.length > 0 && rule.filter === undefined && rule.catalog !== SYSTEM;
+  return isReading && isOpen ? { ...rule, filter: READERS_FILTER } : rule;
 }

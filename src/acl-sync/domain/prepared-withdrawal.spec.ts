@@ -1,9 +1,16 @@
-import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
+import fc from 'fast-check';
+import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
+import { anyRecordedChanges, explained } from '../../../test/support/snapshots/recorded-changes.js';
+import { aSnapshot, NOW, SETTINGS } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../../trino-rules/compile/compile.js';
+import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
+import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { RecordedEvent } from './audit-projection.js';
 import { prepareWithdrawal, type WithdrawalOrder } from './prepared-withdrawal.js';
 import { type Baseline, documentOf, type Previous, writtenSnapshot } from './unexplained-change.js';
+import { withdrawal } from './withdrawal.js';
 
 const snapshot = aSnapshot().user('ana').may('SELECT', 'sales').user('bo').may('SELECT', 'hr').snapshot();
 const less = { ...snapshot, grants: snapshot.grants.slice(0, 1) };
@@ -14,16 +21,16 @@ const revoked: RecordedEvent = {
   at: NOW,
 };
 const compiled: WithdrawalOrder = { how: 'compiled', changes: 'recorded' };
+const limits = { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 };
 
-function previous(given: Partial<Baseline> = {}, events = [revoked]): Previous {
-  const { text, hash } = compile(snapshot);
-  const known = { text, hash, snapshot: writtenSnapshot(snapshot), at: NOW, position: '0:0', compiler: 'a build' };
+function previous(given: Partial<Baseline> = {}, events = [revoked], was = snapshot): Previous {
+  const { text, hash } = compile(was);
+  const known = { text, hash, snapshot: writtenSnapshot(was), at: NOW, position: '0:0', compiler: 'a build' };
   const baseline = { ...known, approved: [], isFound: false, ...given };
   return { baseline, published: baseline.text, events, settledAt: new Date(0) };
 }
 
 function withdrawn(before: Previous, order = compiled) {
-  const limits = { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 };
   const candidate = prepareWithdrawal(
     { snapshot: less, position: '7:3', previous: before, limits },
     'this build',
@@ -37,7 +44,6 @@ function withdrawn(before: Previous, order = compiled) {
 
 describe('the rules to publish while a run is refused', () => {
   it('are none before the first publication', () => {
-    const limits = { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 };
     expect(prepareWithdrawal({ snapshot, position: '0:0', previous: null, limits }, '', compiled)).toBeNull();
   });
 
@@ -76,5 +82,93 @@ describe('the rules to publish while a run is refused', () => {
     ['its text cannot be read', { text: 'no rules', isFound: true }],
   ])('cannot be made of a baseline where %s', (_, given) => {
     expect(withdrawn(previous(given))).toMatchObject({ codes: ['withdrawal-impossible'], access: null });
+  });
+});
+
+/** What is left of a text, which other rules may stand in, where the compiler is not used. */
+function shut(was: Snapshot, is: Snapshot, text = compile(was).text, isFound = true, events: RecordedEvent[] = []) {
+  const before = previous({ text, isFound }, events, was);
+  const order = { how: 'closed', changes: events.length > 0 ? 'recorded' : 'all' } as const;
+  const candidate = prepareWithdrawal({ snapshot: is, position: '7:3', previous: before, limits }, '', order);
+  if (candidate === null) throw new Error('there is a previous publication');
+  const errors = candidate.findings.filter(({ severity }) => severity === 'error').map(({ code }) => code);
+  const document = documentOf(candidate.text);
+  return { errors, document, engine: new Evaluator(document) };
+}
+
+describe('a text in which those who lost something are shut out', () => {
+  const { ownAccount } = SETTINGS;
+  const services = { serviceAccounts: [ownAccount, 'loader', 'reporter'], sessionProperties: ['query_max_run_time'] };
+  const staff = () =>
+    aSnapshot().with(services).user('ana').may('SELECT', 'sales').engine('dash').may('SELECT', 'sales');
+  const acting = () => staff().may('IMPERSONATE', { as: { type: 'everyone' } });
+
+  it('lets a program that lost something act as nobody, whatever the found text lets it do', () => {
+    const { document, ...rest } = compile(staff().snapshot());
+    const found = { ...document, impersonation: [{ original_user: 'dash', new_user: '.*', allow: true }] };
+    const is = staff().snapshot();
+    const { engine } = shut(staff().snapshot(), { ...is, grants: is.grants.slice(0, 1) }, JSON.stringify(found));
+    expect(rest.text).toContain('dash');
+    for (const name of ['ana', 'cy', ownAccount]) expect(engine.mayImpersonate('dash', name)).toBe(false);
+    expect([engine.mayRead('dash', 'sales'), engine.mayRead('ana', 'sales')]).toEqual([false, true]);
+  });
+
+  it('lets a program go on that acts as somebody who lost something, and lets nobody act as that one', () => {
+    const { engine } = shut(acting().user('bo').snapshot(), acting().deactivated('bo').snapshot());
+    expect(['ana', 'bo'].map((name) => engine.mayImpersonate('dash', name))).toEqual([true, false]);
+    expect(engine.mayRead('dash', 'sales')).toBe(true);
+    const denied = acting()
+      .mayNot({ as: { type: 'user', id: 1 } })
+      .snapshot();
+    expect(shut(acting().snapshot(), denied).engine.mayImpersonate('dash', 'ana')).toBe(false);
+  });
+
+  it('takes what the settings take, of a found text without a record', () => {
+    const settings = {
+      ...{ serviceAccounts: [ownAccount, 'reporter'], sessionProperties: [], impersonation: false },
+      ...{ writableCatalogs: [], readableCatalogs: ['tpch'] },
+    };
+    const was = acting().snapshot();
+    const is = acting().with(settings).snapshot();
+    const { errors, engine } = shut(was, is, compile(was).text, true, [revoked]);
+    expect(errors).toEqual([]);
+    const reads = (name: string) => ['lake', 'tpch', 'system'].filter((catalog) => engine.mayRead(name, catalog));
+    expect([reads('loader'), reads('reporter'), reads(ownAccount)]).toEqual([
+      [],
+      ['tpch', 'system'],
+      ['tpch', 'system'],
+    ]);
+    const sets = ['loader', 'reporter', ownAccount, 'ana'].filter((name) =>
+      engine.maySetSystemSessionProperty(name, 'query_max_run_time'),
+    );
+    expect(sets).toEqual(['reporter', ownAccount]);
+    expect(engine.mayWithQueries('loader', 'execute')).toBe(false);
+    expect(engine.mayImpersonate(ownAccount, 'ana')).toBe(false);
+    expect([engine.mayImpersonate('dash', 'ana'), engine.mayWithQueries('ana', 'execute')]).toEqual([true, true]);
+  });
+
+  it('leaves settings that no record explains to an approval, where the text was not found', () => {
+    const was = staff().snapshot();
+    const is = staff()
+      .with({ serviceAccounts: [ownAccount] })
+      .snapshot();
+    expect(shut(was, is, compile(was).text, false, [revoked]).engine.mayRead('loader', 'lake')).toBe(true);
+    expect(shut(was, is, compile(was).text, false).engine.mayRead('loader', 'lake')).toBe(false);
+  });
+
+  it('gives nothing that the text, the changes or the compiled withdrawal do not give', () => {
+    const settings = fc.option(anySnapshot().map((other) => other.settings));
+    fc.assert(
+      fc.property(anyRecordedChanges('anything'), settings, (changed, changedSettings) => {
+        const was = effective(changed.previous);
+        const recorded = explained(changed);
+        const is = effective({ ...recorded, settings: changedSettings ?? recorded.settings });
+        const { errors, document } = shut(was, is, compile(was).text, false);
+        expect(errors).toEqual([]);
+        for (const most of [was, is, withdrawal(was, is)])
+          expect(compareAccess(compile(most).document, document)).toMatchObject({ gained: [] });
+      }),
+      { numRuns: 25 },
+    );
   });
 });

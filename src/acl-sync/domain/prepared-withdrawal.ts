@@ -1,6 +1,7 @@
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
+import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import {
   type Candidate,
@@ -13,8 +14,7 @@ import {
 } from './candidate.js';
 import { compileFor } from './compilation.js';
 import { closedRules } from './closed-rules.js';
-import { revokedAccess } from './revoked-access.js';
-import { type Baseline, documentOf, snapshotPair, writtenSnapshot } from './unexplained-change.js';
+import { type Baseline, documentOf, snapshotPair, type SnapshotPair, writtenSnapshot } from './unexplained-change.js';
 import { withdrawal } from './withdrawal.js';
 
 /** How a withdrawal is made. */
@@ -27,7 +27,7 @@ export interface WithdrawalOrder {
 
 /**
  * The rules to publish while a run is refused: the baseline less what changes took away since. Compiled and proved;
- * where that fails, or gains access over the baseline, the baseline's rules with denials in front (docs/decisions/0012).
+ * where that fails, or gains access over the baseline, the baseline's rules with denials in front for whoever lost anything (docs/decisions/0012).
  * @returns with an error among its findings where even the denials cannot be proved; null: nothing was published before
  */
 export function prepareWithdrawal(
@@ -39,7 +39,7 @@ export function prepareWithdrawal(
   if (previous === null) return null;
   const { baseline, published } = previous;
   const known = republished(baseline);
-  const snapshots = snapshotPair(snapshot, previous, changes);
+  const snapshots = withSettings(snapshotPair(snapshot, previous, changes), baseline, snapshot);
   const less = snapshots && withdrawal(snapshots.previous, snapshots.explained);
   const finished = (candidate: Candidate): Candidate => ({
     ...candidate,
@@ -55,11 +55,21 @@ export function prepareWithdrawal(
     how === 'compiled' && !baseline.isFound ? compiledWithdrawal(less, baseline, { ...preparation, compiler }) : null;
   if (compiled !== null) return finished(compiled);
   const reading = readRules(baseline.text);
-  const lost = revokedAccess(snapshots.previous, snapshots.explained);
-  const closed = reading.kind === 'read' ? closedRules(reading.document, lost, snapshot.settings.ownAccount) : null;
+  const { ownAccount } = snapshot.settings;
+  const closed = reading.kind === 'read' ? closedRules(reading.document, snapshots, ownAccount) : null;
   if (closed === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
   const { text, hash, document } = closed;
   return finished({ ...known, ...sized(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });
+}
+
+/** Over a found text every change waits for an approval, however small: what settings take does not. */
+function withSettings(
+  snapshots: SnapshotPair | null,
+  { isFound }: Baseline,
+  { settings }: Snapshot,
+): SnapshotPair | null {
+  if (snapshots === null || !isFound) return snapshots;
+  return { ...snapshots, explained: effective({ ...snapshots.explained, settings }) };
 }
 
 /** Null: it cannot be compiled, its proof fails, or it gains access over the baseline. */
@@ -89,7 +99,7 @@ const CLOSED_INSTEAD: Finding = {
   code: 'closed-instead',
   severity: 'warning',
   message:
-    'what was taken away could not be compiled: the affected nodes are closed to the affected principals until rules can be published again',
+    'what was taken away could not be compiled: whoever lost anything is shut out of everything until rules can be published again',
 };
 
 const WITHDRAWAL_IMPOSSIBLE: Finding = {

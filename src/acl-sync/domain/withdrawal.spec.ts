@@ -22,7 +22,13 @@ describe('a withdrawal', () => {
   });
 
   it('gives no access that the previous or the current settings do not give', () => {
-    const given = aSnapshot().user('ana').may('SELECT', 'sales.eu.orders').snapshot();
+    const given = aSnapshot()
+      .group('staff', ['ana', 'bo'])
+      .may('SELECT', 'sales.eu.orders')
+      .user('bo')
+      .may('SELECT, TABLE_OWNERSHIP', 'sales')
+      .seesMasked('sales.eu.orders', 'card', 'NULL')
+      .snapshot();
     const catalogs = fc.subarray(['sales', 'hr', 'web'], { minLength: 1 });
     const settings = fc.record({
       serviceAccounts: fc.subarray(['loader', 'reporter']).map((others) => [given.settings.ownAccount, ...others]),
@@ -30,6 +36,9 @@ describe('a withdrawal', () => {
       readableCatalogs: catalogs,
       impersonation: fc.boolean(),
       sessionProperties: fc.subarray(['query_max_run_time', 'join_reordering_strategy']),
+      readersMaintain: fc.boolean(),
+      externalTableCatalogs: fc.subarray(['sales']),
+      rawColumnCatalogs: fc.subarray(['sales']),
     });
     fc.assert(
       fc.property(settings, settings, (...both) => {

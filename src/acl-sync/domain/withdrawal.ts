@@ -38,9 +38,13 @@ export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
   };
 }
 
-function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSettings): SnapshotSettings {
+/** What both give, and what either takes. */
+export function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSettings): SnapshotSettings {
   const both = (key: 'serviceAccounts' | 'writableCatalogs' | 'readableCatalogs' | 'sessionProperties'): string[] =>
     previous[key].filter((name) => explained[key].includes(name));
+  const either = (key: 'externalTableCatalogs' | 'rawColumnCatalogs'): string[] => [
+    ...new Set([...previous[key], ...explained[key]]),
+  ];
   return {
     ...explained,
     serviceAccounts: [...new Set([...both('serviceAccounts'), explained.ownAccount])],
@@ -48,6 +52,9 @@ function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSettings)
     readableCatalogs: both('readableCatalogs'),
     sessionProperties: both('sessionProperties'),
     impersonation: previous.impersonation && explained.impersonation,
+    readersMaintain: previous.readersMaintain && explained.readersMaintain,
+    externalTableCatalogs: either('externalTableCatalogs'),
+    rawColumnCatalogs: either('rawColumnCatalogs'),
   };
 }
 
@@ -56,7 +63,7 @@ function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSettings)
  * policies of each snapshot name a copy of the group with that snapshot's members. Where everyone differs, a group stands for it.
  */
 class ChangedGroups {
-  private readonly changed: { before: SnapshotGroup; after: SnapshotGroup }[];
+  private readonly changed: PairedGroup[];
   private readonly both: SnapshotGroup[];
   private readonly firstId: number;
   private readonly everyone: SnapshotGroup | null;
@@ -64,11 +71,8 @@ class ChangedGroups {
   readonly nextId: number;
 
   constructor(previous: Snapshot, explained: Snapshot) {
-    const paired = joinById(previous.groups, explained.groups).map(([before, after]) => {
-      const empty = { ...(before ?? after), members: [], engines: [] };
-      return { before: before ?? empty, after: after ?? empty };
-    });
-    this.changed = paired.filter(({ before, after }) => listing(before) !== listing(after));
+    const paired = pairedGroups(previous, explained);
+    this.changed = paired.filter(isChanged);
     this.both = paired.map(({ before, after }) => {
       const [members, engines] = [new Set(after.members), new Set(after.engines)];
       return {
@@ -112,6 +116,31 @@ class ChangedGroups {
   }
 }
 
+interface PairedGroup {
+  before: SnapshotGroup;
+  after: SnapshotGroup;
+}
+
+function pairedGroups(previous: Snapshot, explained: Snapshot): PairedGroup[] {
+  return joinById(previous.groups, explained.groups).map(([before, after]) => {
+    const empty = { ...(before ?? after), members: [], engines: [] };
+    return { before: before ?? empty, after: after ?? empty };
+  });
+}
+
+function isChanged({ before, after }: PairedGroup): boolean {
+  return listing(before) !== listing(after);
+}
+
+/** Ids of groups with other members than before. */
+export function changedGroupIds(previous: Snapshot, explained: Snapshot): Set<number> {
+  return new Set(
+    pairedGroups(previous, explained)
+      .filter(isChanged)
+      .map(({ before }) => before.id),
+  );
+}
+
 /** Engine principals among everyone. */
 function knownEngines(snapshot: Snapshot): string[] {
   const members = [...new Principals(snapshot).members({ type: 'everyone' }).values()];
@@ -140,15 +169,22 @@ function policies(previous: Snapshot, explained: Snapshot, groups: ChangedGroups
  * (Two masks at the same distance hide it by themselves.)
  */
 function hideAmbiguousMask(policy: SnapshotPolicy, all: readonly SnapshotPolicy[]): SnapshotPolicy[] {
-  if (policy.kind !== 'column_mask') return [];
-  const { id, principal, except, resource, expression } = policy;
-  const isWider = all.some(
-    (other) =>
-      other.kind === 'column_mask' &&
-      other.resource.column === resource.column &&
-      other.expression !== expression &&
-      covers(other.resource, resource) &&
-      depth(other.resource) < depth(resource),
+  if (policy.kind !== 'column_mask' || !isBelowAnotherMask(policy, all)) return [];
+  const { id, principal, except, resource } = policy;
+  return [{ id, principal, except, kind: 'hidden_column', resource }];
+}
+
+/** Whether a mask stands below a wider one of the same column that shows something else. */
+export function isBelowAnotherMask(policy: SnapshotPolicy, all: readonly SnapshotPolicy[]): boolean {
+  return (
+    policy.kind === 'column_mask' &&
+    all.some(
+      (other) =>
+        other.kind === 'column_mask' &&
+        other.resource.column === policy.resource.column &&
+        other.expression !== policy.expression &&
+        covers(other.resource, policy.resource) &&
+        depth(other.resource) < depth(policy.resource),
+    )
   );
-  return isWider ? [{ id, principal, except, kind: 'hidden_column', resource }] : [];
 }
