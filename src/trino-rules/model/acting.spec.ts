@@ -234,6 +234,14 @@ describe('acting as others', () => {
     expect(smallestChange(index, { type: 'user', id: 1 }, as('bo'))).toBeNull();
   });
 
+  it('is explained by the deny that would take it where nobody acts, too', () => {
+    const index = new AccessIndex(
+      aSnapshot().user('ana').engine('dash').mayNot(EVERYONE).may('SELECT', 'hr').snapshot(),
+    );
+    expect(explain(index, engine('dash'), as('ana')).policies).toMatchObject([{ id: 1 }]);
+    expect(smallestChange(index, engine('dash'), as('ana'))).toMatchObject([{ kind: 'grant' }, { kind: 'except' }]);
+  });
+
   it.each([
     [{ type: 'everyone' }, EVERYONE],
     [{ type: 'group', name: 'viewers' }, EVERYONE],

@@ -5,7 +5,7 @@ import type { Principal } from './principal.js';
 import { isServiceAccount, Principals } from './principals.js';
 import { KILL_QUERY, type Node, SYSTEM } from './node.js';
 import { PRIVILEGE_TERMS, taken, withContained } from './privilege.js';
-import { canBeImpersonated } from './acting.js';
+import { canBeImpersonated, holdsActing } from './acting.js';
 import { principalNamed } from './named-others.js';
 import { EXECUTING, type GrantedRight } from './granted-right.js';
 import type { RightQuestion } from './question.js';
@@ -73,11 +73,11 @@ export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: s
   return modes.includes('all') ? 'all' : modes.includes('read-only') ? 'read-only' : 'none';
 }
 
-/** By grants. */
+/** By grants to itself: a deny is named also where there are none. */
 function actsAs(snapshot: Snapshot, principal: Principal, newUser: string, principals: Principals): RightIntent {
-  if (principals.actors.size === 0) return NOT_HELD;
   const right = { resource: { as: principalNamed(principals, newUser) }, privilege: 'IMPERSONATE' } as const;
-  return grantedIntent(snapshot, principal, right, principals);
+  const intent = grantedIntent(snapshot, principal, right, principals);
+  return holdsActing(principals, principal) ? intent : { ...intent, isHeld: false, grants: [] };
 }
 
 /** Grantline's own account becomes active people who reach something. */
