@@ -5,7 +5,9 @@ import { loadSettings } from '../platform/settings-loader.js';
 import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
 import type { ImportFinding } from '../rules-files/import/import-finding.js';
 import { type ProvenImport, provenImport } from '../rules-files/import/proven-import.js';
-import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';
+import { compareNames } from '../trino-rules/model/node.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import { type ExportedSnapshot, exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import { readSnapshot, type SnapshotDefaults } from '../trino-rules/model/snapshot-file.js';
 import { readListingFile } from './catalog-listing.js';
 import { importBudget, type Place, readForeignRulesFile } from './foreign-rules-file.js';
@@ -51,13 +53,21 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
     return 2;
   }
   const findings = imported.findings.map(({ at, ...finding }) => ({ ...finding, ...rules.placeOf(at) }));
-  const file = exportSnapshot(imported.snapshot);
+  const file = exportedImport(imported.snapshot);
   const text = structuredText(file, formatNamed(out));
   if (out !== undefined) await writeResult(out, `${text}\n`, settings.acl.fileMode);
   if (json) printJson({ snapshot: file, findings });
   else if (out === undefined) printDocument(text);
   if (!json) for (const finding of findings) findingLines(path, finding).forEach(remark);
   return findings.some(({ severity }) => severity !== 'info') ? 1 : 0;
+}
+
+/** What everyone has, the users of the file have: then all of the list are in it. */
+function exportedImport(snapshot: Snapshot): ExportedSnapshot {
+  const file = exportSnapshot(snapshot);
+  if (!snapshot.grants.some(({ principal }) => principal.type === 'everyone')) return file;
+  const users = snapshot.users.map(({ name }) => ({ name })).sort((a, b) => compareNames(a.name, b.name));
+  return { ...file, users };
 }
 
 /** Names that no account or no engine principal can have. */

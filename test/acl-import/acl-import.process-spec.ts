@@ -109,18 +109,20 @@ describe('acl import', () => {
       // The file has no section about schemas: everybody owns those that they may enter.
       {
         resource: { catalog: 'sales' },
-        principal: { type: 'user', name: 'ana' },
+        principal: { type: 'group', name: 'analysts' },
         privileges: ['SCHEMA_OWNERSHIP'],
       },
       {
         resource: { catalog: 'sales', schema: 'eu' },
-        principal: { type: 'user', name: 'ana' },
+        principal: { type: 'group', name: 'analysts' },
         privileges: ['SELECT'],
       },
-      { resource: { engine: true }, principal: { type: 'user', name: 'ben' }, privileges: ['EXECUTE_QUERIES'] },
+      { resource: { engine: true }, principal: { type: 'everyone' }, privileges: ['EXECUTE_QUERIES'] },
     ];
     const bare = await importRules(foreign, users, '--json');
-    expect(JSON.parse(bare.stdout)).toMatchObject({ snapshot: { grants: granted } });
+    // What everyone has is theirs whom the file lists.
+    const listed = [{ name: 'ana' }, { name: 'ben' }];
+    expect(JSON.parse(bare.stdout)).toMatchObject({ snapshot: { users: listed, grants: granted } });
     const manifest = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', data: { 'rules.json': foreign } });
     const mapped = await importRules(manifest, users, '--json');
     expect(JSON.parse(mapped.stdout)).toMatchObject({ snapshot: { grants: granted } });

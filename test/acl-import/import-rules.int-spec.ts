@@ -48,7 +48,7 @@ describe('the import of rules', () => {
     expect(rows.imported / rows.written).toBeLessThan(1.2);
   });
 
-  it('gives groups of the list what their members have, in no more grants than somebody wrote for them', () => {
+  it('gives users who are named what groups of the list have, in no more grants than somebody wrote for these', () => {
     const written = skewedSnapshot(SIZES.team, 'numbered');
     const users = written.users.map(({ id, name }) => ({
       name,
@@ -70,7 +70,7 @@ describe('the import of rules', () => {
     );
   });
 
-  it('makes a group of users who are alike', () => {
+  it('gives everyone what the file gives everybody, and takes from one who has less', () => {
     const rules = {
       catalogs: [{ catalog: 'sales', allow: 'all' }],
       schemas: [],
@@ -82,16 +82,15 @@ describe('the import of rules', () => {
       queries: [{ allow: ['execute'] }],
     };
     const { snapshot } = imported(JSON.stringify(rules), ['ana', 'bo', 'cy']);
-    expect(snapshot.groups).toMatchObject([{ id: 1, name: 'imported-1', members: [1, 2] }]);
+    expect(snapshot.groups).toEqual([]);
     expect(snapshot.grants).toMatchObject([
-      { principal: { type: 'group', id: 1 }, resource: { catalog: 'sales' }, privileges: ['SELECT'] },
-      { principal: { type: 'user', id: 3 }, resource: { catalog: 'sales' }, privileges: ['SELECT'] },
+      { principal: { type: 'everyone' }, resource: { catalog: 'sales' }, privileges: ['SELECT'] },
     ]);
     expect(snapshot.policies).toMatchObject([
-      { kind: 'deny', resource: { catalog: 'sales', schema: 'hr', table: 'salaries' } },
+      { principal: { type: 'everyone' }, resource: { catalog: 'sales', schema: 'hr', table: 'salaries' } },
       // No rule gives it.
-      { kind: 'deny', principal: { type: 'everyone' }, resource: { catalog: 'system' } },
-      { kind: 'deny', resource: { catalog: 'sales', schema: 'hr' } },
+      { principal: { type: 'everyone' }, resource: { catalog: 'system' } },
+      { principal: { type: 'user', id: 3 }, resource: { catalog: 'sales', schema: 'hr' } },
     ]);
   });
 
@@ -138,7 +137,7 @@ describe('the import of rules', () => {
     ]);
     expect(result.snapshot.policies).toMatchObject([
       { kind: 'row_filter', expression: 'owner = current_user' },
-      { kind: 'deny', principal: { type: 'user' }, resource: { catalog: 'system' } },
+      { kind: 'deny', principal: { type: 'everyone' }, resource: { catalog: 'system' } },
     ]);
     expect(result.findings.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['functions[2]', 'functions[3]']));
   });
@@ -191,13 +190,13 @@ describe('the import of rules', () => {
     };
     const { snapshot } = imported(JSON.stringify(rules), ['ana', 'bo']);
     expect(snapshot.grants).toMatchObject([
-      { principal: { type: 'group' }, resource: { catalog: 'lake' } },
+      { principal: { type: 'everyone' }, resource: { catalog: 'lake' } },
       {
-        principal: { type: 'group' },
+        principal: { type: 'everyone' },
         resource: { engine: true },
         privileges: ['VIEW_QUERIES', 'READ_SYSTEM_INFORMATION'],
       },
-      { principal: { type: 'group' }, resource: { queries: { type: 'group' } }, privileges: ['KILL_QUERIES'] },
+      { principal: { type: 'everyone' }, resource: { queries: { type: 'group' } }, privileges: ['KILL_QUERIES'] },
       { principal: { type: 'user', id: 1 }, resource: { engine: true }, privileges: ['WRITE_SYSTEM_INFORMATION'] },
       { principal: { type: 'user', id: 2 }, resource: { engine: true }, privileges: ['WRITE_SYSTEM_INFORMATION'] },
     ]);
@@ -216,8 +215,8 @@ describe('the import of rules', () => {
     const { snapshot } = imported(JSON.stringify(rules), ['ana', 'bo', 'cy', 'ops']);
     const ops = { type: 'user', id: 4 };
     expect(snapshot.grants).toMatchObject([
-      { principal: { type: 'group', id: 1 }, resource: { engine: true }, privileges: ['EXECUTE_QUERIES'] },
-      { principal: ops, resource: { engine: true }, privileges: ['EXECUTE_QUERIES', 'VIEW_QUERIES', 'KILL_QUERIES'] },
+      { principal: { type: 'everyone' }, resource: { engine: true }, privileges: ['EXECUTE_QUERIES'] },
+      { principal: ops, resource: { engine: true }, privileges: ['VIEW_QUERIES', 'KILL_QUERIES'] },
     ]);
     expect(snapshot.policies.filter(({ resource }) => resource.queries)).toMatchObject([
       { principal: ops, resource: { queries: { type: 'user', id: 3 } }, privileges: ['VIEW_QUERIES'] },
@@ -250,21 +249,21 @@ describe('the import of rules', () => {
       );
     expect(written(snapshot.grants)).toEqual([
       'user:1 everything: SELECT INSERT SCHEMA_OWNERSHIP',
-      'user:1 system: SELECT',
       // Any catalog that is added could be one of those that a pattern shuts.
       'user:2 erp: SELECT',
       'user:2 lake: EXECUTE_FUNCTION',
-      'user:2 system: SELECT',
       'user:2 tpch: SELECT EXECUTE_FUNCTION',
+      'everyone system: SELECT',
     ]);
     expect(written(snapshot.policies.filter((each) => each.kind === 'deny'))).toEqual([
+      'everyone erp.hr: SELECT',
+      'everyone vault: SELECT',
       'user:1 erp.hr: SELECT INSERT',
       'user:1 vault: SELECT INSERT',
-      'user:2 erp.hr: SELECT',
     ]);
   });
 
-  it('names a group as the list does that has the same members', () => {
+  it('names no group as the list does where the file names users: who joins that has nothing of it', () => {
     const rules = {
       catalogs: [{ allow: 'read-only' }],
       schemas: [],
@@ -286,9 +285,9 @@ describe('the import of rules', () => {
     const users = Object.entries(groups).map(([name, of]) => ({ name, groups: of }));
     const { snapshot } = imported(JSON.stringify(rules), users);
     expect(snapshot.groups.map(({ name, members }) => [name, ...members])).toEqual([
-      ['sellers', 1, 2],
-      ['imported-1', 3, 4],
-      ['imported-2', 5, 6],
+      ['imported-2', 1, 2],
+      ['imported-3', 3, 4],
+      ['imported-4', 5, 6],
     ]);
   });
 });

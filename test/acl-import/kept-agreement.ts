@@ -123,3 +123,14 @@ function isAboutRules(question: AskedQuestion): question is KeptQuestion {
 function isGiven(answer: Answer | { error: string }): boolean {
   return Array.isArray(answer) ? answer.length > 0 : answer !== null && answer !== false;
 }
+
+/** Session properties are a setting here. */
+export function isSetting({ ask }: Question): boolean {
+  return ask === 'system-property' || ask === 'catalog-property';
+}
+
+export function isRestriction<Asked extends Question>(
+  question: Asked,
+): question is Extract<Asked, { ask: 'mask' | 'filters' }> {
+  return question.ask === 'mask' || question.ask === 'filters';
+}

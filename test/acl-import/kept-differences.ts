@@ -12,7 +12,7 @@ import { MetadataVisibility } from '../support/rules/metadata-visibility.js';
 import { byEvaluator } from '../support/rules/by-evaluator.js';
 import type { Answer, Question } from '../support/rules/engine-question.js';
 import { type AskEngine, type AskedQuestion, canonical, isAboutBuiltin } from './engine-agreement.js';
-import { everyQuestion, wordsFor } from './kept-agreement.js';
+import { everyQuestion, isRestriction, isSetting, wordsFor } from './kept-agreement.js';
 import { importCase, type KeptCase } from './published-cases.js';
 
 /** What an answer is about that an import changes. */
@@ -163,10 +163,6 @@ function isOwnership({ ask }: Question): boolean {
   return ['create-schema', 'drop-schema', 'create-table', 'drop-table', 'create-view'].includes(ask);
 }
 
-function isSetting({ ask }: Question): boolean {
-  return ask === 'system-property' || ask === 'catalog-property';
-}
-
 function isKilling(question: Question): boolean {
   if (question.ask !== 'procedure') return false;
   const { catalog, schema, name } = question;
@@ -180,8 +176,4 @@ function isListed(asked: Partial<ListedName>, listing: readonly ListedName[]): b
     const isKnown = listing.some((each) => path.every((name) => each[name] === asked[name]));
     return asked[level] === undefined || listing.length === 0 || isKnown;
   });
-}
-
-function isRestriction(question: Question): question is Extract<Question, { ask: 'mask' | 'filters' }> {
-  return question.ask === 'mask' || question.ask === 'filters';
 }

@@ -111,7 +111,8 @@ export function snapshotText({ users, groups, grants, policies }: Snapshot): str
     ...policies.map((policy) => {
       const detail =
         'privileges' in policy ? policy.privileges.join(', ') : 'expression' in policy ? policy.expression : '';
-      return `${subject(policy.principal)}: ${policy.kind} on ${path(policy.resource)}: ${detail}`.trimEnd();
+      const except = policy.except.length === 0 ? '' : ` but for ${policy.except.map(subject).join(', ')}`;
+      return `${subject(policy.principal)}${except}: ${policy.kind} on ${path(policy.resource)}: ${detail}`.trimEnd();
     }),
   ];
   return lines.map((line) => `${line}\n`).join('');

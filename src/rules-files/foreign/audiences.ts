@@ -11,6 +11,8 @@ export interface ListedUser {
   groups: readonly string[];
   /** True: a program, which has no account and can act as others. False: a person. Absent: what the rules take it for. */
   isEngine?: boolean;
+  /** The name by which patterns of users match, where another is listed: of the same user in other groups. */
+  knownAs?: string;
 }
 
 /** Users that a rule is about; all of them that it may be about where one of its patterns cannot be judged. */
@@ -138,7 +140,7 @@ export class ListedUsers implements Audiences {
     const [isUser, isGroup] = [this.matcherOf(userPattern(rule)?.text), this.matcherOf(groupPattern(rule)?.text)];
     const isForAnyGroups = groupPattern(rule) === undefined;
     return this.users
-      .filter(({ name, groups }) => isUser(name) && (isForAnyGroups || groups.some(isGroup)))
+      .filter(({ name, knownAs = name, groups }) => isUser(knownAs) && (isForAnyGroups || groups.some(isGroup)))
       .map(({ name }) => name);
   }
 

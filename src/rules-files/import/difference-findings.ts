@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
 import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
-import { isKillQuery, SYSTEM, type Node, withNames } from '../../trino-rules/model/node.js';
+import { SYSTEM, type Node, withNames } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
@@ -15,7 +15,7 @@ import type { ListedUser } from '../foreign/audiences.js';
 import { importFinding, type ImportCode, type ImportFinding } from './import-finding.js';
 import type { ListedRules } from './listed-rules.js';
 import { tablesOfSystem } from './system-tables.js';
-import { isWithoutEffect } from './without-effect.js';
+import { isOfSystem, isWithoutEffect } from './without-effect.js';
 
 /** Differences as findings: those that one rule decides for the same users, for the same reason, are one. */
 export class DifferenceFindings {
@@ -67,6 +67,11 @@ export class DifferenceFindings {
       ...this.summary('import-session-properties', found('import-session-properties'), propertiesText, OF_SETTING),
       ...this.summary('import-system', found('import-system'), () => WRITING_IN_SYSTEM, OF_SYSTEM),
     ];
+  }
+
+  /** Of users and joiners, one for each rule. */
+  atRules(code: ImportCode, differences: readonly AccessDifference[], why: string): ImportFinding[] {
+    return this.findings(code, this.byRule(differences), () => why);
   }
 
   basicAccess(differences: readonly AccessDifference[]): ImportFinding[] {
@@ -253,16 +258,6 @@ function linesOf(lost: AccessDifference[]): string[] {
   return accessDiffLines({ gained: [], lost })
     .slice(1)
     .map((line) => line.trim());
-}
-
-/** What is in `system` but is not read, of which statements make nothing but views for others. */
-function isOfSystem(fact: AccessFact): boolean {
-  if (!('resource' in fact) || fact.resource.catalog !== SYSTEM) return false;
-  return (
-    fact.about === 'schema-ownership' ||
-    (fact.about === 'privilege' && fact.privilege !== 'SELECT') ||
-    (fact.about === 'routine' && !isKillQuery(fact.resource))
-  );
 }
 
 /** Those that rules spell out. */

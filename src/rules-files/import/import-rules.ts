@@ -8,7 +8,8 @@ import { canBeImpersonated } from '../../trino-rules/model/acting.js';
 import { levelOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';
-import { ImportedRows } from './imported-rows.js';
+import { ImportedRows, type Unrestricted } from './imported-rows.js';
+import { type Joiner, withJoiners } from './joiners.js';
 import { KnownNames, type ListedName } from './known-names.js';
 import type { ListedRules } from './listed-rules.js';
 import { isAny } from './nearly-any.js';
@@ -38,22 +39,32 @@ export interface Exclusion {
   isOfUnnamed?: boolean;
 }
 
+export interface ImportedRules {
+  snapshot: Snapshot;
+  /** With the joiners in their groups. */
+  withJoiners: Snapshot;
+  unrestricted: Unrestricted[];
+  /** By the list's name of a group, the name that it gets. */
+  renamed: ReadonlyMap<string, string>;
+}
+
 /**
- * Grants, groups and policies that give these users what the rules give them, on every node that the rules name and in every catalog
- * that the settings name. Users who are alike become a group, by the name of the engine's group of exactly these where it has one.
- * Never more access than the rules give; where grants cannot say the same, less. Who may not execute queries gets nothing that
- * statements use.
+ * Grants, groups and policies that give these users what the rules give them, and those who join their groups what the rules give these,
+ * on every node that the rules name and in every catalog that the settings name. Never more access than the rules give; where grants
+ * cannot say the same, less. Who may not execute queries gets nothing that statements use.
+ * @param document rules for the users and the joiners
  */
 export function importRules(
   { document, problemOf }: Pick<ListedRules, 'document' | 'problemOf'>,
   listed: readonly ListedUser[],
+  joiners: readonly Joiner[],
   patterns: PatternCache,
   { settings, at }: { settings: SnapshotSettings; at: Date },
   excluded: readonly Exclusion[] = [],
   listing: readonly ListedName[] = [],
-): Snapshot {
-  const names = listed.map(({ name }) => name);
-  const listedNames = [...new Set(names)];
+): ImportedRules {
+  const names = [...listed, ...joiners].map(({ name }) => name);
+  const listedNames = [...new Set(listed.map(({ name }) => name))];
   const engine = new EngineSets(document, patterns, new UserUniverse(names, [document], patterns));
   patterns.take(catalogsOf(settings));
   const nodes = namedNodes(engine, settings, new KnownNames(listing, document, patterns));
@@ -75,22 +86,24 @@ export function importRules(
     if (isNothing(access)) continue;
     getOrInsert(alike, JSON.stringify(access), () => ({ access, names: [] })).names.push(name);
   }
-  const rows = new ImportedRows(listed);
+  const rows = new ImportedRows(listed, joiners);
   for (const { access, names } of alike.values()) {
     for (const part of [...access.parts, access.inSystem]) rows.give(names, part);
     for (const { owners, privileges, isDenied } of access.queries) {
-      const onQueries = [{ resource: { queries: rows.principal(owners) }, privileges }];
+      const onQueries = [{ resource: { queries: rows.principals.of(owners) }, privileges }];
       rows.give(names, isDenied ? { denies: onQueries } : { grants: onQueries });
     }
   }
   for (const { name, as, but } of actingUsers(document, listed, patterns)) {
     if (without(name).includes(null)) continue;
-    const actor = rows.principal([name]);
-    rows.grant(actor, { as: as === 'everyone' ? { type: as } : rows.principal(as) }, ['IMPERSONATE']);
-    if (but.length > 0) rows.deny(actor, { as: rows.principal(but) }, ['IMPERSONATE']);
+    const actor = rows.principals.of([name]);
+    rows.grant(actor, { as: as === 'everyone' ? { type: as } : rows.principals.of(as) }, ['IMPERSONATE']);
+    if (but.length > 0) rows.deny(actor, { as: rows.principals.of(but) }, ['IMPERSONATE']);
   }
-  const [grants, policies] = [rows.grants(), rows.policies()];
-  return { users: rows.users, groups: rows.groups, grants, policies, settings, at };
+  const { grants, policies, unrestricted } = rows.written();
+  const { users, groups, ofList, renamed } = rows.principals;
+  const snapshot = { users, groups, grants, policies, settings, at };
+  return { snapshot, withJoiners: withJoiners(snapshot, joiners, ofList), unrestricted, renamed };
 
   function without(user: string): (string | null)[] {
     return leftOut(user, false);

@@ -1,65 +1,53 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { holderProblem } from '../../trino-rules/model/holder.js';
-import { compareNodes, nodeKey, pathTo, SYSTEM, type Node } from '../../trino-rules/model/node.js';
+import { compareNodes, depth, nodeKey, pathTo, type Node } from '../../trino-rules/model/node.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../../trino-rules/model/principal.js';
 import { combined, type Privilege, PRIVILEGE_TERMS, taken, withContained } from '../../trino-rules/model/privilege.js';
-import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy, SnapshotUser } from '../../trino-rules/model/snapshot.js';
+import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';
-import { GroupNames } from './group-names.js';
-import { type Holders, HoldersOfRows } from './holders-of-rows.js';
-import type { UserAccess } from './user-access.js';
+import { GroupCover } from './group-cover.js';
+import { HeldRights } from './held-rights.js';
+import { HoldersOfRows } from './holders-of-rows.js';
+import type { Joiner } from './joiners.js';
+import { ImportedPrincipals } from './imported-principals.js';
+import type { Given, PolicyDetails, Row, UserAccess } from './user-access.js';
 
-type Details<P> = P extends SnapshotPolicy ? Omit<P, 'id' | 'principal' | 'except'> : never;
-type PolicyDetails = Details<SnapshotPolicy>;
 type PolicyOfOne = PolicyDetails & Pick<SnapshotPolicy, 'principal' | 'except'>;
 
-/** One privilege on a node, or one policy, and all users who are to have it. */
-interface Row<T> {
-  what: T;
-  names: Set<string>;
+/** A joiner to whom a restriction cannot be applied, so that nothing may be granted where it is. */
+export interface Unrestricted {
+  name: string;
+  resource: Node;
 }
 
-/** The rows of an import: each grant and policy once, to groups of the list where these have it, and to users and new groups else. */
+/**
+ * The rows of an import: what the file gives everybody or a group, to everyone or to that group, with a deny for those who have less;
+ * what is left to users by name, to these and to new groups of them.
+ */
 export class ImportedRows {
-  readonly users: SnapshotUser[];
-  readonly groups: SnapshotGroup[] = [];
-  private readonly ids: ReadonlyMap<string, number>;
-  private readonly groupNames: GroupNames;
-  private readonly groupOf = new Map<string, Principal>();
-  private readonly given = new Map<string, Row<{ resource: Node; privilege: Privilege }>>();
+  readonly principals: ImportedPrincipals;
+  private readonly cover: GroupCover;
+  private readonly given = new Map<string, Row<Given>>();
   private readonly restricting = new Map<string, Row<PolicyDetails>>();
   private readonly alone: Omit<SnapshotGrant, 'id'>[] = [];
   private readonly denied: PolicyOfOne[] = [];
   /** By user, those who are alike in everything. */
   private readonly alike = new Map<string, readonly string[]>();
+  private readonly isJoiner: ReadonlySet<string>;
 
-  constructor(private readonly listed: readonly ListedUser[]) {
-    const accounts = new Set(listed.filter(({ isEngine }) => isEngine !== true).map(({ name }) => name));
-    this.users = [...accounts].map((name, i) => ({ id: i + 1, name, isActive: true }));
-    this.ids = new Map(this.users.map(({ id, name }) => [name, id]));
-    this.groupNames = new GroupNames(listed);
-  }
-
-  /** A single user, or the group of these, which is made where there is none. */
-  principal(names: readonly string[]): Principal {
-    const [first, ...others] = names;
-    if (first !== undefined && others.length === 0) return this.user(first);
-    return getOrInsert(this.groupOf, JSON.stringify([...names].sort()), () => {
-      const id = this.groups.length + 1;
-      const users = names.map((name) => this.user(name));
-      this.groups.push({
-        id,
-        name: this.groupNames.take(names),
-        members: users.flatMap((user) => (user.type === 'user' ? [user.id] : [])),
-        engines: users.flatMap((user) => (user.type === 'engine' ? [user.name] : [])),
-      });
-      return { type: 'group', id };
-    });
+  constructor(
+    private readonly listed: readonly ListedUser[],
+    joiners: readonly Joiner[],
+  ) {
+    this.principals = new ImportedPrincipals(listed);
+    this.cover = new GroupCover(listed, joiners);
+    this.isJoiner = new Set(joiners.map(({ name }) => name));
   }
 
   /** Gives all of these the same access. */
   give(names: readonly string[], access: Partial<UserAccess>): void {
-    for (const name of names) this.alike.set(name, names);
+    const users = names.filter((name) => !this.isJoiner.has(name));
+    for (const name of users) this.alike.set(name, users);
     for (const { resource, privileges } of access.grants ?? [])
       for (const privilege of privileges.flatMap(partsOf)) note(this.given, { resource, privilege }, names);
     const { denies = [], filters = [], hidden = [], masks = [] } = access;
@@ -79,41 +67,89 @@ export class ImportedRows {
     this.denied.push({ kind: 'deny', principal, resource, privileges, except: [] });
   }
 
-  grants(): SnapshotGrant[] {
+  /** Grants and policies, and what they cannot keep from joiners. */
+  written(): { grants: SnapshotGrant[]; policies: SnapshotPolicy[]; unrestricted: Unrestricted[] } {
+    // Denies stand beside grants to groups of which some have less.
+    const held = new HeldRights(this.given.values());
+    const grants = this.grants(held);
+    return { grants, ...this.policies(held) };
+  }
+
+  private grants(held: HeldRights): SnapshotGrant[] {
     const isHeld = this.reached();
-    const rows = [...this.given.values()];
-    const holders = this.holders(rows, ({ resource, privilege }) => {
+    const rows = [...this.given.values()].sort((a, b) => depth(a.what.resource) - depth(b.what.resource));
+    const merged = new Map<string, Omit<SnapshotGrant, 'id'>>();
+    const add = (principal: PolicyPrincipal, { resource, privilege }: Given): void => {
+      const key = `${principalText(principal)} ${nodeKey(resource)}`;
+      const privileges = [...(merged.get(key)?.privileges ?? []), privilege];
+      merged.set(key, { principal, resource, privileges, ...LASTING });
+    };
+    const left = rows.map(({ what, names }) => {
+      const { resource, privilege } = what;
+      if (!isHeldByAll(privilege))
+        return { what, names: new Set([...names].filter((name) => !this.isJoiner.has(name))) };
+      const holdersOf = (node: Node, each: Privilege) =>
+        getOrInsert(isHeld, keyOf(node, each), () => new Set<string>());
+      const paths = [...withContained([privilege])].map(
+        (each) => [each, pathTo(resource).map((node) => holdersOf(node, each))] as const,
+      );
+      const lacking = (name: string): Privilege[] =>
+        paths.flatMap(([each, path]) => (path.some((holders) => holders.has(name)) ? [] : [each]));
+      const nodeFor = (name: string): Node | null => held.deniable(name, resource, lacking(name));
+      const found = this.cover.ofGrant(
+        names,
+        (name) => lacking(name).length === 0,
+        (name) => nodeFor(name) !== null,
+      );
+      for (const holder of found.holders) add(this.principals.holder(holder), what);
+      for (const name of found.denied) {
+        const [node, privileges] = [nodeFor(name) ?? resource, lacking(name)];
+        note(this.restricting, { kind: 'deny', resource: node, privileges }, [name]);
+        for (const each of taken(privileges)) holdersOf(node, each).add(name);
+      }
+      return { what, names: new Set(found.left) };
+    });
+    const holders = this.holders(left, ({ resource, privilege }) => {
       const path = pathTo(resource).map((node) => isHeld.get(keyOf(node, privilege)));
       return (name) => path.some((names) => names?.has(name) === true);
     });
-    const merged = new Map<string, Omit<SnapshotGrant, 'id'>>();
-    rows.forEach(({ what: { resource, privilege } }, i) => {
-      for (const principal of this.principals(holders[i] ?? [], privilege)) {
-        const key = `${principalText(principal)} ${nodeKey(resource)}`;
-        const privileges = [...(merged.get(key)?.privileges ?? []), privilege];
-        merged.set(key, { principal, resource, privileges, ...LASTING });
-      }
+    left.forEach(({ what }, i) => {
+      for (const principal of this.holdersAs(holders[i] ?? [], what.privilege)) add(principal, what);
     });
     const together = [...merged.values()].map((grant) => ({ ...grant, privileges: combined(grant.privileges) }));
     together.sort((a, b) => compareNodes(a.resource, b.resource));
     return byPrincipal([...together, ...this.alone]);
   }
 
-  policies(): SnapshotPolicy[] {
+  private policies(held: HeldRights): { policies: SnapshotPolicy[]; unrestricted: Unrestricted[] } {
+    const unrestricted: Unrestricted[] = [];
+    const applied = new Map<string, PolicyOfOne>();
+    const add = (policy: PolicyOfOne): void => {
+      const { privileges, ...rest } = { privileges: undefined, ...policy };
+      const known = getOrInsert(applied, JSON.stringify(rest), () => policy);
+      if (known.kind !== 'deny' || policy.kind !== 'deny') return;
+      const parts = [...known.privileges, ...policy.privileges].flatMap(partsOf);
+      applied.set(JSON.stringify(rest), { ...policy, privileges: combined(parts) });
+    };
     const rows = [...this.restricting.values()];
-    const holders = this.holders(rows, (_, names) => (name) => names.has(name));
-    const classes = new Set(this.alike.values()).size;
-    const shared = rows.flatMap(({ what, names }, i) => {
-      // What is denied to each of them is one policy.
-      const isOfAll = what.resource.catalog === SYSTEM && names.size === this.alike.size && classes > 1;
-      const principals: PolicyPrincipal[] = isOfAll ? [{ type: 'everyone' }] : this.principals(holders[i] ?? []);
-      return principals.map((principal) => ({ ...what, principal, except: [] }));
+    const left = rows.map(({ what, names }) => {
+      const found = this.cover.ofPolicy(names, (name) => held.isSpared(name, what, !this.isJoiner.has(name)));
+      for (const name of found.missed) unrestricted.push({ name, resource: what.resource });
+      for (const { holder, except } of found.applied) {
+        const excepted = except.map((each) => this.principals.holder(each)).filter(isPrincipal);
+        add({ ...what, principal: this.principals.holder(holder), except: excepted });
+      }
+      return { what, names: new Set(found.left) };
     });
-    return byPrincipal([...shared, ...this.denied]);
+    const holders = this.holders(left, (_, names) => (name) => names.has(name));
+    left.forEach(({ what }, i) => {
+      for (const principal of this.holdersAs(holders[i] ?? [])) add({ ...what, principal, except: [] });
+    });
+    return { policies: byPrincipal([...applied.values(), ...this.denied]), unrestricted };
   }
 
   /** Users to whom a privilege on a node makes no difference: they have it there, or a deny there or above takes it. */
-  private reached(): ReadonlyMap<string, ReadonlySet<string>> {
+  private reached(): Map<string, Set<string>> {
     const found = new Map<string, Set<string>>();
     const add = (node: Node, privileges: Iterable<Privilege>, names: ReadonlySet<string>): void => {
       for (const privilege of privileges) {
@@ -121,7 +157,11 @@ export class ImportedRows {
         for (const name of names) known.add(name);
       }
     };
-    for (const { what, names } of this.given.values()) add(what.resource, withContained([what.privilege]), names);
+    for (const { what, names } of this.given.values()) {
+      add(what.resource, withContained([what.privilege]), names);
+      // Executing comes with it.
+      if (PRIVILEGE_TERMS[what.privilege].usedByStatements) add({ engine: true }, ['EXECUTE_QUERIES'], names);
+    }
     for (const { what, names } of this.restricting.values())
       if (what.kind === 'deny') add(what.resource, taken(what.privileges), names);
     return found;
@@ -130,7 +170,7 @@ export class ImportedRows {
   private holders<T extends { resource: Node }>(
     rows: readonly Row<T>[],
     mayHold: (what: T, names: ReadonlySet<string>) => (name: string) => boolean,
-  ): Holders[] {
+  ): (readonly (readonly string[])[])[] {
     const found = new HoldersOfRows(this.listed, this.alike);
     return found.of(
       rows.map(({ what, names }) => ({ names, mayHold: mayHold(what, names), at: nodeKey(what.resource) })),
@@ -138,18 +178,21 @@ export class ImportedRows {
   }
 
   /** What no group may hold, its members hold. */
-  private principals(holders: Holders, privilege?: Privilege): Principal[] {
+  private holdersAs(holders: readonly (readonly string[])[], privilege?: Privilege): Principal[] {
     return holders.flatMap((names) => {
-      const principal = this.principal(names);
-      const isHeld = privilege === undefined || holderProblem([privilege], principal) === null;
-      return isHeld ? [principal] : names.map((name) => this.user(name));
+      const isHeld = privilege === undefined || isHeldByAll(privilege);
+      return isHeld ? [this.principals.of(names)] : names.map((name) => this.principals.user(name));
     });
   }
+}
 
-  private user(name: string): Principal {
-    const id = this.ids.get(name);
-    return id === undefined ? { type: 'engine', name } : { type: 'user', id };
-  }
+function isPrincipal(principal: PolicyPrincipal): principal is Principal {
+  return principal.type !== 'everyone';
+}
+
+/** Whether groups and everyone may have it. */
+function isHeldByAll(privilege: Privilege): boolean {
+  return holderProblem([privilege], { type: 'everyone' }) === null;
 }
 
 const LASTING = { expiresAt: null, revokedAt: null };

@@ -6,16 +6,19 @@ import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
-import { anyPatterns, type ListedUser } from '../foreign/audiences.js';
+import { anyPatterns, ListedUsers, type ListedUser } from '../foreign/audiences.js';
 import { isPossible } from '../foreign/foreign-diff.js';
 import { compareFindings, importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, importRules } from './import-rules.js';
+import { findingsOfJoiners, findingsOfLeavers } from './joiner-findings.js';
+import { joinersOf } from './joiners.js';
 import type { ListedName } from './known-names.js';
+import { type ListedRules, listedRules } from './listed-rules.js';
 import { findingsOfList } from './list-findings.js';
 import { DifferenceFindings } from './difference-findings.js';
 import { withoutParentheses } from '../foreign/equal-filters.js';
 import { rulesForUsers } from './programs.js';
-import { ungrantableRights, usersWithoutPrincipal } from './ungrantable-rights.js';
+import { letsJoinersIn, ungrantableRights, usersWithoutPrincipal } from './ungrantable-rights.js';
 
 export interface ProvenImport {
   snapshot: Snapshot;
@@ -54,40 +57,104 @@ export function provenImport(
   const excluded: Exclusion[] = strangers.map((user) => ({ user, catalog: null }));
   const letIn = new Set(names.filter((name) => !strangers.includes(name)));
   const judged = new Set([...letIn].filter((name) => !silent.includes(name)));
+  const joiners = joinersOf(rules, listed.users, anyPatterns(budget));
+  if (!letsJoinersIn(rules, anyPatterns(budget)))
+    excluded.push(...joiners.map(({ name }) => ({ user: name, catalog: null })));
+  const everybody = new ListedUsers([...users, ...joiners], anyPatterns(budget));
+  const ofAll = listedRules(rules, everybody);
+  // Only programs of the list act as others.
+  const forAll: ListedRules = {
+    ...ofAll,
+    document: { ...ofAll.document, impersonation: given.document.impersonation },
+    sourceOf: (rule) => ofAll.sourceOf(rule) ?? given.sourceOf(rule),
+  };
+  const isAsked = new Set(everybody.users.map(({ name }) => name));
+  const isJoiner = new Set(joiners.map(({ name }) => name));
+  const leavers = new Set(joiners.filter(({ knownAs }) => knownAs !== undefined).map(({ name }) => name));
+  const isKept = (name: string): boolean => !leavers.has(name);
+  const isOverKnown = ({ fact }: AccessDifference): boolean =>
+    !(fact.about === 'impersonation' && isJoiner.has(fact.newUser)) &&
+    !(fact.about === 'queries' && isJoiner.has(fact.owner ?? ''));
   for (;;) {
-    const snapshot = importRules(given, known, anyPatterns(budget), defaults, excluded, listing);
-    const after = compile(snapshot).document;
-    const differences = diffAccess(comparable(given.document), comparable(after), budget, anyPatterns(budget));
-    const gained = ofUsers(differences.gained, new Set(names));
-    const more = gained.filter((each) => !isBasic(each));
-    if (more.length === 0) {
-      const reported = new DifferenceFindings(file, given, evaluator, anyPatterns(budget), known);
+    const made = importRules(forAll, known, joiners, anyPatterns(budget), defaults, excluded, listing);
+    const { snapshot } = made;
+    const after = compile(made.withJoiners).document;
+    const { gained: all, lost: without } = diffAccess(
+      comparable(forAll.document),
+      comparable(after),
+      budget,
+      anyPatterns(budget),
+    );
+    const gained = ofUsers(all.filter(isOverKnown), isAsked);
+    const more = gained
+      .filter((each) => !isBasic(each))
+      .map((each) => ({ ...each, people: each.people.filter(isKept) }))
+      .filter(({ people }) => people.length > 0);
+    const unrestricted = made.unrestricted.filter(({ name }) => isKept(name));
+    if (more.length === 0 && unrestricted.length === 0) {
+      const evaluatorOfAll = new Evaluator(forAll.document, anyPatterns(budget));
+      const reported = new DifferenceFindings(file, forAll, evaluatorOfAll, anyPatterns(budget), known);
       const next = new Evaluator(after, anyPatterns(budget));
-      const lost = reported.ofEffect(ofUsers(differences.lost, new Set(names)), next);
-      const [beside, others] = [lost.filter(isBesideStatements), lost.filter((each) => !isBesideStatements(each))];
+      const lost = reported.ofEffect(ofUsers(without.filter(isOverKnown), isAsked), next);
+      const ofListed = ofUsers(lost, new Set(names));
+      const [beside, others] = [
+        ofListed.filter(isBesideStatements),
+        ofListed.filter((each) => !isBesideStatements(each)),
+      ];
       const losing = (user: string): boolean => others.some(({ people }) => people.includes(user));
       findings.push(
         ...principalFindings(rules, at, names, strangers.filter(losing)),
         ...queryFindings(rules, at, silent.filter(losing)),
         ...reported.lost([...ofUsers(others, judged), ...ofUsers(beside, letIn)], snapshot, listing.length > 0),
-        ...reported.basicAccess(gained),
+        ...reported.basicAccess(ofUsers(gained, new Set(names))),
+        ...[...made.renamed].map(([group, name]) => {
+          const members = users.filter(({ groups }) => groups.includes(group)).map((user) => user.name);
+          const why = 'another group has its name in another case, or no group can have it';
+          return importFinding('import-group-renamed', members, [`${group} as ${name}`], why, { rule: null, at });
+        }),
+        ...findingsOfJoiners(reported, lost, joiners),
+        ...findingsOfLeavers(
+          reported,
+          ofUsers(
+            gained.filter((each) => !isBasic(each)),
+            leavers,
+          ),
+          joiners,
+        ),
       );
       return { snapshot, findings: findings.sort(compareFindings) };
     }
-    // Where more turns out to be given, a catalog's unnamed parts are left out first, and then all of it.
-    const tried = new Set(excluded);
-    for (const { fact, people } of more) {
-      const catalog = 'resource' in fact ? (fact.resource.catalog ?? null) : null;
+    // Where more turns out to be given, a catalog's unnamed parts are left out first, then all of it, and then the user.
+    const found = [
+      ...unrestricted.map(({ name, resource }) => ({ resource, people: [name], isOfAll: true })),
+      ...more.map(({ fact, people }) => ({
+        resource: 'resource' in fact ? fact.resource : {},
+        people,
+        isOfAll: false,
+      })),
+    ];
+    const before = excluded.length;
+    const tried = new Set(excluded.map(keyOf));
+    for (const { resource, people, isOfAll } of found)
       for (const user of people) {
-        const isTried = excluded.some((each) => each.user === user && each.catalog === catalog && tried.has(each));
-        excluded.push({ user, catalog, isOfUnnamed: catalog !== null && !isTried });
+        const { catalog = null } = resource;
+        const steps: Exclusion[] = [
+          { user, catalog, isOfUnnamed: true },
+          { user, catalog },
+          { user, catalog: null },
+        ];
+        const open = steps.slice(catalog === null ? 2 : isOfAll ? 1 : 0);
+        const next = open.find((step) => !tried.has(keyOf(step)));
+        if (next !== undefined && !excluded.slice(before).some((each) => keyOf(each) === keyOf(next)))
+          excluded.push(next);
       }
-    }
-    if (excluded.length > MAX_EXCLUSIONS) throw new Error('the import gives more than the rules, whatever is left out');
+    if (excluded.length === before) throw new Error('the import gives more than the rules, whatever is left out');
   }
 }
 
-const MAX_EXCLUSIONS = 1_000_000;
+function keyOf({ user, catalog, isOfUnnamed = false }: Exclusion): string {
+  return JSON.stringify([user, catalog, isOfUnnamed]);
+}
 
 /** Access that comes with other access: the session properties of the settings. */
 function isBasic({ fact }: AccessDifference): boolean {

@@ -2,7 +2,8 @@ import { anyName } from '../check/foreign-language.js';
 import type { SectionName } from '../check/engine-format.js';
 import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
-import type { ListedUsers } from '../foreign/audiences.js';
+import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
+import { isJudged, type ListedUsers } from '../foreign/audiences.js';
 
 /** Rights that Grantline never gives to people, of sections and fields that it never writes. */
 export function ungrantableRights(rules: ForeignRules, listed: ListedUsers): ImportFinding[] {
@@ -65,14 +66,20 @@ function givenBy(
   });
 }
 
-/**
- * Users whom no rule of `principals` lets in, whatever their principal; without the section everybody is.
- */
+/** Users whom no rule of `principals` lets in, whatever their principal; without the section everybody is. */
 export function usersWithoutPrincipal(rules: ForeignRules, listed: ListedUsers): string[] {
-  const principals = rules.get('principals');
-  if (principals === undefined) return [];
-  const letIn = principals
-    .filter(({ gives }) => gives.includes('true'))
-    .map(({ patterns }) => listed.matcherOf(patterns.get('user')?.text));
+  const letIn = usersLetIn(rules)?.map((text) => listed.matcherOf(text));
+  if (letIn === undefined) return [];
   return listed.users.map(({ name }) => name).filter((name) => !letIn.some((mayMatch) => mayMatch(name)));
+}
+
+/** Whether `principals` lets in somebody whom it does not spell out. */
+export function letsJoinersIn(rules: ForeignRules, patterns: PatternCache): boolean {
+  const isOpen = (text: string | undefined): boolean => !isJudged(text) || patterns.language(text).kind !== 'names';
+  return usersLetIn(rules)?.some(isOpen) ?? true;
+}
+
+function usersLetIn(rules: ForeignRules): (string | undefined)[] | undefined {
+  const letting = rules.get('principals')?.filter(({ gives }) => gives.includes('true'));
+  return letting?.map(({ patterns }) => patterns.get('user')?.text);
 }

@@ -1,5 +1,6 @@
 import { combined, type Privilege, PRIVILEGE_TERMS, privilegesOn, taken } from '../../trino-rules/model/privilege.js';
 import type { Node } from '../../trino-rules/model/node.js';
+import type { SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import { NO_OUTCOME, type NodeOutcome } from './node-outcome.js';
 
 /** A node with what is to hold there and, for names that the file does not spell out, below it. */
@@ -16,6 +17,20 @@ export interface UserAccess {
   filters: { resource: Node; expression: string }[];
   hidden: { resource: Node & { column: string } }[];
   masks: { resource: Node & { column: string }; expression: string }[];
+}
+
+type Details<P> = P extends SnapshotPolicy ? Omit<P, 'id' | 'principal' | 'except'> : never;
+export type PolicyDetails = Details<SnapshotPolicy>;
+
+export interface Given {
+  resource: Node;
+  privilege: Privilege;
+}
+
+/** One privilege on a node, or one policy, and all users and joiners who are to have it. */
+export interface Row<T> {
+  what: T;
+  names: Set<string>;
 }
 
 /**

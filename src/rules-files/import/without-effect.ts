@@ -1,6 +1,6 @@
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
 import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
-import { SYSTEM } from '../../trino-rules/model/node.js';
+import { isKillQuery, SYSTEM } from '../../trino-rules/model/node.js';
 import { tablesOfSystem } from './system-tables.js';
 
 /**
@@ -10,4 +10,14 @@ export function isWithoutEffect(fact: AccessFact | OtherRight): boolean {
   if (fact.about === 'catalog-mode') return fact.mode === 'all' || fact.resource.catalog === SYSTEM;
   if (fact.about !== 'privilege' || fact.privilege !== 'SELECT' || fact.resource.catalog !== SYSTEM) return false;
   return tablesOfSystem(fact.resource.schema).length === 0;
+}
+
+/** What is in `system` but is not read, of which statements make nothing but views for others. */
+export function isOfSystem(fact: AccessFact): boolean {
+  if (!('resource' in fact) || fact.resource.catalog !== SYSTEM) return false;
+  return (
+    fact.about === 'schema-ownership' ||
+    (fact.about === 'privilege' && fact.privilege !== 'SELECT') ||
+    (fact.about === 'routine' && !isKillQuery(fact.resource))
+  );
 }

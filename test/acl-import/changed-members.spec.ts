@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { BudgetExceeded } from '../../src/trino-rules/document/work-budget.js';
+import { anyForeignRules, FOREIGN_USERS } from '../support/snapshots/any-foreign-rules.js';
+import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
+import { imported } from './imported.js';
+import { membershipChanges } from './changed-members.js';
+import { keptCases, publishedCases, snapshotText } from './published-cases.js';
+
+const CASES = [...keptCases(), ...publishedCases()].filter(({ rules }) => rules.includes('group"'));
+
+describe('who is put into a group, or taken out of one, after an import', () => {
+  it.each(CASES)('has what the file gives a user of exactly these groups: $name', async (kept) => {
+    const { asked, more, less } = await membershipChanges(kept);
+    const first = (answers: object[]) => ({ count: answers.length, first: answers.slice(0, 3) });
+    expect({ asked: asked > 100, more: first(more), less: first(less) }).toEqual({
+      asked: true,
+      more: first([]),
+      less: first([]),
+    });
+  });
+
+  it('has never more by any rules, and loses nothing that no finding tells', async () => {
+    const users = `${FOREIGN_USERS}b1: g1\nuser:axb: h, g2\n`;
+    await fc.assert(
+      fc.asyncProperty(anyForeignRules(), async (rules) => {
+        const changes = await membershipChanges({ users, rules, catalog: '' }).catch((error: unknown) => {
+          if (error instanceof BudgetExceeded) return null;
+          throw error;
+        });
+        fc.pre(changes !== null);
+        expect(changes).toMatchObject({ more: [], less: [] });
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('gives a group what the file gives it, whatever its size, and takes from members who have less', () => {
+    const rules = {
+      catalogs: [
+        { group: 'interns', catalog: 'finance', allow: 'none' },
+        { group: 'all-staff', catalog: 'finance', allow: 'read-only' },
+        { allow: 'none' },
+      ],
+      schemas: [],
+      tables: [
+        { user: 'ben', catalog: 'finance', schema: 'public', table: 'pay', privileges: ['SELECT'], filter: 'eu' },
+        { group: 'all-staff', catalog: 'finance', schema: 'public', privileges: ['SELECT'] },
+      ],
+      queries: [{ group: 'all-staff', allow: ['execute'] }],
+    };
+    const one = { name: 'ana', groups: ['all-staff'] };
+    const others = [
+      { name: 'ben', groups: ['all-staff'] },
+      { name: 'dora', groups: ['all-staff', 'interns'] },
+    ];
+    const written = (users: ListedUser[]) => {
+      const { snapshot, findings } = imported(JSON.stringify(rules), users);
+      const lines = snapshotText(snapshot)
+        .split('\n')
+        .filter((line) => line.includes(' finance'));
+      return { lines, lost: findings.filter(({ severity }) => severity === 'warning').map(({ code }) => code) };
+    };
+    const grant = 'all-staff: SELECT on finance.public';
+    expect(written([one])).toEqual({ lines: [grant], lost: ['import-users-missing'] });
+    expect(written([one, ...others])).toEqual({
+      lines: [grant, 'interns: deny on finance: SELECT', 'ben: row_filter on finance.public.pay: eu'],
+      lost: [],
+    });
+  });
+
+  it('lets a rule for a user in a group hold while both do', () => {
+    const rules = {
+      catalogs: [{ catalog: 'lake', allow: 'read-only' }],
+      schemas: [],
+      tables: [{ user: 'ana', group: 'leads', catalog: 'lake', privileges: ['SELECT'] }],
+      queries: [{ allow: ['execute'] }],
+    };
+    const users = ['ana', 'bo'].map((name) => ({ name, groups: ['leads'] }));
+    const text = snapshotText(imported(JSON.stringify(rules), users).snapshot);
+    expect(text).toContain('ana: SELECT on lake\n');
+    expect(text).toContain('ana but for leads: deny on lake: SELECT\n');
+  });
+});
