@@ -1,5 +1,5 @@
 import { FRESH_PREFIX } from '../document/open-names.js';
-import type { RulesDocument } from '../document/rules-document.js';
+import { READERS_FILTER, type RulesDocument } from '../document/rules-document.js';
 import { conjuncts } from '../engine/actual-access.js';
 import { decidingRule, type RuleAt } from '../engine/deciding-rule.js';
 import { type Evaluator, INFORMATION_SCHEMA, routineAt, tableAt } from '../engine/evaluator.js';
@@ -45,7 +45,9 @@ export function hasTheseLimits(
     ...masks.map(({ column: name, expression }) => [name, expression]),
   ];
   const actual = [
-    ...(rule?.filter === undefined ? [] : conjuncts(rule.filter).map((conjunct) => [conjunct])),
+    ...(rule?.filter === undefined || rule.filter === READERS_FILTER
+      ? []
+      : conjuncts(rule.filter).map((conjunct) => [conjunct])),
     ...columns.flatMap(({ name, allow, mask }) =>
       allow === false ? [[name, null]] : mask === undefined ? [] : [[name, mask]],
     ),
