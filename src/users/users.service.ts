@@ -132,7 +132,7 @@ export class UsersService {
     return this.store.count(filter);
   }
 
-  /** The account of a name, in any case, becomes one of the source `to`; null: there is none of these sources without a password and the role. */
+  /** The account of a name, in any case of ASCII, becomes one of the source `to`; null: there is none of these sources without a password and the role. */
   takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null> {
     return this.store.takeOver(username, from, to);
   }

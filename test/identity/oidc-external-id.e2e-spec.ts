@@ -9,6 +9,7 @@ import {
   SCIM_TOKEN,
   ScimClient,
   scimGroup,
+  statusOf,
   URN,
 } from '../support/service/scim-client.js';
 
@@ -34,6 +35,17 @@ describe('people whom SCIM pushed, and who sign in', () => {
     const { code } = await browser.signIn(provider, claims);
     const { access_token } = tokensOf(await redeem(browser, code));
     expect((await client.as(access_token).get('/api/auth/me')).body).toMatchObject({ username: 'ada.lovelace' });
+  });
+
+  it('are not taken for somebody else who signed in by their name', async () => {
+    await signedIn('eve');
+    const taken = { schemas: [URN.user], userName: 'eve' };
+    for (const more of [{ externalId: 'oid-of-another' }, {}]) {
+      expect(await statusOf(scim.post('/Users', { ...taken, ...more }))).toEqual([409, 'uniqueness']);
+    }
+    const [user] = (await boss.get('/api/admin/users?q=eve')).body?.['items'] as object[];
+    expect(user).toMatchObject({ username: 'eve', source: 'oidc' });
+    expect(await statusOf(scim.post('/Users', { ...taken, externalId: 'eve' }))).toEqual([201, null]);
   });
 
   it.each<[string, object]>([

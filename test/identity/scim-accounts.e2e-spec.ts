@@ -52,11 +52,12 @@ describe('accounts by SCIM', () => {
     expect(await accountOf(path)).toMatchObject({ email: null });
   });
 
-  it('are adopted from an import or a sign-in, by a filter or by being made, and listed only then', async () => {
+  it('are adopted from an import or a sign-in by being made, and seen only then', async () => {
     const source = service.app.get(DataSource);
     for (const [name, origin] of [
       ['imported one', 'import'],
       ['Imported Two', 'oidc'],
+      ['Großmann', 'import'],
       ['by hand', 'local'],
     ] as const) {
       const { body } = await boss.post('/api/admin/users', { username: name });
@@ -65,14 +66,19 @@ describe('accounts by SCIM', () => {
     const listed = async () =>
       ((await scim.get('/Users')).body?.['Resources'] as { userName: string }[]).map(({ userName }) => userName);
     expect((await listed()).filter((name) => /imported|by hand/i.test(name))).toEqual([]);
-    const [found] = await scim.found('/Users', 'userName eq "Imported ONE"');
-    expect(found).toMatchObject({ userName: 'imported one', active: true });
-    const path = `/Users/${String(found?.['id'])}`;
-    expect(await accountOf(path)).toMatchObject({ source: 'scim' });
+    expect(await scim.found('/Users', 'userName eq "imported one"')).toEqual([]);
+    const path = await scim.made('/Users', { schemas: [URN.user], userName: 'imported one' });
+    expect(await accountOf(path)).toMatchObject({ source: 'scim', is_active: true });
+    expect(await scim.found('/Users', 'userName eq "Imported ONE"')).toHaveLength(1);
     expect((await eventsOf(path)).map(({ event }) => event)).toEqual(['account_created', 'account_adopted']);
     const two = await scim.made('/Users', scimUser('imported two', { displayName: 'Two' }));
     expect(await accountOf(two)).toMatchObject({ source: 'scim', username: 'imported two' });
-    expect(await statusOf(scim.post('/Users', scimUser('by hand')))).toEqual([409, 'uniqueness']);
+    for (const other of ['by hand', 'grossmann', 'GROSSMANN', 'großmanN']) {
+      const isThere = other === 'großmanN';
+      const answer = isThere ? [201, null] : [409, 'uniqueness'];
+      expect([other, await statusOf(scim.post('/Users', scimUser(other)))]).toEqual([other, answer]);
+    }
+    expect(await scim.found('/Users', 'userName eq "grossmann"')).toEqual([]);
     expect((await listed()).filter((name) => /imported|by hand/i.test(name))).toEqual(['imported one', 'imported two']);
   });
 

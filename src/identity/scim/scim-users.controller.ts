@@ -18,9 +18,9 @@ export class ScimUsersController {
   constructor(private readonly users: ScimUsersService) {}
 
   @Get()
-  async list(@CurrentScimRequest() { parameters, by, base }: ScimRequest): Promise<object> {
+  async list(@CurrentScimRequest() { parameters, base }: ScimRequest): Promise<object> {
     const request = listRequestOf(parameters);
-    const { total, resources } = await this.users.list(request, by);
+    const { total, resources } = await this.users.list(request);
     const forms = resources.map((user) => selected(userForm(user, base), request.selection));
     return listForm(forms, total, request.offset);
   }

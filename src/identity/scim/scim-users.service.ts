@@ -10,7 +10,6 @@ import { Transaction } from '../../platform/transaction.js';
 import { type Account, emailProblem, holderText } from '../../users/domain/account.js';
 import { AdministratorsService } from '../../users/administrators.service.js';
 import { UsersService } from '../../users/users.service.js';
-import type { Filter } from './domain/filter.js';
 import type { ListRequest, ListResult } from './domain/list-request.js';
 import { operationsOf } from './domain/patch.js';
 import { invalid } from './domain/scim-refusal.js';
@@ -39,11 +38,7 @@ export class ScimUsersService {
     return found(await this.store.find(id));
   }
 
-  /** A client asks for a name before it makes an account: one that is there already, for it to adopt, is found. */
-  async list({ filter, offset, count }: ListRequest, by: AuditContext): Promise<ListResult<ScimUser>> {
-    const name = filter === null ? null : nameAskedFor(filter);
-    const result = await this.store.list(filter, offset, count);
-    if (name === null || result.total > 0 || (await this.adopt(name, null, by)) === null) return result;
+  list({ filter, offset, count }: ListRequest): Promise<ListResult<ScimUser>> {
     return this.store.list(filter, offset, count);
   }
 
@@ -146,11 +141,20 @@ export class ScimUsersService {
     if (outcome.kind !== 'changed' && outcome.kind !== 'name-taken') throw unchanged(outcome.kind);
   }
 
-  /** Null: no account of that very name that an import or a sign-in at the provider made, and that has no password. */
+  /**
+   * Null: no account of that name, in any case of ASCII, that an import or a sign-in at the provider made, and that has no password.
+   * @throws Refused `name_taken` where another person signs in to it
+   */
   private adopt(username: string, externalId: string | null, by: AuditContext): Promise<ScimUser | null> {
     return this.transaction.run(async () => {
       const account = await this.users.takeOver(username, ['import', 'oidc'], 'scim');
       if (account === null) return null;
+      const subject = await this.store.linkedSubject(account.id);
+      if (subject !== null && subject !== externalId) {
+        throw nameTaken(
+          `The userName ${username} is of somebody who signs in with another subject than this externalId.`,
+        );
+      }
       await this.store.put(account.id, profileOf(account, externalId), this.clock.now());
       const details = { external_id: externalId };
       await this.audit.record({ event: 'account_adopted', ...by, subject: userSubject(account), details });
@@ -167,12 +171,6 @@ function profileOf({ email }: Account, externalId: string | null) {
     displayName: null,
     emails: email === null ? [] : [{ value: email, type: 'work', primary: true }],
   };
-}
-
-/** The name of a filter by nothing else. */
-function nameAskedFor(filter: Filter): string | null {
-  if (filter.kind !== 'compare' || filter.comparison !== 'eq' || typeof filter.value !== 'string') return null;
-  return filter.path.attribute === 'username' ? filter.value : null;
 }
 
 /** What is no address is kept for SCIM, and is not the account's. */

@@ -189,7 +189,7 @@ export abstract class UserStore {
   abstract useOf(ids: readonly number[]): Promise<Map<number, AccountUse>>;
   abstract count(filter: UserFilter): Promise<number>;
   /**
-   * The account of a name, in any case, becomes one of the source `to`.
+   * The account of a name, in any case of ASCII, becomes one of the source `to`.
    * @returns null: it is of another source than `from`, has a password, or is an administrator's
    */
   abstract takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null>;

@@ -154,11 +154,10 @@ export class TypeormUserStore extends UserStore {
   override async takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null> {
     const [[account = null]] = await this.session.manager.query<[Account[], number]>(
       `UPDATE users u SET source = $3
-         FROM principal_names p
-        WHERE p.name = u.username AND p.account_key = $1 AND u.source = ANY ($2) AND u.password_hash IS NULL
+        WHERE lower(u.username COLLATE "C") = lower($1 COLLATE "C") AND u.source = ANY ($2) AND u.password_hash IS NULL
           AND u.role = 'user'
        RETURNING ${ACCOUNT_COLUMNS}`,
-      [accountKey(username), from, to],
+      [username, from, to],
     );
     return account;
   }

@@ -4,9 +4,9 @@ import type { Comparison, Filter, Literal } from '../domain/filter.js';
 import { invalid } from '../domain/scim-refusal.js';
 import { booleanOf } from '../domain/values.js';
 
-/** How a column is compared. `expression` is the same of both sides; `fold` of a value that the database cannot fold. */
+/** How a column is compared. `expression` is the same of both sides. */
 export type Column =
-  | { type: 'text'; sql: string; expression?: (sql: string) => string; fold?: (text: string) => string }
+  | { type: 'text'; sql: string; expression?: (sql: string) => string }
   | { type: 'id'; sql: string }
   | { type: 'boolean'; sql: string }
   | { type: 'time'; sql: string };
@@ -117,8 +117,8 @@ function sides(column: Column, value: string | number | boolean, parameters: unk
         return [column.sql, parameter(Number(value), 'integer')];
       return [`${column.sql}::text`, parameter(String(value), 'text')];
     case 'text': {
-      const { sql, expression = (each: string) => each, fold = (text: string) => text } = column;
-      return [expression(sql), expression(parameter(fold(String(value)), 'text'))];
+      const { sql, expression = (each: string) => each } = column;
+      return [expression(sql), expression(parameter(String(value), 'text'))];
     }
   }
 }

@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession, violatedConstraint } from '../../../platform/infrastructure/database-session.js';
-import { accountKey } from '../../../users/domain/account-name.js';
 import type { Filter } from '../domain/filter.js';
 import type { ListResult } from '../domain/list-request.js';
 import { type ScimUser, ScimUserStore, type UserProfile } from '../domain/scim-user.js';
 import { type Column, type Filterable, filterCondition, inAnyCase } from './filter-condition.js';
 
 const FROM = `
-  FROM scim_users s JOIN users u ON u.id = s.user_id JOIN principal_names p ON p.name = u.username`;
+  FROM scim_users s JOIN users u ON u.id = s.user_id`;
 
 const SELECT = `
   SELECT u.id, u.username AS "userName", u.is_active AS active, u.created_at AS "createdAt", s.changed_at AS "changedAt",
@@ -20,8 +19,8 @@ const SELECT = `
 const FILTERABLE: Filterable = {
   columns: new Map<string, Column>([
     ['id', { type: 'id', sql: 'u.id' }],
-    // As names are compared everywhere, and by the index that makes them unique.
-    ['username', { type: 'text', sql: 'p.account_key', fold: accountKey }],
+    // By the case of ASCII alone, and by an index: a name that only folds to the one asked for is somebody else's.
+    ['username', { type: 'text', sql: 'u.username', expression: (side) => `lower(${side} COLLATE "C")` }],
     ['externalid', { type: 'text', sql: 's.external_id' }],
     ['displayname', inAnyCase('s.display_name')],
     ['name.formatted', inAnyCase('s.formatted_name')],
