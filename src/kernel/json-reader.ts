@@ -24,6 +24,8 @@ export interface JsonLimits {
   maxValues: number;
   /** Of all objects together. */
   maxMembers?: number;
+  /** Of one object. */
+  maxKeys?: number;
   maxFaults: number;
   /** Comments, trailing commas and text after the value are faults after which reading continues. */
   isLenient?: boolean;
@@ -56,6 +58,10 @@ class Unreadable extends Stopped {
   constructor(message: string, at: number) {
     super({ code: 'json-syntax', message, at });
   }
+}
+
+function tooManyFields(limit: number, at: number): Stopped {
+  return new Stopped({ code: 'json-too-many-values', message: `more than ${limit} fields`, at });
 }
 
 const UNLIMITED: JsonLimits = { maxValues: Infinity, maxFaults: Infinity };
@@ -139,9 +145,9 @@ class Reader {
       if (this.next() !== '"') throw new Unreadable('expected a key in double quotes', this.at);
       const at = this.at;
       this.memberCount += 1;
-      if (this.memberCount > (this.limits.maxMembers ?? Infinity)) {
-        throw new Stopped({ code: 'json-too-many-values', message: `more than ${this.limits.maxMembers} fields`, at });
-      }
+      const { maxMembers = Infinity, maxKeys = Infinity } = this.limits;
+      if (this.memberCount > maxMembers) throw tooManyFields(maxMembers, at);
+      if (members.length >= maxKeys) throw tooManyFields(maxKeys, at);
       const key = this.string();
       if (seen.has(key)) {
         const shown = key.length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}…` : key;

@@ -212,6 +212,7 @@ describe('accounts by SCIM', () => {
     expect(await page('startIndex=4')).toMatchObject({ totalResults: 3, Resources: [] });
     expect(await page('startIndex=-7')).toMatchObject({ startIndex: 1, itemsPerPage: 3 });
     expect(await page('count=x')).toMatchObject({ status: '400' });
+    expect(await page(`attributes=${'x,'.repeat(100)}x`)).toMatchObject({ status: '400', scimType: 'tooMany' });
   });
 
   it('are found by every operator', async () => {
@@ -270,6 +271,8 @@ describe('accounts by SCIM', () => {
       'userName',
       'userName eq',
       '('.repeat(5_000),
+      new Array<string>(11).fill('emails co "x"').join(' or '),
+      `displayName eq "${'x'.repeat(1_025)}"`,
       'active gt true',
       'meta.created eq "x"',
       'meta.created gt "-271821-04-20T00:00:00Z"',

@@ -118,6 +118,14 @@ describe('members of groups by SCIM', () => {
       }
     });
 
+    it('are not removed by filters that make millions of comparisons', async () => {
+      const filter = (count: number) => new Array<string>(count).fill('value co "x"').join(' or ');
+      const removal = (count: number) => ({ op: 'remove', path: `members[${filter(count)}]` });
+      expect((await scim.patch(path, removal(40))).status).toBe(204);
+      expect(await statusOf(scim.patch(path, removal(60)))).toEqual([400, 'tooMany']);
+      expect(await statusOf(scim.patch(path, removal(30), removal(30)))).toEqual([400, 'tooMany']);
+    });
+
     /** By table; a row that is gone is none. */
     async function rowsWritten(work: () => Promise<unknown>): Promise<Record<string, number>> {
       const [before] = await source().query<{ xid: string }[]>('SELECT pg_current_xact_id() AS xid');

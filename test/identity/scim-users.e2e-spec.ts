@@ -59,6 +59,20 @@ describe('users by SCIM', () => {
     const long = JSON.stringify({ ...scimUser('long'), unknown: 'x'.repeat(8 * 1024 * 1024) });
     expect((await scim.post('/Users', long)).status).toBe(413);
     expect((await scim.post('/Users', wide(199_990))).status).toBe(201);
+    const keys = Object.fromEntries(Array.from({ length: 1_001 }, (_, key) => [`key${key}`, true]));
+    expect((await scim.post('/Users', { ...scimUser('of many keys'), keys })).status).toBe(413);
+  });
+
+  it('are changed by filters that make a bounded number of comparisons with their emails', async () => {
+    const emails = Array.from({ length: 100 }, (_, each) => ({ value: `${each}@example.org`, type: 'work' }));
+    const path = await scim.made('/Users', scimUser('of many emails', { emails }));
+    const filter = new Array<string>(100).fill('type eq "home"').join(' or ');
+    const removals = (count: number) => new Array<object>(count).fill({ op: 'remove', path: `emails[${filter}]` });
+    expect((await scim.patch(path, ...removals(50))).status).toBe(200);
+    expect(await statusOf(scim.patch(path, ...removals(51)))).toEqual([400, 'tooMany']);
+    const keys = Object.fromEntries(Array.from({ length: 1_000 }, (_, key) => [`key${key}`, true]));
+    const many = new Array<object>(11).fill({ op: 'add', value: keys });
+    expect(await statusOf(scim.patch(path, ...many))).toEqual([400, 'tooMany']);
   });
 
   it('live as Okta has it', async () => {

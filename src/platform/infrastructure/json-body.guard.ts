@@ -4,22 +4,27 @@ import { RouteParamtypes } from '@nestjs/common/internal';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 import { plainValue } from '../../kernel/json-node.js';
-import { readJson } from '../../kernel/json-reader.js';
+import { type JsonLimits, readJson } from '../../kernel/json-reader.js';
 import { HandlerMarks } from '../handler-marks.js';
 import { WorkBudgets } from '../work-budgets.js';
+
+type BodyLimits = Pick<JsonLimits, 'maxValues' | 'maxMembers' | 'maxKeys'> & { bytes: number };
 
 /**
  * What a body may have: bytes, JSON values, and fields of all objects together. A batch of a thousand grants has 16,000 values, of which
  * validation takes some 20 microseconds each, with nothing else running meanwhile. Other bodies have four fields, and unknown ones cost
  * most to validate. A login has two texts, and comes from anybody.
  */
-const ADMINISTRATION = { bytes: 1024 * 1024, maxValues: 20_000, maxMembers: Infinity };
+const ADMINISTRATION: BodyLimits = { bytes: 1024 * 1024, maxValues: 20_000, maxMembers: Infinity };
 const QUERIES = { bytes: Math.floor(1.1 * 1024 * 1024), maxValues: 20_000, maxMembers: 100 };
 const SIGN_IN = { bytes: 16 * 1024, maxValues: 200, maxMembers: 100 };
 /** A token of the identity provider's with 200 groups has 9 kB. */
 const EXCHANGE = { ...SIGN_IN, bytes: 24 * 1024 };
-/** A group of 10,000 members by SCIM, put as it was read, has 889 kB and 30,000 values; a grant of a snapshot has some ten values. */
-const BULK = { bytes: 8 * 1024 * 1024, maxValues: 200_000, maxMembers: Infinity };
+/**
+ * A group of 10,000 members by SCIM, put as it was read, has 889 kB and 30,000 values; a grant of a snapshot has some ten values. No
+ * object of theirs has many keys, which cost more than entries of lists.
+ */
+const BULK = { bytes: 8 * 1024 * 1024, maxValues: 200_000, maxMembers: Infinity, maxKeys: 1_000 };
 
 /** RFC 7644 section 8.1; its clients send the other type, too. */
 const SCIM_JSON = 'application/scim+json';
@@ -36,7 +41,7 @@ const SNAPSHOT_ROUTE = '/api/admin/snapshot';
 const SCIM_ROUTES = '/api/scim/';
 
 /** @param path of the route, not of the request, which may be escaped (docs/decisions/0005). */
-function limitsOf(path: string): typeof ADMINISTRATION {
+function limitsOf(path: string): BodyLimits {
   if (path === SNAPSHOT_ROUTE || path.startsWith(SCIM_ROUTES)) return BULK;
   if (path.startsWith('/api/admin/')) return ADMINISTRATION;
   if (path === EXCHANGE_ROUTE) return EXCHANGE;
@@ -151,14 +156,14 @@ function isJson(contentType: string | undefined, types: readonly string[]): bool
   );
 }
 
-function parseBody(bytes: Buffer, { maxValues, maxMembers }: typeof ADMINISTRATION): unknown {
+function parseBody(bytes: Buffer, { bytes: _, ...limits }: BodyLimits): unknown {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw malformed('The body is not UTF-8.');
   }
-  const { root, faults } = readJson(text, { maxValues, maxMembers, maxFaults: 1 });
+  const { root, faults } = readJson(text, { ...limits, maxFaults: 1 });
   const fault = faults[0];
   if (fault?.code === 'json-too-many-values') {
     throw new Refused('payload_too_large', { detail: `The body has ${fault.message}.` });

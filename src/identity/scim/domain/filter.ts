@@ -1,5 +1,6 @@
 import { type AttributePath, attributePath } from './attribute-path.js';
 import { invalid, type ScimType, shown } from './scim-refusal.js';
+import { MAX_TEXT } from './values.js';
 
 export const COMPARISONS = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'] as const;
 export type Comparison = (typeof COMPARISONS)[number];
@@ -18,8 +19,23 @@ export interface PatchPath extends AttributePath {
   filter: Filter | null;
 }
 
-/** Levels of brackets and of `not`; comparisons and logical operators together. */
-const LIMITS = { depth: 10, nodes: 200 };
+/** Levels of brackets and of `not`; comparisons and logical operators together; characters, of which Node's parser takes as many of a URL. */
+const LIMITS = { depth: 10, nodes: 200, length: 16_384 };
+
+/** How many comparisons a filter makes with one entry, at most. */
+export function comparisonsIn(filter: Filter): number {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return comparisonsIn(filter.left) + comparisonsIn(filter.right);
+    case 'not':
+    case 'any':
+      return comparisonsIn(filter.filter);
+    case 'present':
+    case 'compare':
+      return 1;
+  }
+}
 
 /** @throws Refused 400 `invalidFilter` */
 export function parseFilter(text: string): Filter {
@@ -50,6 +66,7 @@ class Reader {
     private readonly text: string,
     private readonly scimType: ScimType,
   ) {
+    if (text.length > LIMITS.length) throw this.fault(`it has more than ${LIMITS.length} characters`);
     this.advance();
   }
 
@@ -139,6 +156,7 @@ class Reader {
       const value: unknown = JSON.parse(text);
       const isText = typeof value === 'string';
       // NUL and half a surrogate pair have no place in PostgreSQL.
+      if (isText && value.length > MAX_TEXT) throw this.fault(`a text has more than ${MAX_TEXT} characters`);
       if (isText && /[\0\p{Cs}]/u.test(value)) throw this.fault('a text holds a character that none may hold');
       if (isText || typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
     } catch (cause) {

@@ -1,5 +1,5 @@
 import { nameProblem } from '../../../kernel/name.js';
-import { entryMatches } from './entry-filter.js';
+import { entryMatchers } from './entry-filter.js';
 import type { Filter } from './filter.js';
 import { attributesOf, type Operation } from './patch.js';
 import { invalid, shown } from './scim-refusal.js';
@@ -47,19 +47,21 @@ export function touched(changes: readonly GroupChange[]): string[] | null {
   return [...ids];
 }
 
-/** Who joins and who leaves. @param present members: those that are `touched` at least */
+/** Who joins and who leaves. @param present members: those that are `touched` at least. @throws Refused 400 `tooMany` */
 export function membershipAfter(
   changes: readonly GroupChange[],
   present: readonly string[],
 ): { added: string[]; removed: string[] } {
   const before = new Set(present);
   const members = new Set(present);
+  const matcher = entryMatchers();
   for (const change of changes) {
     if (change.kind === 'replace-members') members.clear();
     if (isJoining(change)) for (const id of change.ids) members.add(id);
     if (change.kind === 'remove-members') for (const id of change.ids) members.delete(id);
     if (change.kind !== 'remove-matching') continue;
-    for (const value of members) if (entryMatches(change.filter, { value, type: 'User' })) members.delete(value);
+    const isMeant = matcher(change.filter, members.size);
+    for (const value of members) if (isMeant({ value, type: 'User' })) members.delete(value);
   }
   return {
     added: [...members].filter((id) => !before.has(id)),

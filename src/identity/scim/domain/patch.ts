@@ -22,8 +22,12 @@ const OPERATIONS = ['add', 'replace', 'remove'] as const;
 export function operationsOf(body: unknown): Operation[] {
   const operations = membersOf(body, 'the body').get('operations');
   if (!Array.isArray(operations)) throw invalid('invalidSyntax', 'Operations must be a list.');
-  if (operations.length > MAX_OPERATIONS) throw invalid('tooMany', `There are more than ${MAX_OPERATIONS} operations.`);
-  return operations.flatMap((each: unknown) => operationOf(membersOf(each, 'an operation')));
+  const found: Operation[] = [];
+  for (const each of operations as unknown[]) {
+    found.push(...operationOf(membersOf(each, 'an operation')));
+    if (found.length > MAX_OPERATIONS) throw invalid('tooMany', `There are more than ${MAX_OPERATIONS} operations.`);
+  }
+  return found;
 }
 
 /** The attributes of a whole resource, each as a replacement. @throws Refused 400 */

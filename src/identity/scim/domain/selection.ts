@@ -7,6 +7,8 @@ export interface Selection {
   without: ReadonlySet<string>;
 }
 
+/** Each is looked for in each resource of an answer. */
+const MOST_NAMES = 100;
 /** Always returned (RFC 7643 section 3.1 and 7). */
 const ALWAYS = new Set(['id', 'schemas']);
 
@@ -47,7 +49,9 @@ function parts(value: unknown, attribute: string, { only, without }: Selection):
 }
 
 function namesIn(list: string): Set<string> {
-  const paths = list.split(',').map((name) => attributePath(name.trim()));
+  const names = list.split(',');
+  if (names.length > MOST_NAMES) throw invalid('tooMany', `More than ${MOST_NAMES} attributes are named.`);
+  const paths = names.map((name) => attributePath(name.trim()));
   return new Set(
     paths.flatMap((path) =>
       path === null ? [] : [path.sub === null ? path.attribute : `${path.attribute}.${path.sub}`],

@@ -1,5 +1,5 @@
 import { accountNameProblem } from '../../../users/domain/account-name.js';
-import { entryMatches } from './entry-filter.js';
+import { type EntryMatchers, entryMatchers } from './entry-filter.js';
 import type { Filter } from './filter.js';
 import { attributesOf, type Operation } from './patch.js';
 import { invalid } from './scim-refusal.js';
@@ -48,10 +48,11 @@ export function wholeUser(body: unknown, present: { id: string; active: boolean 
  * @throws Refused 400
  */
 export function changedUser(user: UserAttributes, id: string | null, operations: readonly Operation[]): UserAttributes {
-  return operations.reduce((changed, operation) => after(changed, id, operation), user);
+  const matcher = entryMatchers();
+  return operations.reduce((changed, operation) => after(changed, id, operation, matcher), user);
 }
 
-function after(user: UserAttributes, id: string | null, operation: Operation): UserAttributes {
+function after(user: UserAttributes, id: string | null, operation: Operation, matcher: EntryMatchers): UserAttributes {
   const { path, op, isExplicit } = operation;
   const value = op === 'remove' ? null : operation.value;
   switch (path.attribute) {
@@ -67,7 +68,7 @@ function after(user: UserAttributes, id: string | null, operation: Operation): U
     case 'name':
       return { ...user, name: nameAfter(user.name, operation) };
     case 'emails':
-      return { ...user, emails: withOnePrimary(user.emails, emailsAfter(user.emails, operation)) };
+      return { ...user, emails: withOnePrimary(user.emails, emailsAfter(user.emails, operation, matcher)) };
     case 'id':
       refuseOtherId(value, id);
       return user;
@@ -99,7 +100,11 @@ function withPart(name: UserName, key: string, value: unknown): UserName {
   return part === undefined ? name : { ...name, [part]: textOf(value, `name.${part}`) };
 }
 
-function emailsAfter(emails: readonly UserEmail[], { op, path, value }: Operation): UserEmail[] {
+function emailsAfter(
+  emails: readonly UserEmail[],
+  { op, path, value }: Operation,
+  matcher: EntryMatchers,
+): UserEmail[] {
   const { filter, sub } = path;
   if (filter === null && sub === null) {
     const given = entriesOf(value).map(emailOf);
@@ -108,7 +113,7 @@ function emailsAfter(emails: readonly UserEmail[], { op, path, value }: Operatio
     // Without values, all of them.
     return emails.filter((each) => given.length > 0 && !given.some((email) => email.value === each.value));
   }
-  const isMeant = (email: UserEmail): boolean => filter === null || entryMatches(filter, email);
+  const isMeant = filter === null ? () => true : matcher(filter, emails.length);
   if (op === 'remove') {
     return emails.flatMap((email) => (isMeant(email) ? partRemoved(email, sub) : [email]));
   }

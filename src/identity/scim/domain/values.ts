@@ -1,7 +1,7 @@
 import { invalid, shown } from './scim-refusal.js';
 
 /** Characters of one text. */
-const MAX_TEXT = 1_024;
+export const MAX_TEXT = 1_024;
 
 /** A text, or null where it is unset (RFC 7643 section 2.5). @throws Refused 400 `invalidValue` */
 export function textOf(value: unknown, attribute: string): string | null {

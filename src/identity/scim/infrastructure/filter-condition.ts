@@ -26,6 +26,9 @@ export interface Filterable {
   entries: ReadonlyMap<string, Entries>;
 }
 
+/** Conditions on entries of lists in one filter: each reads them anew for each resource. */
+const MOST_LISTS = 10;
+
 const ORDER = { gt: '>', ge: '>=', lt: '<', le: '<=' } as const;
 
 /**
@@ -34,7 +37,21 @@ const ORDER = { gt: '>', ge: '>=', lt: '<', le: '<=' } as const;
  * @throws Refused 400 `invalidFilter`
  */
 export function filterCondition(filter: Filter, to: Filterable, parameters: unknown[]): string {
-  const inner = (part: Filter, within = to): string => filterCondition(part, within, parameters);
+  let lists = 0;
+  const counted = (entries: Entries): Entries => ({
+    ...entries,
+    exists: (condition) => {
+      lists += 1;
+      if (lists > MOST_LISTS) throw invalid('invalidFilter', `A filter has at most ${MOST_LISTS} conditions on lists.`);
+      return entries.exists(condition);
+    },
+  });
+  const entries = new Map([...to.entries].map(([name, each]) => [name, counted(each)]));
+  return conditionOf(filter, { ...to, entries }, parameters);
+}
+
+function conditionOf(filter: Filter, to: Filterable, parameters: unknown[]): string {
+  const inner = (part: Filter, within = to): string => conditionOf(part, within, parameters);
   switch (filter.kind) {
     case 'and':
       return `(${inner(filter.left)} AND ${inner(filter.right)})`;
