@@ -14,8 +14,8 @@ import { TOKEN_SCOPES } from '../platform/domain/token-scope.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { LoginDto, PASSWORD_REFUSALS, RefreshDto, RegisterDto, toUserResponse, UserResponse } from './auth.dto.js';
 import type { AdmittedRequest } from './admitted-account.js';
+import { RefreshesService } from './refreshes.service.js';
 import { RegistrationService } from './registration.service.js';
-import { SessionsService } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
 import { TokenResponse, toTokenResponse } from './token.response.js';
 
@@ -25,7 +25,7 @@ export class AuthController {
   constructor(
     private readonly registration: RegistrationService,
     private readonly signIn: SignInService,
-    private readonly sessions: SessionsService,
+    private readonly refreshes: RefreshesService,
   ) {}
 
   @Public()
@@ -98,7 +98,7 @@ export class AuthController {
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
   async refresh(@Body() body: RefreshDto, @CurrentClient() client: Client): Promise<TokenResponse> {
-    const refresh = await this.sessions.refresh(body.refresh_token, client);
+    const refresh = await this.refreshes.refresh(body.refresh_token, client);
     if (refresh.kind === 'expired') throw new Refused('token_expired');
     if (refresh.kind === 'invalid') throw new Refused('token_invalid', { reason: refresh.reason });
     return toTokenResponse(refresh.tokens);

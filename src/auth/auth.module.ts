@@ -14,6 +14,7 @@ import { PostgresSessionStore } from './infrastructure/postgres-session-store.js
 import { SigningKey } from './infrastructure/signing-key.js';
 import { PasswordsController } from './passwords.controller.js';
 import { PasswordsService } from './passwords.service.js';
+import { RefreshesService } from './refreshes.service.js';
 import { RegistrationModule } from './registration.module.js';
 import { SessionUsesService } from './session-uses.service.js';
 import { SessionsController } from './sessions.controller.js';
@@ -44,6 +45,7 @@ import { TokensService } from './tokens.service.js';
     SignInService,
     SignInMetrics,
     SessionsService,
+    RefreshesService,
     SessionUsesService,
     PasswordsService,
     AdministrationService,

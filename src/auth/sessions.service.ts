@@ -5,30 +5,22 @@ import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Ids } from '../kernel/ids.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
-import { secretDigest } from '../kernel/secret-digest.js';
 import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/access.js';
+import { KeyedDigests } from '../platform/keyed-digests.js';
 import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
 import { COOKIE_BYTES, hasCookieForm } from './domain/browser-cookie.js';
-import type { TokenFault } from './domain/claims.js';
 import type { Account } from '../users/domain/account.js';
-import { judgeRotation } from './domain/refresh-rotation.js';
 import {
   type BrowserProof,
   type BrowserSession,
-  type PresentedRefresh,
   type Session,
   type SessionView,
   type StoredProof,
   type VouchedProof,
   SessionStore,
 } from './domain/session.js';
-import { storedId, type TokenPair, TokensService } from './tokens.service.js';
-
-export type Refresh =
-  | { kind: 'refreshed'; tokens: TokenPair }
-  | { kind: 'expired' }
-  | { kind: 'invalid'; reason: TokenFault };
+import { type TokenPair, TokensService } from './tokens.service.js';
 
 /** Of the audit event of a sign-in. */
 type Details = Record<string, string | boolean>;
@@ -38,7 +30,7 @@ const HOUR_MS = 3_600_000;
 /** How long a proof counts for what asks for a recent one. */
 const PROOF_MS = 5 * 60_000;
 
-/** Opens, refreshes, lists and ends sessions. */
+/** Opens, lists and ends sessions. */
 @Injectable()
 export class SessionsService {
   private signOutUrl: (sessionId: string) => Promise<string | null> = () => Promise.resolve(null);
@@ -50,6 +42,7 @@ export class SessionsService {
     private readonly transaction: Transaction,
     private readonly clock: Clock,
     private readonly ids: Ids,
+    private readonly digests: KeyedDigests,
     private readonly settings: Settings,
   ) {}
 
@@ -114,7 +107,8 @@ export class SessionsService {
       : { ...proof, provedAt: session.createdAt };
     const cookie = this.ids.bytes(COOKIE_BYTES).toString('base64url');
     return this.transaction.run(async () => {
-      if (!(await this.sessions.beginForBrowser(session, secretDigest(cookie), { checkedHash, provedAt }))) return null;
+      if (!(await this.sessions.beginForBrowser(session, this.digests.of('cookie', cookie), { checkedHash, provedAt })))
+        return null;
       await this.recordSignIn(account, client, isVouched ? { by: 'oidc' } : { by: 'console', ...this.byPassword });
       return { sessionId: session.id, cookie };
     });
@@ -129,7 +123,7 @@ export class SessionsService {
   async admitBrowser(cookie: string): Promise<BrowserSession | null> {
     if (!hasCookieForm(cookie)) return null;
     const { now, idleSince } = this.times();
-    return this.sessions.admitBrowser(secretDigest(cookie), idleSince, now);
+    return this.sessions.admitBrowser(this.digests.of('cookie', cookie), idleSince, now);
   }
 
   /** The person has proved once more who it is. @returns false: the account has no such session that lives and asks for it */
@@ -185,22 +179,6 @@ export class SessionsService {
     });
   }
 
-  /** Exchanges a refresh token for the next pair, once (RFC 9700 section 4.14.2). */
-  async refresh(refreshToken: string, client: Client): Promise<Refresh> {
-    const verdict = this.tokens.readRefreshToken(refreshToken);
-    if (verdict.kind !== 'good') return verdict;
-    const { jti, userId, sessionId } = verdict.claims;
-    const id = storedId(jti);
-    const next = this.tokens.nextRefresh();
-    const session = await this.sessions.rotate(id, { id: sessionId, userId }, next.stored);
-    if (session !== null) return { kind: 'refreshed', tokens: this.tokens.issue(session, next) };
-    const found = await this.sessions.findRefresh(id, this.clock.now());
-    if (found?.session.userId !== userId || found.session.id !== sessionId) {
-      return { kind: 'invalid', reason: 'session-ended' };
-    }
-    return this.refuse(found, client);
-  }
-
   /**
    * Its access tokens are refused from the next request on, its refresh token at once.
    * @returns where the user signs out at the identity provider; null: the session did not begin there
@@ -239,22 +217,6 @@ export class SessionsService {
       return end !== 'unknown';
     });
   }
-
-  /** The reason why a token was not exchanged. */
-  private async refuse({ session, presented, current }: PresentedRefresh, client: Client): Promise<Refresh> {
-    const verdict = judgeRotation(presented, current, this.clock.now().getTime());
-    if (verdict === 'expired') return { kind: 'expired' };
-    if (verdict === 'reuse') await this.endStolen(session, client);
-    return { kind: 'invalid', reason: verdict === 'reuse' ? 'reused' : 'late-tab' };
-  }
-
-  private async endStolen({ id, userId }: PresentedRefresh['session'], client: Client): Promise<void> {
-    const [subject, details] = [sessionSubject(id), { user_id: userId }];
-    await this.transaction.run(async () => {
-      if (!(await this.sessions.end(id, this.clock.now()))) return;
-      await this.audit.record({ event: 'refresh_reused', actor: null, subject, origin: client, details });
-    });
-  }
 }
 
-const sessionSubject = (id: string): AuditSubject => ({ type: 'session', id, name: null });
+export const sessionSubject = (id: string): AuditSubject => ({ type: 'session', id, name: null });

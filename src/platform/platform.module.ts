@@ -17,6 +17,7 @@ import { JsonBodyGuard } from './infrastructure/json-body.guard.js';
 import { pendingMigrations } from './infrastructure/migrator.js';
 import { NodeTimers } from './infrastructure/node-timers.js';
 import { Log } from './log.js';
+import { KeyedDigests } from './keyed-digests.js';
 import { Settings } from './settings.js';
 import { Transaction } from './transaction.js';
 import { WorkBudgets } from './work-budgets.js';
@@ -55,6 +56,7 @@ export class PlatformModule {
       { provide: Timers, useValue: time.timers ?? new NodeTimers() },
       { provide: Random, useClass: SystemRandom },
       { provide: WorkBudgets, useFactory: (timers: Timers) => new WorkBudgets(time.work ?? timers), inject: [Timers] },
+      KeyedDigests,
       DatabaseSession,
       { provide: Transaction, useExisting: DatabaseSession },
       { provide: Registry, useFactory: metrics },

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { administrator } from '../support/service/administrator.js';
-import { ApiClient, registrant } from '../support/service/api-client.js';
-import { sharedService } from '../support/service/service.js';
+import { ApiClient, passwordOf, registrant, signIn } from '../support/service/api-client.js';
+import { apiToken } from '../support/service/api-tokens.js';
+import { sharedService, startService } from '../support/service/service.js';
 
 const OURS = 'https://app.example.org';
 
@@ -18,6 +20,28 @@ describe('what settings open and close', () => {
 
   it('a closed registration is not the answer to an invalid body', async () => {
     expect((await new ApiClient(service.url).post('/api/auth/register', { username: 'ana' })).status).toBe(400);
+  });
+
+  it('another key ends everything that was issued before: tokens of both kinds, API tokens, sessions of the console', async () => {
+    const admin = await administrator(service, 'of_the_former_key');
+    const { token } = await apiToken(admin, service.clock.now(), 'access.read');
+    const { access_token, refresh_token } = await signIn(admin, 'of_the_former_key');
+    const username = 'of_the_former_key';
+    const opened = await admin.post('/api/auth/console-session', { username, password: passwordOf(username) });
+    const Cookie = (opened.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    const answers = async ({ url }: { url: string }) => {
+      const client = new ApiClient(url);
+      const bearer = (text: string) => client.as(text).get('/api/auth/me');
+      const cookie = client.send('GET', '/api/auth/me', undefined, { Cookie, 'Sec-Fetch-Site': 'same-origin' });
+      const refreshed = client.post('/api/auth/refresh', { refresh_token });
+      return (await Promise.all([bearer(access_token), bearer(token), cookie, refreshed])).map(({ status }) => status);
+    };
+    const { database, clock } = service;
+    expect(await answers(service)).toEqual([200, 200, 200, 200]);
+    const next = await startService({ AUTH_SECRET_KEY: randomBytes(32).toString('base64') }, { database, clock });
+    const ended = await answers(next);
+    await next.stop();
+    expect(ended).toEqual([401, 401, 401, 401]);
   });
 
   it('a page of an allowed origin may ask, and may send the headers that it needs', async () => {

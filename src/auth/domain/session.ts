@@ -72,7 +72,7 @@ export abstract class SessionStore {
    * until the transaction ends. @returns false: one of them changed meanwhile, and nothing was stored.
    */
   abstract begin(session: Session, token: NewRefreshToken, proof: StoredProof): Promise<boolean>;
-  /** The same of a session without tokens, known by the SHA-256 of its cookie. */
+  /** The same of a session without tokens, known by the digest of its cookie. */
   abstract beginForBrowser(
     session: Session,
     cookieDigest: Buffer,

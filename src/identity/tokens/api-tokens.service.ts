@@ -4,8 +4,8 @@ import type { AuditContext, AuditSubject } from '../../audit/domain/audit-event.
 import { DeactivationsService } from '../../auth/deactivations.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Ids } from '../../kernel/ids.js';
-import { secretDigest } from '../../kernel/secret-digest.js';
 import type { AuthenticatedUser } from '../../platform/access.js';
+import { KeyedDigests } from '../../platform/keyed-digests.js';
 import { Settings } from '../../platform/settings.js';
 import { Transaction } from '../../platform/transaction.js';
 import { UsersService } from '../../users/users.service.js';
@@ -28,6 +28,7 @@ export class ApiTokensService {
     private readonly transaction: Transaction,
     private readonly ids: Ids,
     private readonly clock: Clock,
+    private readonly digests: KeyedDigests,
     private readonly settings: Settings,
     deactivations: DeactivationsService,
   ) {
@@ -41,7 +42,7 @@ export class ApiTokensService {
     const { id, text } = tokenText(this.ids.bytes(TOKEN_BYTES));
     const token: ApiToken = { id, ...wanted, createdAt: now, lastUsedAt: null };
     return this.transaction.run(async () => {
-      const kind = await this.store.add(user.id, token, secretDigest(text));
+      const kind = await this.store.add(user.id, token, this.digests.of('api-token', text));
       if (kind !== 'added') return { kind };
       const details = { scopes: token.scopes, expires_at: token.expiresAt.toISOString() };
       await this.audit.record({ event: 'token_created', ...by, subject: tokenSubject(token), details });

@@ -6,9 +6,9 @@ import { type AdmittedAccount, admittedAccount } from '../../../auth/admitted-ac
 import type { TokenFault } from '../../../auth/domain/claims.js';
 import { Clock } from '../../../kernel/clock.js';
 import { Refused } from '../../../kernel/errors.js';
-import { secretDigest } from '../../../kernel/secret-digest.js';
 import { API_TOKEN } from '../../../platform/access.js';
 import { bearerToken } from '../../../platform/bearer-token.js';
+import { KeyedDigests } from '../../../platform/keyed-digests.js';
 import { Settings } from '../../../platform/settings.js';
 import { type AdmissionTimes, type AdmittedToken, ApiTokenStore, DAY_MS } from '../domain/api-token.js';
 import { idInToken } from '../domain/token-text.js';
@@ -19,6 +19,7 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
   constructor(
     private readonly tokens: ApiTokenStore,
     private readonly clock: Clock,
+    private readonly digests: KeyedDigests,
     private readonly settings: Settings,
   ) {
     super();
@@ -38,7 +39,7 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
     const text = bearerToken(request) ?? '';
     const id = idInToken(text);
     if (id === null) throw invalid('token-form');
-    const digest = secretDigest(text);
+    const digest = this.digests.of('api-token', text);
     const find = (): Promise<AdmittedToken | null> => this.tokens.admit(id, digest, this.times());
     const token = await find();
     if (token === null) throw invalid('token-unknown');

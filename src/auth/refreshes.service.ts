@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService } from '../audit/audit.service.js';
+import { Clock } from '../kernel/clock.js';
+import type { Client } from '../platform/access.js';
+import { Transaction } from '../platform/transaction.js';
+import type { TokenFault } from './domain/claims.js';
+import { judgeRotation } from './domain/refresh-rotation.js';
+import { type PresentedRefresh, SessionStore } from './domain/session.js';
+import { sessionSubject } from './sessions.service.js';
+import { storedId, type TokenPair, TokensService } from './tokens.service.js';
+
+export type Refresh =
+  | { kind: 'refreshed'; tokens: TokenPair }
+  | { kind: 'expired' }
+  | { kind: 'invalid'; reason: TokenFault };
+
+/** Rotates refresh tokens. */
+@Injectable()
+export class RefreshesService {
+  constructor(
+    private readonly sessions: SessionStore,
+    private readonly tokens: TokensService,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Exchanges a refresh token for the next pair, once (RFC 9700 section 4.14.2). */
+  async refresh(refreshToken: string, client: Client): Promise<Refresh> {
+    const verdict = this.tokens.readRefreshToken(refreshToken);
+    if (verdict.kind !== 'good') return verdict;
+    const { jti, userId, sessionId } = verdict.claims;
+    const id = storedId(jti);
+    const next = this.tokens.nextRefresh();
+    const session = await this.sessions.rotate(id, { id: sessionId, userId }, next.stored);
+    if (session !== null) return { kind: 'refreshed', tokens: this.tokens.issue(session, next) };
+    const found = await this.sessions.findRefresh(id, this.clock.now());
+    if (found?.session.userId !== userId || found.session.id !== sessionId) {
+      return { kind: 'invalid', reason: 'session-ended' };
+    }
+    return this.refuse(found, client);
+  }
+
+  /** The reason why a token was not exchanged. */
+  private async refuse({ session, presented, current }: PresentedRefresh, client: Client): Promise<Refresh> {
+    const verdict = judgeRotation(presented, current, this.clock.now().getTime());
+    if (verdict === 'expired') return { kind: 'expired' };
+    if (verdict === 'reuse') await this.endStolen(session, client);
+    return { kind: 'invalid', reason: verdict === 'reuse' ? 'reused' : 'late-tab' };
+  }
+
+  private async endStolen({ id, userId }: PresentedRefresh['session'], client: Client): Promise<void> {
+    const [subject, details] = [sessionSubject(id), { user_id: userId }];
+    await this.transaction.run(async () => {
+      if (!(await this.sessions.end(id, this.clock.now()))) return;
+      await this.audit.record({ event: 'refresh_reused', actor: null, subject, origin: client, details });
+    });
+  }
+}
