@@ -93,12 +93,19 @@ export class AuthController {
   }
 
   @Public()
-  @ApiRoute('refreshTokens', 'Rotate the refresh token: a new pair', 'token_invalid', 'token_expired')
+  @ApiRoute(
+    'refreshTokens',
+    'Rotate the refresh token: a new pair',
+    'token_invalid',
+    'token_superseded',
+    'token_expired',
+  )
   @Post('refresh')
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
   async refresh(@Body() body: RefreshDto, @CurrentClient() client: Client): Promise<TokenResponse> {
     const refresh = await this.refreshes.refresh(body.refresh_token, client);
+    if (refresh.kind === 'superseded') throw new Refused('token_superseded');
     if (refresh.kind === 'expired') throw new Refused('token_expired');
     if (refresh.kind === 'invalid') throw new Refused('token_invalid', { reason: refresh.reason });
     return toTokenResponse(refresh.tokens);

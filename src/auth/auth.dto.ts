@@ -12,7 +12,7 @@ export const NEW_PASSWORD = {
   minLength: 8,
   maxLength: 128,
   pattern: WITHOUT_NUL,
-  description: 'Counted in code points, taken exactly as received.',
+  description: 'Counted in code points as received; normalised to NFC and else taken as it is.',
 };
 
 export class RegisterDto {

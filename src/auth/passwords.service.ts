@@ -46,7 +46,7 @@ export class PasswordsService {
     const presented = this.credentialsOf(user, passwords.current);
     return outcomeOf(
       await this.credentials.prove<PasswordChange>(presented, client, signal, async ({ passwordHash }, hashing) => {
-        if (passwords.next === passwords.current) return { kind: 'same-password' };
+        if (passwords.next.normalize('NFC') === passwords.current.normalize('NFC')) return { kind: 'same-password' };
         const hash = await hashing.hash(passwords.next);
         return this.transaction.run(async () => {
           const replaced = await this.users.replaceHash(user.id, passwordHash, { hash, oneTimeUntil: null });

@@ -171,7 +171,7 @@ export class SessionsService {
     session: Session,
     { client, details, ...proof }: StoredProof & { client: Client; details: Details },
   ): Promise<TokenPair | null> {
-    const refresh = this.tokens.nextRefresh();
+    const refresh = this.tokens.nextRefresh(null);
     return this.transaction.run(async () => {
       if (!(await this.sessions.begin(session, refresh.stored, proof))) return null;
       await this.recordSignIn(account, client, details);

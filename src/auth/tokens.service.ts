@@ -4,12 +4,16 @@ import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
 import { secretDigest } from '../kernel/secret-digest.js';
 import type { Client } from '../platform/access.js';
+import { KeyedDigests } from '../platform/keyed-digests.js';
 import { Settings } from '../platform/settings.js';
 import { type ClaimsVerdict, judgeClaims, type TokenType } from './domain/claims.js';
 import type { LivingSession, NewRefreshToken, Session } from './domain/session.js';
 import { hasJwsSyntax } from './domain/jws-syntax.js';
 
 const DAY_MS = 86_400_000;
+
+/** As of Ids.secret. */
+const JTI_BYTES = 18;
 
 /** The tokens that a sign-in or a refresh issues. */
 export interface TokenPair {
@@ -32,6 +36,7 @@ export class TokensService {
     private readonly jwt: JwtService,
     private readonly clock: Clock,
     private readonly ids: Ids,
+    private readonly digests: KeyedDigests,
     private readonly settings: Settings,
   ) {}
 
@@ -49,14 +54,19 @@ export class TokensService {
     };
   }
 
-  nextRefresh(): NextRefresh {
-    const jti = this.ids.secret();
+  /** @param parent the `jti` of the token that is exchanged, from which the next one follows, so that both can be made again; null: a sign-in */
+  nextRefresh(parent: string | null): NextRefresh {
+    const jti = parent === null ? this.ids.secret() : this.jtiAfter(parent);
     const issuedAt = this.clock.now();
     const expiresAt = new Date(issuedAt.getTime() + this.settings.auth.refreshTokenTtlDays * DAY_MS);
     return { jti, stored: { id: storedId(jti), issuedAt, expiresAt } };
   }
 
-  /** No token outlives its session. */
+  jtiAfter(parent: string): string {
+    return this.digests.of('next-refresh', parent).subarray(0, JTI_BYTES).toString('base64url');
+  }
+
+  /** No token outlives its session. The same arguments give the same tokens. */
   issue(session: LivingSession, { jti, stored: { issuedAt, expiresAt } }: NextRefresh): TokenPair {
     const issued = seconds(issuedAt.getTime());
     const expiry = (until: number): number => seconds(Math.min(until, session.expiresAt.getTime()));
@@ -71,10 +81,14 @@ export class TokensService {
       });
     const accessUntil = issuedAt.getTime() + this.settings.auth.accessTokenTtlMin * 60_000;
     return {
-      accessToken: sign('access', this.ids.uuid(), accessUntil),
+      accessToken: sign('access', this.accessId(jti), accessUntil),
       refreshToken: sign('refresh', jti, expiresAt.getTime()),
-      expiresIn: expiry(accessUntil) - issued,
+      expiresIn: expiry(accessUntil) - seconds(this.clock.now().getTime()),
     };
+  }
+
+  private accessId(jti: string): string {
+    return this.digests.of('next-access', jti).subarray(0, JTI_BYTES).toString('base64url');
   }
 
   /** Judges a refresh token that came in a body. Access tokens are judged where passport takes them (AccessTokenStrategy). */

@@ -26,6 +26,7 @@ export const ERRORS = {
   validation_failed: { kind: 'invalid', text: 'Validation failed' },
   token_missing: { kind: 'unauthenticated', text: 'Access token missing' },
   token_invalid: { kind: 'unauthenticated', text: 'Token invalid' },
+  token_superseded: { kind: 'unauthenticated', text: 'Token exchanged a moment ago' },
   token_expired: { kind: 'unauthenticated', text: 'Token expired' },
   token_wrong_audience: { kind: 'unauthenticated', text: 'Token for another audience' },
   token_used: { kind: 'unauthenticated', text: 'Token used before' },

@@ -103,6 +103,7 @@ function readAuth(reader: SettingsReader, production: boolean): Settings['auth']
     hashQueueMax: hashing.integer('AUTH_HASH_QUEUE_MAX', 256, 64, 100000),
     registrationEnabled: read.flag('AUTH_REGISTRATION_ENABLED', true),
     passwordSignInEnabled,
+    refreshRepeatSeconds: read.integer('AUTH_REFRESH_REPEAT_SECONDS', 0, 0, 300),
     sessionMaxDays: read.integer('AUTH_SESSION_MAX_DAYS', 30, 1, 3650),
     tokenMaxDays: read.integer('AUTH_TOKEN_MAX_DAYS', 365, 1, 3650),
     throttle: {

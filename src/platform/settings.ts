@@ -28,6 +28,8 @@ export abstract class Settings {
     /** False: of those with a password, administrators alone sign in by it. */
     passwordSignInEnabled: boolean;
     sessionMaxDays: number;
+    /** How long an exchanged refresh token gets the same pair again. */
+    refreshRepeatSeconds: number;
     /** How long API tokens can be made for. */
     tokenMaxDays: number;
     throttle: {

@@ -7,7 +7,11 @@ import { sharedService, startService } from '../support/service/service.js';
 const OURS = 'https://app.example.org';
 
 describe('what settings open and close', () => {
-  const service = sharedService({ AUTH_REGISTRATION_ENABLED: 'false', CORS_ORIGINS: OURS });
+  const service = sharedService({
+    AUTH_REGISTRATION_ENABLED: 'false',
+    CORS_ORIGINS: OURS,
+    AUTH_REFRESH_REPEAT_SECONDS: '30',
+  });
 
   it('registration is closed: 403, and accounts are still made on the command line and by administrators', async () => {
     const answer = await new ApiClient(service.url).post('/api/auth/register', registrant('ana'));
@@ -20,6 +24,22 @@ describe('what settings open and close', () => {
 
   it('a closed registration is not the answer to an invalid body', async () => {
     expect((await new ApiClient(service.url).post('/api/auth/register', { username: 'ana' })).status).toBe(400);
+  });
+
+  it('an answer that was lost: the same refresh token gets the same pair again for a time, while the next is unused', async () => {
+    const client = await administrator(service, 'on_a_train');
+    const { refresh_token } = await signIn(client, 'on_a_train');
+    const refresh = (token: unknown) => client.post('/api/auth/refresh', { refresh_token: token });
+    const { body: lost } = await refresh(refresh_token);
+    service.clock.advance(20);
+    const { body: again } = await refresh(refresh_token);
+    expect(again).toEqual({ ...lost, expires_in: Number(lost?.['expires_in']) - 20 });
+    const next = await refresh(again?.['refresh_token']);
+    expect(next.status).toBe(200);
+    expect((await refresh(again?.['refresh_token'])).body).toEqual(next.body);
+    service.clock.advance(30);
+    expect((await refresh(again?.['refresh_token'])).status).toBe(401);
+    expect((await refresh(next.body?.['refresh_token'])).status).toBe(401);
   });
 
   it('another key ends everything that was issued before: tokens of both kinds, API tokens, sessions of the console', async () => {

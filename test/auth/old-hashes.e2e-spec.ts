@@ -37,6 +37,20 @@ describe('a password hash from elsewhere', () => {
     },
   );
 
+  it('of a text before it was normalised goes on working; new ones are of the normalised text, in every form', async () => {
+    const composed = 'p\u00e4ssw\u00f6rd lang genug';
+    const decomposed = composed.normalize('NFD');
+    await anonymous.post('/api/auth/register', registrant('keyboards', { password: composed }));
+    const login = async (password: string) =>
+      (await anonymous.post('/api/auth/login', { username: 'keyboards', password })).status;
+    expect([await login(composed), await login(decomposed), await login('passwort lang genug')]).toEqual([
+      200, 200, 401,
+    ]);
+    const former = hashSync(decomposed, `$2b$05$${SALT}`);
+    await query('UPDATE users SET password_hash = $1 WHERE username = $2', [former, 'keyboards']);
+    expect([await login(composed), await login(decomposed)]).toEqual([401, 200]);
+  });
+
   it('of our cost stays as it is', async () => {
     await anonymous.post('/api/auth/register', registrant('settled', { password: PASSWORD }));
     const before = await hashOf('settled');

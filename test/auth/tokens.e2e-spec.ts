@@ -129,7 +129,7 @@ describe('an access token', () => {
       loggedRequest(await anonymous.post('/api/auth/refresh', { refresh_token: token }));
     expect(await reasonFor(access_token)).toMatchObject({ code: 'token_invalid', reason: 'type' });
     const next = await anonymous.post('/api/auth/refresh', { refresh_token });
-    expect(await reasonFor(refresh_token)).toMatchObject({ code: 'token_invalid', reason: 'late-tab' });
+    expect(await reasonFor(refresh_token)).toMatchObject({ code: 'token_superseded' });
     service.clock.advance(11);
     expect(await reasonFor(refresh_token)).toMatchObject({ code: 'token_invalid', reason: 'reused' });
     expect(await reasonFor(String(next.body?.['refresh_token']))).toMatchObject({ reason: 'session-ended' });

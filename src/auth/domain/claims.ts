@@ -24,7 +24,6 @@ export type TokenFault =
   /** No live session of an active account has it: ended, expired, deactivated, or never issued. */
   | 'session-ended'
   | 'reused'
-  | 'late-tab'
   /** An API token that is not ours by its form or checksum. */
   | 'token-form'
   /** No API token of an active account is that: revoked, its account deactivated, or never made. */

@@ -1,5 +1,5 @@
 /**
- * NIST SP 800-63B 3.1.1.2: 8 to 128 code points, taken exactly as received. NUL is refused because
+ * NIST SP 800-63B 3.1.1.2: 8 to 128 code points as received; normalised to NFC (RFC 8265, OpaqueString) where they are hashed. NUL is refused because
  * bcrypt repeats its key: P and P NUL P have one hash. Lone surrogates are refused because they have no UTF-8.
  * @returns what is wrong, or null.
  */

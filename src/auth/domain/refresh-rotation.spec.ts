@@ -6,6 +6,7 @@ const NOW = 1_000_000;
 const parent = (row: Partial<RefreshRow> = {}): RefreshRow => ({
   id: 'parent',
   parentId: null,
+  issuedAt: 0,
   expiresAt: NOW + 1,
   usedAt: NOW,
   ...row,
@@ -13,6 +14,7 @@ const parent = (row: Partial<RefreshRow> = {}): RefreshRow => ({
 const child = (row: Partial<RefreshRow> = {}): RefreshRow => ({
   id: 'child',
   parentId: 'parent',
+  issuedAt: NOW,
   expiresAt: NOW + 1,
   usedAt: null,
   ...row,
@@ -29,14 +31,23 @@ describe('a refresh token', () => {
     ['a grandparent, at once', parent({ id: 'grandparent' }), child(), 'reuse'],
     ['a used one of a session without a live one', parent(), null, 'reuse'],
   ])('%s', (_, presented, current, verdict) => {
-    expect(judgeRotation(presented, current, NOW)).toBe(verdict);
+    expect(judgeRotation(presented, current, NOW, 0)).toBe(verdict);
+  });
+
+  it.each<[string, RefreshRow, number, Rotation]>([
+    ['the direct parent, in time', parent({ usedAt: NOW - 29_999 }), 30_000, 'repeat'],
+    ['the direct parent, too late', parent({ usedAt: NOW - 30_000 }), 30_000, 'reuse'],
+    ['the direct parent, after a short time to repeat', parent({ usedAt: NOW - 5_000 }), 5_000, 'late-tab'],
+    ['a grandparent', parent({ id: 'grandparent' }), 30_000, 'reuse'],
+  ])('is repeated within the time of the setting: %s', (_, presented, repeatMs, verdict) => {
+    expect(judgeRotation(presented, child(), NOW, repeatMs)).toBe(verdict);
   });
 
   it('is exchanged once in any history: whatever is presented when, each token rotates at most once', () => {
     const step = fc.record({ pick: fc.nat(), wait: fc.integer({ min: 0, max: 15_000 }) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const family: RefreshRow[] = [{ id: '0', parentId: null, expiresAt: Infinity, usedAt: null }];
+        const family: RefreshRow[] = [{ id: '0', parentId: null, issuedAt: 0, expiresAt: Infinity, usedAt: null }];
         let now = 0;
         let ended = false;
         for (const { pick, wait } of steps) {
@@ -46,12 +57,18 @@ describe('a refresh token', () => {
           expect(live).toHaveLength(1);
           if (presented === undefined || ended) continue;
           const wasUsed = presented.usedAt !== null;
-          const verdict = judgeRotation(presented, live[0] ?? null, now);
+          const verdict = judgeRotation(presented, live[0] ?? null, now, 0);
           expect(verdict === 'live').toBe(!wasUsed);
           ended = verdict === 'reuse';
           if (verdict !== 'live') continue;
           presented.usedAt = now;
-          family.push({ id: String(family.length), parentId: presented.id, expiresAt: Infinity, usedAt: null });
+          family.push({
+            id: String(family.length),
+            parentId: presented.id,
+            issuedAt: now,
+            expiresAt: Infinity,
+            usedAt: null,
+          });
         }
       }),
     );

@@ -3,12 +3,16 @@ export interface RefreshRow {
   id: string;
   /** The token that was exchanged for this one; null: issued at the sign-in. */
   parentId: string | null;
+  issuedAt: number;
   expiresAt: number;
   usedAt: number | null;
 }
 
-/** The state of a presented refresh token. Only a live one is exchanged; `reuse` ends the whole session, `late-tab` does not. */
-export type Rotation = 'live' | 'expired' | 'reuse' | 'late-tab';
+/**
+ * The state of a presented refresh token. Only a live one is exchanged; `repeat` gets the current pair again; `reuse` ends the whole
+ * session, `late-tab` does not.
+ */
+export type Rotation = 'live' | 'expired' | 'repeat' | 'reuse' | 'late-tab';
 
 /** How long after its use a direct parent is taken for a second browser tab's. */
 export const PARENT_GRACE_MS = 10_000;
@@ -17,10 +21,18 @@ export const PARENT_GRACE_MS = 10_000;
  * Judges a presented refresh token against its stored row and the session's live one.
  * A used token is a theft signal (OAuth 2.0 BCP, RFC 9700 4.14.2), unless it is the direct parent of the current one and was
  * used less than ten seconds ago: then a second browser tab lost the race, and it is no theft.
+ * @param repeatMs how long after its use it gets the same pair again, for clients that lost the answer
  */
-export function judgeRotation(presented: RefreshRow, current: RefreshRow | null, now: number): Rotation {
+export function judgeRotation(
+  presented: RefreshRow,
+  current: RefreshRow | null,
+  now: number,
+  repeatMs: number,
+): Rotation {
   if (presented.expiresAt <= now) return 'expired';
   if (presented.usedAt === null) return 'live';
-  const lostTheRace = presented.id === current?.parentId && now - presented.usedAt < PARENT_GRACE_MS;
-  return lostTheRace ? 'late-tab' : 'reuse';
+  if (presented.id !== current?.parentId) return 'reuse';
+  const since = now - presented.usedAt;
+  if (since < repeatMs) return 'repeat';
+  return since < PARENT_GRACE_MS ? 'late-tab' : 'reuse';
 }

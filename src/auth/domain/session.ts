@@ -59,7 +59,8 @@ export type AdmittedSession = Account & Pick<StoredProof, 'provedAt'>;
 
 /** A presented refresh token beside its session's live one, as they are stored. */
 export interface PresentedRefresh {
-  session: Pick<Session, 'id' | 'userId'>;
+  /** `expiresAt` in milliseconds since 1970. */
+  session: Pick<Session, 'id' | 'userId'> & { expiresAt: number };
   presented: RefreshRow;
   /** Null: none is live any more. */
   current: RefreshRow | null;

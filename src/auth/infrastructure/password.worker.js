@@ -29,16 +29,23 @@ function material(password, saltOrHash) {
  */
 export function hash({ password, cost }) {
   const salt = genSaltSync(cost);
-  return hashSync(material(password, salt), salt);
+  return hashSync(material(password.normalize('NFC'), salt), salt);
 }
 
 /**
- * Whether the password is the hash's. A refusal costs 2^cost rounds whether there is a hash or not, and also where the hash
+ * Whether the password is the hash's: normalised, or as received, for hashes that were made before passwords were. Another form costs
+ * the same work again, whoever the user is. A refusal costs 2^cost rounds whether there is a hash or not, and also where the hash
  * is an older, cheaper one: 2^c + (2^c + 2^(c+1) + … + 2^(cost-1)) = 2^cost.
  * @param {MatchTask} task
  * @returns {boolean}
  */
 export function matches({ password, cost, hash: stored }) {
+  const forms = new Set([password.normalize('NFC'), password]);
+  return [...forms].some((form) => matchesForm({ password: form, cost, hash: stored }));
+}
+
+/** @param {MatchTask} task */
+function matchesForm({ password, cost, hash: stored }) {
   if (stored === null) {
     hash({ password, cost });
     return false;

@@ -126,7 +126,7 @@ export class PostgresSessionStore extends SessionStore {
   override async findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null> {
     const rows = await this.session.prepared<PresentedRefresh>(
       'find_refresh',
-      `SELECT json_build_object('id', s.id, 'userId', s.user_id) AS session, ${refreshRow('t')} AS presented,
+      `SELECT json_build_object('id', s.id, 'userId', s.user_id, 'expiresAt', extract(epoch FROM s.expires_at) * 1000) AS session, ${refreshRow('t')} AS presented,
               CASE WHEN live.id IS NOT NULL THEN ${refreshRow('live')} END AS current
        FROM refresh_tokens t
        JOIN sessions s ON s.id = t.session_id
@@ -233,7 +233,7 @@ class PostgresOwnSessions extends OwnSessions {
 function refreshRow(alias: string): string {
   const milliseconds = (column: string): string => `extract(epoch FROM ${alias}.${column}) * 1000`;
   return `json_build_object('id', encode(${alias}.id, 'hex'), 'parentId', encode(${alias}.parent_id, 'hex'),
-    'expiresAt', ${milliseconds('expires_at')}, 'usedAt', ${milliseconds('used_at')})`;
+    'issuedAt', ${milliseconds('issued_at')}, 'expiresAt', ${milliseconds('expires_at')}, 'usedAt', ${milliseconds('used_at')})`;
 }
 
 function bytes(hex: string): Buffer {
