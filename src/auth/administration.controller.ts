@@ -179,8 +179,8 @@ export class AdministrationController {
     @UntilClientGone() signal: AbortSignal,
   ): Promise<OneTimePasswordResponse> {
     this.sessions.requireRecentProof(user);
-    const { password, until } = found(await this.passwords.setOneTimePassword(id, user, client, signal));
-    return { one_time_password: password, expires_at: until.toISOString() };
+    const { password, until, revokedTokens } = found(await this.passwords.setOneTimePassword(id, user, client, signal));
+    return { one_time_password: password, expires_at: until.toISOString(), revoked_tokens: revokedTokens };
   }
 }
 

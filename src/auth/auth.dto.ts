@@ -71,6 +71,13 @@ export class OneTimePasswordResponse {
   one_time_password!: string;
 
   @ApiProperty({ ...MOMENT, description: 'Until when it can be used to sign in.' }) expires_at!: string;
+  @ApiProperty({ ...INTEGER, description: 'API tokens of the account, which ended with the former password.' })
+  revoked_tokens!: number;
+}
+
+export class RevokedTokensResponse {
+  @ApiProperty({ ...INTEGER, description: 'API tokens of the account, which ended with the former password.' })
+  revoked_tokens!: number;
 }
 
 export class UserResponse {

@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
 
-/** What ends an account's own in a later module, in the transaction that deactivates the account or takes it from its person. */
-export type Ending = (userId: number) => Promise<void>;
+/**
+ * What ends an account's API tokens in a later module, in the transaction that deactivates the account, takes it from its person or
+ * changes its password. @returns how many
+ */
+export type Ending = (userId: number) => Promise<number>;
 
-/** Tells later modules of accounts that are deactivated, or nobody's for the time being. */
+/** Tells later modules of accounts that are deactivated, nobody's for the time being, or have another password. */
 @Injectable()
 export class DeactivationsService {
   private readonly endings: Ending[] = [];
@@ -13,7 +16,10 @@ export class DeactivationsService {
     this.endings.push(ending);
   }
 
-  async end(userId: number): Promise<void> {
-    for (const ending of this.endings) await ending(userId);
+  /** @returns how many API tokens ended */
+  async end(userId: number): Promise<number> {
+    let ended = 0;
+    for (const ending of this.endings) ended += await ending(userId);
+    return ended;
   }
 }

@@ -1,5 +1,6 @@
-import { Body, Controller, Patch, Post } from '@nestjs/common';
+import { Body, Controller, Patch, Post, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { Refused } from '../kernel/errors.js';
 import {
   BeforePasswordChange,
@@ -10,7 +11,14 @@ import {
   UntilClientGone,
 } from '../platform/access.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { EmailChangeDto, PASSWORD_REFUSALS, PasswordChangeDto, toUserResponse, UserResponse } from './auth.dto.js';
+import {
+  EmailChangeDto,
+  PASSWORD_REFUSALS,
+  PasswordChangeDto,
+  RevokedTokensResponse,
+  toUserResponse,
+  UserResponse,
+} from './auth.dto.js';
 import type { TokenFault } from './domain/claims.js';
 import { type FailedProof, PasswordsService } from './passwords.service.js';
 
@@ -21,15 +29,21 @@ export class PasswordsController {
   constructor(private readonly passwords: PasswordsService) {}
 
   @BeforePasswordChange()
-  @ApiRoute('changePassword', 'Change the own password; ends the other sessions', ...PASSWORD_REFUSALS)
+  @ApiRoute(
+    'changePassword',
+    'Change the own password; ends the other sessions and all API tokens',
+    ...PASSWORD_REFUSALS,
+  )
   @Post('password')
   @NoContent()
+  @ApiOkResponse({ type: RevokedTokensResponse, description: 'API tokens were revoked, too.' })
   async changePassword(
     @CurrentUser() user: AuthenticatedUser,
     @Body() body: PasswordChangeDto,
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,
-  ): Promise<void> {
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RevokedTokensResponse | undefined> {
     const passwords = { current: body.current_password, next: body.new_password };
     const change = await this.passwords.changePassword(user, passwords, client, signal);
     if (change.kind === 'same-password') {
@@ -38,6 +52,9 @@ export class PasswordsController {
       });
     }
     if (change.kind !== 'changed') throw refusalOf(change);
+    if (change.revokedTokens === 0) return undefined;
+    void reply.status(200);
+    return { revoked_tokens: change.revokedTokens };
   }
 
   @ApiRoute('changeEmail', 'Change the own e-mail address', 'email_taken', ...PASSWORD_REFUSALS)

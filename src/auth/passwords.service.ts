@@ -9,13 +9,14 @@ import { Transaction } from '../platform/transaction.js';
 import type { Account, NewHash } from '../users/domain/account.js';
 import { UsersService } from '../users/users.service.js';
 import { type PresentedCredentials, CredentialsService, type Proof } from './credentials.service.js';
+import { DeactivationsService } from './deactivations.service.js';
 import { PasswordHasher } from './domain/password.js';
 import { SessionStore } from './domain/session.js';
 import { SessionsService } from './sessions.service.js';
 
 export type FailedProof = Exclude<Proof<never>, { kind: 'proved' }>;
 
-export type PasswordChange = { kind: 'changed' } | { kind: 'same-password' } | FailedProof;
+export type PasswordChange = { kind: 'changed'; revokedTokens: number } | { kind: 'same-password' } | FailedProof;
 export type EmailChange = { kind: 'changed'; account: Account } | { kind: 'email-taken' } | FailedProof;
 
 /** How long a one-time password can be used to sign in (ASVS 6.4.1: initial passwords are short-lived). */
@@ -30,13 +31,14 @@ export class PasswordsService {
     private readonly hasher: PasswordHasher,
     private readonly store: SessionStore,
     private readonly sessions: SessionsService,
+    private readonly deactivations: DeactivationsService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
     private readonly clock: Clock,
     private readonly ids: Ids,
   ) {}
 
-  /** All other sessions end, a thief's among them. */
+  /** All other sessions and all API tokens end, a thief's among them. */
   async changePassword(
     user: AuthenticatedUser,
     passwords: { current: string; next: string },
@@ -52,8 +54,9 @@ export class PasswordsService {
           const replaced = await this.users.replaceHash(user.id, passwordHash, { hash, oneTimeUntil: null });
           if (!replaced) return null;
           const ended = await this.store.endAllOf(user.id, this.clock.now(), sessionIdOf(user));
-          await this.record('password_changed', user, user, client, { ended });
-          return { kind: 'changed' };
+          const revokedTokens = await this.deactivations.end(user.id);
+          await this.record('password_changed', user, user, client, { ended, revoked_tokens: revokedTokens });
+          return { kind: 'changed', revokedTokens };
         });
       }),
     );
@@ -93,7 +96,7 @@ export class PasswordsService {
   }
 
   /**
-   * Replaces a user's password by one that allows only its own change, and ends the user's sessions.
+   * Replaces a user's password by one that allows only its own change, and ends the user's sessions and API tokens.
    * @returns the password, which is stored nowhere; null: there is no such account.
    */
   async setOneTimePassword(
@@ -101,16 +104,18 @@ export class PasswordsService {
     administrator: AuthenticatedUser,
     client: Client,
     signal: AbortSignal,
-  ): Promise<{ password: string; until: Date } | null> {
+  ): Promise<{ password: string; until: Date; revokedTokens: number } | null> {
     const account = await this.users.find(userId);
     if (account === null) return null;
     const { password, stored } = await this.nextOneTimePassword(client, signal);
-    await this.transaction.run(async () => {
+    const revokedTokens = await this.transaction.run(async () => {
       await this.users.setHash(userId, stored);
       const ended = await this.store.endAllOf(userId, this.clock.now(), null);
-      await this.record('one_time_password_set', administrator, account, client, { ended });
+      const revoked = await this.deactivations.end(userId);
+      await this.record('one_time_password_set', administrator, account, client, { ended, revoked_tokens: revoked });
+      return revoked;
     });
-    return { password, until: stored.oneTimeUntil };
+    return { password, until: stored.oneTimeUntil, revokedTokens };
   }
 
   /** A one-time password before it is set, and what is stored of it. @throws Refused `busy` */

@@ -39,8 +39,28 @@ describe('an API token', () => {
 
     expect((await ana.delete(`/api/auth/tokens/${String(shown['id'])}`)).status).toBe(204);
     expect(codeOf(await me(String(token)))).toEqual([401, 'token_invalid']);
-    expect((await ana.delete(`/api/auth/tokens/${String(shown['id'])}`)).status).toBe(404);
+    expect((await ana.delete(`/api/auth/tokens/${String(shown['id'])}`)).status).toBe(204);
     expect((await ana.get('/api/auth/tokens')).body).toEqual({ items: [] });
+    for (const none of ['00000000', 'x', 'a%00b']) {
+      expect((await ana.delete(`/api/auth/tokens/${none}`)).status).toBe(404);
+      expect((await boss.delete(`/api/admin/users/${ana.id}/tokens/${none}`)).status).toBe(404);
+    }
+  });
+
+  it('ends with the password that its owner had, which the answer says', async () => {
+    const owner = await signedUp(anonymous, 'changer');
+    const client = anonymous.as(owner.access_token);
+    const passwords = { current_password: passwordOf('changer'), new_password: 'another one of mine' };
+    const { token } = await apiToken(client, now(), 'queries');
+    const changed = await client.post('/api/auth/password', passwords);
+    expect([changed.status, changed.body]).toEqual([200, { revoked_tokens: 1 }]);
+    expect(codeOf(await me(token))).toEqual([401, 'token_invalid']);
+    const back = { current_password: passwords.new_password, new_password: passwords.current_password };
+    expect((await client.post('/api/auth/password', back)).status).toBe(204);
+    const { token: second } = await apiToken(client, now(), 'queries');
+    const reset = await boss.post(`/api/admin/users/${owner.id}/one-time-password`);
+    expect(reset.body).toMatchObject({ revoked_tokens: 1 });
+    expect(codeOf(await me(second))).toEqual([401, 'token_invalid']);
   });
 
   it('says when it was used last, to the minute', async () => {
@@ -131,7 +151,7 @@ describe('an API token', () => {
     expect(codeOf(await client.get('/api/admin/grants'))).toEqual([403, 'administrator_required']);
     await boss.patch(`/api/admin/users/${second}`, { role: 'admin' });
     await boss.post(`/api/admin/users/${second}/one-time-password`);
-    expect(codeOf(await client.get('/api/admin/grants'))).toEqual([403, 'password_change_required']);
+    expect(codeOf(await client.get('/api/admin/grants'))).toEqual([401, 'token_invalid']);
   });
 
   it('is dead with its account, for good', async () => {

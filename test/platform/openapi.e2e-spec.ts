@@ -1,12 +1,14 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { ERRORS } from '../../src/kernel/errors.js';
+import { sharedAdministrator } from '../support/service/administrator.js';
 import { sharedService } from '../support/service/service.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 describe('the OpenAPI document', () => {
   const service = sharedService();
+  const admin = sharedAdministrator(service);
   let document: OpenAPIObject;
   beforeAll(async () => {
     document = (await (await fetch(`${service.url}/api/openapi.json`)).json()) as OpenAPIObject;
@@ -36,6 +38,22 @@ describe('the OpenAPI document', () => {
     const described = operations().filter(({ operation }) => operation.security !== undefined);
 
     expect(closed).toEqual(described.map(({ method, path }) => `${method} ${path}`));
+  });
+
+  it('has no parameter, in a path or a query, in which a text that PostgreSQL cannot hold is an internal error', async () => {
+    const failed: string[] = [];
+    for (const { method, path, operation } of operations()) {
+      for (const parameter of operation.parameters ?? []) {
+        if (!('in' in parameter)) continue;
+        const { name, in: where } = parameter;
+        const others = path.replaceAll(/\{\w+\}/g, (each) => (each === `{${name}}` ? 'a%00b' : '1'));
+        for (const text of where === 'path' ? [others] : [`${others}?${name}=a%00b`]) {
+          const { status } = await admin.send(method.toUpperCase(), text);
+          if (status >= 500 && status !== 503) failed.push(`${method} ${text}`);
+        }
+      }
+    }
+    expect(failed).toEqual([]);
   });
 
   it('describes the id of a row, in a path, as a positive integer', () => {

@@ -10,7 +10,7 @@ import { Settings } from '../../platform/settings.js';
 import { Transaction } from '../../platform/transaction.js';
 import { UsersService } from '../../users/users.service.js';
 import { type ApiToken, ApiTokenStore, type WantedToken, wishProblem } from './domain/api-token.js';
-import { TOKEN_BYTES, tokenText } from './domain/token-text.js';
+import { isTokenId, TOKEN_BYTES, tokenText } from './domain/token-text.js';
 
 /** `created`: the text is stored nowhere. */
 export type TokenCreation =
@@ -32,7 +32,7 @@ export class ApiTokensService {
     private readonly settings: Settings,
     deactivations: DeactivationsService,
   ) {
-    deactivations.join((userId) => this.store.removeAllOf(userId));
+    deactivations.join((userId) => this.store.revokeAllOf(userId, this.clock.now()));
   }
 
   async create(user: AuthenticatedUser, wanted: WantedToken, by: AuditContext): Promise<TokenCreation> {
@@ -59,11 +59,13 @@ export class ApiTokensService {
     return (await this.users.find(userId)) === null ? null : this.listOf(userId);
   }
 
-  /** Refused from the next request on. False: the account has no such token. */
+  /** Refused from the next request on. Revoking a revoked one is no event. False: the account has no such token. */
   async revoke(userId: number, id: string, by: AuditContext): Promise<boolean> {
+    if (!isTokenId(id)) return false;
     return this.transaction.run(async () => {
-      const token = await this.store.remove(userId, id);
-      if (token === null) return false;
+      const token = await this.store.revoke(userId, id, this.clock.now());
+      if (token === 'unknown') return false;
+      if (token === 'had-ended') return true;
       const details = { user_id: userId };
       await this.audit.record({ event: 'token_revoked', ...by, subject: tokenSubject(token), details });
       return true;

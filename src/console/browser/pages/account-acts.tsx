@@ -41,7 +41,7 @@ export function AccountActs({ account }: { account: Account }) {
       act: 'One-time password',
       icon: 'grant',
       asks: 'recent proof',
-      follows: <p>It replaces the password, and ends all sessions of {username}.</p>,
+      follows: <p>It replaces the password, and ends all sessions and API tokens of {username}.</p>,
       run: async () =>
         setPassword(await bodyOf(api.POST('/api/admin/users/{id}/one-time-password', { params: { path: { id } } }))),
     },
@@ -110,7 +110,8 @@ export function AccountActs({ account }: { account: Account }) {
           expiresAt={password.expires_at}
           close={() => setPassword(null)}
         >
-          Give it to them: they sign in with it and choose their own.
+          Give it to them: they sign in with it and choose their own.{' '}
+          {password.revoked_tokens > 0 && `${password.revoked_tokens} API tokens of theirs were revoked.`}
         </Secret>
       )}
       <div className="menu">

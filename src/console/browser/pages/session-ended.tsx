@@ -69,7 +69,10 @@ function PasswordChange({ username }: { username: string }) {
   });
   return (
     <Dialog title="Choose your password">
-      <p>You signed in with a one-time password. Choose your own before you go on.</p>
+      <p>
+        You signed in with a one-time password. Choose your own before you go on. It ends your other sessions, and your
+        API tokens.
+      </p>
       <Form
         doing={changing}
         act="Change password"

@@ -55,9 +55,10 @@ export abstract class ApiTokenStore {
   abstract add(userId: number, token: ApiToken, digest: Buffer): Promise<'added' | 'too-many' | 'not-active'>;
   /** The newest first; expired ones too, until the next is added. */
   abstract listOf(userId: number): Promise<ApiToken[]>;
-  /** Null: the account has no such token. */
-  abstract remove(userId: number, id: string): Promise<ApiToken | null>;
-  abstract removeAllOf(userId: number): Promise<void>;
+  /** `unknown`: the account never had such a token, or it has expired and been removed since. */
+  abstract revoke(userId: number, id: string, at: Date): Promise<ApiToken | 'had-ended' | 'unknown'>;
+  /** @returns how many unexpired ones */
+  abstract revokeAllOf(userId: number, at: Date): Promise<number>;
   /** How many unexpired ones of administrators were not used since then, or expire later than that. */
   abstract staleOfAdministrators(now: Date, unusedSince: Date, latestExpiry: Date): Promise<number>;
 }

@@ -3,6 +3,11 @@ import { secretDigest } from '../../../kernel/secret-digest.js';
 /** `glt_`, an id of 8, 32 random bytes as 43, and a checksum of 6 characters of base62. */
 const FORM = /^(glt_([0-9A-Za-z]{8})[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
+/** Whether a text has the form of a token's id; no other is looked for in the database. */
+export function isTokenId(text: string): boolean {
+  return /^[0-9A-Za-z]{8}$/.test(text);
+}
+
 /** Random bytes that a token is made of: 6 for its id, 32 that nobody can guess. */
 export const TOKEN_BYTES = 38;
 

@@ -23,7 +23,7 @@ function admitted(isAway: string, person: string): string {
     SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired", ${isAway} AS "isOwnerAway",
            coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"
     FROM api_tokens t JOIN users u ON u.id = t.user_id ${person}
-    WHERE t.id = $1 AND t.digest = $2 AND u.is_active`;
+    WHERE t.id = $1 AND t.digest = $2 AND t.revoked_at IS NULL AND u.is_active`;
 }
 
 /** Of id and digest. */
@@ -71,34 +71,39 @@ export class PostgresApiTokenStore extends ApiTokenStore {
     await manager.query('DELETE FROM api_tokens WHERE user_id = $1 AND expires_at <= $2', [userId, token.createdAt]);
     const added = await manager.query<unknown[]>(
       `INSERT INTO api_tokens (id, user_id, name, scopes, digest, created_at, expires_at)
-       SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM api_tokens WHERE user_id = $2) < $8 RETURNING id`,
+       SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM api_tokens WHERE user_id = $2 AND revoked_at IS NULL) < $8 RETURNING id`,
       [token.id, userId, token.name, token.scopes, digest, token.createdAt, token.expiresAt, MOST_TOKENS],
     );
     return added.length === 1 ? 'added' : 'too-many';
   }
 
   override listOf(userId: number): Promise<ApiToken[]> {
-    const list = `SELECT ${TOKEN} FROM api_tokens WHERE user_id = $1 ORDER BY created_at DESC, id`;
+    const list = `SELECT ${TOKEN} FROM api_tokens WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at DESC, id`;
     return this.session.manager.query<ApiToken[]>(list, [userId]);
   }
 
-  override async remove(userId: number, id: string): Promise<ApiToken | null> {
-    const [rows] = await this.session.manager.query<[ApiToken[], number]>(
-      `DELETE FROM api_tokens WHERE id = $1 AND user_id = $2 RETURNING ${TOKEN}`,
-      [id, userId],
+  override async revoke(userId: number, id: string, at: Date): Promise<ApiToken | 'had-ended' | 'unknown'> {
+    const [[token]] = await this.session.manager.query<[ApiToken[], number]>(
+      `UPDATE api_tokens SET revoked_at = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL RETURNING ${TOKEN}`,
+      [id, userId, at],
     );
-    return rows[0] ?? null;
+    if (token !== undefined) return token;
+    const select = 'SELECT FROM api_tokens WHERE id = $1 AND user_id = $2';
+    return (await this.session.manager.query<unknown[]>(select, [id, userId])).length === 1 ? 'had-ended' : 'unknown';
   }
 
-  override async removeAllOf(userId: number): Promise<void> {
-    await this.session.manager.query('DELETE FROM api_tokens WHERE user_id = $1', [userId]);
+  override async revokeAllOf(userId: number, at: Date): Promise<number> {
+    const revoke =
+      'UPDATE api_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING expires_at > $2 AS live';
+    const [rows] = await this.session.manager.query<[{ live: boolean }[], number]>(revoke, [userId, at]);
+    return rows.filter(({ live }) => live).length;
   }
 
   override async staleOfAdministrators(now: Date, unusedSince: Date, latestExpiry: Date): Promise<number> {
     const [counted] = await this.session.prepared<{ stale: number }>(
       'stale_tokens',
       `SELECT count(*)::integer AS stale FROM api_tokens t JOIN users u ON u.id = t.user_id
-       WHERE u.role = 'admin' AND t.expires_at > $1
+       WHERE u.role = 'admin' AND t.expires_at > $1 AND t.revoked_at IS NULL
          AND (coalesce(t.last_used_at, t.created_at) <= $2 OR t.expires_at > $3)`,
       [now, unusedSince, latestExpiry],
     );
