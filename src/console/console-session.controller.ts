@@ -54,7 +54,9 @@ export class ConsoleSessionController {
   @Get()
   @ApiOkResponse({ type: ConsoleStartResponse })
   async start(@Req() request: FastifyRequest): Promise<ConsoleStartResponse> {
-    const cookie = browserCookieIn(request.headers.cookie, this.siteOf(request));
+    // One credential a request: beside an Authorization header the cookie counts nowhere.
+    const { cookie: cookies, authorization } = request.headers;
+    const cookie = authorization === undefined ? browserCookieIn(cookies, this.siteOf(request)) : null;
     const session = cookie === null ? null : await this.sessions.admitBrowser(cookie);
     const has_administrator = await this.administrators.exist();
     return { account: session === null ? null : this.accountOf(session), has_administrator };

@@ -49,6 +49,12 @@ export function readOidc(read: SettingsReader, production: boolean, scim: Settin
       'must be empty beside SCIM_TOKEN: one of the two says who is in which group',
     );
   }
+  if (/[?#]/.test(issuer)) {
+    read.problem(
+      'AUTH_OIDC_ISSUER',
+      'must have neither a query nor a fragment (OpenID Connect Discovery 1.0 section 3)',
+    );
+  }
   const addresses = { AUTH_OIDC_ISSUER: issuer, AUTH_OIDC_DISCOVERY_URL: discoveryUrl, PUBLIC_URL: publicUrl };
   for (const [name, address] of Object.entries(addresses)) {
     if (typeof address === 'string' && !isSafe(address, production)) {

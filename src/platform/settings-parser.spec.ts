@@ -44,6 +44,19 @@ describe('settings', () => {
     ]);
   });
 
+  it('refuses a token of SCIM of few characters, and an issuer that has a query', () => {
+    const given = { AUTH_SECRET_KEY: SECRET, PUBLIC_URL: 'https://grantline.example.org' };
+    const oidc = { AUTH_OIDC_CLIENT_ID: 'grantline', AUTH_OIDC_CLIENT_SECRET: 'x' };
+    expect(parseSettings({ ...given, SCIM_TOKEN: '0123'.repeat(12) }).problems).toEqual([
+      expect.stringMatching(/^SCIM_TOKEN is weak/),
+    ]);
+    for (const end of ['?realm=people', '#people', '?']) {
+      expect(parseSettings({ ...given, ...oidc, AUTH_OIDC_ISSUER: `https://id.example.org/${end}` }).problems).toEqual([
+        expect.stringMatching(/^AUTH_OIDC_ISSUER must have neither/),
+      ]);
+    }
+  });
+
   it.each([
     'short',
     'a'.repeat(64),
@@ -72,7 +85,7 @@ describe('settings', () => {
   );
 
   it.each([
-    ['without a provider', { SCIM_TOKEN: 'x'.repeat(32) }],
+    ['without a provider', { SCIM_TOKEN: '0123456789abcdef'.repeat(2) }],
     ['where nobody says who is in it', OIDC],
   ])('takes no group of administrators %s', (_, more) => {
     const given = { AUTH_SECRET_KEY: SECRET, AUTH_OIDC_ADMINISTRATORS_GROUP: 'chiefs', ...more };

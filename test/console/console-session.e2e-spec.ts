@@ -35,6 +35,8 @@ describe('the session of the web console', () => {
     expect((await withCookie(cookie, 'GET', SESSION)).body).toMatchObject({
       account: { username: 'ana', role: 'user' },
     });
+    const beside = await withCookie(cookie, 'GET', SESSION, undefined, { Authorization: 'Bearer of-somebody' });
+    expect(beside.body).toMatchObject({ account: null });
     const sessions = (await withCookie(cookie, 'GET', '/api/auth/sessions')).body?.['items'] as { current: boolean }[];
     expect(sessions.map(({ current }) => current)).toEqual([true, false]);
 

@@ -18,6 +18,20 @@ describe('signing in at the identity provider from the web console', () => {
   const comeBack = (browser: OidcBrowser, answer: URLSearchParams) =>
     browser.go(`/api/auth/oidc/callback?${answer.toString()}`);
 
+  it('begin also at the address that all clients have, with a page of the console and without a challenge', async () => {
+    for (const [path, status] of [
+      ['start?return_to=%2Fme', 302],
+      ['console?to=%2Fme', 302],
+      ['start?return_to=%2F%09%2Fhost.example', 400],
+      ['console?to=%2F%09%2Fhost.example', 400],
+      ['console?to=%2F%2Fhost.example', 400],
+      ['start?return_to=https%3A%2F%2Fapp.example.org%2Fback', 400],
+    ] as const) {
+      const answer = await fetch(`${service.url}/api/auth/oidc/${path}`, { redirect: 'manual' });
+      expect([path, answer.status]).toEqual([path, status]);
+    }
+  });
+
   it('comes back with a session that is a cookie, and no code', async () => {
     const browser = new OidcBrowser(service);
     const location = await browser.go('/api/auth/oidc/console?to=%2Fpeople%3Fq%3Dx');

@@ -75,6 +75,30 @@ describe('users by SCIM', () => {
     expect(await statusOf(scim.patch(path, ...many))).toEqual([400, 'tooMany']);
   });
 
+  it('have emails that are objects', async () => {
+    for (const emails of ['x', ['x@example.org'], 7]) {
+      expect(await statusOf(scim.post('/Users', scimUser('text.emails', { emails })))).toEqual([400, 'invalidValue']);
+    }
+  });
+
+  it('change only where the client knows the present version', async () => {
+    const path = await scim.made('/Users', scimUser('versioned'));
+    const { headers, body } = await scim.get(path);
+    const tag = headers.get('etag') ?? '';
+    expect((body?.['meta'] as { version: string }).version).toBe(tag);
+    const known = await scim.send('GET', path, undefined, { 'If-None-Match': tag });
+    expect([known.status, known.body, known.headers.get('etag')]).toEqual([304, null, tag]);
+    expect((await scim.send('GET', path, undefined, { 'If-None-Match': 'W/"another"' })).status).toBe(200);
+    const renamed = (displayName: string, known: string) =>
+      scim.send('PATCH', path, { Operations: [{ op: 'replace', value: { displayName } }] }, { 'If-Match': known });
+    const first = await renamed('One', tag);
+    expect([first.status, first.headers.get('etag') === tag]).toEqual([200, false]);
+    expect((await renamed('Two', tag)).body).toMatchObject({ status: '412' });
+    expect((await scim.send('DELETE', path, undefined, { 'If-Match': tag })).status).toBe(412);
+    expect((await scim.send('PUT', path, scimUser('versioned'), { 'If-Match': tag })).status).toBe(412);
+    expect((await renamed('Three', '*')).status).toBe(200);
+  });
+
   it('live as Okta has it', async () => {
     const okta = new ScimClient(service, SCIM_TOKEN, 'application/json');
     expect((await scim.get('/Users?startIndex=1&count=2')).body).toMatchObject({

@@ -37,5 +37,6 @@ function Door() {
 
 /** Only addresses of this site: `//host` and `/\host` are not. */
 function safeAddress(to: string | null): string {
-  return to !== null && /^\/(?![/\\])/.test(to) ? to : '/';
+  // As the service takes one: parsers of addresses drop tabs, and `/<tab>/host` leads to another host.
+  return to !== null && /^\/([!-.0-[\]-~][!-~]*)?$/.test(to) ? to : '/';
 }

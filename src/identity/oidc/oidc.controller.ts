@@ -7,7 +7,7 @@ import { type Client, CurrentClient, Public } from '../../platform/access.js';
 import { cookiesOf } from '../../platform/domain/cookies.js';
 import { ApiRoute } from '../../platform/openapi.js';
 import { Settings } from '../../platform/settings.js';
-import { consoleReturn, returnProblem } from './domain/return-address.js';
+import { consoleReturn, pagePathProblem, returnProblem } from './domain/return-address.js';
 import { OidcCodesService } from './oidc-codes.service.js';
 import { EXCHANGE_FAILURES } from './domain/shown-token.js';
 import { OidcExchangesService } from './oidc-exchanges.service.js';
@@ -60,13 +60,9 @@ export class OidcController {
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    const problem = returnProblem(return_to, this.settings.given.returnOrigins);
-    if (problem !== null) {
-      throw new Refused('validation_failed', { errors: [{ field: 'return_to', message: problem }] });
-    }
+    const to = this.wayBack(return_to, code_challenge);
     const cookies = cookiesOf(headers.cookie);
-    const asked = { returnTo: return_to, challenge: code_challenge, isAnew: max_age !== undefined };
-    goOn(reply, await this.signIn.begin(asked, cookies, client));
+    goOn(reply, await this.signIn.begin({ ...to, isAnew: max_age !== undefined }, cookies, client));
   }
 
   @ApiRoute('startConsoleSignIn', 'Go to the identity provider from the web console', 'not_found')
@@ -169,8 +165,25 @@ export class OidcController {
     const token = form?.['logout_token'];
     await this.logout.end(typeof token === 'string' ? token : '', client);
   }
+
+  /** A page of the console, or an address of a web client, which shows its own challenge. @throws Refused 400 */
+  private wayBack(address: string, challenge: string | undefined): { returnTo: string; challenge: string | null } {
+    const { publicUrl, returnOrigins } = this.settings.given;
+    if (challenge === undefined && this.platform.console.enabled && pagePathProblem(address) === null) {
+      return { returnTo: consoleReturn(publicUrl, address), challenge: null };
+    }
+    const problem = returnProblem(address, returnOrigins);
+    if (problem !== null) throw invalid('return_to', problem);
+    if (challenge === undefined)
+      throw invalid('code_challenge', 'is required where return_to is no page of the console');
+    return { returnTo: address, challenge };
+  }
 }
 
 function goOn(reply: FastifyReply, { location, cookies }: Onward): void {
   void reply.header('Location', location).header('Set-Cookie', cookies);
+}
+
+function invalid(field: string, message: string): Refused {
+  return new Refused('validation_failed', { errors: [{ field, message }] });
 }

@@ -5,23 +5,25 @@ import { NULLABLE_MOMENT, NULLABLE_TEXT } from '../../platform/api-fields.js';
 import { anyText, FieldRule, TextRule, WITHOUT_NUL } from '../../platform/validation.js';
 import type { Link } from './domain/oidc-store.js';
 import { challengeProblem, verifierProblem } from './domain/code-challenge.js';
-import { consolePathProblem, PAGE_PATH, pagePathProblem } from './domain/return-address.js';
+import { PAGE_PATH, pagePathProblem } from './domain/return-address.js';
 
 export class StartQuery {
   @ApiProperty({
-    format: 'uri',
+    format: 'uri-reference',
     maxLength: 1000,
-    description: 'An address at one of the origins of AUTH_OIDC_RETURN_ORIGINS, without a fragment.',
+    description:
+      'An address at one of the origins of AUTH_OIDC_RETURN_ORIGINS, without a fragment; or a page of the console, such as /me.',
   })
   @TextRule(anyText)
   return_to!: string;
 
-  @ApiProperty({
+  @ApiPropertyOptional({
     pattern: '^[A-Za-z0-9_-]{43}$',
-    description: "The web client's own challenge: the SHA-256 of its verifier in base64url (RFC 7636, S256).",
+    description:
+      "The web client's own challenge: the SHA-256 of its verifier in base64url (RFC 7636, S256). The console has none.",
   })
-  @TextRule(challengeProblem)
-  code_challenge!: string;
+  @FieldRule((challenge) => (challenge === undefined ? null : challengeProblem(challenge)))
+  code_challenge?: string;
 
   @ApiPropertyOptional({ enum: ['0'], description: 'The provider asks for a sign-in anew, which is a recent proof.' })
   @FieldRule((age) => (age === undefined || age === '0' ? null : 'must be 0'))
@@ -31,11 +33,11 @@ export class StartQuery {
 export class ConsoleStartQuery {
   @ApiPropertyOptional({
     maxLength: 1000,
-    pattern: '^/($|[^/\\\\])',
+    pattern: PAGE_PATH,
     default: '/',
     description: 'The page to come to, signed in.',
   })
-  @FieldRule((to) => (to === undefined ? null : consolePathProblem(to)))
+  @FieldRule((to) => (to === undefined ? null : typeof to === 'string' ? pagePathProblem(to) : 'must be given once'))
   to?: string;
 }
 

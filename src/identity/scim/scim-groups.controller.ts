@@ -26,17 +26,20 @@ export class ScimGroupsController {
   }
 
   @Post()
-  async create(@CurrentScimRequest() request: ScimRequest): Promise<object> {
+  async create(@CurrentScimRequest() request: ScimRequest): Promise<object | undefined> {
     return this.answered(await this.groups.create(request.body, request.by), request, 201);
   }
 
   @Get(':id')
-  find(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<object> {
+  find(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<object | undefined> {
     return this.answered(id, request);
   }
 
   @Put(':id')
-  async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<object> {
+  async replace(
+    @Param('id', RowIdPipe) id: number,
+    @CurrentScimRequest() request: ScimRequest,
+  ): Promise<object | undefined> {
     await this.groups.replace(id, request.body, versionCheck(request, groupForm), request.by);
     return this.answered(id, request);
   }
@@ -59,7 +62,7 @@ export class ScimGroupsController {
     return this.groups.delete(id, versionCheck(request, groupForm), request.by);
   }
 
-  private async answered(id: number, request: ScimRequest, status: 200 | 201 = 200): Promise<object> {
+  private async answered(id: number, request: ScimRequest, status: 200 | 201 = 200): Promise<object | undefined> {
     const { base, selection, answer } = request;
     return answer(groupForm(await this.groups.find(id, wants(selection, 'members')), base), status);
   }

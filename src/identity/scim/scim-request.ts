@@ -19,8 +19,8 @@ export interface ScimRequest {
   by: AuditContext;
   /** @throws Refused `precondition_failed` where the client knows another version of the resource */
   check: (resource: ResourceForm) => void;
-  /** A resource as it is answered, with its ETag; a made one with its address. */
-  answer: (resource: ResourceForm, status?: 200 | 201) => object;
+  /** A resource as it is answered, with its ETag; a made one with its address; 304 where the client has that version (RFC 7644 section 3.14). */
+  answer: (resource: ResourceForm, status?: 200 | 201) => object | undefined;
   /** 204, with the ETag of the resource. */
   answerNothing: (resource: ResourceForm) => void;
 }
@@ -54,9 +54,11 @@ function scimRequestOf(request: FastifyRequest, reply: FastifyReply): ScimReques
     check: (resource) => checkVersion(request.headers['if-match'], resource),
     answer: (resource, status = 200) => {
       const { location, version } = resource.meta;
-      void reply.status(status).header('ETag', version);
+      const known = request.method === 'GET' ? request.headers['if-none-match'] : undefined;
+      const isKnown = known !== undefined && matchesEntityTag(known, version);
+      void reply.status(isKnown ? 304 : status).header('ETag', version);
       if (status === 201) void reply.header('Location', location);
-      return selected(resource, selection);
+      return isKnown ? undefined : selected(resource, selection);
     },
     answerNothing: ({ meta }) => void reply.status(204).header('ETag', meta.version),
   };

@@ -26,23 +26,32 @@ export class ScimUsersController {
   }
 
   @Post()
-  async create(@CurrentScimRequest() { body, by, base, answer }: ScimRequest): Promise<object> {
+  async create(@CurrentScimRequest() { body, by, base, answer }: ScimRequest): Promise<object | undefined> {
     return answer(userForm(await this.users.create(body, by), base), 201);
   }
 
   @Get(':id')
-  async find(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() { base, answer }: ScimRequest): Promise<object> {
+  async find(
+    @Param('id', RowIdPipe) id: number,
+    @CurrentScimRequest() { base, answer }: ScimRequest,
+  ): Promise<object | undefined> {
     return answer(userForm(await this.users.find(id), base));
   }
 
   @Put(':id')
-  async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<object> {
+  async replace(
+    @Param('id', RowIdPipe) id: number,
+    @CurrentScimRequest() request: ScimRequest,
+  ): Promise<object | undefined> {
     const { body, by, base, answer } = request;
     return answer(userForm(await this.users.replace(id, body, versionCheck(request, userForm), by), base));
   }
 
   @Patch(':id')
-  async patch(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<object> {
+  async patch(
+    @Param('id', RowIdPipe) id: number,
+    @CurrentScimRequest() request: ScimRequest,
+  ): Promise<object | undefined> {
     const { body, by, base, answer } = request;
     return answer(userForm(await this.users.patch(id, body, versionCheck(request, userForm), by), base));
   }

@@ -42,11 +42,13 @@ export class ScimUsersService {
     return this.store.list(filter, offset, count);
   }
 
-  /** @throws Refused 400; `name_taken` for a name or an external id that is another account's */
+  /** A person who was disabled comes back to the same account. @throws Refused 400; `name_taken` for a name or an external id that is another account's */
   async create(body: unknown, by: AuditContext): Promise<ScimUser> {
     const asked = wholeUser(body, null);
     return this.writes.run(async () => {
       const { userName: username, externalId } = asked;
+      const former = await this.store.lockInactive(asked);
+      if (former !== null) return this.write(former, asked, by);
       const email = addressOf(asked);
       const [outcome] = await this.users.create([{ username, email, role: 'user', source: 'scim', password: null }]);
       if (outcome === undefined) throw new Error('an account without an outcome');

@@ -23,13 +23,6 @@ export function consoleReturn(publicUrl: string, to: string): string {
   return addressWith(new URL('/sign-in', publicUrl).href, { to });
 }
 
-/** Of a path of the console with its query: `//host` and `/\\host` lead to other hosts. */
-export function consolePathProblem(to: unknown): string | null {
-  return typeof to === 'string' && to.length <= LONGEST && /^\/(?![/\\])/.test(to)
-    ? null
-    : 'must be a path such as /me';
-}
-
 /** The address of a path that `pagePathProblem` takes. */
 export function pageAddress(publicUrl: string, path: string): string {
   return new URL(path, publicUrl).href;

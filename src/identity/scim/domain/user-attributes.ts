@@ -137,7 +137,7 @@ function partRemoved(email: UserEmail, sub: string | null): UserEmail[] {
 }
 
 function emailOf(entry: unknown): UserEmail {
-  const members = typeof entry === 'string' ? new Map([['value', entry]]) : membersOf(entry, 'an entry of emails');
+  const members = membersOf(entry, 'an entry of emails');
   const value = textOf(members.get('value'), 'emails.value');
   if (value === null) throw invalid('invalidValue', 'An entry of emails needs a value.');
   const [type, primary] = [members.get('type'), members.get('primary')];

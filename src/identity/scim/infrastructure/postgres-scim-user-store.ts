@@ -74,6 +74,16 @@ export class PostgresScimUserStore extends ScimUserStore {
     return this.find(id);
   }
 
+  override async lockInactive({ userName, externalId }: Pick<ScimUser, 'userName' | 'externalId'>) {
+    const [found] = await this.session.manager.query<{ id: number }[]>(
+      `SELECT u.id ${FROM} WHERE NOT u.is_active AND (s.external_id = $1 OR (
+         (s.external_id IS NULL OR $1::text IS NULL) AND lower(u.username COLLATE "C") = lower($2 COLLATE "C")))
+       ORDER BY s.external_id = $1 DESC NULLS LAST LIMIT 1 FOR UPDATE OF s`,
+      [externalId, userName],
+    );
+    return found === undefined ? null : this.find(found.id);
+  }
+
   override async list(filter: Filter | null, offset: number, count: number): Promise<ListResult<ScimUser>> {
     const parameters: unknown[] = [];
     const where = filter === null ? 'true' : filterCondition(filter, FILTERABLE, parameters);
