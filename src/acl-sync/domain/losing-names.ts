@@ -47,7 +47,7 @@ function byGrants(previous: Snapshot, explained: Snapshot, before: Principals, a
 function byPolicies(previous: Snapshot, explained: Snapshot, before: Principals, after: Principals): string[] {
   const all = [...previous.policies, ...explained.policies];
   const regrouped = changedGroupIds(previous, explained);
-  const restricted = newlyRestricted(previous.settings, explained.settings);
+  const restricted = otherwiseRestricted(previous.settings, explained.settings);
   const overQueries = new Set(
     previous.grants.flatMap(({ principal, resource: { engine, queries } }) =>
       engine === undefined && queries === undefined ? [] : less(before.members(principal)),
@@ -75,11 +75,12 @@ function namesAny({ principal, except }: SnapshotPolicy, groups: ReadonlySet<num
   return [principal, ...except].some((named) => named.type === 'group' && groups.has(named.id));
 }
 
-/** Catalogs that settings name now, so that restrictions there take more. */
-function newlyRestricted(previous: SnapshotSettings, explained: SnapshotSettings): string[] {
-  return (['externalTableCatalogs', 'rawColumnCatalogs'] as const).flatMap((key) =>
-    explained[key].filter((catalog) => !previous[key].includes(catalog)),
-  );
+/** Catalogs in which settings have restrictions take something else: a raw column that is no longer hidden is masked, which takes writing. */
+function otherwiseRestricted(previous: SnapshotSettings, explained: SnapshotSettings): string[] {
+  return (['externalTableCatalogs', 'rawColumnCatalogs'] as const).flatMap((key) => [
+    ...explained[key].filter((catalog) => !previous[key].includes(catalog)),
+    ...previous[key].filter((catalog) => !explained[key].includes(catalog)),
+  ]);
 }
 
 /** The names of the members of the first that are none of the second. */
