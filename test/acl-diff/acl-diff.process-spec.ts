@@ -43,7 +43,7 @@ describe('acl diff', () => {
     expect({ code, lines: stdout.split('\n') }).toEqual({
       code: 1,
       lines: expect.arrayContaining([
-        '- tables {"user":"ana","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"]}',
+        '- tables {"user":"ana","catalog":"sales","schema":"eu","table":"orders","privileges":["SELECT"],"filter":"true"}',
         'gained by bo:',
         '  SELECT from sales.eu.orders',
         '  enter the catalog sales',

@@ -34,7 +34,7 @@ settings: {own_account: service-account-grantline}
       hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
       findings: [{ code: 'many-table-rules', severity: 'warning' }],
     });
-    expect(text).toContain('{"user":"alice","catalog":"sales","privileges":["SELECT"]}');
+    expect(text).toContain('{"user":"alice","catalog":"sales","privileges":["SELECT"],"filter":"true"}');
     expect((await compile(alice)).stdout).toMatch(/rules[.]json: \d+ rules, \d+ bytes, compiled in \d+ ms/);
     expect(await readFile(join(folder, 'out', 'rules.json'), 'utf8')).toBe(text);
   });
