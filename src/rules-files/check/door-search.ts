@@ -30,7 +30,7 @@ export interface Opening<Found> {
 }
 
 /** Tables of a rule, and names of each level where a pattern is open, that are tried. */
-const MOST_PATHS = 200;
+const MOST_PATHS = 60;
 const MOST_COUNTED = 20;
 const MOST_OPEN_NAMES = [20, 8, 12] as const;
 const MOST_NAMES = 200;

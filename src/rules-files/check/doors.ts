@@ -151,9 +151,11 @@ function doorsOf(search: DoorSearch, { externalTableCatalogs = [], rawColumnCata
 }
 
 function companionDoor(search: DoorSearch): Door {
-  // Companions have none themselves.
+  // All others are like the first two, but where a rule spells them out. Companions have none themselves.
+  const isSpelled = (suffix: string) => search.rules.some((rule) => rule.patterns.get('table')?.text.includes(suffix));
+  const asked = COMPANIONS.filter((suffix, index) => index < 2 || isSpelled(suffix));
   const companions = ([catalog, schema, table]: Path): Path[] =>
-    table.includes('$') ? [] : COMPANIONS.map((suffix) => [catalog, schema, `${table}$${suffix}`]);
+    table.includes('$') ? [] : asked.map((suffix) => [catalog, schema, `${table}$${suffix}`]);
   return {
     code: 'door-companion',
     isIn: isRestricting,
