@@ -97,6 +97,15 @@ describe('another build of the compiler', () => {
     }
   });
 
+  it('waits for an approval when it closes what another build left to those who only read', () => {
+    const open = { ...whole, settings: { ...whole.settings, readersMaintain: true } };
+
+    const { findings, access } = prepared(whole, published(whole, open));
+
+    expect(findings).toMatchObject([{ code: 'unexplained-change', severity: 'error' }]);
+    expect(access?.lost.map(({ what }) => what)).toContainEqual(expect.stringMatching(/^run table procedures/));
+  });
+
   it('is published with a warning when it changes little', () => {
     const { findings } = prepared(granting(...tables.slice(0, 40)), published(half, granting(...tables.slice(0, 41))));
     expect(findings).toEqual([
