@@ -183,8 +183,8 @@ export class DoorSearch {
       .filter((each) => this.names.language(this.textOf(each, 'user')).kind === 'names')
       .map((each) => this.spelled(each, 'user'))
       .sort((a, b) => a.length - b.length);
-    const open = [rule, other, ...entries].flatMap((each) => this.spelled(each, 'user'));
-    const names = [...new Set(listed ?? [...open, ANYBODY])]
+    const open = () => [...[rule, other, ...entries].flatMap((each) => this.spelled(each, 'user')), ANYBODY];
+    const names = [...new Set(listed ?? open())]
       .filter((name) => users.every((user) => this.isNamed(user, name)))
       .slice(0, MOST_NAMES);
     const needed = [rule, other].map((each) => this.spelled(each, 'group')).sort((a, b) => a.length - b.length);
