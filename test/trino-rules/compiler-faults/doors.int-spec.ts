@@ -139,14 +139,14 @@ stopsEach({
   },
   'forgets all but the longest name before a sign': {
     file: SETS,
-    from: 'const bases = dollars.flatMap(',
-    to: 'const bases = dollars.slice(-1).flatMap(',
+    from: 'parts.flatMap((_, last) =>',
+    to: 'parts.flatMap((_, last) => last < parts.length - 1 ? [] :',
     found: /max may not INSERT into ice\.nest\.a\$b\$c \(policy \d+ takes it\)/,
   },
   'forgets all but the shortest name before a sign': {
     file: SETS,
-    from: 'const bases = dollars.flatMap(',
-    to: 'const bases = dollars.slice(0, 1).flatMap(',
+    from: 'parts.flatMap((_, last) =>',
+    to: 'parts.flatMap((_, last) => last > 1 ? [] :',
     found: /lea may not SELECT from ice\.nest\.a\$b\$c \(policy \d+ takes it\)/,
   },
   'closes a companion by the restrictions of its schema alone': {
