@@ -1,21 +1,20 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
-import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
 import { SYSTEM, type Node, withNames } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
-import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
 import { READERS_FILTER } from '../../trino-rules/document/rules-document.js';
 import { STORAGE_COLUMNS } from '../../trino-rules/model/restrictions.js';
-import { displayName, nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
+import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
+import { nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
 import { decidingRule, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
 import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { ListedUser } from '../foreign/audiences.js';
-import { importFinding, type ImportCode, type ImportFinding } from './import-finding.js';
+import { importFinding, type ImportCode, type ImportFinding, linesOf, propertiesText } from './import-finding.js';
 import type { ListedRules } from './listed-rules.js';
 import { tablesOfSystem } from './system-tables.js';
-import { isOfSystem, isWithoutEffect } from './without-effect.js';
+import { isOfPattern, isOfSystem, isUnnamed, isWithoutEffect } from './without-effect.js';
 
 /** Differences as findings: those that one rule decides for the same users, for the same reason, are one. */
 export class DifferenceFindings {
@@ -241,35 +240,6 @@ const OF_SYSTEM = 'system is the catalog of the engine itself, of which nothing 
 const OF_STRANGERS = 'these have no account, or are service accounts';
 const OF_UNLISTED = 'a grant names whom it is about, and others are not in the list';
 const OF_PATTERN = 'a pattern is granted as the names that the listing has, and not as those that come later';
-
-/** Whether it is about names of data that no rule spells out. */
-function isOfPattern(fact: AccessFact): boolean {
-  if (!('resource' in fact) || fact.about === 'routine' || fact.resource.catalog === SYSTEM) return false;
-  const { catalog, schema, table }: Node = fact.resource;
-  return [catalog, schema, table].some(isUnnamed);
-}
-
-function isUnnamed(name: string | undefined): boolean {
-  return name?.includes(FRESH_PREFIX) === true;
-}
-
-/** Without the line of the users. */
-function linesOf(lost: AccessDifference[]): string[] {
-  return accessDiffLines({ gained: [], lost })
-    .slice(1)
-    .map((line) => line.trim());
-}
-
-/** Those that rules spell out. */
-function propertiesText(differences: readonly AccessDifference[]): string {
-  const properties = differences.flatMap(({ fact }) => (fact.about === 'session-property' ? [fact] : []));
-  const spelled = properties.flatMap(({ catalog, property }) => {
-    const path = catalog === null ? [property] : [catalog, property];
-    return path.some((name) => displayName(name, '…').includes('…')) ? [] : [path.join('.')];
-  });
-  const names = [...new Set(spelled)];
-  return `SET SESSION ${spelled.length === properties.length ? names.join(', ') : [...names, 'any property'].join(', ')}`;
-}
 
 /** What leads around a right rule on the engine (docs/limits.md). */
 const PROCEDURES = 'table procedures (ALTER TABLE … EXECUTE) of those who only read';

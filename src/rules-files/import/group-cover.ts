@@ -96,17 +96,20 @@ export class GroupCover {
    * The groups that a policy is to name, and their exceptions.
    * @param names to whom it is to apply
    * @param isSpared whether it may not apply to somebody else
+   * @param isForAll whether it may name everyone: who is in no group is among the names, or it takes what everybody has
    * @returns `left`: users to whom it is to apply by name; `missed`: to whom it cannot
    */
   ofPolicy(
     names: ReadonlySet<string>,
     isSpared: (name: string) => boolean,
+    isForAll = names.has(this.alone),
   ): { applied: Application[]; left: string[]; missed: string[] } {
     const [left, applied] = [new Set(names), [] as Application[]];
     const spared = new Map<string, boolean>();
     const isOther = (name: string): boolean => !names.has(name) && getOrInsert(spared, name, () => isSpared(name));
     for (;;) {
       const candidates = this.shared.flatMap((holder) => {
+        if (holder.kind === 'everyone' && !isForAll) return [];
         if (!this.hasJoiner(holder.members, left)) return [];
         const except = this.exceptions(holder, left, isOther);
         if (except === null) return [];

@@ -1,3 +1,7 @@
+import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
+import { accessDiffLines } from '../../trino-rules/diff/access-diff-form.js';
+import { displayName } from '../../trino-rules/engine/access-fact.js';
+
 import { type Severity, SEVERITIES } from '../../trino-rules/document/finding.js';
 
 /** Access that grants cannot express, and the choice made instead; or a remark about what was made of the file. */
@@ -61,4 +65,22 @@ export function importFinding(
 /** The gravest first, each kind in the order of the file. */
 export function compareFindings(a: ImportFinding, b: ImportFinding): number {
   return SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || a.at - b.at;
+}
+
+/** Lost access as `what` has it, without the line of the users. */
+export function linesOf(lost: AccessDifference[]): string[] {
+  return accessDiffLines({ gained: [], lost })
+    .slice(1)
+    .map((line) => line.trim());
+}
+
+/** Session properties, of which those that rules spell out. */
+export function propertiesText(differences: readonly AccessDifference[]): string {
+  const properties = differences.flatMap(({ fact }) => (fact.about === 'session-property' ? [fact] : []));
+  const spelled = properties.flatMap(({ catalog, property }) => {
+    const path = catalog === null ? [property] : [catalog, property];
+    return path.some((name) => displayName(name, '…').includes('…')) ? [] : [path.join('.')];
+  });
+  const names = [...new Set(spelled)];
+  return `SET SESSION ${spelled.length === properties.length ? names.join(', ') : [...names, 'any property'].join(', ')}`;
 }

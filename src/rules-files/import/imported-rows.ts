@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { holderProblem } from '../../trino-rules/model/holder.js';
-import { compareNodes, depth, nodeKey, pathTo, type Node } from '../../trino-rules/model/node.js';
+import { compareNodes, depth, nodeKey, pathTo, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../../trino-rules/model/principal.js';
 import { combined, type Privilege, PRIVILEGE_TERMS, taken, withContained } from '../../trino-rules/model/privilege.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
@@ -133,7 +133,10 @@ export class ImportedRows {
     };
     const rows = [...this.restricting.values()];
     const left = rows.map(({ what, names }) => {
-      const found = this.cover.ofPolicy(names, (name) => held.isSpared(name, what, !this.isJoiner.has(name)));
+      const isSpared = (name: string): boolean => held.isSpared(name, what, !this.isJoiner.has(name));
+      // What comes with any access is taken from everyone.
+      const isForAll = what.resource.catalog === SYSTEM ? true : undefined;
+      const found = this.cover.ofPolicy(names, isSpared, isForAll);
       for (const name of found.missed) unrestricted.push({ name, resource: what.resource });
       for (const { holder, except } of found.applied) {
         const excepted = except.map((each) => this.principals.holder(each)).filter(isPrincipal);

@@ -1,6 +1,7 @@
 import type { OtherRight } from '../../trino-rules/diff/other-right.js';
+import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
 import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
-import { isKillQuery, SYSTEM } from '../../trino-rules/model/node.js';
+import { isKillQuery, type Node, SYSTEM } from '../../trino-rules/model/node.js';
 import { tablesOfSystem } from './system-tables.js';
 
 /**
@@ -20,4 +21,15 @@ export function isOfSystem(fact: AccessFact): boolean {
     (fact.about === 'privilege' && fact.privilege !== 'SELECT') ||
     (fact.about === 'routine' && !isKillQuery(fact.resource))
   );
+}
+
+/** Whether it is about names of data that no rule spells out. */
+export function isOfPattern(fact: AccessFact): boolean {
+  if (!('resource' in fact) || fact.about === 'routine' || fact.resource.catalog === SYSTEM) return false;
+  const { catalog, schema, table }: Node = fact.resource;
+  return [catalog, schema, table].some(isUnnamed);
+}
+
+export function isUnnamed(name: string | undefined): boolean {
+  return name?.includes(FRESH_PREFIX) === true;
 }
