@@ -164,11 +164,14 @@ function* differencesOf(
   const isBelow = (node: Node): boolean => isNamed(node) || pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
   const nodes = new Map(
     withOpenSystem(
-      withCatalogs([
-        ...touched.map((node) => nodeOf(node)),
-        ...withDeniedMembers(had, former.principals),
-        ...withDeniedMembers(has, next.principals),
-      ]),
+      withCatalogs(
+        [
+          ...touched.map((node) => nodeOf(node)),
+          ...withDeniedMembers(had, former.principals),
+          ...withDeniedMembers(has, next.principals),
+        ],
+        has.snapshot.settings,
+      ),
     )
       .filter(isBelow)
       .map((node) => [nodeKey(node), node]),

@@ -15,7 +15,7 @@ import type { Principal } from '../model/principal.js';
 import { storageColumns } from '../model/restrictions.js';
 import { isServiceAccount, type Principals } from '../model/principals.js';
 import { isOverRoutines, type Privilege, withContained } from '../model/privilege.js';
-import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 
 /** What a principal may do at a node and below it, up to the nodes that have an entry of their own. */
@@ -69,7 +69,7 @@ export function givingGrants({ privileges, grants }: DataIntent): Origin<Snapsho
 function namedNodes(own: AccessIndex, principal: Principal, principals: Principals): Node[] {
   const { settings } = own.snapshot;
   if (!isServiceAccount(own.snapshot, principal)) {
-    return withOpenSystem(withCatalogs(withDeniedMembers(own, principals))).sort(compareNodes);
+    return withOpenSystem(withCatalogs(withDeniedMembers(own, principals), settings)).sort(compareNodes);
   }
   const catalogs = new Set([...settings.writableCatalogs, ...settings.readableCatalogs]);
   return [...catalogs].sort(compareNames).map((catalog) => ({ catalog }));
@@ -89,11 +89,12 @@ export function withOpenSystem(nodes: Node[]): Node[] {
   return distinct([...nodes, ...open]);
 }
 
-/** Where something is said on everything, what is said below a catalog can matter at the catalog. */
-export function withCatalogs(nodes: readonly Node[]): Node[] {
+/** Where something is said on everything, what is said below a catalog can matter at the catalog, and what the settings say of it. */
+export function withCatalogs(nodes: readonly Node[], settings: SnapshotSettings): Node[] {
   if (!nodes.some((node) => kindOf(node) === 'everything')) return [...nodes];
-  const catalogs = nodes.flatMap(({ catalog }) => (catalog === undefined ? [] : [{ catalog }]));
-  return distinct([...nodes, ...catalogs]);
+  const named = nodes.flatMap(({ catalog }) => catalog ?? []);
+  const set = [...settings.externalTableCatalogs, ...settings.rawColumnCatalogs];
+  return distinct([...nodes, ...[...named, ...set].map((catalog) => ({ catalog }))]);
 }
 
 function distinct(nodes: readonly Node[]): Node[] {
@@ -111,14 +112,15 @@ function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataI
   const below =
     kindOf(node) === 'catalog' ? around.filter(({ source }) => kindOf(source.resource) !== 'everything') : [];
   const here = new Set([...intent.policies.filter(namesThisNode), ...below].map(({ source }) => source));
-  if (here.size === 0 && intent.elsewhere.length === 0) return false;
+  const isCatalog = kindOf(node) === 'catalog';
+  if (here.size === 0 && intent.elsewhere.length === 0 && !isCatalog) return false;
   const but = (policies: readonly Origin<SnapshotPolicy>[]): SnapshotPolicy[] =>
     policies.flatMap(({ source }) => (here.has(source) ? [] : [source]));
   const { settings } = own;
   const without = accessOf(given, but(intent.policies), {
     routines: but(around),
     ownership: [],
-    storage: storageColumns(node, settings),
+    storage: storageColumns(isCatalog ? {} : node, settings),
   });
   return !isSameAccess(without, intent);
 }

@@ -4,8 +4,8 @@ import { depth } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { grantedOnEngine } from '../model/granted-right.js';
 import { type DataQuestion, isAboutData, isAtNode, type Question } from '../model/question.js';
-import { closesCompanion, restrictsData } from '../model/restrictions.js';
-import type { SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
+import { closesCompanion, restrictsData, storageColumns } from '../model/restrictions.js';
+import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';
 
 /** Whether something is allowed, and the entries that make it so. */
@@ -27,18 +27,22 @@ export function explain(index: AccessIndex, principal: Principal, question: Ques
     ? denies.map(({ source }) => source)
     : allowed
       ? restrictions(intent, question)
-      : obstacles(intent, question);
+      : obstacles(intent, question, snapshot.settings);
   return { allowed, grants: grants.map(({ source }) => source), policies };
 }
 
 /** The policies that take it, that it yields to, or that hide the column from those who read it. */
-export function obstacles({ policies: applied, elsewhere }: Intent, question: DataQuestion): SnapshotPolicy[] {
+export function obstacles(
+  { policies: applied, elsewhere }: Intent,
+  question: DataQuestion,
+  settings: SnapshotSettings,
+): SnapshotPolicy[] {
   const { column, resource } = question;
   const policies = applied.map(({ source }) => source);
   if (yieldsToRestrictions(question)) return [...policies.filter(restrictsData), ...elsewhere];
   const closing = elsewhere.filter((policy) => closesCompanion(resource, policy));
   const yields = yieldsToRowsOrValues(question);
-  const masks = yields.masks ? new Set(masksInEffect(policies)) : NO_MASKS;
+  const masks = yields.masks ? new Set(masksInEffect(policies, storageColumns(resource, settings))) : NO_MASKS;
   const taking = policies.filter(
     (policy) =>
       (policy.kind === 'deny' && takes(policy.privileges, question)) ||
@@ -54,10 +58,10 @@ export function obstacles({ policies: applied, elsewhere }: Intent, question: Da
 const NO_MASKS: ReadonlySet<SnapshotPolicy> = new Set();
 
 /** The masks that are in effect, one of each column, and those that would be without them. */
-function masksInEffect(policies: readonly SnapshotPolicy[]): ColumnMask[] {
+function masksInEffect(policies: readonly SnapshotPolicy[], storage: readonly string[]): ColumnMask[] {
   const masks = policies.filter((policy) => policy.kind === 'column_mask');
   return [...new Set(masks.map(({ resource }) => resource.column))].flatMap((column) => {
-    if (hidingPolicies(policies, column).length > 0) return [];
+    if (storage.includes(column) || hidingPolicies(policies, column).length > 0) return [];
     const found: ColumnMask[] = [];
     let left = masks.filter(({ resource }) => resource.column === column);
     for (let nearest = nearestMasks(left, column); nearest.length > 0; nearest = nearestMasks(left, column)) {

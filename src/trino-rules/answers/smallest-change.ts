@@ -18,7 +18,7 @@ import { isAboutData, isAtNode, type Question } from '../model/question.js';
 import { type Node, SYSTEM } from '../model/node.js';
 import { closedProblem, isOpenSystem, type ColumnResource } from '../model/resource.js';
 import { closesCompanion } from '../model/restrictions.js';
-import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
+import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 import { nearestMasks, obstacles } from './explanation.js';
 
@@ -70,7 +70,11 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
   const isYielding = isAboutData(question) && yieldsToRestrictions(question);
   const owning = [...active.grants, { ...UNWRITTEN, principal, resource, privileges }];
   const granted = isYielding ? decide({ ...active, grants: owning }, principal, question, known) : then;
-  const excepting = inTheWay(granted, question).map(({ id }): Change => ({ kind: 'except', policy: id, principal }));
+  const excepting = inTheWay(granted, question, snapshot.settings).map(({ id }): Change => ({
+    kind: 'except',
+    policy: id,
+    principal,
+  }));
   return [...activate, ...granting, ...excepting];
 }
 
@@ -112,9 +116,9 @@ export function grantFor(about: Question, principals: Principals): GrantFor | nu
 }
 
 /** The policies that take it, less the masks of one expression, which then is the column's only one. */
-function inTheWay({ intent, denies }: Decision, question: Question): SnapshotPolicy[] {
+function inTheWay({ intent, denies }: Decision, question: Question, settings: SnapshotSettings): SnapshotPolicy[] {
   if (!isAboutData(question)) return denies.map(({ source }) => source);
-  const policies = obstacles(intent, question);
+  const policies = obstacles(intent, question, settings);
   if (yieldsToRestrictions(question)) return policies;
   const masks = nearestMasks(policies, question.column ?? '');
   const count = (expression: string): number => masks.filter((mask) => mask.expression === expression).length;
