@@ -38,14 +38,14 @@ describe('people whom SCIM pushed, and who sign in', () => {
   });
 
   it('are not taken for somebody else who signed in by their name', async () => {
-    await signedIn('eve');
-    const taken = { schemas: [URN.user], userName: 'eve' };
+    await signedIn('vera');
+    const taken = { schemas: [URN.user], userName: 'vera' };
     for (const more of [{ externalId: 'oid-of-another' }, {}]) {
       expect(await statusOf(scim.post('/Users', { ...taken, ...more }))).toEqual([409, 'uniqueness']);
     }
-    const [user] = (await boss.get('/api/admin/users?q=eve')).body?.['items'] as object[];
-    expect(user).toMatchObject({ username: 'eve', source: 'oidc' });
-    expect(await statusOf(scim.post('/Users', { ...taken, externalId: 'eve' }))).toEqual([201, null]);
+    const [user] = (await boss.get('/api/admin/users?q=vera')).body?.['items'] as object[];
+    expect(user).toMatchObject({ username: 'vera', source: 'oidc' });
+    expect(await statusOf(scim.post('/Users', { ...taken, externalId: 'vera' }))).toEqual([201, null]);
   });
 
   it.each<[string, object]>([

@@ -1,7 +1,7 @@
 import { AbstractLogger, DataSource } from 'typeorm';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { sharedAdministrator } from '../support/service/administrator.js';
-import { SCIM_TOKEN, ScimClient, scimGroup, statusOf, URN } from '../support/service/scim-client.js';
+import { SCIM_TOKEN, ScimClient, scimGroup, scimUser, statusOf, URN } from '../support/service/scim-client.js';
 import { MANY_PEOPLE, sharedMembers } from '../support/service/scim-members.js';
 import { sharedService } from '../support/service/service.js';
 import { until } from '../support/service/until.js';
@@ -82,6 +82,19 @@ describe('members of groups by SCIM', () => {
     }
     expect('polluted' in {}).toBe(false);
     expect(await statusOf(scim.post('/Groups', { schemas: [URN.group] }))).toEqual([400, 'invalidValue']);
+  });
+
+  it('are bounded in what filters may cost, as emails are', async () => {
+    const emails = Array.from({ length: 100 }, (_, each) => ({ value: `${each}@example.org`, type: 'work' }));
+    const path = await scim.made('/Users', scimUser('of many emails', { emails }));
+    const filter = new Array<string>(100).fill('type eq "home"').join(' or ');
+    const removals = (count: number) => new Array<object>(count).fill({ op: 'remove', path: `emails[${filter}]` });
+    expect((await scim.patch(path, ...removals(50))).status).toBe(200);
+    expect(await statusOf(scim.patch(path, ...removals(51)))).toEqual([400, 'tooMany']);
+    const keys = Object.fromEntries(Array.from({ length: 1_000 }, (_, key) => [`key${key}`, true]));
+    const many = new Array<object>(11).fill({ op: 'add', value: keys });
+    expect(await statusOf(scim.patch(path, ...many))).toEqual([400, 'tooMany']);
+    await scim.delete(path);
   });
 
   describe('of ten thousand', () => {

@@ -18,7 +18,7 @@ export abstract class ScimUserStore {
   abstract find(id: number): Promise<ScimUser | null>;
   /** The same; until the transaction ends nobody else changes it. */
   abstract lock(id: number): Promise<ScimUser | null>;
-  /** Locked: an inactive one with the external id; or with the name, where one of both has no external id. Null: none. */
+  /** Locked: an inactive one with the external id; or with the name, where one of both has no external id, and no other person signs in to it. Null: none. */
   abstract lockInactive(asked: Pick<UserAttributes, 'userName' | 'externalId'>): Promise<ScimUser | null>;
   /** By id. */
   abstract list(filter: Filter | null, offset: number, count: number): Promise<ListResult<ScimUser>>;

@@ -77,7 +77,8 @@ export class PostgresScimUserStore extends ScimUserStore {
   override async lockInactive({ userName, externalId }: Pick<ScimUser, 'userName' | 'externalId'>) {
     const [found] = await this.session.manager.query<{ id: number }[]>(
       `SELECT u.id ${FROM} WHERE NOT u.is_active AND (s.external_id = $1 OR (
-         (s.external_id IS NULL OR $1::text IS NULL) AND lower(u.username COLLATE "C") = lower($2 COLLATE "C")))
+         (s.external_id IS NULL OR $1::text IS NULL) AND lower(u.username COLLATE "C") = lower($2 COLLATE "C")
+         AND NOT EXISTS (SELECT FROM oidc_people o WHERE o.user_id = u.id AND o.subject IS DISTINCT FROM $1)))
        ORDER BY s.external_id = $1 DESC NULLS LAST LIMIT 1 FOR UPDATE OF s`,
       [externalId, userName],
     );
