@@ -87,8 +87,9 @@ export async function membershipChanges(
       if (before === after) continue;
       const answer = { question, before, after };
       if (isRestriction(question)) {
-        const select = { ...question, ask: 'select', columns: [] as string[] } as const;
-        // A restriction of what may not be read is none; where the file has none, there is one more.
+        const columns = question.ask === 'mask' ? [question.name] : [];
+        const select = { ...question, ask: 'select', columns } as const;
+        // A restriction of what may not be read is none, nor a mask of a hidden column; where the file has none, there is one more.
         if (next(select) === 'true' && before !== '[]' && before !== 'null') found.more.push(answer);
       } else if (after === 'true') {
         if (isRemarked('import-leavers', changed.name) || isRemarked('import-joiners', changed.name))

@@ -111,7 +111,7 @@ describe('the four routes of the source document', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(second.refresh_token).not.toBe(first.refresh_token);
     expect(second.access_token).not.toBe(first.access_token);
-    expect([replay.status, replay.body?.['code']]).toEqual([401, 'token_invalid']);
+    expect([replay.status, replay.body?.['code']]).toEqual([401, 'token_superseded']);
     expect((await anonymous.as(second.access_token).get('/api/auth/me')).status).toBe(200);
   });
 

@@ -103,7 +103,10 @@ function state({ resource, outcome, below }: OutcomeNode, inherited: NodeOutcome
     return !(yieldsToRestrictions && (isRestricted || (ownsSchemas && isRestrictedBelow)));
   });
   if (more.length > 0) access.grants.push({ resource, privileges: combined(more) });
-  if (less.length > 0) access.denies.push({ resource, privileges: combined(less) });
+  // Where nothing is left of a table, its companions are closed with it: only a deny of SELECT does that.
+  const isClosed = resource.table !== undefined && privileges.size === 0 && !less.includes('SELECT');
+  const denied: Privilege[] = isClosed ? ['SELECT', ...less] : less;
+  if (less.length > 0) access.denies.push({ resource, privileges: combined(denied) });
   for (const expression of outcome.filters)
     if (!inherited.filters.has(expression)) access.filters.push({ resource, expression });
   for (const column of outcome.hidden)
