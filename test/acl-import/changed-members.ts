@@ -87,7 +87,7 @@ export async function membershipChanges(
       if (before === after) continue;
       const answer = { question, before, after };
       if (isRestriction(question)) {
-        const columns = question.ask === 'mask' ? [question.name] : [];
+        const columns = 'name' in question ? [question.name] : [];
         const select = { ...question, ask: 'select', columns } as const;
         // A restriction of what may not be read is none, nor a mask of a hidden column; where the file has none, there is one more.
         if (next(select) === 'true' && before !== '[]' && before !== 'null') found.more.push(answer);

@@ -29,12 +29,24 @@ const ownsBesideRestriction = ({ grants, policies }: Snapshot): boolean =>
       policies.some((policy) => restrictsTableOf(nodeOf({ catalog, schema }), policy)),
   );
 
+/**
+ * Whether somebody may lose reading and keep writing: a rule that closes companions to those is taken for one about other names, so
+ * that what is written is lost, and reported.
+ */
+const writesUnread = ({ policies }: Snapshot): boolean =>
+  policies.some(
+    (policy) =>
+      policy.kind === 'deny' &&
+      policy.privileges.includes('SELECT') &&
+      (['INSERT', 'DELETE', 'UPDATE'] as const).some((each) => !policy.privileges.includes(each)),
+  );
+
 describe('the import of rules', () => {
   it('means the same for everyone, of whatever was compiled, with hardly more grants', () => {
     const rows = { written: 0, imported: 0 };
     fc.assert(
       fc.property(anySnapshotOfData(), (snapshot) => {
-        fc.pre(!ownsBesideRestriction(snapshot));
+        fc.pre(!ownsBesideRestriction(snapshot) && !writesUnread(snapshot));
         const names = snapshot.users.map(({ name }) => name);
         const { findings, snapshot: again } = imported(compile(snapshot).text, names, snapshot.settings);
         // No list of people has engine principals.

@@ -110,8 +110,9 @@ export function AccountActs({ account }: { account: Account }) {
           expiresAt={password.expires_at}
           close={() => setPassword(null)}
         >
-          Give it to them: they sign in with it and choose their own.{' '}
-          {password.revoked_tokens > 0 ? `${password.revoked_tokens} API tokens of theirs were revoked.` : ''}
+          {`Give it to them: they sign in with it and choose their own.${
+            password.revoked_tokens > 0 ? ` ${password.revoked_tokens} API tokens of theirs were revoked.` : ''
+          }`}
         </Secret>
       )}
       <div className="menu">
