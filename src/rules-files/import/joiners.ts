@@ -13,6 +13,8 @@ export interface Joiner extends ListedUser {
 
 /** In no name of a user, so that only patterns that match nearly everybody match a joiner. */
 const SIGN = '\u0001';
+/** Code points that are in no name either. */
+const PRIVATE_USE = 0xf0000;
 
 /**
  * New users: for each combination of groups that the list has, for each group alone, and for none. And those whom a rule names, out of
@@ -35,7 +37,11 @@ export function joinersOf(rules: ForeignRules, listed: readonly ListedUser[], pa
     .flatMap(({ name, groups }) =>
       about(groups).map((left) => ({ groups: about(groups).filter((each) => each !== left), like: [], knownAs: name })),
     );
-  return [...combinations.values(), ...leavers].map((each, i) => ({ name: `${SIGN}${i}`, ...each }));
+  return [...combinations.values(), ...leavers].map((each, i) => ({
+    // A digit would match `.*1`.
+    name: `${SIGN}${String.fromCodePoint(PRIVATE_USE + i)}`,
+    ...each,
+  }));
 }
 
 /**
