@@ -3,7 +3,10 @@ import { decodeFile } from '../../src/commands/check/decode.js';
 import { checkText } from '../../src/rules-files/check/check-text.js';
 import { isRefused } from '../../src/rules-files/check/checks.js';
 import { ENGINE_FORMAT, type SectionFormat } from '../../src/rules-files/check/engine-format.js';
+import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { corpusCases } from '../acl-check/corpus-cases.js';
+import { keptCases } from '../acl-import/published-cases.js';
+import { questionOfWitness } from './engine-oracle/door-witness.js';
 import { inPairs, Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
 
@@ -35,6 +38,27 @@ describe("grantline acl check beside the engine's own reader", () => {
 
   it('calls refused what the engine refuses, and nothing else, in the whole corpus', async () => {
     await inPairs(texts, (text) => expectNoDifference(Buffer.from(text)));
+  });
+
+  it('finds doors through which the engine lets their witness, in files of the kinds that people keep', async () => {
+    const asked: { code: string; answer: unknown }[] = [];
+    for (const { rules } of keptCases()) {
+      const file = await readForeignRulesFile(Buffer.from(rules));
+      if (file.kind === 'refused') continue;
+      const doors = checkText(file.text, NO_SETTINGS).filter(({ code }) => code.startsWith('door-'));
+      const questions = doors.flatMap(({ code, witness = '' }) => {
+        const question = questionOfWitness(witness);
+        return question === null ? [] : [{ code, question }];
+      });
+      const answers = await oracle.answersBy(
+        file.text,
+        questions.map(({ question }) => question),
+      );
+      asked.push(...questions.map(({ code }, i) => ({ code, answer: answers[i] })));
+    }
+    expect(asked.filter(({ answer }) => answer !== true)).toEqual([]);
+    expect(asked.length).toBeGreaterThanOrEqual(100);
+    expect(new Set(asked.map(({ code }) => code)).size).toBeGreaterThanOrEqual(4);
   });
 
   it('does so for any value of any field, also of one whose other spelling comes before or after it', async () => {
