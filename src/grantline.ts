@@ -11,8 +11,10 @@ const program = newProgram('grantline', 'Who may see which data, compiled, prove
 const url = () =>
   new Option(
     '--url <address>',
-    'work over the API of the service there, with the API token in GRANTLINE_TOKEN or GRANTLINE_TOKEN_FILE; default: GRANTLINE_URL',
+    'work over the API of the service there, with the API token in GRANTLINE_TOKEN; default: GRANTLINE_URL',
   );
+const tokenFile = () =>
+  new Option('--token-file <file>', 'with --url: read the token from a file; default: GRANTLINE_TOKEN_FILE');
 
 const bytes = (value: string): string => {
   if (/^[1-9]\d{0,11}$/.test(value)) return value;
@@ -57,6 +59,7 @@ acl
   .option('--dry-run', 'only say what would be published')
   .option('--json', 'print the outcome as JSON')
   .addOption(url())
+  .addOption(tokenFile())
   .action(loaded(async () => (await import('./commands/acl-sync.js')).syncRules));
 acl
   .command('compile')
@@ -83,12 +86,14 @@ acl
   .option('--users <file>', 'with --rules: groups, one user a line: ana: analysts, sales')
   .option('--json', 'print the answer as JSON')
   .addOption(url())
+  .addOption(tokenFile())
   .action(loaded(async () => (await import('./commands/acl-explain.js')).explainAccess));
 acl
   .command('status')
   .description('last run, published and live version, what waits for an approval')
   .option('--json', 'print the status as JSON')
   .addOption(url())
+  .addOption(tokenFile())
   .action(loaded(async () => (await import('./commands/acl-status.js')).showStatus));
 
 acl
@@ -114,6 +119,7 @@ snapshot
   .addOption(new Option('--format <format>', "default: json, or by the file's name").choices(['json', 'yaml']))
   .option('--out <file>', 'write it there, whole or not at all; default: standard output')
   .addOption(url())
+  .addOption(tokenFile())
   .action(loaded(async () => (await import('./commands/snapshot-files.js')).exportSnapshotFile));
 snapshot
   .command('apply')
@@ -123,6 +129,7 @@ snapshot
   .option('--prune', 'also remove what the file does not name')
   .option('--json', 'print the plan as JSON')
   .addOption(url())
+  .addOption(tokenFile())
   .action(loaded(async () => (await import('./commands/snapshot-files.js')).applySnapshotFile));
 
 program

@@ -42,7 +42,8 @@ export async function explainAccess(options: Options): Promise<number> {
   const problems = 'problems' in asked ? asked.problems : [];
   const { user, rules, users, json } = options;
   if (users !== undefined && rules === undefined) problems.push('--users says who is in which group for --rules');
-  if (rules !== undefined && options.url !== undefined) problems.push('--rules asks a file, and --url a service');
+  if (rules !== undefined && (options.url ?? options.tokenFile) !== undefined)
+    problems.push('--rules asks a file, and --url a service');
   if ('problems' in asked || problems.length > 0) {
     for (const problem of problems) remark(problem);
     return 2;

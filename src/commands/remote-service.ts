@@ -6,16 +6,16 @@ import {
   OversizedReply,
   type Question,
 } from '../platform/infrastructure/axios-exchange.js';
-import { loadRemoteAccess, type RemoteAccess } from '../platform/settings-loader.js';
+import { loadRemoteAccess, type RemoteAccess, type RemoteOptions } from '../platform/settings-loader.js';
 import { remark } from './output.js';
 
-/** The options of a command that works on the database of the settings, or over the API of a service. */
-export interface RemoteOptions {
-  url?: string;
-}
+export type { RemoteOptions };
+
+/** Milliseconds: a question is answered in a second. */
+const DEADLINE = 30_000;
 
 /** Milliseconds: a run of the sync, or a large snapshot, takes minutes. */
-const DEADLINE = 600_000;
+export const LONG_DEADLINE = 600_000;
 
 /** A snapshot of a million grants has 330 MB. */
 const LARGEST_ANSWER = 400_000_000;
@@ -34,20 +34,20 @@ export class RemoteService {
   constructor(private readonly access: RemoteAccess) {}
 
   /** @param Form the answer's, as the service's OpenAPI document has it */
-  get<Form>(path: string, query: Readonly<Record<string, string>> = {}): Promise<Form> {
+  get<Form>(path: string, query: Readonly<Record<string, string>> = {}, timeout = DEADLINE): Promise<Form> {
     const asked = new URLSearchParams(query).toString();
-    return this.ask<Form>('GET', asked === '' ? path : `${path}?${asked}`);
+    return this.ask<Form>({ method: 'GET', path: asked === '' ? path : `${path}?${asked}`, timeout });
   }
 
   post<Form>(path: string, body: object = {}): Promise<Form> {
-    return this.ask<Form>('POST', path, JSON.stringify(body));
+    return this.ask<Form>({ method: 'POST', path, timeout: LONG_DEADLINE, body: JSON.stringify(body) });
   }
 
   /** @throws RemoteRefusal, RemoteSilence */
-  private async ask<Form>(method: 'GET' | 'POST', path: string, body?: string): Promise<Form> {
+  private async ask<Form>({ path, body, ...asked }: Asked): Promise<Form> {
     const { url, token } = this.access;
     const question: Question = {
-      ...{ method, url: `${url}${path}`, timeout: DEADLINE },
+      ...{ ...asked, url: `${url}${path}` },
       headers: {
         Accept: 'application/json',
         Authorization: `Bearer ${token.reveal()}`,
@@ -66,9 +66,17 @@ export class RemoteService {
   }
 }
 
+interface Asked {
+  method: 'GET' | 'POST';
+  path: string;
+  /** Milliseconds until the whole answer. */
+  timeout: number;
+  body?: string;
+}
+
 /** Null: the command works on the database of the settings. @throws SettingsRefused */
-export function remoteService({ url }: RemoteOptions): RemoteService | null {
-  const access = loadRemoteAccess(url);
+export function remoteService(options: RemoteOptions): RemoteService | null {
+  const access = loadRemoteAccess(options);
   if (access === null) return null;
   remark(`service: ${access.url}`);
   return new RemoteService(access);

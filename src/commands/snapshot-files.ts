@@ -1,7 +1,7 @@
 import { planLine } from '../grants/domain/snapshot-plan.js';
 import type { AppliedForm } from '../grants/snapshot-files.service.js';
 import { print, printDocument, printJson, remark, withProgress } from './output.js';
-import { type RemoteOptions, type RemoteService, remoteService } from './remote-service.js';
+import { LONG_DEADLINE, type RemoteOptions, type RemoteService, remoteService } from './remote-service.js';
 import { writeResult } from './result-file.js';
 import { formatNamed, readStructured, reportProblems, structuredText } from './structured-file.js';
 
@@ -26,7 +26,7 @@ export async function exportSnapshotFile({ format, out, ...remote }: ExportOptio
     return 0;
   };
   const service = remoteService(remote);
-  if (service !== null) return write(await withProgress('exporting', service.get(ROUTE)), FILE_MODE);
+  if (service !== null) return write(await withProgress('exporting', service.get(ROUTE, {}, LONG_DEADLINE)), FILE_MODE);
   return (await fromDatabase()).exportFromDatabase(write);
 }
 

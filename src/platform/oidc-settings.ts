@@ -2,7 +2,8 @@ import { Secret } from '../kernel/secret.js';
 import type { SettingsReader } from './settings-reader.js';
 import type { Settings } from './settings.js';
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+/** Names of hosts in addresses. */
+export const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Null: nobody signs in at a provider. */
 export function readOidc(read: SettingsReader, production: boolean, scim: Settings['scim']): Settings['oidc'] {

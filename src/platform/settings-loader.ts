@@ -7,6 +7,7 @@ import type { ServiceSettings } from '../rules-files/check/file-invariants.js';
 import { readInputFile } from './infrastructure/input-file.js';
 import { readPlainFile } from './infrastructure/plain-file.js';
 import { createFile } from './infrastructure/whole-file.js';
+import { LOOPBACK } from './oidc-settings.js';
 import { dataDir, parseSettings } from './settings-parser.js';
 import { type Environment, type Part, SettingsReader } from './settings-reader.js';
 import type { Settings } from './settings.js';
@@ -59,6 +60,12 @@ export async function loadSettings(command: SettingsUser, environment: Environme
   return settings;
 }
 
+/** The options of a command that works on the database of the settings, or over the API of a service. */
+export interface RemoteOptions {
+  url?: string;
+  tokenFile?: string;
+}
+
 /** Where a command finds the service, instead of a database. */
 export interface RemoteAccess {
   /** Without a final slash. */
@@ -67,14 +74,20 @@ export interface RemoteAccess {
 }
 
 /**
- * @param given by the command line; undefined: `GRANTLINE_URL` counts
- * @returns null: neither names a service
+ * The address must be of https, or of this machine: whoever reads the token on the way may do what it may.
+ *
+ * @param given by the command line; undefined: `GRANTLINE_URL` and `GRANTLINE_TOKEN` or `GRANTLINE_TOKEN_FILE` count
+ * @returns null: nothing names a service
  * @throws SettingsRefused
  */
-export function loadRemoteAccess(given: string | undefined): RemoteAccess | null {
-  const read = new SettingsReader('process', process.env, readFile);
+export function loadRemoteAccess({ url: given, tokenFile }: RemoteOptions): RemoteAccess | null {
+  const named = tokenFile !== undefined && { GRANTLINE_TOKEN: undefined, GRANTLINE_TOKEN_FILE: tokenFile };
+  const read = new SettingsReader('process', { ...process.env, ...named }, readFile);
   const address = given ?? read.text('GRANTLINE_URL');
-  if (address === null) return null;
+  if (address === null) {
+    if (tokenFile === undefined) return null;
+    throw new SettingsRefused(['--token-file is for a service: --url or GRANTLINE_URL names it']);
+  }
   const name = given === undefined ? 'GRANTLINE_URL' : '--url';
   const url = URL.canParse(address) ? new URL(address) : null;
   if (
@@ -83,6 +96,8 @@ export function loadRemoteAccess(given: string | undefined): RemoteAccess | null
     `${url.username}${url.password}${url.search}${url.hash}` !== ''
   )
     read.problem(name, 'must be the address of a service: https://HOST');
+  else if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname))
+    read.problem(name, 'must begin with https://: over plain HTTP the token can be read on the way');
   const token = read.secret('GRANTLINE_TOKEN');
   if (token === null) read.problem('GRANTLINE_TOKEN', `or GRANTLINE_TOKEN_FILE is required with ${name}: an API token`);
   else if (!/^[!-~]+$/.test(token)) read.problem('GRANTLINE_TOKEN', 'must be an API token');

@@ -75,6 +75,7 @@ describe('the command line at a distance', () => {
     expect(await read('snapshot', 'export', '--out', out)).toEqual({ code: 0, stderr: said, stdout: '' });
     expect(await readFile(out, 'utf8')).toContain('name: readers');
     expect((await stat(out)).mode & 0o777).toBe(0o640);
+    expect(await run(['snapshot', 'export', '--token-file', join(folder, 'token')], {})).toMatchObject({ code: 0 });
     expect(JSON.parse((await read('snapshot', 'export')).stdout)).toMatchObject({ groups: FILE.groups });
   });
 
@@ -111,6 +112,9 @@ describe('the command line at a distance', () => {
     ['a token of two lines', [], { GRANTLINE_TOKEN: 'a\nb' }, 78, /GRANTLINE_TOKEN must be an API token/],
     ['no address', ['--url', 'grantline.example.org'], { GRANTLINE_TOKEN: 'x' }, 78, /--url must be the address/],
     ['credentials in it', ['--url', 'https://a:b@c'], { GRANTLINE_TOKEN: 'x' }, 78, /--url must be the address/],
+    ['plain HTTP', ['--url', 'http://grantline.example.org'], { GRANTLINE_TOKEN: 'x' }, 78, /--url must begin with https/],
+    ['a token file that is missing', ['--token-file', 'nowhere'], {}, 78, /GRANTLINE_TOKEN_FILE points at a file that cannot/],
+    ['a token file alone', ['--token-file', 'x'], { GRANTLINE_URL: '' }, 78, /--token-file is for a service: --url/],
     ['nobody there', ['--url', 'http://127.0.0.1:1'], { GRANTLINE_TOKEN: 'x' }, 2, /gives no answer: ECONNREFUSED$/m],
   ])('does nothing with %s', async (_, args, environment, code, message) => {
     const finished = await run(['snapshot', 'apply', file, ...args], environment);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import { HealthRegistry } from '../../src/platform/health.js';
@@ -41,6 +42,12 @@ describe('the second port', () => {
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
     const scraped = (await (await fetch(`${url}/metrics`)).text()).split('\n');
     expect(scraped).toEqual(expect.arrayContaining([ready, degraded]));
+  });
+
+  it('says which version it is, of the service and of Node', async () => {
+    const scraped = await (await fetch(`${url}/metrics`)).text();
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(scraped).toContain(`grantline_build_info{version="${version}",node="${process.versions.node}"} 1\n`);
   });
 
   it('makes one answer for the concurrent requests of a tenth of a second', async () => {

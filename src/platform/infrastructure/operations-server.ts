@@ -7,6 +7,7 @@ import { singleFlight } from '../../kernel/single-flight.js';
 import type { HealthRegistry, HealthReport } from '../health.js';
 import { gaugeOf } from '../metrics.js';
 import { toProblem } from '../problem.js';
+import { VERSION } from '../version.js';
 import { AllowedMethods } from './allowed-methods.js';
 import { clientErrorHandler } from './client-error-handler.js';
 import type { Connections } from './connections.js';
@@ -34,6 +35,7 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   const beat = new Beat(BEAT);
   const report = singleFlight(() => health.report());
   exposeHealth(metrics, report);
+  exposeVersion(metrics);
   const readiness = beat.once(report);
   const text = beat.once(async () => Buffer.from(await metrics.metrics()));
   server.addHook('onRequest', () => beat.next());
@@ -65,6 +67,17 @@ function exposeHealth(registry: Registry, report: () => Promise<HealthReport>): 
       for (const [part, health] of Object.entries((await report()).parts)) this.set({ part }, health === 'up' ? 0 : 1);
     },
   });
+}
+
+/** What runs where, by the field's custom: the value is always 1. */
+function exposeVersion(registry: Registry): void {
+  const help = 'The version of this replica and of its Node.';
+  const build = new Gauge({
+    ...{ name: 'grantline_build_info', help },
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  });
+  build.set({ version: VERSION, node: process.versions.node }, 1);
 }
 
 class Beat {
