@@ -61,7 +61,7 @@ export class RemoteService {
       throw new Failure(`${url} gives no answer: ${error.message}`);
     });
     const answer = objectIn(reply.body);
-    if (reply.status === 200 && answer !== null) return answer as Form;
+    if (answer !== null && (reply.status === 200 || isRefusedFile(reply.status, answer))) return answer as Form;
     throw new RemoteRefusal(`${url} answers ${reply.status} ${answer === null ? FOREIGN : problemText(answer)}`);
   }
 }
@@ -84,6 +84,9 @@ export function remoteService(options: RemoteOptions): RemoteService | null {
 
 /** The codes of failures before a connection. */
 const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_.*|.*_CERT_.*|ERR_TLS_.*)$/;
+
+/** The answer to a snapshot file that is refused has the form of one that is applied. */
+const isRefusedFile = (status: number, answer: object): boolean => status === 422 && 'outcome' in answer;
 
 const FOREIGN = 'without JSON: is this the address of the API?';
 

@@ -1,5 +1,6 @@
-import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiTags, ApiUnprocessableEntityResponse } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
 import { ApiRoute } from '../platform/openapi.js';
@@ -30,10 +31,17 @@ export class SnapshotController {
   @Post()
   @HttpCode(200)
   @ApiOkResponse({ type: AppliedResponse })
+  @ApiUnprocessableEntityResponse({
+    type: AppliedResponse,
+    description: 'Refused, with all places; nothing is changed',
+  })
   async apply(
     @Body() { snapshot, dry_run, prune }: SnapshotDto,
     @CurrentAuditContext() by: AuditContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AppliedResponse> {
-    return appliedForm(await this.files.apply(snapshot, { dryRun: dry_run, prune }, by));
+    const applied = await this.files.apply(snapshot, { dryRun: dry_run, prune }, by);
+    if (applied.kind === 'refused') void reply.status(422);
+    return appliedForm(applied);
   }
 }

@@ -65,9 +65,10 @@ describe('recorded access as one snapshot, by an API token', () => {
 
   it('is refused as a whole, with places', async () => {
     const grants = [FILE.grants[0], { ...FILE.grants[1], principal: { type: 'user', name: 'nobody' } }];
-    const refused = await apply({ ...FILE, groups: [...FILE.groups, { name: 'new', members: [] }], grants });
-    expect(refused).toMatchObject({ outcome: 'refused', plan: [] });
-    expect(JSON.stringify(refused?.['problems'])).toContain('"path":"grants[1].principal');
+    const snapshot = { ...FILE, groups: [...FILE.groups, { name: 'new', members: [] }], grants };
+    const refused = await program.post('/api/admin/snapshot', { snapshot });
+    expect(refused).toMatchObject({ status: 422, body: { outcome: 'refused', plan: [] } });
+    expect(JSON.stringify(refused.body?.['problems'])).toContain('"path":"grants[1].principal');
     expect(JSON.stringify((await program.get('/api/admin/snapshot')).body)).not.toContain('"new"');
     expect(await apply({ ...FILE, constructor: [] })).toMatchObject({ outcome: 'refused' });
     expect(await apply({ ...FILE, grants: [{ constructor: 'x', __proto__: {} }] })).toMatchObject({

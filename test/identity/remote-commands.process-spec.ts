@@ -112,8 +112,20 @@ describe('the command line at a distance', () => {
     ['a token of two lines', [], { GRANTLINE_TOKEN: 'a\nb' }, 78, /GRANTLINE_TOKEN must be an API token/],
     ['no address', ['--url', 'grantline.example.org'], { GRANTLINE_TOKEN: 'x' }, 78, /--url must be the address/],
     ['credentials in it', ['--url', 'https://a:b@c'], { GRANTLINE_TOKEN: 'x' }, 78, /--url must be the address/],
-    ['plain HTTP', ['--url', 'http://grantline.example.org'], { GRANTLINE_TOKEN: 'x' }, 78, /--url must begin with https/],
-    ['a token file that is missing', ['--token-file', 'nowhere'], {}, 78, /GRANTLINE_TOKEN_FILE points at a file that cannot/],
+    [
+      'plain HTTP',
+      ['--url', 'http://grantline.example.org'],
+      { GRANTLINE_TOKEN: 'x' },
+      78,
+      /--url must begin with https/,
+    ],
+    [
+      'a token file that is missing',
+      ['--token-file', 'nowhere'],
+      {},
+      78,
+      /GRANTLINE_TOKEN_FILE points at a file that cannot/,
+    ],
     ['a token file alone', ['--token-file', 'x'], { GRANTLINE_URL: '' }, 78, /--token-file is for a service: --url/],
     ['nobody there', ['--url', 'http://127.0.0.1:1'], { GRANTLINE_TOKEN: 'x' }, 2, /gives no answer: ECONNREFUSED$/m],
   ])('does nothing with %s', async (_, args, environment, code, message) => {
