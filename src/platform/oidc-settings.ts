@@ -25,7 +25,7 @@ export function readOidc(read: SettingsReader, production: boolean, scim: Settin
     recheckMinutes: read.integer('AUTH_OIDC_RECHECK_MINUTES', 5, 1, 1440),
     audience: read.text('AUTH_OIDC_AUDIENCE') ?? clientId ?? '',
     signOutAtProvider: read.flag('AUTH_OIDC_SIGN_OUT_AT_PROVIDER', true),
-    returnOrigins: read.origins('AUTH_OIDC_RETURN_ORIGINS'),
+    returnOrigins: read.originsAndPages('AUTH_OIDC_RETURN_ORIGINS'),
   };
   const tokenDays = read.integer('AUTH_OIDC_TOKEN_DAYS', 30, 1, 3650);
   const administrators = read.name('AUTH_OIDC_ADMINISTRATORS_GROUP');

@@ -44,6 +44,23 @@ describe('settings', () => {
     ]);
   });
 
+  it.each([
+    ['https://app.example.org', true],
+    ['https://app.example.org/', true],
+    ['https://app.example.org/signed-in?tab=2, https://other.example.org', true],
+    ['https://app.example.org/#x', false],
+    ['https://me@app.example.org/', false],
+    ['https://APP.example.org/', false],
+    ['app.example.org', false],
+    ['https://app.example.org/*', false],
+    ['javascript:alert(1)', false],
+  ])('takes pages and origins to come back to: %s', (AUTH_OIDC_RETURN_ORIGINS, isTaken) => {
+    const { problems } = parseSettings({ AUTH_SECRET_KEY: SECRET, ...OIDC, AUTH_OIDC_RETURN_ORIGINS });
+    expect(problems).toEqual(
+      isTaken ? [] : [expect.stringMatching(/^AUTH_OIDC_RETURN_ORIGINS holds ".*", which is no origin/)],
+    );
+  });
+
   it('refuses a token of SCIM of few characters, and an issuer that has a query', () => {
     const given = { AUTH_SECRET_KEY: SECRET, PUBLIC_URL: 'https://grantline.example.org' };
     const oidc = { AUTH_OIDC_CLIENT_ID: 'grantline', AUTH_OIDC_CLIENT_SECRET: 'x' };

@@ -119,6 +119,21 @@ export class SettingsReader {
     return origins;
   }
 
+  /** A comma-separated list of origins, and of addresses of single pages as URLs are written. */
+  originsAndPages(setting: string): string[] {
+    const entries = this.list(setting);
+    for (const entry of entries) {
+      const url = URL.canParse(entry) ? new URL(entry) : null;
+      const isWeb = url !== null && /^https?:$/.test(url.protocol) && !/[@#*]/.test(entry);
+      if (isWeb && (url.href === entry || url.origin === entry)) continue;
+      this.problem(
+        setting,
+        `holds ${JSON.stringify(entry)}, which is no origin such as https://app.example.org, and no page such as https://app.example.org/signed-in`,
+      );
+    }
+    return entries;
+  }
+
   /** A name on the engine. */
   name(setting: string, problemOf = nameProblem): string | null {
     return this.named(setting, this.text(setting), problemOf);

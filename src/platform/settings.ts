@@ -71,7 +71,7 @@ export abstract class Settings {
     tokenDays: number | null;
     /** Whether people who sign out here are sent on to sign out there. */
     signOutAtProvider: boolean;
-    /** Of web clients that people come back to. */
+    /** Pages and origins of web clients that people come back to. */
     returnOrigins: readonly string[];
     /** Where people reach this service, without a slash at its end. */
     publicUrl: string;

@@ -77,13 +77,16 @@ describe('signing in at the identity provider', () => {
     expect(await redeem(browser, 'nobody-has-this')).toMatchObject(refusal);
   });
 
-  it('leads nowhere but to the origins of the settings', async () => {
+  it('leads nowhere but to the pages and origins of the settings', async () => {
     const start = async (returnTo: string) => {
       const query = new URLSearchParams({ return_to: returnTo, code_challenge: 'x'.repeat(43) });
       return (await client.get(`/api/auth/oidc/start?${query.toString()}`)).status;
     };
     for (const address of [
       'https://evil.example.org/',
+      'https://app.example.org/',
+      `${RETURN_TO}&next=https://evil.example.org`,
+      RETURN_TO.replace('app.', 'APP.'),
       'https://app.example.org.evil.org/',
       'https://app.example.org@evil.org/',
       'https://me@app.example.org/',
@@ -96,6 +99,8 @@ describe('signing in at the identity provider', () => {
     ]) {
       expect([address, await start(address)]).toEqual([address, 400]);
     }
+    // The client follows the redirect, to where the provider of the tests has no page.
+    for (const address of [RETURN_TO, 'https://other.example.org/any/page']) expect(await start(address)).toBe(404);
     expect((await client.get(`/api/auth/oidc/start?return_to=${encodeURIComponent(RETURN_TO)}`)).status).toBe(400);
     expect((await client.get('/api/auth/oidc/callback?code=1&state=invented')).status).toBe(400);
   });

@@ -12,7 +12,7 @@ export class StartQuery {
     format: 'uri-reference',
     maxLength: 1000,
     description:
-      'An address at one of the origins of AUTH_OIDC_RETURN_ORIGINS, without a fragment; or a page of the console, such as /me.',
+      'An address of AUTH_OIDC_RETURN_ORIGINS or at one of its origins, without a fragment; or a page of the console, such as /me.',
   })
   @TextRule(anyText)
   return_to!: string;

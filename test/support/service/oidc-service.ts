@@ -4,7 +4,7 @@ import { FakeTimers } from '../fakes/fake-timers.js';
 import { TestClock } from '../fakes/test-clock.js';
 import { sharedAdministrator } from './administrator.js';
 import { ApiClient, type Answer } from './api-client.js';
-import { OidcBrowser } from './oidc-browser.js';
+import { OidcBrowser, RETURN_TO } from './oidc-browser.js';
 import { startService, type TestService } from './service.js';
 
 export interface OidcService {
@@ -32,7 +32,7 @@ export function sharedOidcService(more: Record<string, string> = {}): OidcServic
       AUTH_OIDC_ISSUER: await provider.listen(),
       AUTH_OIDC_CLIENT_ID: 'grantline',
       AUTH_OIDC_CLIENT_SECRET: provider.secret,
-      AUTH_OIDC_RETURN_ORIGINS: 'https://app.example.org,https://other.example.org',
+      AUTH_OIDC_RETURN_ORIGINS: `${RETURN_TO},https://other.example.org`,
       PUBLIC_URL: 'http://127.0.0.1:3000',
       ...more,
     });

@@ -1,12 +1,17 @@
 /** Characters of an address that people come back to; it travels to the provider and back. */
 const LONGEST = 1000;
 
-/** The problem of an address at which a web client takes people back; null: none. */
-export function returnProblem(address: string, origins: readonly string[]): string | null {
+/**
+ * The problem of an address at which a web client takes people back; null: none.
+ *
+ * @param allowed addresses, which are compared to the letter (RFC 9700 section 4.1.3), and origins, which allow all of theirs
+ */
+export function returnProblem(address: string, allowed: readonly string[]): string | null {
   if (address.length > LONGEST) return `must have at most ${LONGEST} characters`;
   if (!URL.canParse(address)) return 'must be an address such as https://app.example.org/signed-in';
   const { origin, username, password, hash } = new URL(address);
-  if (!origins.includes(origin)) return 'must be at one of the origins of AUTH_OIDC_RETURN_ORIGINS';
+  if (!allowed.includes(address) && !allowed.includes(origin))
+    return 'must be an address of AUTH_OIDC_RETURN_ORIGINS, to the letter, or at one of its origins';
   if (username !== '' || password !== '') return 'must not name a user';
   return hash === '' ? null : 'must have no fragment';
 }
