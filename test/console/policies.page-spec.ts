@@ -50,6 +50,7 @@ test('a new mask shows in the rows after it, and who loses sight, before it is s
   await expect(page).toHaveTitle('New policy · Grantline');
 
   await page.getByRole('radio', { name: 'Column mask' }).check({ force: true });
+  await expect(page.getByText('all writing and ownership. What no rule can close: docs/limits.md')).toBeVisible();
   await page.getByRole('combobox', { name: 'Person or group' }).fill('pia');
   await page.getByRole('option', { name: 'pia' }).click();
   await page.getByRole('combobox', { name: 'Catalog' }).fill('mk_sales');

@@ -113,3 +113,13 @@ export const KIND_NAMES: Record<Kind, string> = {
   hidden_column: 'Hidden column',
   deny: 'Deny',
 };
+
+/** What a policy takes besides, because it leads around what it restricts (docs/limits.md). */
+export const ALSO_CLOSED: Record<Kind, string> = {
+  row_filter: 'It also closes companion tables such as orders$files, UPDATE, DELETE and ownership.',
+  column_mask:
+    'It also closes companion tables such as orders$files, the columns $path, $partition, $bucket, all writing and ownership.',
+  hidden_column:
+    'It also closes companion tables such as orders$files, the columns $path, $partition, $bucket, and ownership.',
+  deny: 'Where it takes SELECT it also closes companion tables such as orders$files, and ownership.',
+};

@@ -1,5 +1,12 @@
 import { useState } from 'react';
-import { hasColumn, hasExpression, type Kind, KIND_NAMES, type PolicyForm } from '../domain/policy-form.js';
+import {
+  ALSO_CLOSED,
+  hasColumn,
+  hasExpression,
+  type Kind,
+  KIND_NAMES,
+  type PolicyForm,
+} from '../domain/policy-form.js';
 import { offeredAt } from '../domain/place-form.js';
 import { principalParameter } from '../domain/principal.js';
 import { Icon } from './icon.js';
@@ -80,6 +87,7 @@ export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
             <p className="hint">None chosen: all of them are denied.</p>
           </>
         )}
+        <p className="hint">{ALSO_CLOSED[kind]} What no rule can close: docs/limits.md.</p>
       </div>
     </div>
   );
