@@ -7,6 +7,8 @@ import type { Principal } from '../trino-rules/model/principal.js';
 import type { Question } from '../trino-rules/model/question.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { UsersService } from '../users/users.service.js';
+import { noAccount } from './explain-question.js';
+import { remark } from './output.js';
 import { withPublishing } from './run-report.js';
 
 /** The answer of `GET /api/admin/access/explain` about a user with this name. */
@@ -21,5 +23,7 @@ export function explainFromDatabase(user: string, question: Question): Promise<R
 /** Names of accounts and engine principals are unique in any case. */
 function principalNamed({ users }: Snapshot, name: string): Principal {
   const account = users.find((user) => foldedName(user.name) === foldedName(name));
-  return account ? { type: 'user', id: account.id } : { type: 'engine', name };
+  if (account !== undefined) return { type: 'user', id: account.id };
+  remark(noAccount(name));
+  return { type: 'engine', name };
 }

@@ -19,6 +19,9 @@ export interface QuestionOptions {
   of?: string;
 }
 
+/** Grants may name a program, and a mistyped person reads like one. */
+export const noAccount = (name: string): string => `no account has the name ${name}: answered as for a program`;
+
 /** The first question that is answered with yes holds, else the last. */
 export type Questions = readonly [Question, ...Question[]];
 

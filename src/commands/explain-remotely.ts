@@ -1,7 +1,8 @@
 import type { explanationForm } from '../grants/domain/explanation-form.js';
 import { foldedName } from '../kernel/name.js';
 import { PRIVILEGE_TERMS, PRIVILEGES } from '../trino-rules/model/privilege.js';
-import type { QuestionOptions } from './explain-question.js';
+import { noAccount, type QuestionOptions } from './explain-question.js';
+import { remark } from './output.js';
 import type { RemoteService } from './remote-service.js';
 
 /** The answer of `GET /api/admin/access/explain`, which explains the privileges of grants. */
@@ -33,5 +34,7 @@ async function principalNamed(service: RemoteService, name: string, after: strin
   const { items, next } = await service.get<UserPage>('/api/admin/users', query);
   const account = items.find(({ username }) => foldedName(username) === foldedName(name));
   if (account !== undefined) return `user:${account.id}`;
-  return next === null ? `engine:${name}` : principalNamed(service, name, next);
+  if (next !== null) return principalNamed(service, name, next);
+  remark(noAccount(name));
+  return `engine:${name}`;
 }

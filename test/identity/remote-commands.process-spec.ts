@@ -91,6 +91,7 @@ describe('the command line at a distance', () => {
     expect((await read('acl', 'explain', '--user', 'anabel', ...about)).stdout).toContain('anabel may not SELECT');
     const engine = await read('acl', 'explain', '--user', 'etl', '--privilege', 'VIEW_QUERIES', '--json');
     expect(JSON.parse(engine.stdout)).toMatchObject({ allowed: true });
+    expect(engine.stderr).toContain('no account has the name etl: answered as for a program');
     const acting = await read('acl', 'explain', '--user', 'ana', '--privilege', 'IMPERSONATE', '--as', 'anabel');
     expect(acting.stdout).toContain('ana may not');
   });
