@@ -98,9 +98,11 @@ export class DifferenceFindings {
     if (fact.about !== 'privilege') return null;
     if (fact.resource.table?.includes(`$${FRESH_PREFIX}`) === true) return COMPANIONS;
     if (!PRIVILEGES_OF_WRITING.includes(fact.privilege)) return null;
-    const rule = this.evaluator.rules.tables[this.deciding(fact, user)?.index ?? -1];
-    const isFiltered = rule?.filter !== undefined && rule.filter !== READERS_FILTER;
-    return isFiltered || rule?.columns?.some(({ mask }) => mask !== undefined) === true ? WRITING : null;
+    const rule = this.given.document.tables[this.deciding(fact, user)?.index ?? -1];
+    if (rule === undefined || this.given.problemOf(rule) !== null) return null;
+    if (rule.columns?.some(({ mask }) => mask !== undefined) === true) return WRITING;
+    const isFiltered = rule.filter !== undefined && rule.filter !== READERS_FILTER;
+    return isFiltered && fact.privilege !== 'INSERT' ? WRITING : null;
   }
 
   /** One finding for all of these, at the first rule. */
