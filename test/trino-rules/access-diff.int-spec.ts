@@ -5,7 +5,7 @@ import { withinBudget } from '../support/rules/within-budget.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
 import { PRIVILEGE_TERMS } from '../../src/trino-rules/model/privilege.js';
-import { type RulesDocument, TABLE_PRIVILEGES } from '../../src/trino-rules/document/rules-document.js';
+import { READERS_FILTER, type RulesDocument, TABLE_PRIVILEGES } from '../../src/trino-rules/document/rules-document.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
 import { EngineSets } from '../../src/trino-rules/engine/engine-sets.js';
@@ -126,7 +126,7 @@ function byUserAndTable(differences: AccessDiff['gained'], users: ReadonlySet<st
 
 function textOf(fact: AccessDiff['gained'][number]['fact']): string | null {
   if (fact.about === 'privilege') return fact.privilege;
-  if (fact.about === 'row-filter') return `filter ${fact.expression}`;
+  if (fact.about === 'row-filter') return restricts(fact.expression) ? `filter ${fact.expression}` : null;
   if (fact.about === 'hidden-column') return `hidden ${JSON.stringify(fact.column)}`;
   return fact.about === 'column-mask' ? `mask ${JSON.stringify(fact.column)} ${fact.expression}` : null;
 }
@@ -148,6 +148,9 @@ function intended(snapshot: Snapshot): Held {
   };
 }
 
+/** One that lets every row through only stops table procedures, which are an access of their own. */
+const restricts = (conjunct: string): boolean => conjunct !== READERS_FILTER;
+
 function answered(document: RulesDocument): Held {
   const evaluator = new Evaluator(document);
   return (user, table) => {
@@ -160,7 +163,11 @@ function answered(document: RulesDocument): Held {
     const rule = document.tables[evaluator.tableRule(user, table) ?? -1];
     return [
       ...privileges,
-      ...(filter === null ? [] : conjuncts(filter).map((conjunct) => `filter ${conjunct}`)),
+      ...(filter === null
+        ? []
+        : conjuncts(filter)
+            .filter(restricts)
+            .map((conjunct) => `filter ${conjunct}`)),
       ...(rule?.columns ?? []).flatMap(({ name, allow, mask }) =>
         allow === false
           ? [`hidden ${JSON.stringify(name)}`]
