@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
 /**
- * What ends an account's API tokens in a later module, in the transaction that deactivates the account, takes it from its person or
- * changes its password. @returns how many
+ * Ends an account's API tokens, which a module above keeps, in the transaction that deactivates the account, that leaves it without a
+ * person, or that changes its password. @returns how many
  */
 export type Ending = (userId: number) => Promise<number>;
 

@@ -62,7 +62,7 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
   return findings.some(({ severity }) => severity !== 'info') ? 1 : 0;
 }
 
-/** What everyone has, the users of the file have: then all of the list are in it. */
+/** A grant of everyone is a grant of the users that the snapshot file names: where there is one, the file names all of the list. */
 function exportedImport(snapshot: Snapshot): ExportedSnapshot {
   const file = exportSnapshot(snapshot);
   if (!snapshot.grants.some(({ principal }) => principal.type === 'everyone')) return file;

@@ -85,7 +85,7 @@ describe('the rules to publish while a run is refused', () => {
   });
 });
 
-/** What is left of a text, which other rules may stand in, where the compiler is not used. */
+/** The withdrawal that shuts people out of a text, and what the engine answers by it. @param text may hold rules that no compiler wrote */
 function shut(was: Snapshot, is: Snapshot, text = compile(was).text, isFound = true, events: RecordedEvent[] = []) {
   const before = previous({ text, isFound }, events, was);
   const order = { how: 'closed', changes: events.length > 0 ? 'recorded' : 'all' } as const;

@@ -38,7 +38,7 @@ export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
   };
 }
 
-/** What both give, and what either takes. */
+/** Settings that give what both settings give, and take what one of them takes. */
 export function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSettings): SnapshotSettings {
   const both = (key: 'serviceAccounts' | 'writableCatalogs' | 'readableCatalogs' | 'sessionProperties'): string[] =>
     previous[key].filter((name) => explained[key].includes(name));

@@ -54,7 +54,7 @@ export interface StoredProof {
   provedAt: Date | null;
 }
 
-/** What an access token admits. */
+/** The account of an access token, and when its person last proved who it is. */
 export type AdmittedSession = Account & Pick<StoredProof, 'provedAt'>;
 
 /** A presented refresh token beside its session's live one, as they are stored. */

@@ -114,7 +114,7 @@ export const KIND_NAMES: Record<Kind, string> = {
   deny: 'Deny',
 };
 
-/** What a policy takes besides, because it leads around what it restricts (docs/limits.md). */
+/** What a policy closes beside what it restricts, because a reader could go around the restriction there (docs/limits.md). */
 export const ALSO_CLOSED: Record<Kind, string> = {
   row_filter: 'It also closes companion tables such as orders$files, UPDATE, DELETE and ownership.',
   column_mask:
