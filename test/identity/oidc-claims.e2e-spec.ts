@@ -4,18 +4,12 @@ import { sharedOidcService } from '../support/service/oidc-service.js';
 import { until } from '../support/service/until.js';
 
 describe('memberships by a claim', () => {
-  const { service, provider, clock, boss, client, redeem } = sharedOidcService({
+  const { service, provider, clock, boss, client, signedIn, idOf } = sharedOidcService({
     AUTH_OIDC_GROUPS_CLAIM: 'groups',
     AUTH_OIDC_ADMINISTRATORS_GROUP: 'Chiefs',
     AUTH_OIDC_RECHECK_MINUTES: '1',
   });
 
-  const signedIn = async (name: string, claims: object): Promise<ApiClient> => {
-    const browser = new OidcBrowser(service);
-    const { code } = await browser.signIn(provider, { sub: name, preferred_username: name, ...claims });
-    return client.as(tokensOf(await redeem(browser, code)).access_token);
-  };
-  const idOf = async (person: ApiClient) => Number((await person.get('/api/auth/me')).body?.['id']);
   /** @returns the account's id */
   const signIn = async (name: string, claims: object): Promise<number> => idOf(await signedIn(name, claims));
   const groupsOf = async (id: number) =>

@@ -9,17 +9,11 @@ import { startService } from '../support/service/service.js';
 import { until } from '../support/service/until.js';
 
 describe('groups of people who sign in at the provider', () => {
-  const { service, provider, clock, boss, client, redeem, environment } = sharedOidcService({
+  const { service, provider, clock, boss, client, redeem, environment, signedIn, idOf } = sharedOidcService({
     AUTH_OIDC_GROUPS_CLAIM: 'groups',
     AUTH_OIDC_ADMINISTRATORS_GROUP: 'Chiefs',
   });
 
-  const signedIn = async (name: string, claims: object): Promise<ApiClient> => {
-    const browser = new OidcBrowser(service);
-    const { code } = await browser.signIn(provider, { sub: name, preferred_username: name, ...claims });
-    return client.as(tokensOf(await redeem(browser, code)).access_token);
-  };
-  const idOf = async (person: ApiClient) => Number((await person.get('/api/auth/me')).body?.['id']);
   /** @returns the account's id */
   const signIn = async (name: string, claims: object): Promise<number> => idOf(await signedIn(name, claims));
   const items = async (path: string) => ((await boss.get(path)).body?.['items'] ?? []) as Record<string, unknown>[];

@@ -3,7 +3,7 @@ import { FakeIdentityProvider } from '../fakes/fake-identity-provider.js';
 import { FakeTimers } from '../fakes/fake-timers.js';
 import { TestClock } from '../fakes/test-clock.js';
 import { sharedAdministrator } from './administrator.js';
-import { ApiClient, type Answer } from './api-client.js';
+import { ApiClient, type Answer, tokensOf } from './api-client.js';
 import { OidcBrowser, RETURN_TO } from './oidc-browser.js';
 import { startService, type TestService } from './service.js';
 
@@ -18,6 +18,9 @@ export interface OidcService {
   client: ApiClient;
   /** A web client shows its code. */
   redeem: (browser: OidcBrowser, code: string | undefined, verifier?: string) => Promise<Answer>;
+  /** Somebody with this name and subject at the provider. */
+  signedIn: (name: string, claims: object) => Promise<ApiClient>;
+  idOf: (person: ApiClient) => Promise<number>;
 }
 
 /** A service whose people sign in at a scripted provider, for the specs of a describe block. */
@@ -43,11 +46,18 @@ export function sharedOidcService(more: Record<string, string> = {}): OidcServic
     await provider.close();
   });
   const client = new ApiClient(service);
+  const redeem: OidcService['redeem'] = (browser, code, verifier = browser.verifier) =>
+    client.post('/api/auth/oidc/tokens', { code, code_verifier: verifier });
   return {
     ...{ service, environment, provider, clock, timers, client },
     boss: sharedAdministrator(service),
-    redeem: (browser, code, verifier = browser.verifier) =>
-      client.post('/api/auth/oidc/tokens', { code, code_verifier: verifier }),
+    redeem,
+    async signedIn(name, claims) {
+      const browser = new OidcBrowser(service);
+      const { code } = await browser.signIn(provider, { sub: name, preferred_username: name, ...claims });
+      return client.as(tokensOf(await redeem(browser, code)).access_token);
+    },
+    idOf: async (person) => Number((await person.get('/api/auth/me')).body?.['id']),
   };
 }
 
