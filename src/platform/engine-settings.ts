@@ -50,17 +50,8 @@ export function readEngine(read: SettingsReader, rules: SettingsReader): Setting
     headerPrefix: read.choice('SERVICE_QUERY_HEADER_PREFIX', 'X-Query', ['X-Query', 'X-Trino']),
     forwardedProto: read.choice<'' | 'https'>('SERVICE_QUERY_FORWARDED_PROTO', '', ['', 'https']) || null,
     compression: read.choice('SERVICE_QUERY_COMPRESSION', 'none', ['none', 'gzip']),
-    spooling: readSpooling(read),
     impersonation: rules.flag('SERVICE_QUERY_IMPERSONATION_ENABLED', true),
   };
-}
-
-function readSpooling(read: SettingsReader): Settings['engine']['spooling'] {
-  const enabled = read.flag('SERVICE_QUERY_SPOOLING_ENABLED', false);
-  const origins = read.origins('SERVICE_QUERY_SPOOLING_ORIGINS');
-  if (!enabled && origins.length > 0)
-    read.problem('SERVICE_QUERY_SPOOLING_ORIGINS', 'is of no use without SERVICE_QUERY_SPOOLING_ENABLED');
-  return enabled ? { origins } : null;
 }
 
 const REQUIRED_WITH_JWT = 'is required while SERVICE_QUERY_JWT_ENABLED is true';

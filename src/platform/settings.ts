@@ -103,8 +103,6 @@ export abstract class Settings {
     headerPrefix: 'X-Query' | 'X-Trino';
     forwardedProto: 'https' | null;
     compression: 'none' | 'gzip';
-    /** Results may come by the engine's store, from these origins and the engine's own; null: never. */
-    spooling: { origins: readonly string[] } | null;
     impersonation: boolean;
   };
   abstract readonly queries: {

@@ -79,11 +79,6 @@ describe('connections without the service', () => {
   it.each([
     ['a connection', () => connect({ url, user: 'ana', pasword: 'x' } as never), 'pasword'],
     [
-      'spooling',
-      () => connect({ url, user: 'ana', spooling: { origins: [], origin: 'x' } } as never),
-      'spooling.origin',
-    ],
-    [
       'tokens',
       () => clientCredentials({ tokenUrl: url, clientId: 'x', clientSecret: 'y', scopes: 'z' } as never),
       'scopes',

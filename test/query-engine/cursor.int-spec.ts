@@ -36,7 +36,6 @@ describe('the DB-API', () => {
       caFile: null,
       forwardedProto: null,
       compression: 'none',
-      spooling: null,
       largestPage: 2 ** 25,
     } as const;
     client = new TrinoStatementClient(

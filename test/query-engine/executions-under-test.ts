@@ -68,7 +68,6 @@ export class ExecutionsUnderTest {
       caFile: null,
       forwardedProto: null,
       compression: 'none',
-      spooling: null,
       largestPage: 2 ** 25,
     } as const;
     const tokens = new FakeServiceTokenSource();

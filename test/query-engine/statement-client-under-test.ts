@@ -51,7 +51,6 @@ export class StatementClientUnderTest {
       headerPrefix: 'X-Query',
       forwardedProto: null,
       compression: 'none',
-      spooling: null,
       largestPage: 2 ** 25,
       ...given,
     };

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { ApiClient } from '../support/service/api-client.js';
-import { spooled } from '../support/fakes/fake-segment-store.js';
 import { column, type FakeTrino } from '../support/fakes/fake-trino.js';
 import type { ScriptedPage } from '../support/fakes/fake-trino-statement.js';
 import { until } from '../support/service/until.js';
@@ -17,7 +16,7 @@ describe('a stream of rows ends', () => {
   const sockets: Socket[] = [];
 
   beforeAll(async () => {
-    queries = await QueriesUnderTest.start({ QUERY_MAX_ROWS: '0', SERVICE_QUERY_SPOOLING_ENABLED: 'true' });
+    queries = await QueriesUnderTest.start({ QUERY_MAX_ROWS: '0' });
     ({ engine, ana } = queries);
   });
   afterAll(async () => {
@@ -44,21 +43,6 @@ describe('a stream of rows ends', () => {
     await once(socket, 'readable');
     return socket;
   }
-
-  it("with the last row, where the rows come by the engine's store and take several pages", async () => {
-    const large = (n: number) => Buffer.from(JSON.stringify([[n, 'x'.repeat(3 * MIB)]]));
-    const segments = [0, 1, 2].map((n) => engine.store.segment('https://its.own.name', n, 1, large(n)));
-    const spooledColumns = [column('n', 'bigint'), ...columns];
-    engine.answers('SELECT spooled', { columns: spooledColumns, data: spooled('json', ...segments) });
-    const path = await submitted(ana, { sql: 'SELECT spooled' });
-
-    const lines = (await (await stream(path, 'application/x-ndjson')).text()).trim().split('\n');
-    expect(lines.slice(1).map((line) => [line.slice(0, 7), line.length])).toEqual(
-      [0, 1, 2].map((n) => [`["${n}","x`, 3 * MIB + 8]),
-    );
-    expect(engine.store.acknowledged.length).toBeGreaterThan(0);
-    expect(await ended(ana, path)).toMatchObject({ state: 'finished', rows_returned: 3 });
-  });
 
   it.each(['application/x-ndjson', 'text/csv'])('with its client, and the engine hears of it: %s', async (accept) => {
     engine.answers('SELECT left', { columns: NUMBERS, data: [[1]] }, { after: new Promise(() => undefined) });

@@ -59,7 +59,6 @@ async function outcome(mode: EngineMode, family: Family, token: Token): Promise<
     headerPrefix: family,
     forwardedProto: mode === 'verified' ? 'https' : null,
     compression: 'none',
-    spooling: null,
     largestPage: 2 ** 25,
   } as const;
   const timers = new NodeTimers();

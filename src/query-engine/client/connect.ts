@@ -45,11 +45,6 @@ export interface ConnectOptions {
   roles?: Readonly<Record<string, string>>;
   /** Of pages between engine and client. Default none: within a data centre, gzip costs more time than it saves. */
   compression?: 'none' | 'gzip';
-  /**
-   * Takes large results from where the engine spools them, if it does: from the engine itself, and from these origins of its store.
-   * No token is sent there. Default: the engine sends all rows itself.
-   */
-  spooling?: { origins: readonly string[] };
   /** Bytes of the largest page that is taken; the engine makes pages of a megabyte, or of one row. Default 32 MiB. */
   maxPageBytes?: number;
   /** Called for what is odd and no error, such as a type that is not known. */
@@ -61,7 +56,7 @@ const MAX_PAGE_BYTES = 2 ** 25;
 /** All options: an unknown one would be left out without a word. */
 const OPTIONS = (
   'url user originalUser token password headers caFile forwardedProto headerPrefix source clientTags extraCredentials ' +
-  'catalog schema timeZone traceToken properties roles compression spooling maxPageBytes onWarning'
+  'catalog schema timeZone traceToken properties roles compression maxPageBytes onWarning'
 ).split(' ');
 
 /**
@@ -70,7 +65,6 @@ const OPTIONS = (
  */
 export function connect(options: ConnectOptions): Connection {
   refuseUnknown(options, OPTIONS);
-  refuseUnknown(options.spooling ?? {}, ['origins'], 'spooling.');
   const { user, originalUser = user, token, password = null, properties = {}, roles = {} } = options;
   const { headers = {}, clientTags = [], extraCredentials = {} } = options;
   const { origin, path, isLoopback } = addressOf(options.url);
@@ -88,7 +82,6 @@ export function connect(options: ConnectOptions): Connection {
       caFile: options.caFile ?? null,
       headerPrefix: choice(options, 'headerPrefix', ['X-Trino', 'X-Query']) ?? 'X-Trino',
       compression: choice(options, 'compression', ['none', 'gzip']) ?? 'none',
-      spooling: options.spooling ?? null,
       largestPage: options.maxPageBytes ?? MAX_PAGE_BYTES,
     },
     token === undefined ? NO_SERVICE_TOKENS : new ProvidedTokens(token),

@@ -2,6 +2,7 @@ import { ProtocolBreach } from './reading.js';
 
 /** A placeholder for the configured origin, which the client adds; relative links are read against it. */
 const ORIGIN = 'http://engine.invalid';
+const ROOT = '/v1/statement/';
 
 /**
  * The path and query of a nextUri, which are requested from the configured origin alone. The engine builds host and scheme
@@ -13,21 +14,16 @@ const ORIGIN = 'http://engine.invalid';
  * @throws ProtocolBreach when the path does not begin so, once it is read as the network would read it.
  */
 export function pinned(nextUri: string, base = ''): string {
-  return addressWithin('/v1/statement/', nextUri, 'a nextUri', base);
-}
-
-/** The same for another of the engine's addresses. @param what it is, for the message */
-export function addressWithin(root: string, uri: string, what: string, base: string): string {
-  if (!URL.canParse(uri, ORIGIN)) throw new ProtocolBreach(`${what} that is not a URL`);
-  const url = new URL(uri, ORIGIN);
+  if (!URL.canParse(nextUri, ORIGIN)) throw new ProtocolBreach('a nextUri that is not a URL');
+  const url = new URL(nextUri, ORIGIN);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new ProtocolBreach(`${what} that is not an http URL`);
-  const path = url.pathname.startsWith(base + root) ? url.pathname.slice(base.length) : url.pathname;
-  if (!path.startsWith(root)) throw new ProtocolBreach(`${what} outside ${root}`);
+    throw new ProtocolBreach('a nextUri that is not an http URL');
+  const path = url.pathname.startsWith(base + ROOT) ? url.pathname.slice(base.length) : url.pathname;
+  if (!path.startsWith(ROOT)) throw new ProtocolBreach(`a nextUri outside ${ROOT}`);
   // Node 20 leaves dot segments behind a segment such as `.a` as they are; whoever is asked does not.
-  if (/\/\.\.?(?:\/|$)/.test(path)) throw new ProtocolBreach(`${what} with a dot segment`);
+  if (/\/\.\.?(?:\/|$)/.test(path)) throw new ProtocolBreach('a nextUri with a dot segment');
   // Decoded, a dot segment or slash would leave the root on a server that decodes before it routes.
-  if (/%2e|%2f|%5c|%00|\\/i.test(path)) throw new ProtocolBreach(`${what} with an encoded path`);
+  if (/%2e|%2f|%5c|%00|\\/i.test(path)) throw new ProtocolBreach('a nextUri with an encoded path');
   return path + url.search;
 }
 

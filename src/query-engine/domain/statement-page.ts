@@ -7,7 +7,6 @@ import { pinned } from './next-uri.js';
 import { PageRows } from './page-rows.js';
 import { ProtocolBreach, isObject, numberOrNull, readObject, readText, textOrNull } from './reading.js';
 import type { RowLoop } from './row-loop.js';
-import { readSegments, type Segment } from './spooled-data.js';
 import { areScalars, UnscannedRows } from './unscanned-rows.js';
 
 /** One answer of the statement endpoint, read. */
@@ -30,12 +29,6 @@ export interface StatementPage {
   updateCount: bigint | null;
 }
 
-/** A page as the engine sends it. */
-export interface SentPage extends StatementPage {
-  /** Where its rows are instead; null: they are here. Only for clients that ask for it. */
-  segments: readonly Segment[] | null;
-}
-
 /**
  * Reads one answer, its rows as bytes.
  * @param heaviestRow heap bytes that a row may take once it is parsed.
@@ -51,18 +44,18 @@ export function readStatementPage(
   readsInOrder = false,
   loop: RowLoop | null = null,
   base = '',
-): SentPage {
+): StatementPage {
   const { envelope, columns, rows, unscanned } = split(body, heaviestRow, readsInOrder, loop);
   const page = readObject(envelope, 'the answer');
   const stats = isObject(page['stats']) ? page['stats'] : {};
   const { nextUri, data, error, updateCount } = page;
+  if (data !== undefined && data !== null) throw new ProtocolBreach('data is not a list');
   return {
     queryId: readQueryId(page['id']),
     nextPath: nextUri === undefined || nextUri === null ? null : pinned(readText(nextUri, 'nextUri'), base),
     columns,
     rows,
     unscanned,
-    segments: data === undefined || data === null ? null : readSegments(readObject(data, 'data')),
     engineState: wordOrNull(stats['state']) ?? 'UNKNOWN',
     progressPercent: numberOrNull(stats['progressPercentage']),
     error: error === undefined || error === null ? null : readEngineError(error),

@@ -58,34 +58,6 @@ describe('UnscannedRows', () => {
     expect(taken(body)).toBeNull();
   });
 
-  it.each([
-    [
-      'takes a list that is all there is',
-      '[[1,2,3],["],[","]]",null]]',
-      2,
-      [
-        [1, 2, 3],
-        ['],[', ']]', null],
-      ],
-    ],
-    ['leaves one with space around it to be looked through', ' [[1]]', 1, null],
-    ['leaves an empty one to be looked through', '[]', 0, null],
-  ])('%s', (_, list, length, rows) => {
-    const read = UnscannedRows.whole(Buffer.from(list), Infinity, length);
-
-    expect(read && flatten(read)).toEqual(rows);
-  });
-
-  it.each([
-    ['fewer rows than were said', '[[1,2,3]]', 'segments of another number of rows than was said'],
-    ['more rows than were said, looked through', '[[1],[9223372036854775807],[1]]', 'segments of another number'],
-    ['more behind it', '[[1]],[[2]]', 'the answer is not JSON'],
-  ])('refuses a list with %s', (_, list, message) => {
-    const read = UnscannedRows.whole(Buffer.from(list), Infinity, 2);
-
-    expect(() => read && flatten(read)).toThrow(message);
-  });
-
   it('leaves the scanner behind the rows', () => {
     const scanner = start('{"data":[[1,2,3]],"stats":{}}');
     UnscannedRows.take(scanner, Infinity);

@@ -10,11 +10,7 @@ const LONGEST_PIECE = 1_048_576;
 const OPEN_LIST = 0x5b;
 /** Of flat rows: the last one's end, where the engine writes it, and the end of any other. */
 const END_OF_ROWS = Buffer.from(']],"stats":');
-const [OPEN_ROWS, CLOSE_ROWS] = [Buffer.from('[['), Buffer.from(']]')];
 const BETWEEN_ROWS = Buffer.from('],[');
-
-/** Of segments whose rows are counted. */
-export const OTHER_LENGTH = 'segments of another number of rows than was said';
 
 /** The types whose values have no lists and objects in them. */
 const SCALARS = new Set<EngineType['kind']>(['boolean', 'integer', 'bigint', 'decimal', 'float', 'text', 'varbinary']);
@@ -38,16 +34,7 @@ export class UnscannedRows {
     /** Heap bytes that a row may take once it is parsed. */
     private readonly heaviestRow: number,
     private readonly piece: number,
-    /** How many there are; null: nobody has said. */
-    private readonly length: number | null = null,
   ) {}
-
-  /** A list that is all there is, as in segments. @param length of it @returns null: it must be looked through. */
-  static whole(bytes: Buffer, heaviestRow: number, length: number): UnscannedRows | null {
-    const end = bytes.length - 1;
-    const isFlush = bytes.subarray(0, 2).equals(OPEN_ROWS) && bytes.subarray(-2).equals(CLOSE_ROWS);
-    return isFlush ? new UnscannedRows(bytes, 0, end, heaviestRow, PIECE, length) : null;
-  }
 
   /** Takes the list that begins there, and leaves the scanner behind it. @returns null: it must be looked through. */
   static take(scanner: JsonScanner, heaviestRow: number, piece = PIECE): UnscannedRows | null {
@@ -72,11 +59,6 @@ export class UnscannedRows {
       done += rows.length;
       yield rows;
     }
-    this.expectLength(done);
-  }
-
-  private expectLength(length: number): void {
-    if (length !== (this.length ?? length)) throw new ProtocolBreach(OTHER_LENGTH);
   }
 
   private endOfPiece(from: number): number {
@@ -100,7 +82,6 @@ export class UnscannedRows {
     const scanned = PageRows.scan(scanner);
     if (scanner.at !== this.end + 1) throw new ProtocolBreach('the answer is not JSON');
     if (scanned.heaviest > this.heaviestRow) throw new ProtocolBreach('a row that would take too much memory');
-    this.expectLength(scanned.length);
     let left = done;
     for (const rows of scanned.decoded(decode)) {
       if (left < rows.length) yield rows.slice(left);

@@ -11,11 +11,8 @@ import { RETRY_BUDGET } from '../domain/retry.js';
 import type { RowLoop } from '../domain/row-loop.js';
 import { type ServiceTokenSource, TokenUnavailable } from '../domain/service-token-source.js';
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
-import { pathFrom, segmentOf } from '../domain/spooled-data.js';
-import { PageTooHeavy, readStatementPage, type SentPage, type StatementPage } from '../domain/statement-page.js';
-import { areScalars } from '../domain/unscanned-rows.js';
+import { PageTooHeavy, readStatementPage } from '../domain/statement-page.js';
 import { type AttemptResult, EngineAttempts, type Method } from './engine-attempts.js';
-import { SPOOLED_ENCODINGS, SpooledRows } from './spooled-rows.js';
 
 /** An engine, and how it is spoken to. */
 export interface TrinoAddress {
@@ -23,7 +20,7 @@ export interface TrinoAddress {
   origin: string;
   /** Below which a gateway has the engine, such as `/trino`; empty: it is at the root. */
   path: string;
-  /** For a gateway: sent with every request, but to the store of spooled results. */
+  /** For a gateway: sent with every request. */
   headers: Readonly<Record<string, string>>;
   /** Of `user`; null: there is a token, or nothing. */
   password: string | null;
@@ -34,8 +31,6 @@ export interface TrinoAddress {
   headerPrefix: HeaderPrefix;
   forwardedProto: 'https' | null;
   compression: 'none' | 'gzip';
-  /** Results may come by the engine's store, from these origins and the engine's own; null: never. */
-  spooling: { origins: readonly string[] } | null;
   /** Bytes of the largest page that is taken. */
   largestPage: number;
 }
@@ -50,7 +45,6 @@ const LONGEST_TYPE = 200;
 /** The statement protocol over HTTP: which request, which headers, when to repeat. Answers are interpreted in domain/. */
 export class TrinoStatementClient extends StatementClient {
   private readonly exchange: AxiosExchange;
-  private readonly spooled: SpooledRows | null;
   private readonly unknownTypes = new Set<string>();
 
   /** @param loop that finds rows on pages; null: they are found one by one */
@@ -65,9 +59,6 @@ export class TrinoStatementClient extends StatementClient {
   ) {
     super();
     this.exchange = new AxiosExchange(engine.largestPage, { caFile: engine.caFile });
-    const { origin, path, headers, largestPage, spooling } = engine;
-    const near = { origin, path, headers, largestPage, exchange: this.exchange, loop };
-    this.spooled = spooling && new SpooledRows(near, spooling.origins, timers, random, clock, log);
   }
 
   override async submit(sql: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
@@ -88,50 +79,25 @@ export class TrinoStatementClient extends StatementClient {
 
   override close(): void {
     this.exchange.close();
-    this.spooled?.close();
   }
 
   /** @param path of the request; null: it was the POST. */
-  private async answer(reply: Reply, path: string | null, limits: RequestLimits): Promise<StatementAnswer> {
+  private answer(reply: Reply, path: string | null, limits: RequestLimits): StatementAnswer {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
-      const sent = readStatementPage(reply.body, this.heaviestRow, limits.asksOnce, this.loop, this.engine.path);
+      const heaviestRow = this.engine.largestPage * LARGEST_PARSED;
+      const page = readStatementPage(reply.body, heaviestRow, limits.asksOnce, this.loop, this.engine.path);
       // A proxy that mixes answers up must not show one user's rows to another.
-      const strays = [path, sent.nextPath].some((known) => known !== null && !belongsTo(known, sent.queryId));
+      const strays = [path, page.nextPath].some((known) => known !== null && !belongsTo(known, page.queryId));
       if (strays) throw new ProtocolBreach('a page of another query');
-      this.warnOfUnknownTypes(sent.columns ?? []);
+      this.warnOfUnknownTypes(page.columns ?? []);
       const change = readSessionChange(header, this.engine.headerPrefix);
-      return { page: await this.withRows(sent, path, limits), change };
+      return { page, change };
     } catch (error) {
       if (error instanceof PageTooHeavy) throw new EngineFault('too-large', error.message);
       if (error instanceof ProtocolBreach) throw new EngineFault('protocol', error.message);
       throw error;
     }
-  }
-
-  private get heaviestRow(): number {
-    return this.engine.largestPage * LARGEST_PARSED;
-  }
-
-  /** A page whose rows are in the store is taken in parts: each names the same page again as its next, until all are read. */
-  private async withRows(
-    { segments, ...page }: SentPage,
-    path: string | null,
-    limits: RequestLimits,
-  ): Promise<StatementPage> {
-    if (path !== null) this.spooled?.acknowledgeBefore(path);
-    if (segments === null) return page;
-    if (this.spooled === null) throw new ProtocolBreach('data is not a list');
-    const heaviest = limits.asksOnce === true && areScalars(page.columns) ? this.heaviestRow : null;
-    const from = path === null ? 0 : segmentOf(path);
-    const { to, taken, ...read } = await this.spooled.read(segments, from, limits, heaviest);
-    if (read.rows.heaviest > this.heaviestRow) throw new PageTooHeavy('it would take too much memory');
-    const isWhole = to === segments.length;
-    if (!isWhole && path === null) throw new ProtocolBreach('more rows than a first answer has');
-    const nextPath = isWhole || path === null ? page.nextPath : pathFrom(path, to);
-    if (path === null || limits.asksOnce === true) this.spooled.acknowledge(taken);
-    else this.spooled.keep(taken, nextPath);
-    return { ...page, ...read, nextPath };
   }
 
   private warnOfUnknownTypes(columns: readonly Column[]): void {
@@ -168,7 +134,6 @@ export class TrinoStatementClient extends StatementClient {
     const { timers, random, clock, exchange } = this;
     const attempts = new EngineAttempts(method, limits, { exchange, timers, random, clock });
     for (;;) {
-      // The part of a path that names a segment is ours, and not sent.
       const outcome = await attempts.attempt(
         this.engine.origin + this.engine.path + path,
         this.headers(named, bearer, method),
@@ -194,9 +159,6 @@ export class TrinoStatementClient extends StatementClient {
       ...(bearer === null ? this.basic() : { Authorization: `Bearer ${bearer}` }),
       ...(this.engine.forwardedProto === null ? {} : { 'X-Forwarded-Proto': this.engine.forwardedProto }),
       ...(method === 'POST' ? { 'Content-Type': 'text/plain; charset=utf-8' } : {}),
-      ...(method === 'POST' && this.spooled !== null
-        ? { [`${this.engine.headerPrefix}-Query-Data-Encoding`]: SPOOLED_ENCODINGS }
-        : {}),
       'Accept-Encoding': this.engine.compression === 'gzip' ? 'gzip' : 'identity',
     };
   }

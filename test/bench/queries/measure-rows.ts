@@ -1,4 +1,3 @@
-import { SPOOLED_ENCODINGS } from '../../../src/query-engine/infrastructure/spooled-rows.js';
 import { median, medianRatio, type Ratio } from '../ratio.js';
 import type { QueryBench } from './query-bench.js';
 import type { Reader } from './reader.js';
@@ -24,27 +23,16 @@ export async function measureRows(bench: QueryBench): Promise<Ratio[]> {
   return ratios;
 }
 
-/** The same from the engine's store, in each encoding that our client takes on this Node. */
-export async function measureSpooled(bench: QueryBench): Promise<Ratio[]> {
-  const ratios: Ratio[] = [];
-  for (const encoding of SPOOLED_ENCODINGS.split(','))
-    for (const [table, rows] of Object.entries(TABLES))
-      ratios.push(...(await measureTable(bench, table, rows, encoding)));
-  return ratios;
-}
-
-/** @param encoding of spooled rows; the JavaScript client asks for none, and reads them directly. */
-async function measureTable(bench: QueryBench, table: string, rows: number, encoding = ''): Promise<Ratio[]> {
+async function measureTable(bench: QueryBench, table: string, rows: number): Promise<Ratio[]> {
   const { raw, ours, streams, readers, service } = bench;
-  const { javascript, ...spooling } = bench.official;
-  const official: Record<string, Reader> = encoding === '' ? bench.official : spooling;
+  const { javascript } = bench.official;
   const isStream = new Set<Reader>(Object.values(streams));
   const figures = new Map(readers.map((reader): [Reader, Figures] => [reader, { perSecond: [], cpu: [], first: [] }]));
   for (let turn = -WARMING; turn < TURNS; turn += 1) {
     for (const [reader, { perSecond, cpu, first }] of figures) {
       const spent = (): number => reader.cpuSeconds() + (isStream.has(reader) ? service.cpuSeconds() : 0);
       const before = spent();
-      const read = await reader.read(`SELECT ${table} ${rows} ${encoding}`);
+      const read = await reader.read(`SELECT ${table} ${rows}`);
       if (reader !== raw.bytes && read.rows !== rows) throw new Error(`${reader.name} read ${read.rows} rows`);
       if (turn < 0) continue;
       perSecond.push((rows / read.all) * 1000);
@@ -54,10 +42,9 @@ async function measureTable(bench: QueryBench, table: string, rows: number, enco
   }
   const of = (reader: Reader): Figures => figures.get(reader) ?? { perSecond: [], cpu: [], first: [] };
   const by = (figure: keyof Figures) => (a: Reader, b: Reader) => median(of(a)[figure]) - median(of(b)[figure]);
-  const named = ({ name }: Reader): string => (encoding !== '' && name === javascript.name ? `${name} directly` : name);
-  const fastest = Object.values(official).sort(by('perSecond')).at(-1) ?? javascript;
+  const fastest = Object.values(bench.official).sort(by('perSecond')).at(-1) ?? javascript;
   const compare = (what: keyof Figures, one: Reader, other: Reader, target: Ratio['target'] = null): Ratio => ({
-    what: `${[table, encoding].join(' ').trim()}: ${named(one)}, ${LABELS[what]}, against ${named(other)}`,
+    what: `${table}: ${one.name}, ${LABELS[what]}, against ${other.name}`,
     ratio: medianRatio(of(one)[what], of(other)[what]),
     target,
     figures: [one, other].map((reader) => median(of(reader)[what]).toFixed(what === 'perSecond' ? 0 : 2)).join(', '),
@@ -71,8 +58,8 @@ async function measureTable(bench: QueryBench, table: string, rows: number, enco
     compare('perSecond', streams.parsed, fastest),
     compare('cpu', streams.ndjson, javascript, { atMost: 1 }),
     compare('cpu', streams.csv, javascript, { atMost: 1 }),
-    compare('first', ours, Object.values(official).sort(by('first'))[0] ?? javascript),
-    compare('first', streams.ndjson, Object.values(official).sort(by('first'))[0] ?? javascript),
+    compare('first', ours, Object.values(bench.official).sort(by('first'))[0] ?? javascript),
+    compare('first', streams.ndjson, Object.values(bench.official).sort(by('first'))[0] ?? javascript),
     compare('perSecond', streams.ndjson, raw.bytes),
     ...Object.values(bench.official).map((client) => compare('perSecond', client, raw.parsed)),
   ];

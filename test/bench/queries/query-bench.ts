@@ -31,19 +31,15 @@ export class QueryBench {
     readonly streams: { ndjson: Reader; csv: Reader; parsed: Reader },
   ) {}
 
-  static async start(
-    auth: AuthUnderTest,
-    startEngine: (python: string) => Promise<EngineUnderTest>,
-  ): Promise<QueryBench> {
+  static async start(auth: AuthUnderTest, startEngine: () => Promise<EngineUnderTest>): Promise<QueryBench> {
     const clients = await installed();
     const python = join(clients.python, 'bin', 'python');
-    const engine = await startEngine(python);
+    const engine = await startEngine();
     const { node, environment } = await imageNode();
     const settings = {
       SERVICE_QUERY_HOST: '127.0.0.1',
       SERVICE_QUERY_PORT: String(engine.port),
       SERVICE_QUERY_HEADER_PREFIX: 'X-Trino',
-      SERVICE_QUERY_SPOOLING_ENABLED: 'true',
     };
     const service = await auth.another({ ...environment, ...settings }, node);
     const address = `127.0.0.1:${engine.port}`;
@@ -78,9 +74,9 @@ export class QueryBench {
   }
 }
 
-/** An engine whose pages cost it nothing, and segments neither once Python has packed them. */
-export function startScripted(python: string): Promise<EngineUnderTest> {
-  return MeasuredProcess.start('test/bench/queries/scripted-engine.ts', [python], {});
+/** An engine whose pages cost it nothing. */
+export function startScripted(): Promise<EngineUnderTest> {
+  return MeasuredProcess.start('test/bench/queries/scripted-engine.ts', [], {});
 }
 
 async function installed() {

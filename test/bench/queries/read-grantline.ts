@@ -1,10 +1,9 @@
-// `read-grantline.js HOST:PORT`: our own client as it is built, by its DB-API, so many rows at a time. Like the official clients it takes
-// spooled rows where the engine has any.
+// `read-grantline.js HOST:PORT`: our own client as it is built, by its DB-API, so many rows at a time.
 import { connect } from '../../../dist/query-engine/client/index.js';
 import { serveStatements } from './commands.js';
 
 const MANY = 1_000;
-const connection = connect({ url: `http://${process.argv[2] ?? ''}`, user: 'ana', spooling: { origins: [] } });
+const connection = connect({ url: `http://${process.argv[2] ?? ''}`, user: 'ana' });
 
 await serveStatements(async (sql, onFirst) => {
   const cursor = connection.cursor();

@@ -1,24 +1,26 @@
-// `scripted-engine.js PYTHON`: an engine whose pages are made beforehand and cost it next to nothing to send. Statements name a table
-// and a number of rows: `SELECT narrow 100000`, and how clients that can take rows from its store get them: `… json+lz4`. Any
-// other has one row of one column.
+// `scripted-engine.js`: an engine whose pages are made beforehand and cost it next to nothing to send. Statements name a table
+// and a number of rows: `SELECT narrow 100000`. Any other has one row of one column.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Data, FIRST_ROW, SegmentStore } from './segment-store.js';
 
 interface Table {
   columns: unknown[];
   row: (row: number) => string;
 }
+/** Rows that a result repeats page by page, and all of them as the bytes of `data`. */
+interface Data {
+  rows: string[];
+  bytes: Buffer;
+}
 interface Statement {
   data: Data;
   columns: string;
-  /** Null: its rows come within its pages. */
-  encoding: string | null;
   sent: number;
   left: number;
   newest: { token: number; parts: Buffer[] } | null;
 }
 
+const FIRST_ROW = 1_000_000;
 const PAGE = 1_000_000;
 /** That can be asked for. */
 const STATEMENTS = 100;
@@ -76,20 +78,19 @@ const TABLES: Record<string, Table> = {
 };
 
 /** So many rows of a table as the `data` of one page. */
-function dataOf(name: string, table: Table): Data {
+function dataOf(table: Table): Data {
   const rows: string[] = [];
   for (let [row, bytes] = [FIRST_ROW, 0]; bytes < PAGE; row += 1) {
     const text = table.row(row);
     rows.push(text);
     bytes += text.length + 1;
   }
-  return { name, row: table.row, rows, bytes: Buffer.from(rows.join(',')) };
+  return { rows, bytes: Buffer.from(rows.join(',')) };
 }
 const data: Record<string, Data> = Object.fromEntries(
-  Object.entries(TABLES).map(([name, table]) => [name, dataOf(name, table)]),
+  Object.entries(TABLES).map(([name, table]) => [name, dataOf(table)]),
 );
 
-const store = new SegmentStore(process.argv[2] ?? 'python3');
 const statements = new Map<string, Statement>();
 let last = 0;
 
@@ -107,15 +108,14 @@ const stats = (state: string) => ({
   ...{ peakMemoryBytes: 1, spilledBytes: 0, progressPercentage: 50 },
 });
 
-function submit(sql: string, user: unknown, encodings: string, origin: string): string {
+function submit(sql: string, user: unknown, origin: string): string {
   last += 1;
   const id = `20261126_000000_${String(last).padStart(5, '0')}_bench`;
-  const [, name = '', count = '1', encoding = ''] = /(narrow|wide|numbers) (\d+) ?(\S*)/.exec(sql) ?? [];
+  const [, name = '', count = '1'] = /(narrow|wide|numbers) (\d+)/.exec(sql) ?? [];
   const one = `[${sql.includes('current_user') ? JSON.stringify(user) : '1'}]`;
   statements.set(id, {
-    data: data[name] ?? { name: '', row: () => one, rows: [one], bytes: Buffer.from(one) },
+    data: data[name] ?? { rows: [one], bytes: Buffer.from(one) },
     columns: JSON.stringify(TABLES[name]?.columns ?? [column('_col0', one === '[1]' ? 'integer' : 'varchar(40)')]),
-    encoding: encodings.split(/, */).includes(encoding) ? encoding : null,
     ...{ sent: 0, left: Number(count), newest: null },
   });
   for (const [oldest] of statements) if (statements.size > STATEMENTS) statements.delete(oldest);
@@ -135,7 +135,7 @@ function page(id: string, token: number, origin: string): Buffer[] | null {
   if (statement === undefined) return null;
   if (statement.newest?.token === token) return statement.newest.parts;
   const { columns, sent, left } = statement;
-  const { count, rows } = nextRows(statement, origin);
+  const { count, rows } = nextRows(statement);
   statement.sent = sent + count;
   statement.left = left - count;
   const isLast = statement.left === 0;
@@ -147,11 +147,7 @@ function page(id: string, token: number, origin: string): Buffer[] | null {
   return parts;
 }
 
-function nextRows({ data, encoding, sent, left }: Statement, origin: string): { count: number; rows: Buffer[] } {
-  if (encoding !== null) {
-    const { json, count } = store.spool(data, { encoding, from: sent, left, origin });
-    return { count, rows: [Buffer.from(json)] };
-  }
+function nextRows({ data, left }: Statement): { count: number; rows: Buffer[] } {
   const count = Math.min(left, data.rows.length);
   const bytes = count === data.rows.length ? data.bytes : Buffer.from(data.rows.slice(0, count).join(','));
   return { count, rows: [Buffer.from('['), bytes, Buffer.from(']')] };
@@ -164,8 +160,7 @@ const server = createServer((request, response) => {
     request.on('data', (chunk: Buffer) => (sql += chunk.toString()));
     request.on('end', () => {
       const user = request.headers['x-query-user'] ?? request.headers['x-trino-user'];
-      const encodings = request.headers['x-trino-query-data-encoding'];
-      const body = submit(sql, user, String(encodings), origin);
+      const body = submit(sql, user, origin);
       response
         .writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
         .end(body);
@@ -173,11 +168,6 @@ const server = createServer((request, response) => {
     return;
   }
   const url = request.url ?? '';
-  if (store.has(url)) {
-    const segment = store.answer(url);
-    response.writeHead(segment === null ? 404 : 200, { 'Content-Length': segment?.length ?? 0 }).end(segment);
-    return;
-  }
   const [, , , , id = '', , token] = url.split(/[/?]/);
   if (request.method !== 'GET') {
     statements.delete(id);

@@ -1,11 +1,10 @@
-import type { SpooledPage } from './fake-segment-store.js';
 import type { TrinoSession } from './fake-trino-identity.js';
 import { noteSecret } from '../service/secrets.js';
 
 export interface ScriptedPage {
   columns?: unknown[];
   /** Text goes out as it is: for integers that JavaScript cannot write. */
-  data?: unknown[] | string | SpooledPage;
+  data?: unknown[] | string;
   updateType?: string;
   updateCount?: number;
   state?: string;

@@ -4,7 +4,6 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 import { refusalOfIdentity, sessionOf, type TrinoMode, type TrinoSession } from './fake-trino-identity.js';
-import { FakeSegmentStore } from './fake-segment-store.js';
 import { FakeStatement, type Script, type ScriptedPage } from './fake-trino-statement.js';
 
 interface Canned {
@@ -43,8 +42,6 @@ export class FakeTrino {
   gateway: { path: string; header: string } | null = null;
   /** The prefix of nextUri; null: from the request's headers. */
   nextOrigin: string | null = null;
-  /** Of results that are spooled, below `/v1/spooled/`. */
-  readonly store = new FakeSegmentStore();
   readonly requests: SeenRequest[] = [];
   readonly statements: FakeStatement[] = [];
   private readonly server: Server = createServer((request, response) => void this.serve(request, response));
@@ -83,11 +80,6 @@ export class FakeTrino {
       return;
     }
     const seen: SeenRequest = { method, path, headers: request.headers, body: Buffer.concat(chunks).toString() };
-    if (path.startsWith('/v1/spooled/')) {
-      const { status, headers, body } = this.store.answer(seen);
-      response.writeHead(status, headers).end(body);
-      return;
-    }
     this.requests.push(seen);
     const at = this.instead.findIndex((canned) => (canned.method ?? method) === method);
     const canned = at === -1 ? undefined : this.instead.splice(at, 1)[0];

@@ -8,7 +8,6 @@ public class ReadRows {
     public static void main(String[] arguments) throws Exception {
         var options = new Properties();
         options.setProperty("user", "ana");
-        options.setProperty("encoding", "json+zstd,json+lz4,json");
         var lines = new BufferedReader(new InputStreamReader(System.in));
         try (var connection = DriverManager.getConnection("jdbc:trino://" + arguments[0], options)) {
             for (var line = lines.readLine(); line != null; line = lines.readLine()) {

@@ -17,7 +17,7 @@ func main() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		start := time.Now()
-		rows, err := db.Query(lines.Text(), sql.Named("encoding", "json+zstd,json+lz4,json"))
+		rows, err := db.Query(lines.Text())
 		check(err)
 		columns, err := rows.Columns()
 		check(err)

@@ -5,10 +5,8 @@ import time
 
 import trino
 
-ENCODINGS = ["json+zstd", "json+lz4", "json"]
-
 host, port = sys.argv[1].split(":")
-connection = trino.dbapi.connect(host=host, port=int(port), user="ana", encoding=ENCODINGS)
+connection = trino.dbapi.connect(host=host, port=int(port), user="ana")
 for line in sys.stdin:
     start = time.perf_counter()
     cursor = connection.cursor()
