@@ -113,6 +113,12 @@ export class UsedAccountResponse extends AccountResponse {
     description: 'By the audit trail; null: never, or longer ago than the trail is kept.',
   })
   last_sign_in_at!: string | null;
+
+  @ApiProperty({
+    ...TEXTS,
+    description: 'Names that it was renamed away from: nobody else can have them until they are freed.',
+  })
+  former_names!: string[];
 }
 
 export class UserPage extends PageResponse(UsedAccountResponse) {
@@ -135,9 +141,9 @@ export function toAccountResponse(account: Account): AccountResponse {
 }
 
 export function toUsedAccountResponse(account: UsedAccount): UsedAccountResponse {
-  const { groups, groupCount, lastSignInAt } = account;
+  const { groups, groupCount, lastSignInAt, formerNames } = account;
   const use = { groups: [...groups], group_count: groupCount, last_sign_in_at: lastSignInAt?.toISOString() ?? null };
-  return { ...fieldsOf(account), ...use };
+  return { ...fieldsOf(account), ...use, former_names: [...formerNames] };
 }
 
 function fieldsOf(account: Account) {

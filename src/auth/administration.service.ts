@@ -39,7 +39,7 @@ export interface MadeAccount {
 
 export type UsedAccount = Account & AccountUse;
 
-const NO_USE: AccountUse = { groups: [], groupCount: 0, lastSignInAt: null };
+const NO_USE: AccountUse = { groups: [], groupCount: 0, lastSignInAt: null, formerNames: [] };
 
 /** Administration of accounts: with the audit trail the one exception from per-user isolation. */
 @Injectable()

@@ -10,6 +10,8 @@ import { CatalogAdministrationController } from './catalog-administration.contro
 import { CatalogController } from './catalog.controller.js';
 import { CatalogService } from './catalog.service.js';
 import { DraftsService } from './drafts.service.js';
+import { FormerNamesController } from './former-names.controller.js';
+import { FormerNamesService } from './former-names.service.js';
 import { GrantStoresModule } from './grant-stores.module.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
@@ -37,6 +39,7 @@ export class GrantsModule {
         AccessAdministrationController,
         CatalogController,
         CatalogAdministrationController,
+        FormerNamesController,
       ],
       providers: [
         AccessWritesService,
@@ -49,6 +52,7 @@ export class GrantsModule {
         CatalogService,
         DraftsService,
         PrincipalRemovalService,
+        FormerNamesService,
         ProviderGroupsService,
       ],
       exports: [AccessWritesService, GroupWritesService, PrincipalRemovalService, ProviderGroupsService],

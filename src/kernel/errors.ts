@@ -53,6 +53,7 @@ export const ERRORS = {
   username_taken: { kind: 'conflict', text: 'Username taken' },
   email_taken: { kind: 'conflict', text: 'E-mail taken' },
   name_taken: { kind: 'conflict', text: 'Name taken' },
+  name_in_use: { kind: 'conflict', text: 'Name in use' },
   account_has_password: { kind: 'conflict', text: 'Account has a password' },
   already_linked: { kind: 'conflict', text: 'Already linked' },
   last_way_in: { kind: 'conflict', text: 'Last way to sign in' },

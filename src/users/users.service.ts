@@ -42,7 +42,7 @@ export class UsersService {
   ) {}
 
   /**
-   * Claims names for engine principals, for good; to be called before a grant or a policy names one.
+   * Claims names for engine principals, for good: to be called before a grant or a policy names one.
    * @returns names that cannot be had, because an account holds them or because they are held in another spelling.
    */
   claimEngineNames(names: readonly string[]): Promise<HeldName[]> {
@@ -137,15 +137,20 @@ export class UsersService {
     return this.store.takeOver(username, from, to);
   }
 
-  /** Frees the name of an account that is gone for good: whoever has it later is somebody else. @returns the name that it has now */
+  /** Frees the names of an account that is gone for good: whoever has them later is somebody else. @returns the name that it has now */
   async releaseName({ id, username }: Pick<Account, 'id' | 'username'>): Promise<string> {
     // Somebody may have that name, so that the account would keep its own and, with it, everything: nobody can have the second.
     for (const suffix of [` (deleted ${id})`, ` (deleted ${id}, ${this.ids.secret()})`]) {
       const beginning = Array.from(username).slice(0, MAX_NAME - suffix.length);
       const next = beginning.join('') + suffix;
-      if (await this.names.release(username, next)) return next;
+      if (await this.names.release({ id, username }, next)) return next;
     }
     throw new Error(`the name of account ${id} cannot be released`);
+  }
+
+  /** False: the account was not renamed away from that name. */
+  freeName(id: number, name: string): Promise<boolean> {
+    return this.names.free(id, name);
   }
 
   async change(id: number, change: AccountEdit): Promise<AccountChange> {

@@ -144,7 +144,7 @@ describe('accounts without a password', () => {
     const { body: taken } = await make('Erin');
     expect(taken).toMatchObject({
       code: 'username_taken',
-      detail: 'Erin was the name of an account, which is spelled erin, and a name is never given to another one.',
+      detail: `Erin was the name of account ${id}, which is spelled erin: an administrator can free it there.`,
     });
     expect(
       codeOf(
@@ -165,6 +165,53 @@ describe('accounts without a password', () => {
     expect(codeOf(await boss.patch(other, { username: ' blank' }))).toEqual([400, 'validation_failed']);
     const { body: trail } = await boss.get(`/api/admin/audit?user=${id}&event=account_renamed&limit=1`);
     expect((trail?.['items'] as object[])[0]).toMatchObject({ details: { from: 'ärin', to: 'erin.test' } });
+  });
+
+  it('leave a former name to nobody until an administrator frees it, which nothing that is in force names', async () => {
+    const account = await made("o'neil");
+    const grant = { principal: { type: 'user', id: Number(account.split('/').at(-1)) }, privileges: ['SELECT'] };
+    await boss.post('/api/admin/grants', { ...grant, resource: { catalog: 'freed' } });
+    const policy = await boss.post('/api/admin/policies', {
+      ...{
+        kind: 'row_filter',
+        principal: { type: 'everyone' },
+        resource: { catalog: 'freed', schema: 's', table: 't' },
+      },
+      expression: "lower(current_user) <> 'O''Neil'",
+    });
+    const publish = async () =>
+      expect((await boss.post('/api/admin/acl/sync')).body).toMatchObject({ outcome: 'applied' });
+    const free = (name = "o'neil", of = account) => boss.delete(`${of}/former-names/${encodeURIComponent(name)}`);
+    await publish();
+    expect(codeOf(await free())).toEqual([404, 'not_found']);
+    await boss.patch(account, { username: 'o.neil' });
+    expect((await boss.get(account)).body).toMatchObject({ former_names: ["o'neil"] });
+
+    const { body: live } = await free();
+    expect(live).toMatchObject({
+      code: 'name_in_use',
+      detail: expect.stringMatching(/^Version \d+ of the rules/) as string,
+    });
+    await publish();
+    expect((await free()).body).toMatchObject({
+      detail: expect.stringMatching(/^Policy \d+ \(row_filter\)/) as string,
+    });
+    await boss.delete(`/api/admin/policies/${String(policy.body?.['id'])}`);
+    await publish();
+    for (const [name, of] of [["O'Neil"], ['o.neil'], ['\0'], ["o'neil", await made('nobody yet')]] as const)
+      expect(codeOf(await free(name, of))).toEqual([404, 'not_found']);
+    expect(codeOf(await make("O'Neil"))).toEqual([409, 'username_taken']);
+    expect((await free()).status).toBe(204);
+    expect((await boss.get(account)).body).toMatchObject({ username: 'o.neil', former_names: [] });
+
+    const next = await made("O'Neil");
+    const reached = async (of: string) =>
+      (await boss.get(`/api/admin/access/effective?principal=user:${of.split('/').at(-1)}`)).body?.['items'];
+    expect([await reached(next), await reached(account)]).toEqual([[], [expect.anything()]]);
+    const { body: trail } = await boss.get('/api/admin/audit?event=name_freed');
+    expect(trail?.['items']).toMatchObject([
+      { subject: { id: account.split('/').at(-1) }, details: { name: "o'neil" } },
+    ]);
   });
 
   it('are no last administrators: one with a password stays', async () => {

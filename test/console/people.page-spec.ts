@@ -68,6 +68,21 @@ test('somebody is added with a one-time password, made administrator with the ow
   await expect(page.getByRole('button', { name: 'Activate…' })).toBeVisible();
 });
 
+test('a former name is freed, and what follows is said before', async ({ page, signIn, admin }) => {
+  const { body } = await admin.post('/api/admin/users', { username: 'jsmith' });
+  const id = String(body?.['id']);
+  await admin.patch(`/api/admin/users/${id}`, { username: 'jdoe' });
+  await signIn('admin');
+  await page.goto(`/people/${id}`);
+  await page.getByRole('button', { name: 'Free jsmith…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Free the name jsmith?' });
+  await expect(dialog.getByText('views that jsmith owns run with the access of that holder')).toBeVisible();
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Free jsmith' }).click();
+  await expect(page.getByRole('button', { name: 'Free jsmith…' })).toBeHidden();
+  expect((await admin.post('/api/admin/users', { username: 'jsmith' })).status).toBe(201);
+});
+
 test('a change of members shows what it gives before it is saved', async ({ page, records, signIn }) => {
   const [inside] = [await records.person('inside'), await records.person('outside')];
   const group = await records.group('readers-of-orders', inside);

@@ -30,6 +30,8 @@ const ASKS_NOTHING = [
   'delete /api/admin/users/{id}/sessions',
   'delete /api/admin/users/{id}/sessions/{session}',
   'delete /api/admin/users/{id}/tokens/{token}',
+  // Nothing in force names it.
+  'delete /api/admin/users/{id}/former-names/{name}',
   // Access, as recorded; and its publication, which follows by itself.
   'post /api/admin/groups',
   'patch /api/admin/groups/{id}',

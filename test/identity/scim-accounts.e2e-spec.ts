@@ -142,8 +142,19 @@ describe('accounts by SCIM', () => {
     const again = await scim.made('/Users', scimUser('leaver'));
     expect(again).not.toBe(path);
     expect(await accountOf(again)).toMatchObject({ is_active: true, has_password: false, username: 'leaver' });
-    const access = await boss.get(`/api/admin/users/${idOf(again)}/access`);
-    expect(JSON.stringify(access.body)).not.toContain('sales');
+    const access = await boss.get(`/api/admin/access/effective?principal=user:${idOf(again)}`);
+    expect(access.body).toMatchObject({ items: [] });
+  });
+
+  it('give their former names back, too, when they are deleted', async () => {
+    const path = await scim.made('/Users', scimUser('jsmith'));
+    await scim.patch(path, { op: 'replace', path: 'userName', value: 'jdoe' });
+    expect(await statusOf(scim.post('/Users', scimUser('jsmith', { externalId: 'another' })))).toEqual([
+      409,
+      'uniqueness',
+    ]);
+    expect((await scim.delete(path)).status).toBe(204);
+    expect(await scim.made('/Users', scimUser('jsmith', { externalId: 'another' }))).not.toBe(path);
   });
 
   it.each<[string, (path: string, formerly: string) => Promise<unknown>]>([

@@ -4,6 +4,7 @@ export const AUDIT_EVENTS = [
   'administrator_created',
   'account_created',
   'account_renamed',
+  'name_freed',
   'account_adopted',
   'account_linked',
   'account_unlinked',

@@ -31,6 +31,8 @@ export interface AccountUse {
   groupCount: number;
   /** As the audit trail has it; null: never, or longer ago than the trail is kept. */
   lastSignInAt: Date | null;
+  /** Names that it was renamed away from and that were not freed, in their order. */
+  formerNames: readonly string[];
 }
 
 /** An account that has proved its password. The hash stays between the store and the hasher. */
@@ -207,10 +209,12 @@ export interface HeldName {
 export interface NameHolder {
   name: string;
   holder: HeldName['holder'] | 'service-account' | 'former';
+  /** The account that was renamed away from it. */
+  formerOf?: number | null;
 }
 
 /** The end of a sentence that begins with the name that was asked for. */
-export function holderText({ name, holder }: NameHolder, asked: string): string {
+export function holderText({ name, holder, formerOf }: NameHolder, asked: string): string {
   const spelling = name === asked ? '' : `, which is spelled ${name}`;
   switch (holder) {
     case 'account':
@@ -220,11 +224,11 @@ export function holderText({ name, holder }: NameHolder, asked: string): string 
     case 'service-account':
       return `is the name of a service account${spelling}`;
     case 'former':
-      return `was the name of an account${spelling}, and a name is never given to another one`;
+      return `was the name of account ${formerOf ?? ''}${spelling}: an administrator can free it there`;
   }
 }
 
-/** The one table of names: the first holder of a name has it for good, in any case of its letters. */
+/** The one table of names: a name has one holder, in any case of its letters. */
 export abstract class PrincipalNames {
   /** Claims names for accounts. @returns those that it could not, with their holders; none: all are claimed. */
   abstract claimForAccounts(names: readonly string[], at: Date): Promise<Map<string, NameHolder>>;
@@ -233,8 +237,10 @@ export abstract class PrincipalNames {
    * respells its name. @returns the holder of the name; null: it is the account's.
    */
   abstract rename(account: Pick<Account, 'id' | 'username'>, next: string, at: Date): Promise<NameHolder | null>;
-  /** Gives an account another name in the place of its own, which is free then: for one that is gone for good. False: that one is held. */
-  abstract release(username: string, next: string): Promise<boolean>;
+  /** Gives an account that is gone for good another name; its own and its former ones are free then. False: the next one is held. */
+  abstract release(account: Pick<Account, 'id' | 'username'>, next: string): Promise<boolean>;
+  /** Frees a former name of an account. False: it is none of that account's. */
+  abstract free(id: number, name: string): Promise<boolean>;
   /**
    * Claims names for engine principals, all that are free or held by engine principals in the same spelling already.
    * @returns those that are not: held by an account, or spelled otherwise. Empty: all are claimed.

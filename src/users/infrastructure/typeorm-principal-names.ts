@@ -35,8 +35,15 @@ export class TypeormPrincipalNames extends PrincipalNames {
     return null;
   }
 
-  override release(username: string, next: string): Promise<boolean> {
-    return this.respell('name = $3', [next, accountKey(next), username]);
+  override async release({ id, username }: Pick<Account, 'id' | 'username'>, next: string): Promise<boolean> {
+    if (!(await this.respell('name = $3', [next, accountKey(next), username]))) return false;
+    await this.session.changed('DELETE FROM principal_names WHERE former_of = $1', [id]);
+    return true;
+  }
+
+  override async free(id: number, name: string): Promise<boolean> {
+    const freed = 'DELETE FROM principal_names WHERE former_of = $1 AND name = $2';
+    return (await this.session.changed(freed, [id, name])) === 1;
   }
 
   /** The account's own name in other case, or one that it had before. False: it is neither, or an engine principal has that spelling. */
@@ -70,10 +77,11 @@ export class TypeormPrincipalNames extends PrincipalNames {
                 JOIN principal_names held ON lower(held.name COLLATE "C") = lower(asked.name COLLATE "C")
               UNION ALL
               SELECT asked.name, held.* FROM asked JOIN principal_names held ON held.account_key = asked.key)
-       SELECT asked, name, CASE WHEN former_of IS NULL THEN holder ELSE 'former' END AS holder FROM same`,
+       SELECT asked, name, CASE WHEN former_of IS NULL THEN holder ELSE 'former' END AS holder,
+              former_of AS "formerOf" FROM same`,
       [names, names.map(accountKey)],
     );
-    return new Map(held.map(({ asked, name, holder }) => [asked, { name, holder }]));
+    return new Map(held.map(({ asked, ...holder }) => [asked, holder]));
   }
 
   override async claimForEngine(names: readonly string[], at: Date): Promise<HeldName[]> {
@@ -85,7 +93,6 @@ export class TypeormPrincipalNames extends PrincipalNames {
        ON CONFLICT DO NOTHING`,
       [names, at],
     );
-    // Existing rows stay: a name is never given back.
     return this.closedToEngine(names);
   }
 

@@ -33,7 +33,8 @@ const SAME_USERNAME = 'lower(u.username COLLATE "C") = lower(:username COLLATE "
 const USES = `
   SELECT u.id, coalesce(g.names[1:3], '{}') AS groups, coalesce(cardinality(g.names), 0) AS "groupCount",
          (SELECT e.at FROM audit_events e WHERE e.actor_id = u.id AND e.event = 'login_succeeded'
-           ORDER BY e.id DESC LIMIT 1) AS "lastSignInAt"
+           ORDER BY e.id DESC LIMIT 1) AS "lastSignInAt",
+         ARRAY (SELECT name FROM principal_names WHERE former_of = u.id ORDER BY name) AS "formerNames"
     FROM users u LEFT JOIN LATERAL
          (SELECT array_agg(name ORDER BY lower(name), name) AS names
             FROM groups JOIN group_members m ON m.group_id = groups.id WHERE m.user_id = u.id) g ON true

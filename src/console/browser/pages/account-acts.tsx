@@ -9,7 +9,7 @@ import { Icon } from '../parts/icon.js';
 import type { Asks } from '../parts/proof-form.js';
 import { Secret } from '../parts/secret.js';
 
-type Account = Schemas['AccountResponse'];
+type Account = Schemas['UsedAccountResponse'];
 
 interface Act {
   title: string;
@@ -97,6 +97,27 @@ export function AccountActs({ account }: { account: Account }) {
         </p>
       ),
       run: () => bodyOf(api.DELETE('/api/admin/users/{id}/link', { params: { path: { id } } })),
+    });
+  }
+  for (const name of account.former_names) {
+    acts.push({
+      title: `Free the name ${name}?`,
+      act: `Free ${name}`,
+      icon: 'stop',
+      isDanger: true,
+      follows: (
+        <>
+          <p>
+            Anybody can have the name then: a new account, a person of the provider&apos;s, a program. {username} keeps
+            grants, groups and history; the audit trail and ended grants stay with {username}.
+          </p>
+          <p>
+            To the engine, the next holder is who {name} was: views that {name} owns run with the access of that holder,
+            and an older version of the rules that is restored gives them what it gave {name}.
+          </p>
+        </>
+      ),
+      run: () => bodyOf(api.DELETE('/api/admin/users/{id}/former-names/{name}', { params: { path: { id, name } } })),
     });
   }
   const current = acts.find((each) => slugOf(each) === asked);
