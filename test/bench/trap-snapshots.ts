@@ -1,4 +1,4 @@
-import type { Principal } from '../../src/trino-rules/model/principal.js';
+import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
 import { isOverData, PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { Node } from '../../src/trino-rules/model/node.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
@@ -21,6 +21,8 @@ export const TRAPS = {
   'masks for random halves': maskedHalves,
   'a table for each random half': scatteredHalves,
   'queries of overlapping groups': queriesOfGroups,
+  'programs that act as others, less denies': programsLessDenies,
+  'programs that act as groups, less groups': programsOfGroups,
 } as const satisfies Record<string, (times: number) => Snapshot>;
 
 export type Trap = keyof typeof TRAPS;
@@ -208,6 +210,39 @@ function queriesOfGroups(times: number): Snapshot {
   }
   return builder.snapshot();
 }
+
+/** Programs that act as everyone, and denies that leave them next to nobody: a small text for much work. */
+function programsLessDenies(times: number): Snapshot {
+  const builder = new TrapBuilder(1_000 * times);
+  for (const i of counted(500 * times)) builder.grant(program(i), ['IMPERSONATE'], actingAs({ type: 'everyone' }));
+  for (const id of builder.sample(400 * times))
+    builder.policy({
+      kind: 'deny',
+      principal: { type: 'everyone' },
+      privileges: ['IMPERSONATE'],
+      resource: actingAs({ type: 'user', id }),
+    });
+  return builder.snapshot();
+}
+
+/** Programs that act as groups that overlap at random, less others of them: hardly two act as the same. */
+function programsOfGroups(times: number): Snapshot {
+  const builder = new TrapBuilder(Math.round(1_000 * Math.sqrt(times)));
+  const groups = counted(60).map(() => builder.randomGroup(builder.ids.length / 2));
+  const programs = counted(Math.round(500 * Math.sqrt(times))).map(program);
+  for (const one of programs) builder.grant(one, ['IMPERSONATE'], actingAs(builder.pick(groups)));
+  for (const principal of programs)
+    builder.policy({
+      kind: 'deny',
+      principal,
+      privileges: ['IMPERSONATE'],
+      resource: actingAs(builder.pick(groups)),
+    });
+  return builder.snapshot();
+}
+
+const program = (i: number): Principal => ({ type: 'engine', name: `program_${i}` });
+const actingAs = (as: PolicyPrincipal): Node => ({ as });
 
 const TABLE = (table: string): Node => ({ catalog: 'sales', schema: 'eu', table });
 

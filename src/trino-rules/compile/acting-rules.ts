@@ -17,6 +17,12 @@ export interface Acting {
   idle: number[];
 }
 
+/** Whom a grant lets somebody act as, or a deny keeps from it. */
+interface Named {
+  actors: Bitset;
+  targets: Bitset;
+}
+
 /**
  * By the grants, less the denies. Whoever acts as others is acted as by nobody: the engine follows chains (seen on 483), and a deny
  * opens no chain.
@@ -28,7 +34,7 @@ export function acting(snapshot: Snapshot, principals: PrincipalIndex): Acting {
     const { id, principal, resource } = grant;
     if (resource.as === undefined || principal.type !== 'engine') return [];
     const isHeld = hasEffect(grant, snapshot.at) && isOfSomebody(grant, snapshot);
-    return isHeld ? [{ id, actors: resolve(principal), as: resource.as }] : [];
+    return isHeld ? [{ id, actors: resolve(principal), targets: resolve(resource.as) }] : [];
   });
   if (given.length === 0) return { groups: [], unwritable: none, idle: [] };
   const actors = given.reduce((all, grant) => all.or(grant.actors), none);
@@ -37,15 +43,16 @@ export function acting(snapshot: Snapshot, principals: PrincipalIndex): Acting {
   const open = principals.setOf(writable);
   const denies = snapshot.policies.flatMap((policy) =>
     policy.kind === 'deny' && policy.resource.as !== undefined && policy.privileges.includes('IMPERSONATE')
-      ? [{ actors: principals.resolvePolicy(policy), as: policy.resource.as }]
+      ? [{ actors: principals.resolvePolicy(policy), targets: resolve(policy.resource.as) }]
       : [],
   );
-  const named = (rows: readonly { actors: Bitset; as: PolicyPrincipal }[], actor: number): Bitset =>
-    rows.filter((row) => row.actors.has(actor)).reduce((all, { as }) => all.or(resolve(as)), none);
+  const [givenTo, deniedTo] = [byActors(given), byActors(denies)];
+  const named = (rows: readonly Named[], actor: number): Bitset =>
+    rows.filter((row) => row.actors.has(actor)).reduce((all, { targets }) => all.or(targets), none);
   const byTargets = new Map<string, { positions: number[]; targets: Bitset }>();
   let unwritable = none;
   for (const actor of actors.members()) {
-    const theirs = named(given, actor).and(others).minus(named(denies, actor));
+    const theirs = named(givenTo, actor).and(others).minus(named(deniedTo, actor));
     unwritable = unwritable.or(theirs.minus(open));
     const targets = theirs.and(open);
     if (!targets.isEmpty())
@@ -54,8 +61,18 @@ export function acting(snapshot: Snapshot, principals: PrincipalIndex): Acting {
   return {
     groups: [...byTargets.values()].map(({ positions, targets }) => ({ actors: principals.setOf(positions), targets })),
     unwritable,
-    idle: given.filter(({ as }) => !resolve(as).meets(open)).map(({ id }) => id),
+    idle: given.filter(({ targets }) => !targets.meets(open)).map(({ id }) => id),
   };
+}
+
+/** One for all with the same actors: many grants and denies have few. */
+function byActors(rows: readonly Named[]): Named[] {
+  const merged = new Map<string, Named>();
+  for (const { actors, targets } of rows) {
+    const same = merged.get(actors.key());
+    merged.set(actors.key(), { actors, targets: same?.targets.or(targets) ?? targets });
+  }
+  return [...merged.values()];
 }
 
 export function actingRules({ groups }: Acting, { namesOf }: PrincipalIndex): ImpersonationRule[] {

@@ -1,6 +1,6 @@
 import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
-import type { RulesDocument } from '../document/rules-document.js';
-import { OwnerIndex } from './owner-index.js';
+import type { ImpersonationRule, QueryRule, RulesDocument } from '../document/rules-document.js';
+import { RulesByNamed } from './rules-by-named.js';
 import { RuleTrie, type Branch } from './rule-trie.js';
 import { addWord, everyWord, wordAt, type Bitset } from './sparse-bitset.js';
 import type { UserUniverse } from './user-universe.js';
@@ -20,7 +20,8 @@ export class EngineSets {
   readonly tables: RuleTrie;
   readonly functions: RuleTrie;
   readonly procedures: RuleTrie;
-  private owners: OwnerIndex | null = null;
+  private owners: RulesByNamed<QueryRule> | null = null;
+  private targets: RulesByNamed<ImpersonationRule> | null = null;
 
   /** Whatever is asked of it is paid out of the budget of `patterns`. */
   constructor(
@@ -46,8 +47,13 @@ export class EngineSets {
   }
 
   /** Rules about queries, by their owners. */
-  get queryOwners(): OwnerIndex {
-    return (this.owners ??= new OwnerIndex(this.rules.queries, this.people, this.patterns.budget));
+  get queryOwners(): RulesByNamed<QueryRule> {
+    return (this.owners ??= new RulesByNamed(this.rules.queries, ({ queryOwner }) => queryOwner, this));
+  }
+
+  /** Rules about acting as others, by these. */
+  get newUsers(): RulesByNamed<ImpersonationRule> {
+    return (this.targets ??= new RulesByNamed(this.rules.impersonation, ({ new_user }) => new_user, this));
   }
 
   spend(steps: number): void {

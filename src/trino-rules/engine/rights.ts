@@ -11,7 +11,7 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { Node } from '../model/node.js';
 import type { RightQuestion, RoutineQuestion } from '../model/question.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';
-import { hasMember, wordAt, type Bitset } from './sparse-bitset.js';
+import { wordAt, type Bitset } from './sparse-bitset.js';
 import { namesAt, placeBelow, type Place, type Unnamed } from './unnamed.js';
 
 /** What a document says apart from data. */
@@ -54,11 +54,6 @@ const STEPS_PER_PATTERN = 40;
 /** Users with a right. Impersonation of oneself and rights on one's own queries are never asked about. */
 export function holders(engine: EngineSets, right: Right): Bitset {
   const { rules, patterns, people, fresh } = engine;
-  const matchesAny = (pattern: string, positions: readonly number[]): boolean => {
-    engine.spend(STEPS_PER_PATTERN);
-    const members = people.matching(pattern);
-    return positions.some((position) => hasMember(members, position));
-  };
   switch (right.about) {
     case 'queries': {
       // Of an owner whom no rule names, only rules about all owners decide.
@@ -73,7 +68,7 @@ export function holders(engine: EngineSets, right: Right): Bitset {
       return engine.first(rules.system_information, ({ allow }) => allow.includes(right.right));
     case 'impersonation': {
       const positions = people.named(right.newUser);
-      const about = rules.impersonation.filter(({ new_user }) => matchesAny(new_user, positions));
+      const about = engine.newUsers.about(positions);
       const asked = about.map(({ original_user, allow }) => ({ user: original_user, allow }));
       return without(
         engine.first(asked, ({ allow }) => allow),

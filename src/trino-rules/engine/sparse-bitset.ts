@@ -89,6 +89,13 @@ export function addAll(words: Bitset, members: Bitset | undefined): void {
   });
 }
 
+/** Takes the members of a set out. */
+export function removeAll(words: Bitset, members: Bitset | undefined): void {
+  members?.forEach((word, index) => {
+    words[index] = wordAt(words, index) & ~word;
+  });
+}
+
 export function addSparse(words: Bitset, { at, words: more }: SparseBitset): void {
   for (let i = 0; i < at.length; i++) addWord(words, wordAt(at, i), wordAt(more, i));
 }

@@ -3,10 +3,13 @@ import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../compile/compile.js';
 import { rulesText } from '../compile/rules-text.js';
+import type { Finding } from '../document/finding.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
 import { WorkBudget } from '../document/work-budget.js';
 import { checkRules } from './check.js';
 import { prove, withEngine } from './proof.js';
+
+const WORDS_OF_128 = 4;
 
 class CountedSteps extends WorkBudget {
   spent = 0;
@@ -93,6 +96,34 @@ describe('the check of a text', () => {
     });
     expect((twice ?? NaN) / (some ?? NaN)).toBeLessThan(2.2);
   });
+
+  it.each(['as', 'queries'] as const)(
+    'pays for each group that denies name by `%s`, and for equal denies once',
+    (key) => {
+      const privilege = key === 'as' ? 'IMPERSONATE' : 'VIEW_QUERIES';
+      const judged = (denies: number, groups: number, budget: WorkBudget): Finding[] => {
+        const builder = aSnapshot();
+        const people = Array.from({ length: 64 }, (_, i) => `person_${i}`);
+        for (let i = 0; i < 64; i++) builder.engine(`program_${i}`).may(privilege, { [key]: { type: 'everyone' } });
+        for (let i = 0; i < groups; i++) builder.group(`group_${i}`, people);
+        for (let i = 0; i < denies; i++)
+          builder.everyone().mayNot({ [key]: { type: 'group', id: 1 + (i % groups) } }, privilege);
+        const snapshot = builder.snapshot();
+        return withEngine(compile(snapshot).document, snapshot, budget, prove);
+      };
+      const stepsFor = (denies: number, groups: number): number => {
+        const budget = new CountedSteps();
+        expect(judged(denies, groups, budget)).toEqual([]);
+        return budget.spent;
+      };
+      const alike = stepsFor(200, 1);
+      const different = stepsFor(200, 200);
+
+      expect(stepsFor(400, 1) - alike).toBeLessThan(200 * 200);
+      expect(different - alike).toBeGreaterThan(199 * 64 * WORDS_OF_128);
+      expect(judged(200, 200, new WorkBudget((alike + different) / 2))).toMatchObject([{ code: 'proof-undecided' }]);
+    },
+  );
 
   it('reads more exceptions than a call can have arguments', () => {
     const builder = aSnapshot().user('ana');

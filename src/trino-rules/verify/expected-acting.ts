@@ -1,45 +1,49 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { addAll, bitset, type Bitset, wordAt } from '../engine/sparse-bitset.js';
+import type { EngineSets } from '../engine/engine-sets.js';
+import { addAll, type Bitset, removeAll } from '../engine/sparse-bitset.js';
 import { canBeImpersonated } from '../model/acting.js';
 import { taken, withContained } from '../model/privilege.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
 import type { PrincipalIndex } from './principal-index.js';
+import { UsersByNamed } from './users-by-named.js';
 
-/** By the position of who is acted as, those who act as it by the grants. Worked out by the proof, one by one, from the raw grants. */
-export function expectedActing(
-  { grants, policies, at }: Snapshot,
-  principals: PrincipalIndex,
-  width: number,
-): ReadonlyMap<number, Bitset> {
-  const [given, denied] = [new Map<number, Bitset>(), new Map<number, Bitset>()];
-  const actors = new Set<number>();
-  for (const grant of grants) {
-    const { principal, resource, privileges } = grant;
-    if (resource.as === undefined || principal.type !== 'engine' || !principals.exists(resource.as)) continue;
-    if (!isLive(grant, at) || !withContained(privileges).has('IMPERSONATE')) continue;
-    const holders = principals.resolvePrincipal(principal);
-    for (const holder of holders) actors.add(holder);
-    note(given, principals.resolvePrincipal(resource.as), bitset(width, holders));
-  }
-  if (actors.size === 0) return given;
-  for (const policy of policies)
-    if (policy.kind === 'deny' && policy.resource.as !== undefined && taken(policy.privileges).has('IMPERSONATE'))
-      note(denied, principals.resolvePrincipal(policy.resource.as), bitset(width, principals.resolvePolicy(policy)));
-  const expected = new Map<number, Bitset>();
-  for (const target of principals.resolvePrincipal({ type: 'everyone' })) {
+/** Users who act as others by the grants: worked out by the proof, from the raw grants. */
+export class ExpectedActing {
+  private readonly given: UsersByNamed;
+  private readonly denied: UsersByNamed;
+  private readonly targets: ReadonlySet<number>;
+
+  constructor(
+    { grants, policies, at }: Snapshot,
+    principals: PrincipalIndex,
+    private readonly engine: EngineSets,
+  ) {
+    const byTarget = (): UsersByNamed => new UsersByNamed(engine, (named) => principals.resolvePrincipal(named));
+    this.given = byTarget();
+    this.denied = byTarget();
+    const actors = new Set<number>();
+    for (const grant of grants) {
+      const { principal, resource, privileges } = grant;
+      if (resource.as === undefined || principal.type !== 'engine' || !principals.exists(resource.as)) continue;
+      if (!isLive(grant, at) || !withContained(privileges).has('IMPERSONATE')) continue;
+      const holders = principals.resolvePrincipal(principal);
+      for (const holder of holders) actors.add(holder);
+      this.given.add(resource.as, holders);
+    }
+    for (const policy of policies)
+      if (policy.kind === 'deny' && policy.resource.as !== undefined && taken(policy.privileges).has('IMPERSONATE'))
+        this.denied.add(policy.resource.as, principals.resolvePolicy(policy));
     // A chain of two would lead to whomever the second acts as.
-    if (actors.has(target) || !canBeImpersonated(principals.subjects[target]?.name ?? '')) continue;
-    const gone = denied.get(target);
-    const left = given.get(target)?.map((word, index) => word & ~(gone === undefined ? 0 : wordAt(gone, index)));
-    if (left?.some((word) => word !== 0) === true) expected.set(target, left);
+    const others = principals.resolvePrincipal({ type: 'everyone' }).filter((position) => !actors.has(position));
+    this.targets = new Set(others.filter((position) => canBeImpersonated(principals.subjects[position]?.name ?? '')));
   }
-  return expected;
-}
 
-function note(into: Map<number, Bitset>, targets: Iterable<number>, users: Bitset): void {
-  for (const target of targets)
-    addAll(
-      getOrInsert(into, target, () => new Uint32Array(users.length)),
-      users,
-    );
+  /** Those who act as the user at a position. Null: nobody. */
+  holders(target: number): Bitset | null {
+    const given = this.targets.has(target) ? this.given.at(target) : [];
+    if (given.length === 0) return null;
+    const users = new Uint32Array(this.engine.width);
+    for (const set of given) addAll(users, set);
+    for (const set of this.denied.at(target)) removeAll(users, set);
+    return users;
+  }
 }

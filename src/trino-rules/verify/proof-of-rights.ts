@@ -9,6 +9,7 @@ import { KILL_QUERY } from '../model/node.js';
 import { canBeImpersonated } from '../model/acting.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Differences } from './differences.js';
+import type { ExpectedActing } from './expected-acting.js';
 import type { ExpectedQueries } from './expected-queries.js';
 import type { ExpectedRoutines } from './expected-routines.js';
 import type { PrincipalIndex } from './principal-index.js';
@@ -42,8 +43,7 @@ interface RightSources {
   /** By their privileges on the engine. */
   onEngine: ReadonlyMap<Privilege, Bitset>;
   queries: ExpectedQueries;
-  /** Those who act as a user by the grants, by the user's position. */
-  acting: ReadonlyMap<number, Bitset>;
+  acting: ExpectedActing;
 }
 
 class ExpectedRights {
@@ -51,7 +51,7 @@ class ExpectedRights {
   private readonly routines: ExpectedRoutines;
   private readonly onEngine: ReadonlyMap<Privilege, Bitset>;
   private readonly queries: ExpectedQueries;
-  private readonly acting: ReadonlyMap<number, Bitset>;
+  private readonly acting: ExpectedActing;
   private readonly own: Bitset;
   private readonly serviceAccounts: Bitset;
   private readonly activePeople: Bitset;
@@ -121,8 +121,7 @@ class ExpectedRights {
   /** Two users of one name, which a finding refuses, are acted as by the same. */
   private actingAs(newUser: string): Bitset | null {
     const own = this.mayBecome(newUser) ? this.own : null;
-    if (this.acting.size === 0) return own;
-    const sets = this.engine.people.named(newUser).flatMap((position) => this.acting.get(position) ?? []);
+    const sets = this.engine.people.named(newUser).flatMap((position) => this.acting.holders(position) ?? []);
     return [...(own === null ? [] : [own]), ...sets].reduce<Bitset | null>(union, null);
   }
 

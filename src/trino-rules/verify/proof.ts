@@ -9,7 +9,7 @@ import { namesOf } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { Counterexamples } from './counterexample.js';
 import { Differences } from './differences.js';
-import { expectedActing } from './expected-acting.js';
+import { ExpectedActing } from './expected-acting.js';
 import { expectedOnEngine } from './expected-engine.js';
 import { ExpectedQueries } from './expected-queries.js';
 import { ExpectedRoutines } from './expected-routines.js';
@@ -31,9 +31,9 @@ export function prove(engine: EngineSets, snapshot: Snapshot, principals: Princi
   const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES);
   const routines = new ExpectedRoutines(snapshot, principals, engine.width);
   const onEngine = expectedOnEngine(snapshot, principals, engine.width);
-  const queries = new ExpectedQueries(snapshot, principals, engine.width, onEngine);
+  const queries = new ExpectedQueries(snapshot, principals, engine, onEngine);
   const reaching = proveData(engine, snapshot, principals, { routines, onEngine, queries }, differences);
-  const acting = expectedActing(snapshot, principals, engine.width);
+  const acting = new ExpectedActing(snapshot, principals, engine);
   proveRights(engine, snapshot, principals, { reaching, routines, onEngine, queries, acting }, differences);
   return findingsOf(differences, engine, snapshot);
 }
