@@ -29,6 +29,8 @@ interface FileExplanation {
   section: SectionName;
   /** The same where the file has not got it. */
   absent_section: SectionName | null;
+  /** What the deciding rule's filter or masks make the engine refuse; null: nothing. */
+  refused_for: string | null;
 }
 
 type Explanation = FileExplanation | ReturnType<typeof explanationForm>;
@@ -110,7 +112,7 @@ function fileExplanation(path: string, file: ReadRulesFile, explanation: Foreign
     remark(`${path}:${line}:${column} ${explanation.rule.place}: ${explanation.message}${cure}`);
     return null;
   }
-  const { allowed, rule, considered, section, isAbsent } = explanation;
+  const { allowed, rule, considered, section, isAbsent, refusedFor } = explanation;
   return {
     allowed,
     rule: rule && { section: rule.section, index: rule.index, text: rule.text, ...file.placeOf(rule.at) },
@@ -119,6 +121,7 @@ function fileExplanation(path: string, file: ReadRulesFile, explanation: Foreign
     policies: [],
     section,
     absent_section: isAbsent ? section : null,
+    refused_for: refusedFor,
   };
 }
 
@@ -129,6 +132,9 @@ function explanationLines(user: string, question: Question, explanation: Explana
   return [
     `${user} ${allowed ? 'may' : 'may not'} ${describePermission(question)}`,
     `  rule              ${ruleLine(explanation)}`,
+    ...('refused_for' in explanation && explanation.refused_for !== null
+      ? [`  refused           it ${explanation.refused_for}`]
+      : []),
     `  tried before      ${named || '-'}`,
     ...('published' in explanation
       ? [

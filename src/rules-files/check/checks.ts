@@ -148,6 +148,18 @@ const CATALOGUE = {
   'many-table-rules': warning(
     'The engine scans the table rules for each object that it lists. Thousands of them make SHOW TABLES and BI tools slow. Give access by schema, and use patterns.',
   ),
+  'expression-syntax': error(
+    'A filter or mask is no expression of SQL: text or parentheses that never end, a semicolon, WHERE, `==`. The engine loads it, and every statement that reads the table fails for these people. Write one expression, as behind WHERE or SELECT; names and types are checked by the engine alone.',
+  ),
+  'expression-hidden-column': error(
+    'A filter or mask reads a column that the same rule hides. It is checked as the reader, so that every statement that reads the table fails. Mask the column instead, `{"name": "ssn", "mask": "NULL"}`: filters still see its real value. Or give the expression another identity (`filter_environment`, `mask_environment`).',
+  ),
+  'expression-write': warning(
+    'The engine refuses INSERT, UPDATE and DELETE beside a column mask, and UPDATE beside a row filter, `true` included. Leave these privileges out, or the filter and the masks.',
+  ),
+  'expression-every-table': info(
+    'A filter stands in a rule for every table of a catalog. Where a table has no column of its names, every statement that reads it fails. Name the schemas or tables that have them, and close the others by a rule of their own.',
+  ),
   'door-companion': warning(
     'Somebody who may not read a table, or not all of it, reads its companion tables (`orders$files`, `orders$partitions`, `mv$materialized_view_storage`), which a wider rule gives: the lowest and highest value of every column of every file, partition values, or all rows of a view. Begin the pattern of a rule that closes a table with its name and `([$].*)?`; before a rule that restricts one, close `orders[$].*` for the same people; in a restricted schema, `.*[$].*`. Reading the table needs none of them. Filtered rules count as closed there, as companions lack the column.',
   ),

@@ -122,7 +122,7 @@ describe('doors that rules leave open', () => {
       }),
       { numRuns: 200 },
     );
-    expect([...counts.values()].filter((count) => count > 5)).toHaveLength(4);
+    expect(counts.size).toBe(4);
   });
 });
 

@@ -1,11 +1,13 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { filterLeak } from '../../trino-rules/document/expression-warnings.js';
+import { columnsIn, filterLeak } from '../../trino-rules/document/expression-warnings.js';
 import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { displayName, pathOf } from '../../trino-rules/engine/access-fact.js';
 import { DoorSearch, type Opening, type Path, type Person } from './door-search.js';
 import type { ServiceSettings } from './file-invariants.js';
+import { anyName } from './foreign-language.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import type { PlacedFinding } from './placed-finding.js';
+import { expressionFault, isColumn, isMasked, refusedWrites, writeFault } from './statement-faults.js';
 
 /** About ten nanoseconds each. */
 const STEPS = 60_000_000;
@@ -147,6 +149,48 @@ function doorsOf(search: DoorSearch, { externalTableCatalogs = [], rawColumnCata
       }),
     },
     filesDoor(search, externalTableCatalogs),
+    ...faults(),
+  ];
+}
+
+/** Not ways around a restriction, but filters and masks with which the engine refuses what the rule seems to give. */
+function faults(): Door[] {
+  const withCode = (code: 'expression-syntax' | 'expression-hidden-column'): Door => ({
+    code,
+    isIn: (rule) => rule.gives.length > 0 && expressionFault(rule)?.code === code,
+    through: (rule, path) => {
+      const { problem } = expressionFault(rule) ?? {};
+      return problem === undefined ? null : { problem, statement: `SELECT * FROM ${sql(path)} fails` };
+    },
+  });
+  return [
+    withCode('expression-syntax'),
+    withCode('expression-hidden-column'),
+    {
+      code: 'expression-write',
+      mode: 'all',
+      // What DELETE alone does is told by door-truncate.
+      isIn: (rule) => refusedWrites(rule).some((right) => right !== 'DELETE'),
+      through: (rule, path) => {
+        const [write = '', ...others] = refusedWrites(rule);
+        const statement = `${write}${write === 'INSERT' ? ' INTO' : ''} ${sql(path)} … fails`;
+        return { ...writeFault(rule, [write, ...others]), statement };
+      },
+    },
+    {
+      code: 'expression-every-table',
+      isIn: (rule) =>
+        reads(rule) &&
+        rule.filter !== null &&
+        ['schema', 'table'].every((key) => anyName(key, rule.patterns.get(key)?.text) === undefined) &&
+        expressionFault(rule) === null &&
+        columnsIn(rule.filter.text).size > 0,
+      through: ({ filter }, path) => {
+        const columns = [...columnsIn(filter?.text ?? '')].join(', ');
+        const problem = `filters every table of a catalog by ${columns}: tables without that cannot be read`;
+        return { problem, statement: `SELECT * FROM ${sql(path)} fails where ${columns} is missing` };
+      },
+    },
   ];
 }
 
@@ -217,16 +261,11 @@ function isFiltered({ filter }: ForeignRule): boolean {
 }
 
 function maskedIn({ columns }: ForeignRule): string[] {
-  return columns.flatMap(({ name, allow, mask }) => (allow && mask !== null && isColumn(name) ? name : []));
+  return columns.filter(isMasked).map(({ name }) => name);
 }
 
 function hiddenIn({ columns }: ForeignRule): string[] {
   return columns.flatMap(({ name, allow }) => (!allow && isColumn(name) ? name : []));
-}
-
-/** Other names restrict nothing. */
-function isColumn(name: string): boolean {
-  return name !== '' && name === name.toLowerCase();
 }
 
 function isRestricting(rule: ForeignRule): boolean {

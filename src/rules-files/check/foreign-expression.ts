@@ -1,3 +1,4 @@
+import { syntaxProblem } from '../../trino-rules/model/sql-expression.js';
 import type { ForeignExpression } from './foreign-rules.js';
 
 /**
@@ -10,6 +11,7 @@ const OF_IDENTITY =
 const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/g;
 /** Quoted text, in which line breaks mean themselves, or white space between tokens. */
 const QUOTED_OR_SPACE = new RegExp(`${QUOTED.source}|[ \\t\\r\\n]+`, 'g');
+const QUOTED_OR_BLANK = new RegExp(`${QUOTED.source}|--[^\\r\\n]*|\\/\\*[^]*?\\*\\/|[\\t\\r\\n]`, 'g');
 /** In a comment, a quote begins nothing. */
 const COMMENT = /--|\/\*/;
 
@@ -24,4 +26,11 @@ export function isOfIdentity({ text, runsAs }: ForeignExpression): boolean {
 /** The same SQL without line breaks and tabs outside quotes, which no policy holds. A comment may end with its line: there, it stays. */
 export function inOneLine(sql: string): string {
   return COMMENT.test(sql) ? sql : sql.replace(QUOTED_OR_SPACE, (found) => (/^(?:['"]| +$)/.test(found) ? found : ' '));
+}
+
+/** Why the engine reads it as no expression, with places in the text. Unlike in a policy, comments and line breaks are allowed. */
+export function foreignSyntaxProblem(sql: string): string | null {
+  const blank = (found: string): string =>
+    /^['"]/.test(found) ? found.replace(/[^'"]/g, '_') : ' '.repeat(found.length);
+  return syntaxProblem(sql.replace(QUOTED_OR_BLANK, blank));
 }

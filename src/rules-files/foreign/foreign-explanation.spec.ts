@@ -12,9 +12,9 @@ function explained(file: object, question: Question, user: Parameters<typeof exp
   if (rules === null) throw new Error('no rules');
   const explanation = explainForeign(rules, user, question, new WorkBudget(100_000_000));
   if (explanation.kind === 'undecided') return `${explanation.rule.place} undecided: ${explanation.message}`;
-  const { allowed, rule, considered, section, isAbsent } = explanation;
+  const { allowed, rule, considered, section, isAbsent, refusedFor } = explanation;
   const before = considered.map(({ place }) => place).join(' ');
-  return `${allowed ? 'yes' : 'no'} ${isAbsent ? `without ${section}` : (rule?.place ?? `none of ${section}`)}${before && ` after ${before}`}`;
+  return `${allowed ? 'yes' : 'no'} ${isAbsent ? `without ${section}` : (rule?.place ?? `none of ${section}`)}${before && ` after ${before}`}${refusedFor === null ? '' : `: it ${refusedFor}`}`;
 }
 
 describe('an explanation of any file', () => {
@@ -90,5 +90,34 @@ describe('an explanation of any file', () => {
     expect(acting('admin1')).toBe('no impersonation[2] after impersonation[0]');
     expect(acting('alf')).toBe('yes impersonation[3] after impersonation[0]');
     expect(acting('bo')).toBe('no none of impersonation after impersonation[0]');
+  });
+
+  it('denies what the engine refuses beside the filter and the masks of the rule that gives it', () => {
+    const privileges = ['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'OWNERSHIP'];
+    const answers = (rule: object) => {
+      const file = { tables: [{ privileges, ...rule }] };
+      return ['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'OWNERSHIP'].map((privilege) =>
+        explained(file, { ...select, privilege } as Question).replace(/ tables\[0\]|, beside which the engine/g, ''),
+      );
+    };
+    const hidden = { columns: [{ name: 'country', allow: false }] };
+    const fails = 'no: it has a filter that reads country, which it hides';
+    expect(answers({ ...hidden, filter: "country = 'AT'" })).toEqual([fails, fails, fails, fails, 'yes']);
+    expect(answers({ ...hidden, filter: 'x = 1' })).toEqual([
+      'yes',
+      'yes',
+      'no: it has a filter refuses UPDATE',
+      'yes',
+      'yes',
+    ]);
+    const masked = (each: string) => `no: it has a mask refuses ${each}`;
+    expect(answers({ columns: [{ name: 'ssn', mask: 'NULL' }] })).toEqual([
+      'yes',
+      masked('INSERT'),
+      masked('UPDATE'),
+      masked('DELETE'),
+      'yes',
+    ]);
+    expect(answers({ filter: 'x = 1;' })[0]).toMatch(/^no: it has a filter that is no expression of SQL: a semicolon/);
   });
 });

@@ -1,4 +1,5 @@
 import type { SectionName } from '../check/engine-format.js';
+import { statementFault } from '../check/statement-faults.js';
 import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { traceRules } from '../../trino-rules/answers/rule-trace.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
@@ -21,6 +22,8 @@ export type ForeignExplanation =
       section: SectionName;
       /** Whether the file has not got that. */
       isAbsent: boolean;
+      /** Why the engine refuses the statement although the rule gives the privilege: its filter or masks; null: it does not. */
+      refusedFor: string | null;
     }
   /** A rule that would decide, and why it is not known whether it matches. */
   | { kind: 'undecided'; rule: ForeignRule; at: number; message: string; isForGroups: boolean };
@@ -58,10 +61,15 @@ export function explainForeign(
   }
   const isShut = gate !== null && !evaluator.mayRead(user.name, gate);
   const section = trace.rule?.section ?? (isShut ? 'catalogs' : sectionOf(question));
+  const rule = sourceAt(trace.rule);
+  const isGiven = trace.allowed && question.about === 'privilege' && rule?.section === 'tables';
+  const fault = isGiven ? statementFault(rule, question.privilege) : null;
+  const refusedFor = fault?.problem ?? null;
   return {
     kind: 'decided',
-    allowed: trace.allowed,
-    rule: sourceAt(trace.rule),
+    allowed: trace.allowed && refusedFor === null,
+    refusedFor,
+    rule,
     considered: trace.considered.flatMap((at) => sourceAt(at) ?? []),
     section,
     isAbsent: !rules.has(section),

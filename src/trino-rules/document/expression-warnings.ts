@@ -30,6 +30,39 @@ export function groupsOfProvider(expression: string): string | null {
   );
 }
 
+/**
+ * The columns of its table that an expression names, in lower case, outside of sub-queries, whose names may be those of other tables.
+ * Told by tokens: a qualified name is taken for no column.
+ */
+export function columnsIn(expression: string): Set<string> {
+  const tokens = tokensOf(expression);
+  const columns = new Set<string>();
+  /** How many parentheses are open inside a sub-query; 0: none is. */
+  let depth = 0;
+  for (const [at, token] of tokens.entries()) {
+    const [before = '', after = ''] = [tokens[at - 1], tokens[at + 1]];
+    if (token === '(' && (depth > 0 || QUERY.has(after) || after === 'WITH')) depth += 1;
+    else if (token === ')' && depth > 0) depth -= 1;
+    // A type, a unit (INTERVAL '1' DAY, EXTRACT(DAY FROM …)), a literal with a type (DATE '…'), a function.
+    const isNoName = /^(?:AS|[.]|'.*)$/s.test(before) || /^(?:[(.]|FROM|'.*)$/s.test(after);
+    if (depth === 0 && /^["\p{L}_]/u.test(token) && !isNoName && !NO_COLUMN.has(token)) columns.add(nameOf(token));
+  }
+  for (const [at, token] of tokens.entries()) {
+    if (token !== '->') continue;
+    const start = tokens[at - 1] === ')' ? tokens.lastIndexOf('(', at) : at - 1;
+    for (const parameter of tokens.slice(Math.max(start, 0), at)) columns.delete(nameOf(parameter));
+  }
+  return columns;
+}
+
+/** Words of expressions; those of the engine's grammar that are reserved, and what can stand beside operands. */
+const NO_COLUMN = new Set(
+  (
+    'AND ARRAY AS AT BETWEEN CASE CURRENT_CATALOG CURRENT_DATE CURRENT_ROLE CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DISTINCT ' +
+    'ELSE END ESCAPE FALSE IN INTERVAL IS LIKE LOCALTIME LOCALTIMESTAMP NOT NULL OR THEN TIME TRUE WHEN WITH ZONE'
+  ).split(' '),
+);
+
 /** Of any text, also with comments, which no policy has. A doubled quote is two tokens. */
 const TOKEN = /'[^']*(?:'|$)|"[^"]*(?:"|$)|--[^\r\n]*|\/\*[^]*?(?:\*\/|$)|[\p{L}\p{N}_$@]+|->|[<>=!]+|\S/gu;
 

@@ -48,6 +48,9 @@ describe('a filter or a mask is one SQL expression', () => {
       'pg.system.query at character 28 is a function of a catalog, READERS',
     ],
     ['system.builtin.abs(id) = 1', 'system.builtin.abs at character 1 is a function of a catalog, READERS'],
+    ["WHERE seg = 'EU'", 'an expression does not begin with WHERE: leave it out'],
+    ['and a', 'an expression does not begin with and: leave it out'],
+    ["seg == 'EU'", '"==" at character 5 is no operator of SQL: write "="'],
     ['ä = 1', '"ä" at character 1 means nothing outside quotes'],
   ])('refuses %j', (text, problem) => {
     expect(policyExpressionProblem(text)).toBe(

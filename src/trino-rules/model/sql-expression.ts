@@ -8,13 +8,19 @@ export function expressionProblem(text: string): string | null {
   return typeof read === 'string' ? read : null;
 }
 
+/** Why the engine reads `text` as no expression: besides the above, it begins with a clause's word, or has `==`. */
+export function syntaxProblem(text: string): string | null {
+  const read = tokensOf(text);
+  return typeof read === 'string' ? read : misplaced(read);
+}
+
 /**
  * Why no policy can be written with `text`: besides the above, it calls a function with a qualified name. Such policies of former
  * versions are still read.
  */
 export function policyExpressionProblem(text: string): string | null {
   const read = tokensOf(text);
-  return typeof read === 'string' ? read : qualifiedCall(read);
+  return typeof read === 'string' ? read : (misplaced(read) ?? qualifiedCall(read));
 }
 
 interface PlacedToken {
@@ -49,6 +55,14 @@ function tokensOf(text: string): PlacedToken[] | string {
   return tokens;
 }
 
+function misplaced(tokens: readonly PlacedToken[]): string | null {
+  const [first] = tokens;
+  if (first !== undefined && CLAUSES.has(first.token.toUpperCase()))
+    return `an expression does not begin with ${first.token}: leave it out`;
+  const double = tokens.find(({ token }, index) => token === '=' && tokens[index + 1]?.token === '=');
+  return double === undefined ? null : `"==" at ${position(double.at)} is no operator of SQL: write "="`;
+}
+
 /** A function of a catalog is checked as the reader of the table, who mostly may not run it (seen on 483): then nobody reads. */
 function qualifiedCall(all: readonly PlacedToken[]): string | null {
   const tokens = all.filter(({ token }) => !/^u&$/i.test(token));
@@ -68,6 +82,7 @@ const CLOSING = new Map([
   ['[', ']'],
 ]);
 const STATEMENTS = new Set(['SELECT', 'WITH', 'VALUES', 'TABLE']);
+const CLAUSES = new Set(['WHERE', 'AND', 'OR', 'FROM', 'ON', 'HAVING']);
 /** Direction marks make a text look like another one than the engine reads. */
 const FORBIDDEN = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 /** `U&` only where it introduces a string or a name with escapes, in which quotes work as in any other. */
