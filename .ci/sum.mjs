@@ -1,15 +1,22 @@
-// Sums the reports of jest and Playwright: sum.mjs FOLDER FAILED_STEPS SUITE… Names what failed; the last line of the run is `N passed, N failed`.
-import { readFileSync } from 'node:fs';
+// Sums a run: sum.mjs FOLDER SUITE… reads the reports of jest and Playwright there, and `steps`. Names what failed, keeps the times in
+// times.json beside itself; the last line is `N passed, N failed`.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 
-const [folder, failedSteps, ...suites] = process.argv.slice(2);
+const [folder, ...suites] = process.argv.slice(2);
+const steps = readFileSync(`${folder}/steps`, 'utf8').trimEnd().split('\n').map(stepIn);
+for (const { step, seconds, status } of steps)
+  console.log(`${step.padEnd(24)} ${String(seconds).padStart(5)} s  ${status === 0 ? 'ok' : `failed (${status})`}`);
+const times = { steps, files: [] };
 let passed = 0;
 let failed = 0;
-let broken = Number(failedSteps) > 0;
+let broken = steps.some(({ status }) => status !== 0);
 for (const suite of suites) {
   let report;
   try {
     report = asJest(JSON.parse(readFileSync(`${folder}/${suite}.json`, 'utf8')));
+    times.files.push(...report.times.map((time) => ({ suite, ...time })));
   } catch {
     console.log(`${suite}: no report`);
     broken = true;
@@ -24,16 +31,28 @@ for (const suite of suites) {
     broken = true;
   }
 }
+times.files.sort((one, other) => other.seconds - one.seconds);
+writeFileSync(join(import.meta.dirname, 'times.json'), JSON.stringify(times, null, 1));
 // A step that failed without a failed test still shows in the last line.
 if (broken && failed === 0) failed = 1;
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = broken || failed > 0 ? 1 : 0;
 
+/** A line of .ci/run. */
+function stepIn(line) {
+  const [step, seconds, status] = line.split('\t');
+  return { step, seconds: Number(seconds), status: Number(status) };
+}
+
 /** The figures of either report by jest's names, and what failed. A test that passed in a second try has failed. */
 function asJest(report) {
-  if (report.stats === undefined) return { ...report, failedTests: report.testResults.flatMap(failedInFile) };
+  if (report.stats === undefined) {
+    const times = report.testResults.map(({ name, startTime, endTime }) => timeOf(fileName(name), endTime - startTime));
+    return { ...report, failedTests: report.testResults.flatMap(failedInFile), times };
+  }
   const { expected, unexpected, flaky, skipped } = report.stats;
   return {
+    times: report.suites.map((suite) => timeOf(suite.file, durationOf(suite))),
     failedTests: [...report.suites.flatMap(failedInSuite), ...report.errors.map((error) => briefly(error.message))],
     numPassedTests: expected,
     numFailedTests: unexpected + flaky,
@@ -55,6 +74,15 @@ function failedInSuite({ specs = [], suites = [] }) {
     .filter((spec) => !spec.ok)
     .map(({ file, title, tests }) => `${file}: ${title}: ${briefly(tests[0]?.results[0]?.error?.message)}`);
   return [...tests, ...suites.flatMap(failedInSuite)];
+}
+
+function durationOf({ specs = [], suites = [] }) {
+  const results = specs.flatMap(({ tests }) => tests).flatMap((test) => test.results);
+  return [...results.map(({ duration }) => duration), ...suites.map(durationOf)].reduce((sum, one) => sum + one, 0);
+}
+
+function timeOf(file, milliseconds) {
+  return { file, seconds: Math.round(milliseconds / 100) / 10 };
 }
 
 function fileName(path) {

@@ -3,6 +3,7 @@ import { checkFile } from '../../src/commands/check/check-file.js';
 import { sarifReport } from '../../src/commands/check/report-sarif.js';
 import { reportLines } from '../../src/commands/check/report-text.js';
 import { corpusCases } from './corpus-cases.js';
+import { runs } from '../support/landing.js';
 
 const SETTINGS = {
   serviceAccounts: ['svc'],
@@ -90,7 +91,7 @@ describe('acl check on mutated files', () => {
         expect(sarifReport([checked])).toHaveProperty('version', '2.1.0');
       }),
       // MUTATIONS=10000 takes a minute.
-      { numRuns: Number(process.env['MUTATIONS'] ?? 400) },
+      { numRuns: Number(process.env['MUTATIONS'] ?? runs(400)) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { BudgetExceeded } from '../../src/trino-rules/document/work-budget.js';
+import { runs } from '../support/landing.js';
 import { anyForeignRules, FOREIGN_USERS } from '../support/snapshots/any-foreign-rules.js';
 import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
 import { imported } from './imported.js';
@@ -30,7 +31,7 @@ describe('who is put into a group, or taken out of one, after an import', () => 
         fc.pre(changes !== null);
         expect(changes).toMatchObject({ more: [], less: [] });
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     );
   });
 

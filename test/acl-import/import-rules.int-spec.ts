@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { runs } from '../support/landing.js';
 import { anyRules } from '../support/snapshots/any-rules.js';
 import { anySnapshotOfData } from '../support/snapshots/any-snapshot.js';
 import { SIZES, skewedSnapshot } from '../support/snapshots/skewed-snapshot.js';
@@ -54,7 +55,7 @@ describe('the import of rules', () => {
         rows.written += snapshot.grants.filter((grant) => isLive(grant, snapshot.at)).length;
         rows.imported += again.grants.length;
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
     // As somebody would have written it.
     expect(rows.imported / rows.written).toBeLessThan(1.2);
@@ -78,7 +79,7 @@ describe('the import of rules', () => {
         fc.pre(snapshot !== undefined);
         expect(readSnapshot(writeSnapshot(snapshot), { settings: SETTINGS, at: NOW })).toMatchObject({ kind: 'read' });
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
   });
 

@@ -14,6 +14,7 @@ import { covers, namedBy, nodeOf, type Node } from '../../src/trino-rules/model/
 import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
 import { holderProblem } from '../../src/trino-rules/model/holder.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
+import { runs } from '../support/landing.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { freshDatabase, type TestDatabase, testPostgres } from '../support/database/database.js';
 import { NOW } from '../support/snapshots/snapshot-builder.js';
@@ -96,7 +97,7 @@ describe('a part of a snapshot, read by its own statement,', () => {
           expect(await store.readTouched(NOW, { nodes, groups }, Infinity)).toEqual(written(expected));
         });
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -110,7 +111,7 @@ describe('a part of a snapshot, read by its own statement,', () => {
           }
         });
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 });

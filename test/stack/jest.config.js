@@ -1,9 +1,10 @@
-// Specs against the real parts, which run.ts has started. One at a time: they share one ConfigMap and two processors.
+// Specs against the real parts, which run.ts has started. One at a time, and one beside them that shares no engine.
 import { booted } from '../../jest.config.js';
 
 /** @type {import('jest').Config} */
 export default {
   ...booted,
+  runner: '<rootDir>/test/stack/side-by-side-runner.js',
   roots: ['<rootDir>/test'],
   testRegex: ['/test/stack/.*\\.stack-spec\\.ts$'],
   testTimeout: 180_000,

@@ -17,7 +17,7 @@ const REPORT = 'GRANTLINE_TEST_REPORT';
  * @returns jest's exit code
  */
 export function suite(processes: Processes, parts: Record<string, string>, rest: readonly string[]): Promise<number> {
-  return jest(processes, process.execPath, parts, ['--config', CONFIG, '--runInBand', ...rest]);
+  return jest(processes, process.execPath, parts, ['--config', CONFIG, ...rest]);
 }
 
 /**

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { runs } from '../support/landing.js';
 import { anyFault } from '../support/rules/document-fault.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
@@ -42,7 +43,7 @@ describe('the change of access', () => {
           }
         }
       }),
-      { numRuns: 75 },
+      { numRuns: runs(75) },
     );
   });
 });

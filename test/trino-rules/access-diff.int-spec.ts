@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { runs } from '../support/landing.js';
 import { anyRules } from '../support/snapshots/any-rules.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { withinBudget } from '../support/rules/within-budget.js';
@@ -27,7 +28,7 @@ describe('the access that differs between two documents', () => {
         const documents = [compile(before).document, compile(after).document] as const;
         expectDifference(diffAccess(...documents), documents, intended(before), intended(after));
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 
@@ -39,7 +40,7 @@ describe('the access that differs between two documents', () => {
         fc.pre(diff !== null);
         if (had && has) expectDifference(diff, documents, had, has);
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { isOpenSystem } from '../../src/trino-rules/model/resource.js';
+import { runs } from '../support/landing.js';
 import { nodes, users } from '../support/rules/asked.js';
 import { anyDraft } from '../support/snapshots/any-draft.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
@@ -110,7 +111,7 @@ describe('what a draft changes', () => {
         });
         expect(wrong).toEqual([]);
       }),
-      { numRuns: Number(process.env['DRAFTS'] ?? 40) },
+      { numRuns: Number(process.env['DRAFTS'] ?? runs(40)) },
     );
   });
 });

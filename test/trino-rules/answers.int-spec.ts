@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { runs } from '../support/landing.js';
 import {
   accessAt,
   answer,
@@ -119,7 +120,7 @@ describe('effective access', () => {
           expect(paged).toEqual(whole);
         }
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     );
   });
 
@@ -177,7 +178,7 @@ describe('an explanation', () => {
           answer(snapshot, principal, at),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -194,7 +195,7 @@ describe('an explanation', () => {
         });
         expect(superfluous).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

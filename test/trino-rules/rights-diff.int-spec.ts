@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { runs } from '../support/landing.js';
 import { anyRules } from '../support/snapshots/any-rules.js';
 import { withinBudget } from '../support/rules/within-budget.js';
 import { type AccessDifference, diffAccess } from '../../src/trino-rules/diff/access-diff.js';
@@ -39,7 +40,7 @@ describe('the rights beside data that differ between two documents', () => {
         });
         expect({ wrong, missing: missing.slice(0, 3) }).toEqual({ wrong: [], missing: [] });
       }),
-      { numRuns: 10 },
+      { numRuns: runs(10) },
     );
   });
 });

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { runs } from '../support/landing.js';
 import { answer, asked, engines, questionOf, users } from '../support/rules/asked.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { AccessIndex } from '../../src/trino-rules/answers/access-index.js';
@@ -69,7 +70,7 @@ describe('rights besides data', () => {
           expect(found.sort()).toEqual(allowed.map(principalText).sort());
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 });
@@ -89,7 +90,7 @@ describe('the trace of a question through the rules', () => {
           expect(later).toEqual([]);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

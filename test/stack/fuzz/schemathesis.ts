@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
+import { runs } from '../../support/landing.js';
 
 /** In the environment: the folder of a virtual environment with Schemathesis. */
 export const FUZZER = 'GRANTLINE_FUZZER';
@@ -32,7 +33,11 @@ export async function schemathesis(
   { tokenUrl, revokingCodes }: Sender,
   folder: string,
 ): Promise<Verdict> {
-  const { [FUZZER]: home, [EXAMPLES]: examples = '25', [SEED]: seed = String(randomInt(2 ** 31)) } = process.env;
+  const {
+    [FUZZER]: home,
+    [EXAMPLES]: examples = String(runs(25)),
+    [SEED]: seed = String(randomInt(2 ** 31)),
+  } = process.env;
   if (home === undefined) throw new Error(`${FUZZER} is not set: run this through npm run test:fuzz`);
   const child = spawn(
     join(home, 'bin', 'python'),
