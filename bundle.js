@@ -16,33 +16,16 @@ const origins = {
   renderChunk: (code, { fileName }) => code.replaceAll(ORIGIN, relative(dirname(fileName), '.') || '.'),
 };
 
-/**
- * These find a package by a `require` of their own, which loads it once more from node_modules: all of TypeORM, for what it no longer has,
- * and all of class-validator and class-transformer, whose metadata would be those of the second.
- */
-const onceLoaded = {
-  name: 'once-loaded',
-  transform: (code, id) =>
-    /@nestjs\/(typeorm\/dist\/common\/typeorm-compat|mapped-types\/dist\/type-helpers\.utils)\.js$/.test(id)
-      ? code.replace('const require = createRequire(import.meta.url);', '')
-      : null,
-};
-
-/** V8 compiles a function in parentheses at once, and reads any other twice; an arrow function it takes for one of those. */
-const compiledAtOnce = {
-  name: 'compiled-at-once',
-  renderChunk: (code) => code.replaceAll(/(?<=__commonJSMin\()\(\((.*?)\) => \{/g, '(function($1) {'),
-};
-
 const bundle = await rolldown({
   input: {
     main: join(BUILT, 'grantline.js'),
     preparation: join(BUILT, 'acl-sync/infrastructure/preparation.js'),
   },
   platform: 'node',
-  // The first three start threads from files of their own; TypeORM loads the last by its name.
-  external: ['pino', 'pino-pretty', 'piscina', 'pg'],
-  plugins: [origins, onceLoaded, compiledAtOnce],
+  // The first three start threads from files of their own; TypeORM loads pg by its name, and Nest the others, of which a second copy would
+  // have metadata of its own.
+  external: ['pino', 'pino-pretty', 'piscina', 'pg', 'typeorm', 'class-validator', 'class-transformer'],
+  plugins: [origins],
   checks: { unresolvedImport: false }, // peers that are not installed; tsc has checked ours
 });
 rmSync(join(BUILT, 'bundled'), { recursive: true, force: true });

@@ -15,7 +15,7 @@ cp -R dist migrations node_modules package.json LICENSE "$app"
 cd "$app"
 # What nothing loads at run time: declarations, sources, maps, tests, manuals, builds for browsers.
 find dist node_modules -type f \( \
-  -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.flow' -o -name '*.tsbuildinfo' -o -name .built \
+  -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.flow' -o -name '*.tsbuildinfo' -o -name '.built-*' \
   -o -iname '*.md' -o -iname '*.markdown' -o -name '*.spec.js' \) ! -iname 'licen[cs]e*' -delete
 rm -rf node_modules/.bin node_modules/.package-lock.json node_modules/@types \
   node_modules/typeorm/browser node_modules/rxjs/src node_modules/rxjs/dist/bundles node_modules/rxjs/dist/esm5 \

@@ -1,13 +1,29 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
+import { PAGES_SOURCES } from '../../../build.js';
 
-const OUT = join(import.meta.dirname, '../../../dist/console/browser');
+const ROOT = join(import.meta.dirname, '../../..');
+const OUT = join(ROOT, 'dist/console/browser');
+
+/** Pages are built again where something in these folders has changed. */
+const knownSources: Plugin = {
+  name: 'known-sources',
+  apply: 'build',
+  buildEnd() {
+    const folders = [...PAGES_SOURCES, 'node_modules'].map((folder) => join(ROOT, folder, sep));
+    const others = [...this.getModuleIds()].filter(
+      (id) => id.startsWith(ROOT) && !folders.some((each) => id.startsWith(each)),
+    );
+    if (others.length > 0) this.error(`PAGES_SOURCES of build.js lacks the folder of ${others.join(', ')}`);
+  },
+};
 
 /** Beside each file what the service sends to browsers that take it: compressed once, as small as it gets. */
 const compressed: Plugin = {
   name: 'compressed',
+  apply: 'build',
   closeBundle() {
     const names = readdirSync(OUT, { recursive: true, encoding: 'utf8' });
     for (const name of names.filter((each) => /\.(html|js|css|svg)$/.test(each))) {
@@ -21,8 +37,9 @@ const compressed: Plugin = {
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [compressed],
-  logLevel: 'error',
+  plugins: [knownSources, compressed],
+  // npm run start:dev: pages of the sources, and the service's API.
+  server: { strictPort: true, proxy: { '/api': `http://127.0.0.1:${process.env['PORT'] ?? '3000'}` } },
   build: {
     outDir: OUT,
     emptyOutDir: true,
