@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Semaphore, type SemaphoreInterface, withTimeout } from 'async-mutex';
 import { Refused } from '../kernel/errors.js';
+import { FairQueue } from '../kernel/fair-queue.js';
 import { Settings } from '../platform/settings.js';
 import { Transaction, TransactionDeadlock } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
@@ -16,15 +16,14 @@ const LONGEST_WAIT = 10_000;
  */
 @Injectable()
 export class AccessWritesService {
-  private readonly turns: SemaphoreInterface;
+  private readonly turns: FairQueue;
 
   constructor(
     settings: Settings,
     private readonly transaction: Transaction,
     private readonly changes: AccessChangesService,
   ) {
-    const turns = new Semaphore(Math.floor(settings.database.poolMax / 2));
-    this.turns = withTimeout(turns, LONGEST_WAIT, new Refused('busy', { retryAfter: 5 }));
+    this.turns = new FairQueue(Math.floor(settings.database.poolMax / 2), Infinity);
   }
 
   /**
@@ -32,9 +31,25 @@ export class AccessWritesService {
    * @throws Refused `busy` when it does not get its turn
    */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    const done = await this.turns.runExclusive(() => this.tried(work, MOST_TRIES));
+    const done = await this.inTurn(() => this.tried(work, MOST_TRIES));
     this.changes.announce();
     return done;
+  }
+
+  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const place = this.turns.enter('');
+    if (place === null) throw new Error('no place in a queue without a limit');
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), LONGEST_WAIT);
+    const turn = await this.turns.turn(place, late.signal);
+    clearTimeout(timer);
+    try {
+      if (turn !== 'granted') throw new Refused('busy', { retryAfter: 5 });
+      return await work();
+    } finally {
+      if (turn === 'granted') this.turns.done(place);
+      this.turns.leave(place);
+    }
   }
 
   private async tried<T>(work: () => Promise<T>, tries: number): Promise<T> {
