@@ -30,6 +30,7 @@ import { describeApi } from './platform/openapi.js';
 import type { Time } from './platform/platform.module.js';
 import { counterOf } from './platform/metrics.js';
 import type { Settings } from './platform/settings.js';
+import { traceRequests } from './platform/tracing.js';
 import { VERSION } from './platform/version.js';
 import { WorkBudgets } from './platform/work-budgets.js';
 
@@ -67,6 +68,7 @@ export async function createApplication(
     return503OnClosing: false, // requests that arrive while the service stops are answered (ConnectionDrain)
   });
   const server = adapter.getInstance<FastifyInstance>();
+  traceRequests(server);
   methods.watch(server);
   const drain = new ConnectionDrain(server, connections);
   requireOneHost(server);

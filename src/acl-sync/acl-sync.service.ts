@@ -1,8 +1,10 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import type { Span } from '@opentelemetry/api';
 import { Clock } from '../kernel/clock.js';
+import { traced } from '../platform/tracing.js';
 import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { failureOf, type RunEnding, type RunOrder, type RunOutcome } from './domain/publication.js';
+import { failureOf, type RunEnding, type RunOrder, type RunOutcome, type Trigger } from './domain/publication.js';
 import { lastingRestore } from './domain/restore.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
@@ -11,6 +13,9 @@ import { PublishingRun } from './publishing-run.js';
 import { RunReportsService } from './run-reports.service.js';
 
 export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome };
+
+/** Runs that no request causes: each begins a trace of its own. */
+const ROOTS: ReadonlySet<Trigger> = new Set(['schedule', 'expiry', 'rollback']);
 
 /** Compiles the snapshot into proved rules and publishes them: plan, check, apply, record. */
 @Injectable()
@@ -30,7 +35,9 @@ export class AclSyncService implements BeforeApplicationShutdown {
 
   /** One run at a time in all replicas and commands. Every failure is a recorded outcome. */
   async run(order: RunOrder): Promise<RunResult> {
-    const run = this.runWhenLocked(order);
+    const { trigger } = order;
+    const options = { root: ROOTS.has(trigger), attributes: { 'grantline.trigger': trigger } };
+    const run = traced('rules run', (span) => this.runWhenLocked(order, span), options);
     this.running.add(run);
     return run.finally(() => this.running.delete(run));
   }
@@ -52,9 +59,11 @@ export class AclSyncService implements BeforeApplicationShutdown {
     await Promise.allSettled(this.running);
   }
 
-  private async runWhenLocked(order: RunOrder): Promise<RunResult> {
+  private async runWhenLocked(order: RunOrder, span: Span): Promise<RunResult> {
     const held = await this.lock.whileHeld(order.lockTimeoutMs, (lease) => this.runLocked(order, lease));
-    return held.kind === 'busy' ? held : held.result;
+    const result = held.kind === 'busy' ? held : held.result;
+    span.setAttribute('grantline.outcome', result.kind === 'busy' ? 'busy' : result.outcome.kind);
+    return result;
   }
 
   private async runLocked(order: RunOrder, lease: Lease): Promise<RunResult> {

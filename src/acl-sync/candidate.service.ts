@@ -3,6 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { SnapshotService } from '../grants/snapshot.service.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
+import { traced } from '../platform/tracing.js';
 import { PROJECTED_EVENTS } from './domain/audit-projection.js';
 import { type Candidate, nextExpiry, type Preparation, snapshotDigest, unprepared } from './domain/candidate.js';
 import { foundBaseline, type FoundVersion } from './domain/found-version.js';
@@ -68,7 +69,7 @@ export class CandidateService {
   /** A failed preparation counts as a refusal, so that withdrawals are published all the same. */
   private async prepared(preparation: Preparation): Promise<Candidate> {
     try {
-      return await this.preparer.prepare(preparation);
+      return await traced('rules proof', () => this.preparer.prepare(preparation));
     } catch (error) {
       if (preparation.previous === null) throw error;
       this.log.error('rules could not be prepared', { err: error });

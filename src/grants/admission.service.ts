@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { Settings } from '../platform/settings.js';
+import { traced } from '../platform/tracing.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
@@ -167,7 +168,7 @@ export class AdmissionService {
     );
     if (forecast?.fits === false) throw new Refused('rules_too_large', { detail: forecast.message });
     const snapshot = await this.snapshots.readTouched(touched, PROVED_GRANTS);
-    const refusal = snapshot && (await this.proof.refusal(snapshot));
+    const refusal = snapshot && (await this.refusal(snapshot));
     if (refusal !== null) throw new Refused('rules_unprovable', { detail: refusal });
     return forecast === null ? [] : [forecast.message];
   }
@@ -189,7 +190,11 @@ export class AdmissionService {
       },
     );
     const isProved = touched.grants.length <= PROVED_GRANTS;
-    return { size, unprovable: isProved ? await this.proof.refusal(touched) : null };
+    return { size, unprovable: isProved ? await this.refusal(touched) : null };
+  }
+
+  private refusal(snapshot: Snapshot): Promise<string | null> {
+    return traced('rules proof', () => this.proof.refusal(snapshot));
   }
 
   /** Of each grant that the transaction has written, the privileges that a restriction takes: only a warning, as policies may go. */

@@ -12,9 +12,9 @@ import {
 import { FAULTS } from '../../test/stack/chart/alert-scenarios.js';
 import { sampleEnvironment } from '../../test/support/service/sample-environment.js';
 
-/** Variables of Node, the C library and the engine's chart, and what the engine answers. */
+/** Variables of Node, the C library, OpenTelemetry and the engine's chart, and what the engine answers. */
 const NOT_OURS =
-  /^(NODE_(OPTIONS|EXTRA_CA_CERTS)|MALLOC_ARENA_MAX|TRINO_SHARED_SECRET|INVALID_SESSION_PROPERTY|TABLE_NOT_FOUND)$/;
+  /^(NODE_(OPTIONS|EXTRA_CA_CERTS)|MALLOC_ARENA_MAX|OTEL_[A-Z_]+|TRINO_SHARED_SECRET|INVALID_SESSION_PROPERTY|TABLE_NOT_FOUND)$/;
 
 const names = (rows: readonly { name: string }[]): string[] => rows.map(({ name }) => name).sort();
 

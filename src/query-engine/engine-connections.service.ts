@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Timers } from '../kernel/timers.js';
 import { Settings } from '../platform/settings.js';
+import { traced } from '../platform/tracing.js';
 import { Connection } from './connection.js';
 import type { ExecuteOptions } from './cursor.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
@@ -42,7 +43,14 @@ export class EngineConnections implements BeforeApplicationShutdown {
   }
 
   /** The rows of one statement, on a connection of its own. @throws DbApiError */
-  async rowsOf(sql: string, { parameters, session, most = Infinity, ...limits }: OneStatement = {}): Promise<Row[]> {
+  rowsOf(sql: string, options: OneStatement = {}): Promise<Row[]> {
+    return traced('engine statement', () => this.runStatement(sql, options));
+  }
+
+  private async runStatement(
+    sql: string,
+    { parameters, session, most = Infinity, ...limits }: OneStatement,
+  ): Promise<Row[]> {
     const connection = this.connect(session);
     try {
       const cursor = connection.cursor();

@@ -1,7 +1,9 @@
+import type { Span } from '@opentelemetry/api';
 import type { LogMarker } from '../kernel/log-marker.js';
 import { Opaque } from '../kernel/secret.js';
 import { singleFlight } from '../kernel/single-flight.js';
 import type { Log } from '../platform/log.js';
+import { startSpan } from '../platform/tracing.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import { EXECUTION_TIMEOUTS, nextAction } from './domain/next-action.js';
 import type { ExecutionState, QueryProgress, QueryStore, RowSpan } from './domain/query-store.js';
@@ -33,6 +35,7 @@ export class QueryExecution {
   private readonly pages: EnginePages;
   private readonly record: ExecutionRecord;
   private readonly session: EngineSession;
+  private readonly span: Span;
   private reading: Promise<unknown> = Promise.resolve();
   /** A reader waits for rows that nobody has read. */
   private isReadOn = false;
@@ -45,6 +48,7 @@ export class QueryExecution {
   ) {
     const { store, clock, replica } = resources;
     const { runAs, catalog, schema, traceToken } = state;
+    this.span = startSpan('engine statement', { attributes: { 'grantline.query_id': state.id } });
     this.record = new ExecutionRecord(store, clock, replica, state);
     this.session = sessionFor(runAs, { catalog, schema, traceToken });
     this.pages = new EnginePages(resources, this.record, this.session, () => void this.endByFault('protocol'));
@@ -131,6 +135,7 @@ export class QueryExecution {
     const path = this.record.state.nextPath;
     const ended = await this.record.end(ending, last);
     if (ended) this.resources.metrics.ended(ending);
+    if (ended) this.span.setAttribute('grantline.state', ending.state);
     if (ended) this.finished = ending.state === 'finished';
     this.release();
     if (ended && runsOnEngine && path !== null) await this.resources.client.cancel(path, this.session);
@@ -139,6 +144,7 @@ export class QueryExecution {
 
   /** Stops executing, without a request to the engine: the query has ended, or another replica executes it. */
   release(): void {
+    if (!this.isReleased()) this.span.end();
     this.releasedAt ??= this.resources.timers.now();
     if (this.finished) this.pages.finish();
     else this.pages.drop();

@@ -53,7 +53,9 @@ describe('OAuthServiceTokenSource', () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => tokens.current()));
 
     expect(new Set(all)).toEqual(new Set([token(1)]));
-    expect(keycloak.userAgents).toEqual(new Set([`grantline/${VERSION}`]));
+    expect(new Set(keycloak.headers.map((headers) => headers['user-agent']))).toEqual(
+      new Set([`grantline/${VERSION}`]),
+    );
     expect(Object.fromEntries(keycloak.requests[0] ?? [])).toEqual({
       grant_type: 'client_credentials',
       client_id: 'grantline',

@@ -11,7 +11,7 @@ export class QueriesUnderTest {
   private constructor(
     readonly service: TestService,
     readonly engine: FakeTrino,
-    private readonly keycloak: FakeKeycloak,
+    readonly keycloak: FakeKeycloak,
     readonly stranger: ApiClient,
     readonly ana: ApiClient,
     readonly bo: ApiClient,

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent as HttpAgent, type AgentOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { context, propagation } from '@opentelemetry/api';
 import axios, { type AxiosInstance } from 'axios';
 import { NamedError } from '../../kernel/named-error.js';
 import { Opaque } from '../../kernel/secret.js';
@@ -89,13 +90,15 @@ export class AxiosExchange {
     const end = (): void => ending.abort();
     const timer = setTimeout(end, Math.max(1, Math.ceil(timeout)));
     signal?.addEventListener('abort', end, { once: true });
+    const sent = { ...headers };
+    propagation.inject(context.active(), sent);
     try {
       signal?.throwIfAborted();
       if (url.startsWith('https:')) await this.renewAuthorities();
       const answer = await this.client.request<Readable>({
         method,
         url,
-        headers,
+        headers: sent,
         httpsAgent: this.https,
         ...(body === undefined ? {} : { data: body }),
         signal: ending.signal,

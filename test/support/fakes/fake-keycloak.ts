@@ -17,8 +17,7 @@ const CLAIMS = { preferred_username: 'service-account-grantline', aud: 'account'
 export class FakeKeycloak {
   /** `issuer/…/token` requests so far, as their forms. */
   readonly requests: URLSearchParams[] = [];
-  /** Their `User-Agent`. */
-  readonly userAgents = new Set<string | undefined>();
+  readonly headers: IncomingMessage['headers'][] = [];
   /** Answers that replace the next ones. */
   instead: Canned[] = [];
   secret = 'grantline-secret';
@@ -55,7 +54,7 @@ export class FakeKeycloak {
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const form = new URLSearchParams(Buffer.concat(chunks).toString());
     this.requests.push(form);
-    this.userAgents.add(request.headers['user-agent']);
+    this.headers.push(request.headers);
     await this.gate;
     const canned = this.instead.shift();
     if (canned?.hangUp === true) {
