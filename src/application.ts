@@ -10,15 +10,15 @@ import { AppModule } from './app.module.js';
 import { SCIM_ERRORS } from './identity/scim/scim-error-form.js';
 import { serveConsole } from './console/console-pages.js';
 import { refuseOtherSites } from './console/console-site.js';
+import { leaveBodiesUnread } from './platform/body-limits.js';
 import type { Database } from './platform/database.js';
 import { HealthRegistry } from './platform/health.js';
 import { AllowedMethods } from './platform/infrastructure/allowed-methods.js';
 import { serveApiDescription } from './platform/infrastructure/api-description.js';
 import { clientErrorHandler, refuseTunnels } from './platform/infrastructure/client-error-handler.js';
 import { ConnectionDrain } from './platform/infrastructure/connection-drain.js';
-import { Connections, forgiveSignedIn, requireOneHost } from './platform/infrastructure/connections.js';
+import { Connections, requireOneHost } from './platform/infrastructure/connections.js';
 import { InputPipe } from './platform/infrastructure/input.pipe.js';
-import { leaveBodiesUnread } from './platform/infrastructure/json-body.guard.js';
 import { NestLog } from './platform/infrastructure/nest-log.js';
 import { operationsServer } from './platform/infrastructure/operations-server.js';
 import { readParameters, refuseManyParameters } from './platform/infrastructure/parameters.js';
@@ -72,7 +72,6 @@ export async function createApplication(
   methods.watch(server);
   const drain = new ConnectionDrain(server, connections);
   requireOneHost(server);
-  forgiveSignedIn(server, connections);
   refuseTunnels(server.server, connections, records);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.with({ settings, database, log, time }),

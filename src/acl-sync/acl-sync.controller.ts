@@ -13,6 +13,7 @@ import {
   CurrentUser,
   OpenToTokens,
 } from '../platform/access.js';
+import { ADMINISTRATION, BodyLimits } from '../platform/body-limits.js';
 import { Polled } from '../platform/polled.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
@@ -75,6 +76,7 @@ export class AclSyncController {
   /** Takes effect with the next run, which starts some seconds later. */
   @ApiRoute('approveChange', 'Approve an unexplained change', 'approval_not_awaited', 'reauthentication_required')
   @Post('approvals')
+  @BodyLimits(ADMINISTRATION)
   @NoContent()
   async approve(
     @Body() { hash }: ApprovalDto,
@@ -143,6 +145,7 @@ export class AclSyncController {
     'reauthentication_required',
   )
   @Post('publications/:version/restore')
+  @BodyLimits(ADMINISTRATION)
   @HttpCode(200)
   @ApiOkResponse({ type: SyncResponse })
   async restore(

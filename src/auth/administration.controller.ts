@@ -16,6 +16,7 @@ import {
   OpenToTokens,
   sessionIdOf,
 } from '../platform/access.js';
+import { ADMINISTRATION, BodyLimits } from '../platform/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { BigPageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
@@ -71,6 +72,7 @@ export class AdministrationController {
     'reauthentication_required',
   )
   @Post()
+  @BodyLimits(ADMINISTRATION)
   @ApiCreatedResponse({ type: NewUserResponse })
   async create(
     @Body() body: NewUserDto,
@@ -106,6 +108,7 @@ export class AdministrationController {
     'reauthentication_required',
   )
   @Patch(':id')
+  @BodyLimits(ADMINISTRATION)
   @ApiOkResponse({ type: AccountResponse })
   async change(
     @Param('id', RowIdPipe) id: number,

@@ -10,6 +10,7 @@ import {
   UntilClientGone,
   OpenToTokens,
 } from '../platform/access.js';
+import { BodyLimits } from '../platform/body-limits.js';
 import { TOKEN_SCOPES } from '../platform/domain/token-scope.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { LoginDto, PASSWORD_REFUSALS, RefreshDto, RegisterDto, toUserResponse, UserResponse } from './auth.dto.js';
@@ -40,6 +41,7 @@ export class AuthController {
     'busy',
   )
   @Post('register')
+  @BodyLimits()
   @ApiCreatedResponse({ type: UserResponse })
   async register(
     @Body() body: RegisterDto,
@@ -74,6 +76,7 @@ export class AuthController {
     ...PASSWORD_REFUSALS,
   )
   @Post('login')
+  @BodyLimits()
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
   async login(
@@ -101,6 +104,7 @@ export class AuthController {
     'token_expired',
   )
   @Post('refresh')
+  @BodyLimits()
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
   async refresh(@Body() body: RefreshDto, @CurrentClient() client: Client): Promise<TokenResponse> {

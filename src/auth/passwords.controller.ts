@@ -10,6 +10,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
+import { BodyLimits } from '../platform/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import {
   EmailChangeDto,
@@ -35,6 +36,7 @@ export class PasswordsController {
     ...PASSWORD_REFUSALS,
   )
   @Post('password')
+  @BodyLimits()
   @NoContent()
   @ApiOkResponse({ type: RevokedTokensResponse, description: 'API tokens were revoked, too.' })
   async changePassword(
@@ -59,6 +61,7 @@ export class PasswordsController {
 
   @ApiRoute('changeEmail', 'Change the own e-mail address', 'email_taken', ...PASSWORD_REFUSALS)
   @Patch('me')
+  @BodyLimits()
   @ApiOkResponse({ type: UserResponse })
   async changeEmail(
     @CurrentUser() user: AuthenticatedUser,

@@ -22,6 +22,7 @@ import {
   Public,
   UntilClientGone,
 } from '../platform/access.js';
+import { BodyLimits } from '../platform/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { Polled } from '../platform/polled.js';
 import { Settings } from '../platform/settings.js';
@@ -71,6 +72,7 @@ export class ConsoleSessionController {
     ...REFUSALS,
   )
   @Post()
+  @BodyLimits()
   @NoContent('The cookie is set.')
   async open(
     @Body() { username, password }: ConsoleSignInDto,
@@ -114,6 +116,7 @@ export class ConsoleSessionController {
 
   @ApiRoute('confirmConsoleSession', 'Give the password again, before what asks for it', ...REFUSALS)
   @Post('confirm')
+  @BodyLimits()
   @ApiBearerAuth('access-token')
   @NoContent()
   confirm(

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { AdministratorsOnly, OpenToTokens } from '../platform/access.js';
+import { ADMINISTRATION, BodyLimits } from '../platform/body-limits.js';
 import { Compressed } from '../platform/compression.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { EffectiveOfQuery, ExplainOfQuery, nodeOfCursor, principalOf, toQuestion, WhoQuery } from './access.dto.js';
@@ -61,6 +62,7 @@ export class AccessAdministrationController {
   @OpenToTokens('admin.read')
   @ApiRoute('previewDraft', 'What a draft of changes would change; records nothing', 'too_many_requests')
   @Post('preview')
+  @BodyLimits(ADMINISTRATION)
   @HttpCode(200)
   @ApiOkResponse({ type: DraftPreviewResponse })
   async preview(@Body() body: DraftDto, @Query() { limit, after }: DraftQuery): Promise<DraftPreviewResponse> {

@@ -6,6 +6,7 @@ import { Clock } from '../kernel/clock.js';
 import { found } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
+import { ADMINISTRATION, BodyLimits } from '../platform/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import {
@@ -44,6 +45,7 @@ export class GrantsController {
   @OpenToTokens('admin.write')
   @ApiRoute('createGrant', 'Grant privileges on a resource', ...WRITE_REFUSALS)
   @Post()
+  @BodyLimits(ADMINISTRATION)
   @ApiCreatedResponse({ type: GrantResponse })
   @ApiOkResponse({ type: GrantResponse, description: 'An equal live grant exists.' })
   async grant(
@@ -59,6 +61,7 @@ export class GrantsController {
   @OpenToTokens('admin.write')
   @ApiRoute('changeGrants', 'Revoke and grant in one step', ...WRITE_REFUSALS)
   @Post('batch')
+  @BodyLimits(ADMINISTRATION)
   @HttpCode(200)
   @ApiOkResponse({ type: GrantBatchResponse })
   async batch(@Body() body: GrantBatchDto, @CurrentAuditContext() by: AuditContext): Promise<GrantBatchResponse> {

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
+import { ADMINISTRATION, BodyLimits } from '../platform/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { NamePageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
@@ -42,6 +43,7 @@ export class GroupsController {
   @OpenToTokens('admin.write')
   @ApiRoute('createGroup', 'Make a group', 'busy', 'name_taken')
   @Post()
+  @BodyLimits(ADMINISTRATION)
   @ApiCreatedResponse({ type: GroupResponse })
   async create(
     @Body() { name, description }: GroupDto,
@@ -64,6 +66,7 @@ export class GroupsController {
   @OpenToTokens('admin.write')
   @ApiRoute('changeGroup', 'Rename or describe a group', 'busy', 'name_taken', 'managed_elsewhere')
   @Patch(':id')
+  @BodyLimits(ADMINISTRATION)
   @ApiOkResponse({ type: GroupResponse })
   async change(
     @Param('id', RowIdPipe) id: number,

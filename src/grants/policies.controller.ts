@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
+import { ADMINISTRATION, BodyLimits } from '../platform/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { EntryQuery, toEntryFilter } from './entry-filter.dto.js';
@@ -46,6 +47,7 @@ export class PoliciesController {
   @OpenToTokens('admin.write')
   @ApiRoute('createPolicy', 'Make a row filter, a mask, a hidden column or a deny', 'mask_conflict', ...WRITE_REFUSALS)
   @Post()
+  @BodyLimits(ADMINISTRATION)
   @ApiCreatedResponse({ type: PolicyResponse })
   async create(
     @Body() body: PolicyDto,
@@ -73,6 +75,7 @@ export class PoliciesController {
   @OpenToTokens('admin.write')
   @ApiRoute('replacePolicy', 'Replace a policy', 'mask_conflict', 'precondition_failed', ...WRITE_REFUSALS)
   @Put(':id')
+  @BodyLimits(ADMINISTRATION)
   @Conditional()
   @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.', ...VERSION })
   async replace(

@@ -3,6 +3,7 @@ import { ApiBearerAuth, ApiOkResponse, ApiTags, ApiUnprocessableEntityResponse }
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
+import { BodyLimits, BULK } from '../platform/body-limits.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { CountsWork } from '../platform/work.guard.js';
 import { appliedForm, SnapshotFilesService } from './snapshot-files.service.js';
@@ -29,6 +30,7 @@ export class SnapshotController {
   @ApiRoute('applySnapshot', 'Make what is recorded equal to a snapshot', 'busy', 'too_many_requests')
   @CountsWork()
   @Post()
+  @BodyLimits(BULK)
   @HttpCode(200)
   @ApiOkResponse({ type: AppliedResponse })
   @ApiUnprocessableEntityResponse({

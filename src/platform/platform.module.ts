@@ -13,7 +13,6 @@ import { type Database, DatabaseUrl, PooledClient, postgresConnection } from './
 import { HealthRegistry } from './health.js';
 import { DatabaseClock } from './infrastructure/database-clock.js';
 import { DatabaseSession } from './infrastructure/database-session.js';
-import { JsonBodyGuard } from './infrastructure/json-body.guard.js';
 import { pendingMigrations } from './infrastructure/migrator.js';
 import { NodeTimers } from './infrastructure/node-timers.js';
 import { Log } from './log.js';
@@ -91,7 +90,6 @@ export class PlatformModule {
         ...shared,
         { provide: APP_GUARD, useClass: AccessGuard },
         { provide: APP_GUARD, useClass: WorkGuard },
-        { provide: APP_GUARD, useClass: JsonBodyGuard },
       ],
       exports: [...shared, TypeOrmModule],
     };

@@ -20,6 +20,7 @@ import {
   UntilClientGone,
   OpenToTokens,
 } from '../platform/access.js';
+import { BodyLimits } from '../platform/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { CountsWork } from '../platform/work.guard.js';
 import { readQueryCursor } from './domain/query-cursor.js';
@@ -82,6 +83,7 @@ export class QueriesController {
   )
   @CountsWork('refused')
   @Post()
+  @BodyLimits({ bytes: 1_153_433, maxValues: 20_000 })
   @ApiCreatedResponse({ type: QueryResponse })
   async submit(
     @Body() { sql, catalog, schema, parameters }: SubmitQueryDto,

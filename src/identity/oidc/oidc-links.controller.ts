@@ -13,6 +13,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../../platform/access.js';
+import { BodyLimits } from '../../platform/body-limits.js';
 import { cookiesOf } from '../../platform/domain/cookies.js';
 import { ApiRoute, NoContent } from '../../platform/openapi.js';
 import { RowIdPipe } from '../../platform/row-id.pipe.js';
@@ -50,6 +51,7 @@ export class OidcLinksController {
     'busy',
   )
   @Post('auth/oidc/link')
+  @BodyLimits()
   @HttpCode(200)
   @ApiOkResponse({ type: LinkUrlResponse })
   async link(

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenResponse, toTokenResponse } from '../../auth/token.response.js';
 import { Refused } from '../../kernel/errors.js';
 import { type Client, CurrentClient, Public } from '../../platform/access.js';
+import { BodyLimits, FORM } from '../../platform/body-limits.js';
 import { cookiesOf } from '../../platform/domain/cookies.js';
 import { ApiRoute } from '../../platform/openapi.js';
 import { Settings } from '../../platform/settings.js';
@@ -108,6 +109,7 @@ export class OidcController {
     'account_deactivated',
   )
   @Post('tokens')
+  @BodyLimits()
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
   async tokens(@Body() { code, code_verifier }: CodeDto, @CurrentClient() client: Client): Promise<TokenResponse> {
@@ -130,6 +132,8 @@ export class OidcController {
     ...EXCHANGE_FAILURES,
   )
   @Post('exchange')
+  // A token of the identity provider's with 200 groups has 9 kB.
+  @BodyLimits({ bytes: 24 * 1024 })
   @HttpCode(200)
   @ApiOkResponse({ type: ExchangeResponse })
   async exchange(@Body() { token }: ExchangeDto, @CurrentClient() client: Client): Promise<ExchangeResponse> {
@@ -154,6 +158,8 @@ export class OidcController {
     'provider_unavailable',
   )
   @Post('backchannel-logout')
+  // Providers send this alone (OpenID Connect Back-Channel Logout 1.0 section 2.5).
+  @BodyLimits({ types: [FORM] })
   @HttpCode(200)
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ schema: LOGOUT_FORM })

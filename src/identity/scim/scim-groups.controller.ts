@@ -5,7 +5,7 @@ import { RowIdPipe } from '../../platform/row-id.pipe.js';
 import { listForm, listRequestOf } from './domain/list-request.js';
 import { groupForm } from './domain/resource-form.js';
 import { selected, wants } from './domain/selection.js';
-import { CurrentScimRequest, type ScimRequest, versionCheck } from './scim-request.js';
+import { CurrentScimRequest, ScimBody, type ScimRequest, versionCheck } from './scim-request.js';
 import { ScimGroupsService } from './scim-groups.service.js';
 import { ScimGuard } from './scim.guard.js';
 
@@ -26,6 +26,7 @@ export class ScimGroupsController {
   }
 
   @Post()
+  @ScimBody()
   async create(@CurrentScimRequest() request: ScimRequest): Promise<object | undefined> {
     return this.answered(await this.groups.create(request.body, request.by), request, 201);
   }
@@ -36,6 +37,7 @@ export class ScimGroupsController {
   }
 
   @Put(':id')
+  @ScimBody()
   async replace(
     @Param('id', RowIdPipe) id: number,
     @CurrentScimRequest() request: ScimRequest,
@@ -46,6 +48,7 @@ export class ScimGroupsController {
 
   /** Answered without a body, which would hold all members for a change of one, unless attributes are asked for (section 3.5.2). */
   @Patch(':id')
+  @ScimBody()
   async patch(
     @Param('id', RowIdPipe) id: number,
     @CurrentScimRequest() request: ScimRequest,

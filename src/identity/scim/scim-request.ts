@@ -3,11 +3,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { matchesEntityTag } from '../../kernel/entity-tag.js';
 import { Refused } from '../../kernel/errors.js';
+import { BodyLimits, BULK } from '../../platform/body-limits.js';
 import { clientAddress } from '../../platform/domain/client-address.js';
 import { parametersOf } from './domain/list-request.js';
 import type { ResourceForm } from './domain/resource-form.js';
 import { SCIM_PATH } from './scim-error-form.js';
 import { selected, type Selection, selectionOf } from './domain/selection.js';
+
+/** RFC 7644 section 8.1; clients send the other type, too. */
+export const ScimBody = (): MethodDecorator =>
+  BodyLimits({ ...BULK, types: ['application/json', 'application/scim+json'] });
 
 /** A request of the identity provider. Its body is whatever JSON object it sent. */
 export interface ScimRequest {

@@ -5,7 +5,7 @@ import { RowIdPipe } from '../../platform/row-id.pipe.js';
 import { listForm, listRequestOf } from './domain/list-request.js';
 import { userForm } from './domain/resource-form.js';
 import { selected } from './domain/selection.js';
-import { CurrentScimRequest, type ScimRequest, versionCheck } from './scim-request.js';
+import { CurrentScimRequest, ScimBody, type ScimRequest, versionCheck } from './scim-request.js';
 import { ScimGuard } from './scim.guard.js';
 import { ScimUsersService } from './scim-users.service.js';
 
@@ -26,6 +26,7 @@ export class ScimUsersController {
   }
 
   @Post()
+  @ScimBody()
   async create(@CurrentScimRequest() { body, by, base, answer }: ScimRequest): Promise<object | undefined> {
     return answer(userForm(await this.users.create(body, by), base), 201);
   }
@@ -39,6 +40,7 @@ export class ScimUsersController {
   }
 
   @Put(':id')
+  @ScimBody()
   async replace(
     @Param('id', RowIdPipe) id: number,
     @CurrentScimRequest() request: ScimRequest,
@@ -48,6 +50,7 @@ export class ScimUsersController {
   }
 
   @Patch(':id')
+  @ScimBody()
   async patch(
     @Param('id', RowIdPipe) id: number,
     @CurrentScimRequest() request: ScimRequest,

@@ -4,28 +4,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 import { secretDigest } from '../../kernel/secret-digest.js';
 import { bearerToken } from '../../platform/bearer-token.js';
-import { readJsonBody } from '../../platform/infrastructure/json-body.guard.js';
 import { Settings } from '../../platform/settings.js';
-import { WorkBudgets } from '../../platform/work-budgets.js';
 
-const WITH_BODY = ['POST', 'PUT', 'PATCH'];
-
-/**
- * Opens the routes to the identity provider's token, and reads the bodies of those who show it alone. Without such a setting
- * there are no routes.
- */
+/** Opens the routes to the identity provider's token. Without such a setting there are no routes. */
 @Injectable()
 export class ScimGuard implements CanActivate {
   private readonly digests: readonly Buffer[];
 
-  constructor(
-    settings: Settings,
-    private readonly budgets: WorkBudgets,
-  ) {
+  constructor(settings: Settings) {
     this.digests = settings.scim.tokens.map((token) => secretDigest(token.reveal()));
   }
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean {
     if (this.digests.length === 0) throw new Refused('not_found');
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
@@ -35,10 +25,7 @@ export class ScimGuard implements CanActivate {
     // Each is compared: which one it is takes no other time.
     const isOurs = this.digests.map((digest) => timingSafeEqual(digest, shown)).includes(true);
     if (!isOurs) throw new Refused('token_invalid', { detail: 'The token of SCIM is another one.', reason: 'scim' });
-    const { raw } = http.getResponse<FastifyReply>().type('application/scim+json; charset=utf-8');
-    if (!WITH_BODY.includes(request.method)) return true;
-    if (request.headers.expect?.toLowerCase() === '100-continue') raw.writeContinue();
-    request.body = await readJsonBody(request, this.budgets);
+    void http.getResponse<FastifyReply>().type('application/scim+json; charset=utf-8');
     return true;
   }
 }
