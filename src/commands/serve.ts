@@ -14,18 +14,11 @@ import { atDatabase, listenOn } from './start-failure.js';
 const ROOM_FOR_PAGES = '--heap-growing-percent=200';
 
 /**
- * V8 places what outlived collections before into the old generation at once, which then keeps alive whatever it refers to: whole requests,
- * for good once that has begun (docs/decisions/0059).
- */
-const NO_PRETENURING = '--no-allocation-site-pretenuring';
-
-/**
  * The service, until SIGTERM or SIGINT. In production migrating is a separate step (`grantline migrate`), so that starting
  * replicas never race for it.
  */
 export async function serve(): Promise<number> {
   setFlagsFromString(ROOM_FOR_PAGES);
-  setFlagsFromString(NO_PRETENURING);
   const settings = await loadSettings('serve');
   const output = new LogOutput(process.stdout, settings.log.format, process.stdout.isTTY);
   const log = new PinoLog(createPino(settings.log, output), output);

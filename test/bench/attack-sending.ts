@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Wire } from './http-load.js';
 
 /** Bytes a second, of attacks that are limited by them. */
-const RATE = 10_000_000;
+const RATE = 5_000_000;
 
 /** Of a connection: longer answers to what it sends are not waited for. */
 const UNSENT = 65_536;

@@ -11,6 +11,8 @@ export interface Ports {
 /** An attack for as long as the process lives (attack-process.ts). */
 export interface Attack {
   what: string;
+  /** Others wait for a second at most; else for four times as long as at rest. */
+  isBoundInSeconds?: true;
   /** @param target with an access token, for attacks by somebody with an account */
   run: (target: Ports & { token: string }) => Promise<void>;
 }
@@ -37,11 +39,14 @@ const refresh = (token: string): string => post('/api/auth/refresh', JSON.string
 const OBJECTS = JSON.stringify({ grant: Array<object>(349_000).fill({}) });
 const KEYS = JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [at.toString(36), 0])));
 
-/** To the first port: ten connections, all together ten megabytes a second. */
+/** To the first port: ten connections, all together five megabytes a second. */
 const flood = (what: string, beginning: string, more: string): Attack => ({
   what,
   run: ({ api }) => paced(api, 10, beginning, more),
 });
+
+/** Requests so small that they cost more than their bytes, or a body that somebody may send and nobody is charged for. */
+const smallFlood = (...of: Parameters<typeof flood>): Attack => ({ ...flood(...of), isBoundInSeconds: true });
 
 /** The same, to the second. */
 const floodOperations = (what: string, beginning: string, more: string): Attack => ({
@@ -70,7 +75,7 @@ export const ATTACKS: Record<string, Attack> = {
     post(LOGIN, gzipSync(KEYS).toString('latin1').slice(0, 15_000), 'Content-Encoding: gzip\r\n'),
   ),
   expect: flood('login that expects 100-continue', '', post(LOGIN, '{}', 'Expect: 100-continue\r\n')),
-  'chunks-login': flood('one-byte chunks to login', chunked('POST', LOGIN), ONE_BYTE),
+  'chunks-login': smallFlood('one-byte chunks to login', chunked('POST', LOGIN), ONE_BYTE),
   chunks: flood('one-byte chunks without a session', chunked('POST', '/api/queries'), ONE_BYTE),
   'chunks-get': flood('one-byte chunks on GET', chunked('GET', '/api/docs'), ONE_BYTE),
   'chunks-operations': floodOperations('one-byte chunks', chunked('GET', '/health/live'), ONE_BYTE),
@@ -87,18 +92,21 @@ export const ATTACKS: Record<string, Attack> = {
   'endless-headers': flood('headers without an end', 'GET / HTTP/1.1\r\n', `a: ${'b'.repeat(10_000)}\r\n`),
   'long-header': flood('a header of 15 KB', '', get('/api/auth/me', `a: ${'b'.repeat(15_000)}\r\n`)),
   bearer: flood('access tokens of 15 KB', '', get('/api/auth/me', `Authorization: Bearer ${parts(15_000, '.')}\r\n`)),
-  'bearer-short': flood('forged access tokens', '', get('/api/auth/me', `Authorization: Bearer ${forged()}\r\n`)),
+  'bearer-short': smallFlood('forged access tokens', '', get('/api/auth/me', `Authorization: Bearer ${forged()}\r\n`)),
   refresh: flood('refresh tokens of 13 KB', '', refresh(parts(13_000, ''))),
   'refresh-parts': flood('refresh tokens of 8 KB in three parts', '', refresh(parts(8_000, '.'))),
-  'refresh-short': flood('forged refresh tokens', '', refresh(forged())),
+  'refresh-short': smallFlood('forged refresh tokens', '', refresh(forged())),
   url: flood('targets of 15 KB', '', get(`/${'a'.repeat(15_000)}`)),
   'url-encoded': flood('targets of 15 KB, escaped', '', get(`/api/queries/${'%61'.repeat(5_000)}`)),
   parameters: flood('5,000 query parameters', '', get(`/api/auth/me?${'a=&'.repeat(5_000)}`)),
-  tiny: flood('small requests, one after the other', '', get('/')),
-  pipelined: flood('a hundred small requests at once', '', get('/').repeat(100)),
-  'pipelined-operations': floodOperations('a hundred small requests at once', '', get('/health/live').repeat(100)),
-  garbage: flood('bytes that are no HTTP', '', '\x16\x03\x01'.repeat(1_000)),
-  methods: flood('methods that nobody knows', '', 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n'),
+  tiny: smallFlood('small requests, one after the other', '', get('/')),
+  pipelined: smallFlood('a hundred small requests at once', '', get('/').repeat(100)),
+  'pipelined-operations': {
+    ...floodOperations('a hundred small requests at once', '', get('/health/live').repeat(100)),
+    isBoundInSeconds: true,
+  },
+  garbage: smallFlood('bytes that are no HTTP', '', '\x16\x03\x01'.repeat(1_000)),
+  methods: smallFlood('methods that nobody knows', '', 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n'),
   connections: { what: 'connections opened and closed', run: ({ api }) => opening(api, 10, null) },
   'connections-get': { what: 'a connection for each request', run: ({ api }) => opening(api, 10, get('/api/auth/me')) },
   'connections-operations': {

@@ -110,13 +110,14 @@ export async function openLoop(port: number, rate: number, seconds: number, requ
   const due: number[] = [];
   const total = Math.round(rate * seconds);
   const start = performance.now();
-  await new Promise<void>((done) => {
+  await new Promise<void>((done, fail) => {
     let sent = 0;
     const pump = (): void => {
       while (due.length > 0 && idle.length > 0) {
         const [wire, at] = [idle.pop(), due.shift()];
         if (wire === undefined || at === undefined) return;
-        void wire.send(request).then(() => {
+        void wire.send(request).then(({ status, body }) => {
+          if (status !== 200) fail(new Error(`refused: ${status} ${body}`));
           waits.push(performance.now() - at);
           idle.push(wire);
           if (waits.length === total) done();

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import { HealthRegistry } from '../../src/platform/health.js';
 import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
@@ -50,7 +49,7 @@ describe('the second port', () => {
     expect(scraped).toContain(`grantline_build_info{version="${version}",node="${process.versions.node}"} 1\n`);
   });
 
-  it('makes one answer for the concurrent requests of a tenth of a second', async () => {
+  it('makes one answer for requests that wait at the same time', async () => {
     let made = 0;
     let open = (): void => undefined;
     const opened = new Promise<void>((resolve) => (open = resolve));
@@ -60,54 +59,14 @@ describe('the second port', () => {
       return 'up';
     });
     const connection = await RawConnection.open(url);
-    const start = performance.now();
-    connection.send('GET /health/ready HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(16));
+    connection.send(
+      'GET /health/ready HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(15) + 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n',
+    );
     await until(() => made > 0);
     open();
 
-    await connection.reads(/(HTTP\/1\.1 200[^]*){16}\}$/);
-    expect(made).toBeLessThanOrEqual(1 + (performance.now() - start) / 100);
-    connection.destroy();
-  });
-
-  it('makes ten answers a second at most, however many ask', async () => {
-    let made = 0;
-    health.register('part', () => {
-      made += 1;
-      return Promise.resolve('up');
-    });
-    const start = performance.now();
-    const client = async (): Promise<void> => {
-      for (let asked = 0; asked < 4; asked += 1) expect((await fetch(`${url}/health/ready`)).status).toBe(200);
-    };
-    await Promise.all(Array.from({ length: 8 }, client));
-
-    expect(made).toBeLessThanOrEqual(1 + (performance.now() - start) / 100);
-  });
-
-  it('sends one answer in each turn of the event loop, also where many have waited', async () => {
-    let order = '';
-    const answered = (_: unknown, response: ServerResponse): void => void response.once('finish', () => (order += 'a'));
-    server.server.on('request', answered);
-    const connections = await Promise.all(Array.from({ length: 5 }, () => RawConnection.open(url)));
-    for (const connection of connections) connection.send('GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(8));
-    while (order.replaceAll('.', '').length < 40) {
-      await new Promise((resolve) => setImmediate(resolve));
-      order += '.';
-    }
-    server.server.off('request', answered);
-
-    expect(order).not.toContain('aaa'); // one may be sent where the loop's turn ends, and the next where it begins
-    for (const connection of connections) connection.destroy();
-  });
-
-  it('answers more requests than a scraper sends at once, all in their order', async () => {
-    const connection = await RawConnection.open(url);
-    connection.send('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(40) + 'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
-
-    const text = await connection.reads(/"not_found"[^}]*\}$/);
-    expect(statusesIn(text)).toEqual([...Array<number>(40).fill(200), 404]);
-    connection.destroy();
+    expect(statusesIn(await connection.closed)).toEqual(Array<number>(16).fill(200));
+    expect(made).toBe(1);
   });
 
   it('answers other paths with the same problem as the first port', async () => {

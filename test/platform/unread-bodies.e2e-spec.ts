@@ -69,31 +69,17 @@ describe('bodies that are not read', () => {
   });
 
   it.each([
-    ['a byte each', 1],
-    ['as a program writes lines', 60],
-  ])('may come in however small chunks: %s', async (_, size) => {
+    ['as a program writes lines', 60, 401],
+    ['a byte each', 1, 413],
+  ])('count each chunk as 64 bytes at least: %s', async (_, size, status) => {
     const connection = await RawConnection.open(service.url);
     const body = `{"username":"somebody","password":"no password of anybody"}${' '.repeat(15_000)}`;
     const chunks = body.match(new RegExp(`.{1,${size}}`, 'g')) ?? [];
     connection.send(post('/api/auth/login', 'Transfer-Encoding: chunked\r\n'));
     connection.send(chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join(''));
-    connection.send(`0\r\n\r\n${get}`);
+    connection.send(`0\r\n\r\n${get.replace('Host: x', 'Host: x\r\nConnection: close')}`);
 
-    expect(statusesIn(await connection.reads(/"not_found"[^}]*\}$|too small/))).toEqual([401, 404]);
-    connection.destroy();
-  });
-
-  it.each([
-    ['more extensions than data', `1;${'e'.repeat(20_000)}\r\n`, 413, 'more extensions or trailers than data'],
-    ['more trailers than data', `0\r\n${'a: b\r\n'.repeat(5_000)}`, 413, 'more extensions or trailers than data'],
-    ['chunks that are none', '1\r\n{"}\r\n', 400, 'not well-formed in chunks'],
-  ])('end the connection with the answer where they have %s', async (_, bytes, status, detail) => {
-    const connection = await RawConnection.open(service.url);
-    connection.send(post('/api/auth/login', 'Transfer-Encoding: chunked\r\n') + bytes);
-
-    const text = await connection.closed;
-    expect(statusesIn(text)).toEqual([status]);
-    expect(text).toContain(detail);
+    expect(statusesIn(await connection.closed)).toEqual(status === 413 ? [413] : [status, 404]);
   });
 
   it.each([

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { Refused } from '../../kernel/errors.js';
 import { type Problem, toProblem } from '../problem.js';
 import type { Connections } from './connections.js';
@@ -30,27 +29,35 @@ export function clientErrorHandler(
   records?: RequestRecords,
 ): (error: ClientError, socket: Socket) => void {
   return (error, socket) => {
-    if (!socket.writable || error.code === 'ECONNRESET' || !connections.mayAnswer(socket)) {
+    const fate = connections.fateOfUnparsed(socket);
+    if (fate === 'ignore') return;
+    if (!socket.writable || error.code === 'ECONNRESET' || fate === 'close') {
       socket.destroy();
       return;
     }
     const id = randomUUID();
     const response = unknownMethodResponse(error, methods, id) ?? malformedRequestResponse(error, id);
     records?.unparsed(response.status);
-    respond(connections, socket, response);
+    respond(socket, response);
   };
 }
 
 /** Answers CONNECT with 405; Node would close the connection without an answer. */
 export function refuseTunnels(server: Server, connections: Connections, records: RequestRecords): void {
-  server.on('connect', (_, socket) => {
+  server.on('connect', (_, socket: Socket) => {
+    const fate = connections.fateOfUnparsed(socket);
+    if (fate === 'ignore') return;
+    if (fate === 'close') {
+      socket.destroy();
+      return;
+    }
     records.unparsed(405);
     const problem = toProblem(new Refused('method_not_allowed'), randomUUID());
-    respond(connections, socket, { status: 405, reason: 'Method Not Allowed', problem, allow: '' });
+    respond(socket, { status: 405, reason: 'Method Not Allowed', problem, allow: '' });
   });
 }
 
-function respond(connections: Connections, socket: Duplex, { status, reason, problem, allow }: RawResponse): void {
+function respond(socket: Socket, { status, reason, problem, allow }: RawResponse): void {
   const body = JSON.stringify(problem);
   const headers = {
     ...STANDARD_HEADERS,
@@ -61,21 +68,21 @@ function respond(connections: Connections, socket: Duplex, { status, reason, pro
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);
-  connections.end(socket, `HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`);
+  socket.write(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`);
+  socket.destroySoon();
 }
 
 /** Statuses of what Node or Connections refuses to parse on; of anything else: 400. */
 const STATUSES: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   TOO_MANY_HEADERS: 431,
-  TOO_MUCH_FRAMING: 413,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
 const DETAILS: Readonly<Record<string, string>> = {
-  TOO_MUCH_FRAMING: 'The chunks of the body have more extensions or trailers than data.',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'The chunks of the body have more than 16 KiB of extensions.',
   UNCLEAR_LENGTH: 'Transfer-Encoding is chunked and nothing else, in HTTP/1.1 and without Content-Length.',
-  MALFORMED_CHUNKS: 'The body is not well-formed in chunks.',
 };
 
 function malformedRequestResponse({ code }: ClientError, id: string): RawResponse {

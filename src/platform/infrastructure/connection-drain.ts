@@ -1,6 +1,6 @@
-import { Server as NetServer, type Socket } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
-import type { ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { Server as NetServer } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Connections } from './connections.js';
 
@@ -9,24 +9,19 @@ const GRACE = 1_000;
 
 /**
  * Closes a server without breaking off an answer: no new connections; for a second every answer on the others has
- * `Connection: close`; then idle ones are closed, the rest after their answer. Node's own close destroys connections
- * whose answer has not been sent.
+ * `Connection: close`; then idle ones are closed, the rest after their answer.
  */
 export class ConnectionDrain {
-  private phase: 'open' | 'grace' | 'closing' = 'open';
-  private drained: () => void = () => undefined;
   private draining: Promise<void> | null = null;
 
   constructor(
     private readonly server: FastifyInstance,
     private readonly connections: Connections,
   ) {
-    connections.onIdle = (socket) => {
-      if (this.phase === 'closing' && socket.readableLength === 0) socket.destroySoon();
-      if (connections.open.length === 0) this.drained();
-    };
-    server.addHook('onSend', (request, reply, _, done) => {
-      if (this.phase !== 'open') this.announceEnd(request.raw.socket, reply.raw);
+    server.addHook('onSend', ({ raw: { socket } }, { raw: response }, _, done) => {
+      // In the last of several pipelined requests only: those after it would get no answer.
+      if (this.draining !== null && connections.inFlight(socket) > 1) response.removeHeader('Connection');
+      else if (this.draining !== null) response.setHeader('Connection', 'close');
       done();
     });
     server.addHook('preClose', () => this.begin());
@@ -40,30 +35,16 @@ export class ConnectionDrain {
 
   /** Breaks off all answers that are left. */
   cut(): void {
-    for (const socket of this.connections.open) socket.destroy();
-  }
-
-  /** In the last of several pipelined requests only: those after it would get no answer. */
-  private announceEnd(socket: Socket, response: ServerResponse): void {
-    if (this.connections.inFlight(socket) === 1 && socket.readableLength === 0)
-      response.setHeader('Connection', 'close');
-    else response.removeHeader('Connection');
+    this.connections.closeAll();
   }
 
   private async drain(): Promise<void> {
-    this.phase = 'grace';
-    const drained = new Promise<void>((resolve) => (this.drained = resolve));
+    const closed = once(this.server.server, 'close');
     await stopListening(this.server.server);
-    const grace = setTimeout(() => this.close(), GRACE);
-    if (this.connections.open.length > 0) await drained;
+    // What came until then is read before that turn of the event loop ends.
+    const grace = setTimeout(() => void nextTurn().then(() => this.connections.closeIdle()), GRACE);
+    await closed;
     clearTimeout(grace);
-  }
-
-  private close(): void {
-    this.phase = 'closing';
-    for (const socket of this.connections.open) {
-      if (this.connections.inFlight(socket) === 0 && socket.readableLength === 0) socket.destroySoon();
-    }
   }
 }
 
@@ -81,7 +62,7 @@ async function stopListening(server: NetServer): Promise<void> {
   // The first turn may have begun behind the place where connections are taken.
   for (let [turns, quiet] = [0, 0]; quiet < 2 && turns < BACKLOG; turns += 1) {
     const before = taken;
-    await setImmediate();
+    await nextTurn();
     quiet = taken === before ? quiet + 1 : 0;
   }
   server.off('connection', count);

@@ -1,19 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
-import type { AuthenticatedRequest } from '../access.js';
-import { ChunkedBody, type ChunkFault } from '../domain/chunked-body.js';
-import { lengthFault, type LengthFault } from '../domain/length-fault.js';
-import { NO_DEBT } from '../domain/reading-debt.js';
-import { RequestHead } from '../domain/request-head.js';
 import type { Log } from '../log.js';
 import type { Settings } from '../settings.js';
-import { ReadingTurns } from './reading-turns.js';
-import { NOTHING, SlicedReading, type Taken } from './sliced-reading.js';
 
-/** Requests of one connection that wait for their answers; further ones are parsed later. */
+/** Requests of one connection that wait for their answers. The answer to the last of so many ends the connection. */
 const MAX_IN_FLIGHT = 16;
 
 /** Longer than the 60 s of common load balancers, so that this side never closes a connection in use. */
@@ -25,61 +17,39 @@ const CHECK_MS = 1_000;
 /** The longest body after which an answer that did not wait for it leaves the connection open. */
 const MAX_REST = 65_536;
 
-/** Node's parser does not stop within the bytes that it is given, whatever becomes of their connection: 64 KiB hold 1,900 requests. */
-const SLICE = 2_048;
-
-/** Of a body, of which the parser makes one event, however it was sent. */
-const BODY_SLICE = 16_384;
-
-/** As in common servers (Apache's LimitRequestFields). */
+/** As in common servers (Apache's LimitRequestFields). Node's own limit leaves further headers out. */
 const MAX_HEADERS = 100;
 
-/** A request that the parser is not given to its end: answered by the clientErrorHandler, as if it could not be parsed. */
-export class UnparsedRequest extends Error {
-  /** @param request undefined: only a part of its head has come. */
-  constructor(
-    readonly code: ChunkFault | 'TOO_MANY_HEADERS' | LengthFault,
-    readonly request?: IncomingMessage,
-  ) {
+/** Bytes that are read and dropped of a connection after its last answer. */
+const DISCARDED = { bytes: 2 * 1024 * 1024, milliseconds: 5_000 };
+
+/** Node's parser takes this answer for an upgrade, and leaves the rest of what was read alone. */
+const NO_FURTHER_REQUEST = 2;
+
+/** A request that is answered by the clientErrorHandler, as if it could not be parsed. */
+export class RequestFault extends Error {
+  constructor(readonly code: 'TOO_MANY_HEADERS' | 'UNCLEAR_LENGTH') {
     super(code);
   }
 }
 
-/** Of a socket, its Connection. Nothing here is in a Map or Set: see `open`. */
-const CONNECTION = Symbol('connection');
-
 interface Connection {
-  /** Its place among the open ones. */
-  at: number;
   inFlight: number;
-  latest?: { request: IncomingMessage; response: ServerResponse; keepsAlive: boolean };
-  /** What is read of a request before the parser makes one of it. */
-  head: RequestHead;
-  /** The rest of the latest request's body: bytes that are still to come, or chunks. */
-  body: number | ChunkedBody;
-  /** The latest request, or the one whose head is being read, is answered as if it could not be parsed. */
-  unparsed?: UnparsedRequest;
+  latest?: { request: IncomingMessage; response: ServerResponse };
+  /** No request is taken after the latest one. */
+  isLast: boolean;
   /** It has had its last answer. */
-  hasEnded: boolean;
-  reading?: SlicedReading;
+  isClosing: boolean;
 }
 
 interface ServedSocket extends Socket {
-  [CONNECTION]?: Connection;
+  parser?: { onIncoming: (request: IncomingMessage, keepsAlive: boolean) => number };
 }
-
-/** Of both ports: they share an event loop. */
-const turns = new ReadingTurns();
 
 /** The connections of an HTTP server, with limits for each: requests in flight, time to send one, time to read an answer. */
 export class Connections {
-  /**
-   * No Set: V8 links each outgrown table of one to the next, so that minor collections keep all of them, with the requests of
-   * connections that have closed: of a server that answers at once, a fifth of all it allocates.
-   */
-  readonly open: Socket[] = [];
-  /** Called when no request of a connection is in flight any more, and when it has closed. */
-  onIdle: (socket: Socket) => void = () => undefined;
+  private readonly open = new Map<Socket, Connection>();
+  private isStopping = false;
 
   constructor(
     private readonly limits: Pick<Settings['http'], 'requestSeconds' | 'sendSeconds'>,
@@ -95,154 +65,136 @@ export class Connections {
       connectionsCheckingInterval: CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
     });
-    server.on('connection', (socket) => {
-      const connection = this.of(socket);
-      connection.at = this.open.push(socket) - 1;
-      socket.once('close', () => {
-        this.forget(connection);
-        this.onIdle(socket);
-      });
-      connection.reading = new SlicedReading(socket, turns, {
-        mayParse: () => connection.inFlight < MAX_IN_FLIGHT && connection.unparsed === undefined,
-        most: () => (isInBody(connection) ? BODY_SLICE : SLICE),
-        take: (bytes) => (isInBody(connection) ? takeOfBody(connection, bytes) : takeOfHead(connection, bytes)),
-        hasUnread: () => connection.hasEnded || connection.latest?.request.complete === false,
-        afterSlice: () => {
-          if (connection.unparsed !== undefined) server.emit('clientError', connection.unparsed, socket);
-        },
-      });
+    server.on('connection', (socket: ServedSocket) => {
+      const connection: Connection = { inFlight: 0, isLast: false, isClosing: false };
+      this.open.set(socket, connection);
+      socket.once('close', () => this.open.delete(socket));
+      closeInStages(socket, connection);
+      takeNothingBehindLast(socket, connection);
     });
     server.on('request', (request, response) => {
-      if (this.admit(request, response)) answer(request, response);
+      const fault = this.admit(request, response);
+      if (fault === null) answer(request, response);
+      else server.emit('clientError', fault, request.socket);
     });
-    // `100 Continue` is sent when the body is read: after authentication (JsonBodyGuard).
+    // `100 Continue` is sent when the body is read: after authentication (BodyReader).
     server.on('checkContinue', (request, response) => server.emit('request', request, response));
     // Expectations may be ignored (RFC 9110 section 10.1.1); Node would answer 417 without our headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     // Nothing sent or received for that long; bytes that the peer reads count.
     server.setTimeout(sendSeconds * 1000, (socket: Socket) => {
       const isIdle = this.inFlight(socket) === 0;
-      if (isIdle || socket.writableLength > 0) this.close(socket, isIdle ? 'idle' : 'answer not read');
+      if (!isIdle && socket.writableLength === 0) return;
+      socket.destroy();
+      this.log.debug('connection closed', { reason: isIdle ? 'idle' : 'answer not read' });
     });
     return server;
   }
 
-  /** Requests that have been parsed and not answered; bytes of further ones may wait in the socket. */
+  /** Requests that have been parsed and not answered. */
   inFlight(socket: Socket): number {
-    return this.of(socket).inFlight;
+    return this.open.get(socket)?.inFlight ?? 0;
   }
 
   /**
-   * Whether an answer written to the socket itself is read as the answer to the bytes that could not be parsed: not while an
-   * earlier request waits for its answer, and not where the request being read has been answered.
+   * What becomes of bytes that could not be parsed: they are answered where the answer cannot be taken for that to an earlier
+   * request, and left alone behind the last request of a connection.
    */
-  mayAnswer(socket: Socket): boolean {
-    const { inFlight, latest, unparsed } = this.of(socket);
-    const isOfLatest = latest?.request.complete === false || unparsed?.request === latest?.request;
-    if (latest === undefined || !isOfLatest) return inFlight === 0;
-    return inFlight === 1 && !latest.response.headersSent;
+  fateOfUnparsed(socket: Socket): 'answer' | 'ignore' | 'close' {
+    const connection = this.open.get(socket);
+    if (connection === undefined) return 'close';
+    const { inFlight, latest, isLast, isClosing } = connection;
+    const isBetweenRequests = latest?.request.complete !== false;
+    if (isClosing || (isLast && isBetweenRequests)) return 'ignore';
+    if (latest === undefined || isBetweenRequests) return inFlight === 0 ? 'answer' : 'close';
+    return inFlight === 1 && !latest.response.headersSent ? 'answer' : 'close';
   }
 
-  /** What a signed-in person's requests take is that person's. */
-  forgive(socket: Socket): void {
-    const { reading } = this.of(socket);
-    if (reading !== undefined) reading.debt = NO_DEBT;
+  /** Closes the connections that are idle, and each of the others when it is. Node's own method also breaks off answers that are being sent. */
+  closeIdle(): void {
+    this.isStopping = true;
+    for (const [socket, { inFlight, isClosing }] of this.open) if (inFlight === 0 && !isClosing) socket.destroy();
   }
 
-  /** Writes the last answer of a connection, of which nothing more is parsed. */
-  end(socket: Duplex, answer: string): void {
-    socket.write(answer);
-    if (!(socket instanceof Socket)) return;
-    this.of(socket).hasEnded = true;
-    socket.destroySoon();
+  closeAll(): void {
+    for (const socket of this.open.keys()) socket.destroy();
   }
 
-  /** False: the connection has been closed, and the request is not answered. */
-  private admit(request: IncomingMessage, response: ServerResponse): boolean {
+  private admit(request: IncomingMessage, response: ServerResponse): RequestFault | null {
     const { socket } = request;
-    const connection = this.of(socket);
-    if (socket.destroyed || connection.unparsed !== undefined) return false;
-    connection.latest = { request, response, keepsAlive: response.shouldKeepAlive };
+    const connection = this.open.get(socket) ?? { inFlight: 0, isLast: false, isClosing: false };
+    connection.latest = { request, response };
     connection.inFlight += 1;
-    connection.body = bodyOf(request);
-    // Until the whole of it has come: what is left of it after an answer would have to be parsed to be thrown away.
-    if (typeof connection.body !== 'number' || connection.body > MAX_REST) response.shouldKeepAlive = false;
+    connection.isLast = !response.shouldKeepAlive || connection.inFlight === MAX_IN_FLIGHT;
+    if (connection.isLast) response.shouldKeepAlive = false;
+    else if (restOf(request) > MAX_REST) {
+      // Until the whole of it has come: what is left of it after an answer would have to be parsed to be thrown away.
+      response.shouldKeepAlive = false;
+      request.once('end', () => (response.shouldKeepAlive = true));
+    }
     response.once('close', () => {
       connection.inFlight -= 1;
-      if (connection.inFlight === 0) this.onIdle(socket);
-      connection.reading?.lookForMore();
+      if (this.isStopping && connection.inFlight === 0) socket.destroySoon();
     });
-    const fault = request.rawHeaders.length > 2 * MAX_HEADERS ? 'TOO_MANY_HEADERS' : lengthFault(request);
-    if (fault === null) return true;
-    connection.unparsed = new UnparsedRequest(fault, request);
-    return false;
-  }
-
-  private forget({ at }: Connection): void {
-    const last = this.open.pop();
-    if (last === undefined || at === this.open.length) return;
-    this.open[at] = last;
-    this.of(last).at = at;
-  }
-
-  private close(socket: Socket, reason: string): void {
-    socket.destroy();
-    this.log.debug('connection closed', { reason });
-  }
-
-  private of(socket: ServedSocket): Connection {
-    const known = socket[CONNECTION];
-    if (known !== undefined) return known;
-    const fresh: Connection = { at: -1, inFlight: 0, hasEnded: false, head: new RequestHead(), body: 0 };
-    socket[CONNECTION] = fresh;
-    return fresh;
+    if (request.rawHeaders.length > 2 * MAX_HEADERS) return new RequestFault('TOO_MANY_HEADERS');
+    return hasUnclearLength(request) ? new RequestFault('UNCLEAR_LENGTH') : null;
   }
 }
 
-/** Connections of those who are signed in, or have just signed in, owe nothing; but for requests that are too many. */
-export function forgiveSignedIn(server: FastifyInstance, connections: Connections): void {
-  server.addHook('onSend', (request, { statusCode }, _, done) => {
-    const isSignedIn = (request as Partial<AuthenticatedRequest>).user !== undefined;
-    const signsIn = request.method === 'POST' && statusCode < 300;
-    if (statusCode !== 429 && (isSignedIn || signsIn)) connections.forgive(request.raw.socket);
-    done();
+/** The rest of what was read with the last request would be made requests of, and kept, before the connection could be closed. */
+function takeNothingBehindLast(socket: ServedSocket, connection: Connection): void {
+  const { parser } = socket;
+  if (parser === undefined) throw new Error('the HTTP server has no parser for its connection');
+  const take = parser.onIncoming;
+  parser.onIncoming = (request, keepsAlive) => {
+    const { isLast, latest } = connection;
+    const hasEnded = latest?.response.headersSent === true && !latest.response.shouldKeepAlive;
+    if (!isLast && !hasEnded) return take(request, keepsAlive);
+    connection.isLast = true;
+    stopParsing(socket);
+    return NO_FURTHER_REQUEST;
+  };
+}
+
+/**
+ * Makes Node close the connection in stages (RFC 9112 section 9.6) after its last answer: a close with unread bytes makes the
+ * kernel send a reset, which can cost the client that answer.
+ */
+function closeInStages(socket: Socket, connection: Connection): void {
+  socket.destroySoon = () => {
+    if (connection.isClosing) return;
+    connection.isLast = true;
+    connection.isClosing = true;
+    stopParsing(socket);
+    socket.end();
+    socket.resume();
+    const late = setTimeout(() => socket.destroy(), DISCARDED.milliseconds).unref();
+    socket.once('close', () => clearTimeout(late));
+  };
+}
+
+/** Further bytes wait in the kernel, or are dropped when the socket is resumed. A listener for them takes the socket from the parser. */
+function stopParsing(socket: Socket): void {
+  let left = DISCARDED.bytes;
+  socket.removeAllListeners('data').pause();
+  socket.on('data', ({ length }: Buffer) => {
+    left -= length;
+    if (left < 0) socket.destroy();
   });
 }
 
-/** One request at a time, so that no connection has all its requests in one turn. */
-function takeOfHead(connection: Connection, bytes: Buffer): Taken {
-  const { head } = connection;
-  const used = head.take(bytes);
-  if (head.lines <= MAX_HEADERS + 2) return { used, parsed: bytes.subarray(0, used) };
-  connection.unparsed = new UnparsedRequest('TOO_MANY_HEADERS');
-  return NOTHING;
+function restOf({ headers }: IncomingMessage): number {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 }
 
-/** When the whole of the body has come, its connection can be kept. */
-function takeOfBody(connection: Connection, bytes: Buffer): Taken {
-  const { latest, body } = connection;
-  const taken = typeof body === 'number' ? counted(bytes, body) : body.take(bytes);
-  if (typeof body === 'number') connection.body = body - taken.used;
-  else if (body.hasEnded) connection.body = 0;
-  else if (body.fault !== null) {
-    connection.unparsed = new UnparsedRequest(body.fault, latest?.request);
-    return NOTHING;
-  }
-  if (connection.body === 0 && latest !== undefined) latest.response.shouldKeepAlive = latest.keepsAlive;
-  return taken;
-}
-
-function counted(bytes: Buffer, left: number): Taken {
-  const used = Math.min(bytes.length, left);
-  return { used, parsed: bytes.subarray(0, used) };
-}
-
-function isInBody({ latest, body }: Connection): boolean {
-  return latest?.request.complete === false && body !== 0;
-}
-
-function bodyOf({ headers }: IncomingMessage): number | ChunkedBody {
-  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : new ChunkedBody();
+/**
+ * Another server on the way could see another end of such a body, and the next request in it (RFC 9112 sections 6.1 and 11.2). Node
+ * refuses two lengths itself, but takes an empty encoding for none, and reads chunks behind other encodings and in HTTP/1.0.
+ */
+function hasUnclearLength({ headers, httpVersion }: IncomingMessage): boolean {
+  const encoding = headers['transfer-encoding']; // several are joined
+  if (encoding === undefined) return false;
+  return encoding !== 'chunked' || headers['content-length'] !== undefined || httpVersion !== '1.1';
 }
 
 /**

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type FastifyInstance, fastify } from 'fastify';
 import { Gauge, type Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
@@ -13,14 +12,7 @@ import { clientErrorHandler } from './client-error-handler.js';
 import type { Connections } from './connections.js';
 import { readParameters, refuseManyParameters } from './parameters.js';
 
-/** Milliseconds between two answers of the second port. */
-const BEAT = 100;
-
-/**
- * The second port: health and metrics, never public, and so without authentication. Its requests must not be able to slow
- * down the first port: at most ten times a second they are answered, all that wait together; they share what is answered, and
- * each is sent in a turn of the event loop of its own.
- */
+/** The second port: health and metrics, never public, and so without authentication. Requests at the same time share what is asked and made. */
 export function operationsServer(health: HealthRegistry, metrics: Registry, connections: Connections): FastifyInstance {
   const methods = new AllowedMethods();
   const server = fastify({
@@ -32,13 +24,10 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   });
   methods.watch(server);
   refuseManyParameters(server);
-  const beat = new Beat(BEAT);
   const report = singleFlight(() => health.report());
   exposeHealth(metrics, report);
   exposeVersion(metrics);
-  const readiness = beat.once(report);
-  const text = beat.once(async () => Buffer.from(await metrics.metrics()));
-  server.addHook('onRequest', () => beat.next());
+  const text = singleFlight(() => metrics.metrics());
   server.setErrorHandler((error, request, reply) => {
     const refused = error instanceof Refused ? error : new Refused('internal_error', { cause: error });
     const problem = toProblem(refused, request.id);
@@ -47,7 +36,7 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   });
   server.get('/health/live', () => ({ status: 'up' }));
   server.get('/health/ready', async (_, reply) => {
-    const found = await readiness();
+    const found = await report();
     return reply.status(found.status === 'down' ? 503 : 200).send(found);
   });
   server.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await text()));
@@ -78,35 +67,4 @@ function exposeVersion(registry: Registry): void {
     registers: [registry],
   });
   build.set({ version: VERSION, node: process.versions.node }, 1);
-}
-
-class Beat {
-  private count = 0;
-  private last = -Infinity;
-  private line = Promise.resolve();
-
-  constructor(private readonly milliseconds: number) {}
-
-  /** Resolves at once, or so many milliseconds after it last did; for those that waited one after the other. */
-  async next(): Promise<void> {
-    await this.come();
-    this.line = this.line.then(() => nextTurn());
-    await this.line;
-  }
-
-  /** What is made once in a beat. */
-  once<T>(make: () => Promise<T>): () => Promise<T> {
-    let made: { count: number; result: Promise<T> } | null = null;
-    return () => {
-      if (made?.count !== this.count) made = { count: this.count, result: make() };
-      return made.result;
-    };
-  }
-
-  private readonly come = singleFlight(async () => {
-    const wait = this.last + this.milliseconds - performance.now();
-    if (wait > 0) await delay(wait);
-    this.last = performance.now();
-    this.count += 1;
-  });
 }
