@@ -1,4 +1,3 @@
-import { batchIterator } from './batch-iterator.js';
 import { faultError, InterfaceError, InternalError, refuseUnknown } from './domain/db-api-errors.js';
 import { type EngineSession, type SessionChange, InvalidSession } from './domain/engine-session.js';
 import { type ColumnDescription, describe } from './domain/column-description.js';
@@ -7,8 +6,7 @@ import type { Timers } from '../kernel/timers.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { type Parameter, InvalidParameter, statementText } from './domain/sql-literal.js';
 import { EngineFault, type StatementClient } from './domain/statement-client.js';
-import { type Progress, RunningStatement } from './running-statement.js';
-import type { Row } from './unread-rows.js';
+import { type Progress, type Row, RunningStatement } from './running-statement.js';
 
 export interface ExecuteOptions {
   /** Ends the statement, on the engine too. */
@@ -169,4 +167,36 @@ export class Cursor implements AsyncIterable<Row> {
     if (error instanceof ProtocolBreach) return new InternalError(error.message, { queryId: this.queryId });
     return error instanceof EngineFault ? faultError(error, this.queryId) : error;
   }
+}
+
+/**
+ * Rows one by one out of batches, of which an empty one is the end. A row of a batch waits for one microtask, where a
+ * generator's would wait for several.
+ * @param close called at the end, and where a loop is left early.
+ */
+function batchIterator<T extends object>(
+  fetch: () => Promise<readonly T[]>,
+  close: () => Promise<void>,
+): AsyncIterator<T, undefined, undefined> {
+  let batch: readonly T[] = [];
+  let position = 0;
+  const end = async (): Promise<IteratorReturnResult<undefined>> => {
+    batch = [];
+    await close();
+    return { done: true, value: undefined };
+  };
+  const next = async (): Promise<IteratorResult<T, undefined>> => {
+    batch = await fetch();
+    position = 1;
+    const [value] = batch;
+    return value === undefined ? end() : { done: false, value };
+  };
+  return {
+    next: () => {
+      const value = batch[position];
+      position += 1;
+      return value === undefined ? next() : Promise.resolve({ done: false, value });
+    },
+    return: end,
+  };
 }

@@ -9,7 +9,7 @@ import {
 } from '../grants/domain/catalog.js';
 import { Settings } from '../platform/settings.js';
 import { compareNames } from '../trino-rules/model/node.js';
-import type { Row } from './unread-rows.js';
+import type { Row } from './running-statement.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
 import { identifier, type Parameter } from './domain/sql-literal.js';
 import { EngineConnections } from './engine-connections.service.js';

@@ -3,7 +3,7 @@ import { EngineNames, type EngineNode } from '../grants/domain/admission-ports.j
 import { Timers } from '../kernel/timers.js';
 import { Settings } from '../platform/settings.js';
 import type { Node } from '../trino-rules/model/node.js';
-import type { Row } from './unread-rows.js';
+import type { Row } from './running-statement.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
 import type { EngineError } from './domain/engine-error.js';
 import { expressionCheck, misread } from './domain/expression-check.js';

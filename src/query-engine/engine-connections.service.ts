@@ -7,7 +7,7 @@ import type { ExecuteOptions } from './cursor.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import type { Parameter } from './domain/sql-literal.js';
 import { StatementClient } from './domain/statement-client.js';
-import type { Row } from './unread-rows.js';
+import type { Row } from './running-statement.js';
 
 export type ConnectOptions = Partial<EngineSession>;
 

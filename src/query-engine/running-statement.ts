@@ -2,13 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import { databaseError } from './domain/db-api-errors.js';
 import type { EngineSession, SessionChange } from './domain/engine-session.js';
 import type { Column } from './domain/engine-type.js';
-import { nativeRows } from './domain/engine-value.js';
-import type { PageRows } from './domain/page-rows.js';
+import { nativeRows, type NativeValue } from './domain/engine-value.js';
+import { PageRows } from './domain/page-rows.js';
 import { ProtocolBreach } from './domain/reading.js';
 import type { StatementAnswer, StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 import type { Timers } from '../kernel/timers.js';
-import { type Row, UnreadRows } from './unread-rows.js';
+
+export type Row = readonly NativeValue[];
 
 /** How far a statement is; for display. */
 export interface Progress {
@@ -148,14 +149,14 @@ export class RunningStatement {
     this.ahead = null;
     this.take(await answer, path);
     const { nextPath } = this.page;
-    if (!this.isReadOn || nextPath === null || rowsOf(this.page) === null) return;
+    if (!this.isReadOn || nextPath === null || this.page.rows.length === 0) return;
     this.ahead = { path: nextPath, answer: this.ask(nextPath) };
     this.ahead.answer.catch(() => undefined); // thrown where its rows would be read
   }
 
   private ask(path: string): Promise<StatementAnswer> {
     const { client, session, deadline, signal } = this.setting;
-    return client.advance(path, session, { deadline, rowsHandedOut: this.handedOut, signal, asksOnce: true });
+    return client.advance(path, session, { deadline, rowsHandedOut: this.handedOut, signal });
   }
 
   private take({ page, change }: StatementAnswer, path: string | null): void {
@@ -165,15 +166,46 @@ export class RunningStatement {
     if (page.error !== null) throw databaseError(page.error, page.queryId);
     this.setting.onProgress?.(this.progress);
     this.columns ??= page.columns;
-    const rows = rowsOf(page);
-    if (rows === null) return;
+    if (page.rows.length === 0) return;
     if (this.columns === null) throw new ProtocolBreach('rows without columns');
     this.decode ??= nativeRows(this.columns);
-    this.unread = new UnreadRows(rows, this.decode);
+    this.unread = new UnreadRows(page.rows, this.decode);
   }
 }
 
-/** Null: none. */
-function rowsOf({ rows, unscanned }: StatementPage): Pick<PageRows, 'decoded'> | null {
-  return unscanned ?? (rows.length === 0 ? null : rows);
+/** The rows of one page, decoded as they are read: some at a time, which is faster and takes less memory than all at once. */
+class UnreadRows {
+  /** Decoded rows, of which those before `position` have been read. */
+  private rows: readonly Row[] = [];
+  private position = 0;
+  private readonly batches: Iterator<readonly unknown[], void, undefined>;
+
+  constructor(
+    rows: PageRows = PageRows.NONE,
+    private readonly decode: (row: unknown) => Row = () => [],
+  ) {
+    this.batches = rows.batches();
+  }
+
+  /** Whether the next ones have to be decoded first. */
+  get needsDecoding(): boolean {
+    return this.position === this.rows.length;
+  }
+
+  /** Whether none are left, after decoding some more where necessary. @throws ProtocolBreach */
+  isRead(): boolean {
+    if (this.needsDecoding) {
+      this.rows = (this.batches.next().value ?? []).map(this.decode);
+      this.position = 0;
+    }
+    return this.rows.length === 0;
+  }
+
+  /** The next rows, at most so many; none at the end of the page. @throws ProtocolBreach */
+  take(most: number): readonly Row[] {
+    if (this.isRead()) return [];
+    const from = this.position;
+    this.position = Math.min(from + most, this.rows.length);
+    return this.rows.slice(from, this.position);
+  }
 }

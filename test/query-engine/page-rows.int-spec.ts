@@ -12,7 +12,7 @@ function found(json: string, loop: RowLoop | null): unknown {
   const scanner = new JsonScanner(Buffer.from(json));
   try {
     const { length, size, heaviest, ...rows } = PageRows.scan(scanner, loop);
-    return { length, size, heaviest, rows, at: scanner.at, hasLongInteger: scanner.hasLongInteger };
+    return { length, size, heaviest, rows, at: scanner.at };
   } catch (error) {
     if (error instanceof ProtocolBreach) return error.message;
     throw error;

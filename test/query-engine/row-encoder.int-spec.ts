@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import type { Column, EngineType } from '../../src/query-engine/domain/engine-type.js';
 import { apiConverter, type ApiValue } from '../../src/query-engine/domain/engine-value.js';
-import { readExactly } from '../../src/query-engine/domain/exact-json.js';
-import { JsonScanner } from '../../src/query-engine/domain/json-scanner.js';
+import { JsonScanner, readExactly } from '../../src/query-engine/domain/json-scanner.js';
 import { PageRows } from '../../src/query-engine/domain/page-rows.js';
 import { ProtocolBreach } from '../../src/query-engine/domain/reading.js';
 import { RowEncoder } from '../../src/query-engine/domain/row-encoder.js';
@@ -16,7 +15,7 @@ const SCALARS = ['boolean', 'integer', 'bigint', 'decimal', 'float', 'varbinary'
 /** Every row parsed as a whole, converted, and written again. */
 function decoded(rows: string, columns: readonly Column[], format: RowsFormat): string {
   const convert = apiConverter({ kind: 'row', fields: columns.map(({ name, shape }) => ({ name, type: shape })) });
-  const list = readExactly(asBytes(rows)) as unknown[];
+  const list = readExactly(Buffer.from(rows))[0] as unknown[];
   const lines = list.map((row) => (row === null ? notARow() : ROW_TEXT[format](convert(row) as ApiValue[])));
   return asBytes(lines.join(''));
 }

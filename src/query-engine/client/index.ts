@@ -1,8 +1,7 @@
 /** The exports of `grantline-trino-client`. */
 export type { Connection } from '../connection.js';
 export type { Cursor, ExecuteOptions } from '../cursor.js';
-export type { Progress } from '../running-statement.js';
-export type { Row } from '../unread-rows.js';
+export type { Progress, Row } from '../running-statement.js';
 export type { ColumnDescription } from '../domain/column-description.js';
 export {
   DatabaseError,

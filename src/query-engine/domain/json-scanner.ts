@@ -2,7 +2,6 @@ import { ProtocolBreach } from './reading.js';
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-const [POINT, LOWER_E, UPPER_E] = [0x2e, 0x65, 0x45];
 
 /** What a byte is outside of strings: nothing that a list or an object is made of, which is most of them; or one of these. */
 const [PLAIN, STRING, OPEN, CLOSE, SEPARATOR] = [0, 1, 2, 3, 4];
@@ -11,9 +10,6 @@ ROLES[QUOTE] = STRING;
 for (const byte of [OPEN_LIST, OPEN_OBJECT]) ROLES[byte] = OPEN;
 for (const byte of [CLOSE_LIST, CLOSE_OBJECT]) ROLES[byte] = CLOSE;
 for (const byte of [COMMA, COLON]) ROLES[byte] = SEPARATOR;
-
-/** Digits of an integer that a double may not hold. */
-const LONG_INTEGER = 16;
 
 /** Upper estimates of V8's heap bytes: an array or object, a slot with its number, a byte of text (two where not Latin-1). */
 const WEIGHT = { container: 64, value: 24, byte: 2 } as const;
@@ -25,8 +21,8 @@ const MOST_DEPTH = 1_000;
 export class JsonScanner {
   /** Heap bytes that the value skipped last may take once it is parsed. */
   weight = 0;
-  /** A skipped value may have had an integer in it that a double cannot hold. */
-  hasLongInteger = false;
+  /** Where the long integers of skipped values begin and end; null: not noted. */
+  private ends: number[] | null = null;
 
   constructor(
     readonly bytes: Buffer,
@@ -84,7 +80,7 @@ export class JsonScanner {
         else
           do at += 1;
           while (at < length && roles[bytes[at] ?? 0] === PLAIN);
-        if (at - begun >= LONG_INTEGER) this.hasLongInteger ||= isInteger(bytes, begun, at);
+        if (this.ends !== null) this.noteLongInteger(begun, at);
       } else if (role === STRING) at = this.endOfString(at);
       else {
         at += 1;
@@ -101,6 +97,30 @@ export class JsonScanner {
     this.at = at;
     this.weight = (at - start) * WEIGHT.byte + containers * WEIGHT.container + values * WEIGHT.value;
     return start;
+  }
+
+  /** The same bytes, from the first value to the last of a list, with long integers in quotes. @throws ProtocolBreach */
+  withQuotedIntegers(): Buffer {
+    const ends: number[] = [];
+    this.ends = ends;
+    do this.skipValue();
+    while (this.takes(','));
+    const { bytes } = this;
+    const quoted = Buffer.allocUnsafe(bytes.length + ends.length);
+    let [from, to] = [0, 0];
+    for (const end of ends) {
+      to += bytes.copy(quoted, to, from, end);
+      quoted[to++] = QUOTE;
+      from = end;
+    }
+    bytes.copy(quoted, to, from);
+    return quoted;
+  }
+
+  private noteLongInteger(from: number, to: number): void {
+    const [, blanks, digits] = /^(\s*)(-?\d{16,})\s*$/.exec(this.bytes.toString('latin1', from, to)) ?? [];
+    if (blanks === undefined || digits === undefined) return;
+    this.ends?.push(from + blanks.length, from + blanks.length + digits.length);
   }
 
   private skipBlanks(): void {
@@ -126,13 +146,22 @@ export class JsonScanner {
   }
 }
 
-/** Whether nothing there belongs to a fraction or an exponent. */
-function isInteger(bytes: Buffer, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) {
-    const byte = bytes[at];
-    if (byte === POINT || byte === LOWER_E || byte === UPPER_E) return false;
+/** Sixteen digits is where integers stop being exact in JavaScript (2^53). */
+const LONG_RUN = /\d{16}/;
+
+/**
+ * Values with commas between them, by the platform's own parser, without losing a digit: integers of sixteen digits and more come as text.
+ * The column's type, which the caller knows, tells them from texts.
+ * @throws ProtocolBreach when they are not JSON.
+ */
+export function readExactly(bytes: Buffer): readonly unknown[] {
+  const text = bytes.toString();
+  try {
+    const exact = LONG_RUN.test(text) ? new JsonScanner(bytes).withQuotedIntegers().toString() : text;
+    return JSON.parse(`[${exact}]`) as unknown[];
+  } catch (cause) {
+    throw new ProtocolBreach('the answer is not JSON', { cause });
   }
-  return true;
 }
 
 /** Digits, letters, signs and the point: what numbers, true, false and null are written with. */

@@ -1,43 +1,14 @@
-import { readExactly } from './exact-json.js';
-import { JsonScanner } from './json-scanner.js';
-import { readList } from './reading.js';
+import { JsonScanner, readExactly } from './json-scanner.js';
 import type { RowLoop } from './row-loop.js';
 
 /** A piece ends with the row that reaches so many bytes: some milliseconds of work, while which nothing else runs. */
 export const PIECE = 65_536;
-/** Where a loop finds less than so many bytes, rows are taken one by one: it would copy the same bytes again and again. */
-const FEW = 4_096;
 
 /** Whole rows with commas between them: the first one's number, and where they begin and end. */
 interface Piece {
   row: number;
   start: number;
   end: number;
-}
-
-/** Steps over rows, as many as the loop finds at once or else one by one. */
-class RowSteps {
-  constructor(
-    private readonly scanner: JsonScanner,
-    private loop: RowLoop | null,
-  ) {}
-
-  /** Steps over no more rows than reach so many bytes. The scanner then has the weight of the heaviest. */
-  next(most: number): { start: number; count: number } {
-    const { scanner } = this;
-    if (this.loop !== null && scanner.isAt('[')) {
-      const start = scanner.at;
-      const found = this.loop.find(scanner.bytes, start, most);
-      if (found.end - start < Math.min(FEW, most)) this.loop = null;
-      if (found.count > 0) {
-        scanner.at = found.end;
-        scanner.weight = found.heaviest;
-        scanner.hasLongInteger ||= found.hasLongInteger;
-        return { start, count: found.count };
-      }
-    }
-    return { start: scanner.skipValue(), count: 1 };
-  }
 }
 
 /**
@@ -53,7 +24,7 @@ export class PageRows {
   private constructor(
     body: Buffer,
     /** Where the list of rows ends. */
-    private readonly list: { close: number; hasLongInteger: boolean },
+    private readonly close: number,
     private readonly parts: readonly Piece[],
     readonly length: number,
     /** Heap bytes that the heaviest row may take once it is parsed. */
@@ -64,7 +35,7 @@ export class PageRows {
 
   /** Bytes from the first row's beginning on. */
   get size(): number {
-    return this.list.close - (this.parts[0]?.start ?? this.list.close);
+    return this.close - (this.parts[0]?.start ?? this.close);
   }
 
   /**
@@ -76,32 +47,21 @@ export class PageRows {
     const parts: Piece[] = [];
     let part: Piece | null = null;
     let [length, heaviest] = [0, 0];
-    const rows = new RowSteps(scanner, loop);
     scanner.expect('[');
-    scanner.hasLongInteger = false;
     for (let more = !scanner.takes(']'); more; more = !scanner.closes()) {
-      const { start, count } = rows.next(PIECE - (part === null ? 0 : part.end - part.start));
+      const { start, count } = nextRows(scanner, loop, PIECE - (part === null ? 0 : part.end - part.start));
       if (part === null) parts.push((part = { row: length, start, end: start }));
       part.end = scanner.at;
       if (part.end - part.start >= PIECE) part = null;
       length += count;
       heaviest = Math.max(heaviest, scanner.weight);
     }
-    const { at: close, hasLongInteger } = scanner;
-    return new PageRows(scanner.bytes, { close, hasLongInteger }, parts, length, heaviest);
+    return new PageRows(scanner.bytes, scanner.at, parts, length, heaviest);
   }
 
   /** All rows, as in JSON, long integers as text, a piece at a time: small ones are parsed faster. @throws ProtocolBreach */
   *batches(): Generator<readonly unknown[], void, undefined> {
-    for (const { start, end } of this.parts) {
-      const rows = `[${this.#body.toString('utf8', start, end)}]`;
-      yield readList(readExactly(rows, this.list.hasLongInteger), 'the rows');
-    }
-  }
-
-  /** All rows as `decode` makes them, a piece at a time. @throws ProtocolBreach */
-  *decoded<T>(decode: (row: unknown) => T): Generator<readonly T[], void, undefined> {
-    for (const rows of this.batches()) yield rows.map(decode);
+    for (const { start, end } of this.parts) yield readExactly(this.#body.subarray(start, end));
   }
 
   /**
@@ -147,4 +107,18 @@ export class PageRows {
     }
     return scanner.at;
   }
+}
+
+/** Steps over the rows that the loop finds at once, no more than reach so many bytes, or over one. The scanner then has the weight of the heaviest. */
+function nextRows(scanner: JsonScanner, loop: RowLoop | null, most: number): { start: number; count: number } {
+  if (loop !== null && scanner.isAt('[')) {
+    const start = scanner.at;
+    const found = loop.find(scanner.bytes, start, most);
+    if (found.count > 0) {
+      scanner.at = found.end;
+      scanner.weight = found.heaviest;
+      return { start, count: found.count };
+    }
+  }
+  return { start: scanner.skipValue(), count: 1 };
 }

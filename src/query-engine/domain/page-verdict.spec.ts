@@ -11,7 +11,6 @@ const page: StatementPage = {
   nextPath: '/v1/statement/executing/q/y/1',
   columns: null,
   rows: PageRows.NONE,
-  unscanned: null,
   engineState: 'RUNNING',
   progressPercent: null,
   error: null,

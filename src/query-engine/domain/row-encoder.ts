@@ -2,10 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { csvField } from '../../kernel/csv.js';
 import type { Column, EngineType } from './engine-type.js';
 import { apiConverter, type ApiValue } from './engine-value.js';
-import { readExactly } from './exact-json.js';
-import { JsonScanner } from './json-scanner.js';
+import { JsonScanner, readExactly } from './json-scanner.js';
 import { PIECE } from './page-rows.js';
-import { ProtocolBreach, readList } from './reading.js';
+import { ProtocolBreach } from './reading.js';
 import { COPIED, type PassEnd, type RowLoop } from './row-loop.js';
 import { ROW_TEXT, type RowsFormat } from './rows-format.js';
 
@@ -52,7 +51,7 @@ export class RowEncoder {
       const scanner = new JsonScanner(source, loop.place);
       const start = scanner.skipValue();
       if (start > loop.place) throw breachOf('no-json'); // what JSON does not know as a blank
-      const value = this.converters[loop.column]?.(readExactly(source.toString('utf8', start, scanner.at)));
+      const value = this.converters[loop.column]?.(readExactly(source.subarray(start, scanner.at))[0]);
       end = loop.resume(scanner.at - start, this.format === 'csv' ? csvField(value) : JSON.stringify(value));
     }
     if (end === null) return null;
@@ -62,8 +61,11 @@ export class RowEncoder {
 
   /** The same for rows that the loop has no room for. */
   private parsed(source: Buffer): Buffer {
-    const rows = readList(readExactly(`[${source.toString()}]`), 'the rows');
-    return Buffer.from(rows.map((row) => ROW_TEXT[this.format](this.rowOf(row))).join(''));
+    return Buffer.from(
+      readExactly(source)
+        .map((row) => ROW_TEXT[this.format](this.rowOf(row)))
+        .join(''),
+    );
   }
 
   private rowOf(row: unknown): readonly ApiValue[] {

@@ -14,7 +14,6 @@ export interface FoundRows {
   count: number;
   end: number;
   heaviest: number;
-  hasLongInteger: boolean;
 }
 
 /** The loops over the bytes of rows. To find and to write never wait, and of passes there is one at a time. */

@@ -16,8 +16,6 @@ export interface RequestLimits {
   onBytes?: (bytes: number) => void;
   /** Rows of this statement have been handed out: the request is then not repeated with a new token. */
   rowsHandedOut?: boolean;
-  /** Nobody asks for this page again, and its rows are read in order: what the engine's store has of it can go. */
-  asksOnce?: boolean;
 }
 
 /**

@@ -1,26 +1,22 @@
+import { ProtocolBreach } from './reading.js';
 import { readStatementPage } from './statement-page.js';
 
-const column = (rawType: string): object => ({ name: 'a', type: rawType, typeSignature: { rawType, arguments: [] } });
-const body = (...members: string[]): Buffer => Buffer.from(`{"id":"q",${members.join(',')},"stats":{}}`);
-const columns = (rawType: string): string => `"columns":${JSON.stringify([column(rawType)])}`;
-const rows = '"data":[[1],[2]]';
+const COLUMN = { name: 'a', type: 'bigint', typeSignature: { rawType: 'bigint', arguments: [] } };
 
-describe('rows of a page', () => {
+describe('a page', () => {
   it.each([
-    ['of scalars, read in order', 'bigint', true, false],
-    ['that anybody may read', 'bigint', false, true],
-    ['with lists in them', 'hidden', true, true],
-  ])('%s', (_, type, readsInOrder, isScanned) => {
-    const page = readStatementPage(body(columns(type), rows), Infinity, readsInOrder);
+    ['before its columns', ['"data":[[1],[2]]', `"columns":[${JSON.stringify(COLUMN)}]`]],
+    ['behind them', [`"columns":[${JSON.stringify(COLUMN)}]`, '"data":[[1],[2]]']],
+  ])('has its rows %s', (_, members) => {
+    const page = readStatementPage(Buffer.from(`{"id":"q",${members.join(',')},"stats":{}}`));
 
-    expect([page.rows.length, page.unscanned === null]).toEqual(isScanned ? [2, true] : [0, false]);
+    expect([page.rows.length, page.columns?.length]).toEqual([2, 1]);
   });
 
-  it('are looked through where their columns come behind them', () => {
-    const page = readStatementPage(body('"updateType":null', columns('bigint'), rows), Infinity, true);
-    const late = readStatementPage(body(rows, columns('bigint')), Infinity, true);
-
-    expect([page.unscanned === null, late.unscanned === null]).toEqual([false, true]);
-    expect([late.rows.length, late.columns?.length]).toEqual([2, 1]);
-  });
+  it.each(['[]', '{"id":"q",1:2}', '{"id":"q","data":{"encoding":"json"}}', '{"id":"q"', '{"id":"q",}', '{"id":"q"}}'])(
+    'is not %s',
+    (body) => {
+      expect(() => readStatementPage(Buffer.from(body))).toThrow(ProtocolBreach);
+    },
+  );
 });

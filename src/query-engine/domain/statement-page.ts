@@ -1,13 +1,11 @@
 import { NamedError } from '../../kernel/named-error.js';
 import { type EngineError, readEngineError } from './engine-error.js';
 import { type Column, readColumns } from './engine-type.js';
-import { readExactly } from './exact-json.js';
-import { JsonScanner } from './json-scanner.js';
+import { JsonScanner, readExactly } from './json-scanner.js';
 import { pinned } from './next-uri.js';
 import { PageRows } from './page-rows.js';
-import { ProtocolBreach, isObject, numberOrNull, readObject, readText, textOrNull } from './reading.js';
+import { ProtocolBreach, isObject, numberOrNull, readText, textOrNull } from './reading.js';
 import type { RowLoop } from './row-loop.js';
-import { areScalars, UnscannedRows } from './unscanned-rows.js';
 
 /** One answer of the statement endpoint, read. */
 export interface StatementPage {
@@ -17,8 +15,6 @@ export interface StatementPage {
   /** Known from some page on, and then on every page. */
   columns: readonly Column[] | null;
   rows: PageRows;
-  /** The rows, where they were not looked through: `rows` is then empty. Only for readers that take all of them, once. */
-  unscanned: UnscannedRows | null;
   /** QUEUED, PLANNING, RUNNING, FINISHED, … For display: only `nextPath` and `error` decide anything. */
   engineState: string;
   /** From 0 to 100; null while the engine reports none. */
@@ -32,7 +28,6 @@ export interface StatementPage {
 /**
  * Reads one answer, its rows as bytes.
  * @param heaviestRow heap bytes that a row may take once it is parsed.
- * @param readsInOrder its rows are read once, in order: those of scalars are not looked through.
  * @param loop that finds rows; null: they are found one by one.
  * @param base as `pinned` has it.
  * @throws ProtocolBreach when this is no answer of the statement endpoint.
@@ -41,26 +36,24 @@ export interface StatementPage {
 export function readStatementPage(
   body: Buffer,
   heaviestRow = Infinity,
-  readsInOrder = false,
   loop: RowLoop | null = null,
   base = '',
 ): StatementPage {
-  const { envelope, columns, rows, unscanned } = split(body, heaviestRow, readsInOrder, loop);
-  const page = readObject(envelope, 'the answer');
-  const stats = isObject(page['stats']) ? page['stats'] : {};
-  const { nextUri, data, error, updateCount } = page;
-  if (data !== undefined && data !== null) throw new ProtocolBreach('data is not a list');
+  const { envelope, rows } = split(body, heaviestRow, loop);
+  const member = (name: string): unknown => envelope.get(name) ?? null;
+  const [stats, nextUri, columns, error] = ['stats', 'nextUri', 'columns', 'error'].map(member);
+  const { state, progressPercentage } = isObject(stats) ? stats : {};
+  if (member('data') !== null) throw new ProtocolBreach('data is not a list');
   return {
-    queryId: readQueryId(page['id']),
-    nextPath: nextUri === undefined || nextUri === null ? null : pinned(readText(nextUri, 'nextUri'), base),
-    columns,
+    queryId: readQueryId(member('id')),
+    nextPath: nextUri === null ? null : pinned(readText(nextUri, 'nextUri'), base),
+    columns: columns === null ? null : readColumns(columns),
     rows,
-    unscanned,
-    engineState: wordOrNull(stats['state']) ?? 'UNKNOWN',
-    progressPercent: numberOrNull(stats['progressPercentage']),
-    error: error === undefined || error === null ? null : readEngineError(error),
-    updateType: wordOrNull(page['updateType']),
-    updateCount: readCount(updateCount),
+    engineState: wordOrNull(state) ?? 'UNKNOWN',
+    progressPercent: numberOrNull(progressPercentage),
+    error: error === null ? null : readEngineError(error),
+    updateType: wordOrNull(member('updateType')),
+    updateCount: readCount(member('updateCount')),
   };
 }
 
@@ -73,44 +66,36 @@ export class PageTooHeavy extends NamedError {}
  */
 const HEAVIEST_ENVELOPE = 8 * 1_048_576;
 
-/** The rows as bytes, and everything beside them parsed, the columns first: the engine writes them before the rows. */
+/** The rows as bytes, and everything beside them parsed. */
 function split(
   body: Buffer,
   heaviestRow: number,
-  readsInOrder: boolean,
   loop: RowLoop | null,
-): { envelope: unknown } & Pick<StatementPage, 'columns' | 'rows' | 'unscanned'> {
+): { envelope: ReadonlyMap<string, unknown>; rows: PageRows } {
   const scanner = new JsonScanner(body);
-  const members: string[] = [];
-  let columns: readonly Column[] | null = null;
+  const envelope = new Map<string, unknown>();
   let rows = PageRows.NONE;
-  let unscanned: UnscannedRows | null = null;
   let weight = 0;
   scanner.expect('{');
   const isEmpty = scanner.takes('}');
   for (let more = !isEmpty; more; more = scanner.takes(',')) {
-    const key = textOf(scanner);
+    const begun = scanner.skipValue();
+    const [key] = readExactly(body.subarray(begun, scanner.at));
+    if (typeof key !== 'string') throw new ProtocolBreach('the answer is not JSON');
     scanner.expect(':');
-    if (key === '"data"' && scanner.isAt('[')) {
-      unscanned = readsInOrder && areScalars(columns) ? UnscannedRows.take(scanner, heaviestRow) : null;
-      rows = unscanned === null ? PageRows.scan(scanner, loop) : PageRows.NONE;
+    if (key === 'data' && scanner.isAt('[')) {
+      rows = PageRows.scan(scanner, loop);
       if (rows.heaviest > heaviestRow) throw new PageTooHeavy('it would take too much memory');
       continue;
     }
-    const value = textOf(scanner);
+    const start = scanner.skipValue();
     weight += scanner.weight;
     if (weight > HEAVIEST_ENVELOPE) throw new PageTooHeavy('it would take too much memory');
-    if (key === '"columns"') columns = value === 'null' ? null : readColumns(readExactly(value));
-    else members.push(`${key}:${value}`);
+    envelope.set(key, readExactly(body.subarray(start, scanner.at))[0]);
   }
   if (!isEmpty) scanner.expect('}');
   scanner.expectEnd();
-  return { envelope: readExactly(`{${members.join(',')}}`), columns, rows, unscanned };
-}
-
-function textOf(scanner: JsonScanner): string {
-  const start = scanner.skipValue();
-  return scanner.bytes.toString('utf8', start, scanner.at);
+  return { envelope, rows };
 }
 
 /** Many times as long as the engine writes ids, states and update types (UTF-16 units). */

@@ -62,11 +62,11 @@ export class TrinoStatementClient extends StatementClient {
   }
 
   override async submit(sql: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
-    return this.answer(await this.ask('POST', '/v1/statement', session, limits, sql), null, limits);
+    return this.answer(await this.ask('POST', '/v1/statement', session, limits, sql), null);
   }
 
   override async advance(path: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
-    return this.answer(await this.ask('GET', path, session, limits), path, limits);
+    return this.answer(await this.ask('GET', path, session, limits), path);
   }
 
   override async keepAlive(path: string, session: EngineSession): Promise<void> {
@@ -82,11 +82,11 @@ export class TrinoStatementClient extends StatementClient {
   }
 
   /** @param path of the request; null: it was the POST. */
-  private answer(reply: Reply, path: string | null, limits: RequestLimits): StatementAnswer {
+  private answer(reply: Reply, path: string | null): StatementAnswer {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
       const heaviestRow = this.engine.largestPage * LARGEST_PARSED;
-      const page = readStatementPage(reply.body, heaviestRow, limits.asksOnce, this.loop, this.engine.path);
+      const page = readStatementPage(reply.body, heaviestRow, this.loop, this.engine.path);
       // A proxy that mixes answers up must not show one user's rows to another.
       const strays = [path, page.nextPath].some((known) => known !== null && !belongsTo(known, page.queryId));
       if (strays) throw new ProtocolBreach('a page of another query');

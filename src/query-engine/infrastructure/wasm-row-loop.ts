@@ -2,6 +2,12 @@ import { readFileSync } from 'node:fs';
 import { type FoundRows, type PassEnd, RowLoop } from '../domain/row-loop.js';
 import type { RowsFormat } from '../domain/rows-format.js';
 
+/** What is used of the standard's namespace, which the types of Node leave to those of browsers. */
+declare const WebAssembly: {
+  Module: new (bytes: Uint8Array) => object;
+  Instance: new (module: object) => { readonly exports: object };
+};
+
 /** Made by build.js of `row-loop/`. */
 const PROGRAM = new URL('../../../dist/row-loop.wasm', import.meta.url);
 
@@ -13,7 +19,6 @@ interface Program {
   column: { value: number };
   behindRows: { value: number };
   heaviest: { value: number };
-  hasLongInteger: { value: number };
   find(source: number, length: number, most: number): number;
   begin(source: number, length: number, target: number, kinds: number, columns: number, format: number): number;
   resume(end: number, read: number, written: number, kinds: number, columns: number, format: number): number;
@@ -61,8 +66,7 @@ export class WasmRowLoop extends RowLoop {
     this.fill(bytes.subarray(from, from + length));
     const { program } = this;
     const count = program.find(ROWS, length, most);
-    const end = from + program.behindRows.value - ROWS;
-    return { count, end, heaviest: program.heaviest.value, hasLongInteger: program.hasLongInteger.value === 1 };
+    return { count, end: from + program.behindRows.value - ROWS, heaviest: program.heaviest.value };
   }
 
   override begin(rows: Uint8Array, kinds: Uint8Array, format: RowsFormat): PassEnd | null {

@@ -9,7 +9,6 @@ import {
   OPEN_LIST,
   QUOTE,
   SAME_BUT_CURLY,
-  continuesNumber,
   endingTextAt,
   structureAt,
 } from './signs';
@@ -18,11 +17,8 @@ import {
 export let behindRows: usize = 0;
 /** Heap bytes that the heaviest of them may take once it is parsed. */
 export let heaviest: u32 = 0;
-/** There may have been an integer that a double cannot hold. */
-export let hasLongInteger: bool = false;
 
 /** The limits and estimates of domain/json-scanner.ts. */
-const LONG_INTEGER: usize = 16;
 const MOST_DEPTH = 1_000;
 const WEIGHT_OF_CONTAINER = 64;
 const WEIGHT_OF_VALUE = 24;
@@ -38,7 +34,6 @@ export function find(source: usize, length: usize, most: usize): i32 {
   let start = source;
   behindRows = source;
   heaviest = 0;
-  hasLongInteger = false;
   while (load<u8>(start) === OPEN_LIST) {
     const close = endOfRow(start, end);
     if (close === 0) break;
@@ -74,9 +69,7 @@ function endOfRow(start: usize, end: usize): usize {
       depth -= 1;
       at += 1;
     } else {
-      const begun = at;
       at = endOfWord(at, end);
-      if (at - begun >= LONG_INTEGER && isInteger(begun, at)) hasLongInteger = true;
     }
     if (at > end) return 0;
   } while (depth > 0);
@@ -107,11 +100,6 @@ function endOfWord(from: usize, end: usize): usize {
     at += 16;
   }
   return at;
-}
-
-function isInteger(from: usize, end: usize): bool {
-  for (let at = from; at < end; at += 1) if (continuesNumber(load<u8>(at))) return false;
-  return true;
 }
 
 function afterBlanks(from: usize, end: usize): usize {

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
-import { parseExactly } from './exact-json.js';
+import { readExactly } from './json-scanner.js';
+import { ProtocolBreach } from './reading.js';
 
-describe('parseExactly', () => {
+const read = (text: string): unknown => readExactly(Buffer.from(text))[0];
+
+describe('readExactly', () => {
   it.each([
     ['[9223372036854775807]', ['9223372036854775807']],
     ['[-9223372036854775808]', ['-9223372036854775808']],
@@ -19,13 +22,13 @@ describe('parseExactly', () => {
       { k: [['a', '9007199254740993']], '1234567890123456789': 1 },
     ],
   ])('reads %s', (text, value) => {
-    expect(parseExactly(text)).toEqual(value);
+    expect(read(text)).toEqual(value);
   });
 
   it('reads any JSON as JSON.parse does, but for the long integers', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), (text) => {
-        expect(parseExactly(text)).toEqual(withLongIntegersAsText(JSON.parse(text)));
+        expect(read(text)).toEqual(withLongIntegersAsText(JSON.parse(text)));
       }),
     );
   });
@@ -38,9 +41,10 @@ describe('parseExactly', () => {
           unit: fc.constantFrom('"', '\\', '\0', '\n', '\u007f', '7', ',', ']', 'é', '\u2028', '\ud83d', '🔑'),
         }),
         (integer, text) => {
-          const read = parseExactly(`[${JSON.stringify(text)},${String(integer)},${JSON.stringify(text)}]`);
+          const around = Buffer.from(JSON.stringify(text)).toString();
+          const values = read(`[${around},${String(integer)},${around}]`);
 
-          expect(read).toEqual([
+          expect(values).toEqual([
             text,
             String(integer).replace('-', '').length < 16 ? Number(integer) : String(integer),
             text,
@@ -50,8 +54,8 @@ describe('parseExactly', () => {
     );
   });
 
-  it.each(['', '"', '[1234567890123456', '["1234567890123456'])('refuses %j', (text) => {
-    expect(() => parseExactly(text)).toThrow(SyntaxError);
+  it.each(['"', '1]', '[1234567890123456', '["1234567890123456'])('refuses %j', (text) => {
+    expect(() => read(text)).toThrow(ProtocolBreach);
   });
 });
 
