@@ -1,5 +1,5 @@
 import type { JsonMember, JsonNode } from '../../kernel/json-node.js';
-import { readJavaPattern } from '../../trino-rules/document/java-pattern.js';
+import { readJavaPattern } from '../java/java-pattern.js';
 import { isRefused } from './checks.js';
 import { readColumns } from './column-reader.js';
 import type { FieldFormat, SectionFormat } from './engine-format.js';

@@ -1,5 +1,5 @@
-import { DOT } from '../../trino-rules/document/java-characters.js';
-import { readJavaPattern } from '../../trino-rules/document/java-pattern.js';
+import { DOT } from '../../trino-rules/document/characters.js';
+import { readJavaPattern } from '../java/java-pattern.js';
 import type { Pattern, PatternPiece } from '../../trino-rules/document/pattern.js';
 
 /** The names that a pattern of anybody's file matches, as far as they are known. */
@@ -30,7 +30,7 @@ const MOST_KEPT = 1_000;
 function judged(text: string): ForeignLanguage {
   const reading = readJavaPattern(text);
   if (reading.kind === 'refused') return reading;
-  const { pattern } = reading;
+  const pattern = reading.kind === 'read' ? reading.pattern : null;
   return pattern === null ? { kind: 'opaque' } : { kind: 'regular', pattern };
 }
 

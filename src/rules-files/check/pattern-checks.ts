@@ -1,5 +1,5 @@
-import { codePoints } from '../../trino-rules/document/java-characters.js';
-import { readJavaPattern } from '../../trino-rules/document/java-pattern.js';
+import { codePoints } from '../../trino-rules/document/characters.js';
+import { readJavaPattern } from '../java/java-pattern.js';
 import type { Pattern } from '../../trino-rules/document/pattern.js';
 import { mayMatchOver } from '../../trino-rules/document/rule-language.js';
 import type { FieldFormat } from './engine-format.js';
@@ -21,6 +21,12 @@ export function checkPattern(key: string, field: FieldFormat, text: string, at: 
     );
     return;
   }
+  checkTraps(key, text, at, report);
+  if (reading.kind === 'not-judged') {
+    const place = `character ${reading.at + 1}`;
+    report('pattern-not-judged', `"${key}" has ${reading.construct} (${place}), which this check does not read`, at);
+    return;
+  }
   for (const kind of ['read-differently', 'refused-by-javascript'] as const) {
     const constructs = reading.differences.filter((each) => each.kind === kind).map(({ construct }) => construct);
     if (constructs.length === 0) continue;
@@ -29,12 +35,9 @@ export function checkPattern(key: string, field: FieldFormat, text: string, at: 
       report('pattern-read-differently', `"${key}" has ${list}, which Java reads unlike other tools`, at);
     else report('pattern-java-only', `"${key}" has ${list}, which only Java's regular expressions know`, at);
   }
-  if (reading.namesCharacter)
-    report('pattern-character-name', `"${key}" has \\N{…}, which the engine may not know; write \\x{…}`, at);
   const isName = field.reads === 'pattern' && field.matches === 'lower-case name';
   if (isName && reading.pattern !== null && !matchesLowerCase(text, reading.pattern))
     report('pattern-case', `the engine's names are lower-case: no name matches "${key}"`, at);
-  checkTraps(key, text, at, report);
 }
 
 function checkTraps(key: string, text: string, at: number, report: Report): void {

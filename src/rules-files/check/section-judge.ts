@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
 import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
-import { newUserPattern } from '../../trino-rules/document/new-user-pattern.js';
+import { newUserPattern } from '../java/replacement.js';
 import { coverage } from '../../trino-rules/document/rule-language.js';
 import { NO_RULES } from '../../trino-rules/document/rules-document.js';
 import { BudgetExceeded, type WorkBudget } from '../../trino-rules/document/work-budget.js';

@@ -1,8 +1,8 @@
 import { languageOf } from '../check/foreign-language.js';
 import type { ForeignRule } from '../check/foreign-rules.js';
 import { literal } from '../../trino-rules/compile/name-pattern.js';
-import { readJavaPattern } from '../../trino-rules/document/java-pattern.js';
-import { newUserPattern, replacementPieces } from '../../trino-rules/document/new-user-pattern.js';
+import { readJavaPattern } from '../java/java-pattern.js';
+import { newUserPattern, replacementPieces } from '../java/replacement.js';
 import type { ImpersonationRule } from '../../trino-rules/document/rules-document.js';
 import { type Audiences, isJudged, notJudged, userPattern } from './audiences.js';
 

@@ -1,19 +1,12 @@
+import { javaPattern } from '../../../test/support/rules/java-pattern.js';
 import fc from 'fast-check';
-import { readJavaPattern } from './java-pattern.js';
 import { NameClasses, type NameKind } from './name-classes.js';
 import { FRESH_PREFIX } from './open-names.js';
 import { matches } from './pattern-meaning.js';
-import type { Pattern } from './pattern.js';
 import { BudgetExceeded, WorkBudget } from './work-budget.js';
 
-function pattern(text: string): Pattern {
-  const reading = readJavaPattern(text);
-  if (reading.kind === 'refused' || reading.pattern === null) throw new Error(text);
-  return reading.pattern;
-}
-
 function missing(texts: string[], spelled: string[], kind: NameKind = 'object', present = [FRESH_PREFIX]): string[] {
-  const request = { patterns: texts.map(pattern), kind, present, spelled: new Set(spelled) };
+  const request = { patterns: texts.map(javaPattern), kind, present, spelled: new Set(spelled) };
   return new NameClasses(new WorkBudget(50_000_000)).missing(request);
 }
 
@@ -56,7 +49,7 @@ describe('the names that stand for all others', () => {
     fc.assert(
       fc.property(fc.subarray(texts), fc.array(name, { maxLength: 8 }), fc.array(name), (chosen, spelled, names) => {
         const standing = [FRESH_PREFIX, ...missing(chosen, spelled)];
-        const patterns = chosen.map(pattern);
+        const patterns = chosen.map(javaPattern);
         const combination = (each: string) => patterns.map((asked) => matches(asked, each)).join();
         const known = new Set(standing.map(combination));
         const unspelled = standing.filter((each) => !spelled.includes(each));

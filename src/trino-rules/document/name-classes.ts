@@ -1,6 +1,6 @@
 import { type DFA } from 'refa';
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { LAST_CODE_POINT } from './java-characters.js';
+import { LAST_CODE_POINT } from './characters.js';
 import { matches } from './pattern-meaning.js';
 import type { Pattern } from './pattern.js';
 import { automatonOf } from './rule-language.js';

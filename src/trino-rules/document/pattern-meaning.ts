@@ -1,4 +1,4 @@
-import { DOT, isWithinCharacter, unitsOf, wouldPair } from './java-characters.js';
+import { DOT, isWithinCharacter, unitsOf, wouldPair } from './characters.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 import type { WorkBudget } from './work-budget.js';
 

@@ -18,8 +18,8 @@ export type PatternPiece<Assertion = never> =
 /** What a pattern asserts between two characters about the rest of the name, without reading any of it. */
 export type LookAhead =
   | { kind: 'ahead'; isNegative: boolean; options: JavaPiece[][] }
-  /** Nothing stands behind it, or what ends the last line: of Unix alone, or of any kind. */
-  | { kind: 'end'; isUnix: boolean };
+  /** `$`: nothing stands behind it, or what ends the last line. */
+  | { kind: 'end' };
 
 export type JavaPiece = PatternPiece<LookAhead>;
 

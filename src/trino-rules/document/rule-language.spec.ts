@@ -1,5 +1,4 @@
-import { readJavaPattern } from './java-pattern.js';
-import type { Pattern } from './pattern.js';
+import { javaPattern } from '../../../test/support/rules/java-pattern.js';
 import { automatonOf, coverage, type RulePatterns } from './rule-language.js';
 import { BudgetExceeded, WorkBudget } from './work-budget.js';
 
@@ -18,15 +17,9 @@ describe('the coverage of a rule by earlier ones', () => {
 
 describe('the automaton of a pattern', () => {
   it('is none where few nodes have too many transitions', () =>
-    expect(automatonOf(pattern('(a|b|c|d)?'.repeat(500)), NODES)).toBeNull());
+    expect(automatonOf(javaPattern('(a|b|c|d)?'.repeat(500)), NODES)).toBeNull());
 });
 
 function rule(text: string): RulePatterns {
-  return [pattern(text)];
-}
-
-function pattern(text: string): Pattern {
-  const reading = readJavaPattern(text);
-  if (reading.kind !== 'read' || reading.pattern === null) throw new RangeError(`${text} is not judged as a language`);
-  return reading.pattern;
+  return [javaPattern(text)];
 }

@@ -9,7 +9,7 @@ import {
   type NoParent,
   type TransitionIterable,
 } from 'refa';
-import { DOT as JAVA_DOT, LAST_CODE_POINT } from './java-characters.js';
+import { DOT as JAVA_DOT, LAST_CODE_POINT } from './characters.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
 

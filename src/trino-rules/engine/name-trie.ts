@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { unitsOf } from '../document/java-characters.js';
+import { unitsOf } from '../document/characters.js';
 import type { Pattern, PatternPiece } from '../document/pattern.js';
 import type { WorkBudget } from '../document/work-budget.js';
 

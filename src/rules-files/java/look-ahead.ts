@@ -8,10 +8,9 @@ import {
   type NoParent,
   type TransitionIterable,
 } from 'refa';
-import { LAST_CODE_POINT } from './java-characters.js';
-import { isEndless } from './java-repetition.js';
-import type { JavaPiece, Pattern, PatternPiece } from './pattern.js';
-import { namesOf } from './rule-language.js';
+import { LAST_CODE_POINT } from '../../trino-rules/document/characters.js';
+import type { JavaPiece, Pattern, PatternPiece } from '../../trino-rules/document/pattern.js';
+import { namesOf } from '../../trino-rules/document/rule-language.js';
 
 /** Of an automaton, and of the pattern that is made of it again. */
 const MOST_NODES = 400;
@@ -87,7 +86,7 @@ function before(piece: JavaPiece, behind: NFA): NFA {
       return NFA.fromIntersection(behind, asserted, nodes());
     }
     case 'end': {
-      const endings = piece.isUnix ? ['', '\n'] : ['', '\n', '\r\n', '\r', '\u0085', '\u2028', '\u2029'];
+      const endings = ['', '\n', '\r\n', '\r', '\u0085', '\u2028', '\u2029'];
       return NFA.fromIntersection(behind, NFA.fromWords(endings.map(codesOf), CHARACTERS, nodes()), nodes());
     }
     case 'choice':
@@ -159,4 +158,21 @@ function oneOf(characters: CharSet): PatternPiece {
   return characters.size === 1 && first !== undefined
     ? { kind: 'literal', text: String.fromCodePoint(first.min) }
     : { kind: 'set', characters };
+}
+
+function isEndless(piece: PatternPiece): boolean {
+  switch (piece.kind) {
+    case 'rest':
+      return true;
+    case 'repeated':
+      return piece.max === Infinity || isEndless(piece.piece);
+    case 'optional':
+      return isEndless(piece.piece);
+    case 'choice':
+      return piece.options.some((option) => option.some(isEndless));
+    case 'literal':
+    case 'class':
+    case 'set':
+      return false;
+  }
 }

@@ -1,0 +1,481 @@
+import { CharSet } from 'refa';
+import { codePoints, DOT, LAST_CODE_POINT } from '../../trino-rules/document/characters.js';
+import type { JavaPiece, Pattern } from '../../trino-rules/document/pattern.js';
+import { withoutLookAhead } from './look-ahead.js';
+
+/** A construct that JavaScript's regular expressions refuse or read differently. */
+export interface PatternDifference {
+  kind: 'refused-by-javascript' | 'read-differently';
+  /** As it is written. */
+  construct: string;
+}
+
+export type JavaPatternReading =
+  | {
+      kind: 'read';
+      /** Null: the automaton of its look-aheads outgrows the budget. */
+      readonly pattern: Pattern | null;
+      /** How many capturing groups it has. */
+      groups: number;
+      differences: readonly PatternDifference[];
+    }
+  /** A construct that is not read here; Java may take it or refuse it. */
+  | { kind: 'not-judged'; construct: string; /** In characters. */ at: number }
+  | { kind: 'refused'; reason: string; /** In characters. */ at: number };
+
+/**
+ * Reads a whole-string pattern as java.util.regex does (JDK 25: `Pattern.compile` without flags): literals, classes, groups, counts,
+ * anchors, look-ahead, `(?i)`, `(?s)`, quotations and the ASCII properties. Other constructs are not judged.
+ * `test/stack/java-patterns.stack-spec.ts` compares verdicts and matches with Java's own.
+ */
+export function readJavaPattern(text: string): JavaPatternReading {
+  try {
+    const reader = new JavaPatternReader(text);
+    const options = reader.whole();
+    const { groups, differences } = reader;
+    let pattern: Pattern | null | undefined;
+    return {
+      kind: 'read',
+      // A look-ahead is made an automaton, which callers that only want the verdict need not pay for.
+      get pattern() {
+        return (pattern ??= withoutLookAhead(options));
+      },
+      groups,
+      differences,
+    };
+  } catch (error) {
+    if (error instanceof Refused) return { kind: 'refused', reason: error.message, at: error.at };
+    if (error instanceof NotJudged) return { kind: 'not-judged', construct: error.message, at: error.at };
+    throw error;
+  }
+}
+
+class PlacedError extends Error {
+  constructor(
+    message: string,
+    readonly at: number,
+  ) {
+    super(message);
+  }
+}
+class Refused extends PlacedError {}
+class NotJudged extends PlacedError {}
+
+/** One character of the pattern; `escape` is one behind a backslash, `quoted` a sign in a quotation, which has no meaning there. */
+interface Token {
+  kind: 'sign' | 'quoted' | 'escape' | 'end';
+  character: string;
+  at: number;
+}
+
+interface Flags {
+  ignoresCase: boolean;
+  dotAll: boolean;
+}
+
+interface Repetition {
+  min: number;
+  /** Infinity: no number is given. */
+  max: number;
+}
+
+/** The stack of Java ends at about 1,000 groups. */
+const MAX_DEPTH = 200;
+const MAX_COUNT = 2 ** 31 - 1;
+const NOTHING: JavaPiece = { kind: 'choice', options: [[]] };
+
+class JavaPatternReader {
+  groups = 0;
+  readonly differences: PatternDifference[] = [];
+  private readonly names = new Set<string>();
+  private readonly tokens: readonly Token[];
+  private next = 0;
+  private flags: Flags = { ignoresCase: false, dotAll: false };
+  /** How many ^ were read. */
+  private carets = 0;
+
+  constructor(text: string) {
+    this.tokens = tokensOf(text);
+    if (/(?<!\\)(?:\\\\)*\\Q/.test(text)) this.differs('read-differently', '\\Q…\\E');
+  }
+
+  whole(): JavaPiece[][] {
+    const options = this.alternatives(0, true);
+    if (this.sign === ')') this.refuse('a closing parenthesis without an opening one');
+    return options;
+  }
+
+  private get token(): Token {
+    const token = this.tokens[this.next];
+    if (token === undefined) throw new Error('read beyond the end');
+    return token;
+  }
+
+  private get isAtEnd(): boolean {
+    return this.token.kind === 'end';
+  }
+
+  /** The next character where it may be syntax; empty otherwise. */
+  private get sign(): string {
+    return this.token.kind === 'sign' ? this.token.character : '';
+  }
+
+  private take(): Token {
+    const { token } = this;
+    if (token.kind !== 'end') this.next++;
+    return token;
+  }
+
+  private takes(sign: string): boolean {
+    if (this.sign !== sign) return false;
+    this.next++;
+    return true;
+  }
+
+  private refuse(reason: string, at = this.token.at): never {
+    throw new Refused(reason, at);
+  }
+
+  private leave(construct: string, at: number): never {
+    throw new NotJudged(construct, at);
+  }
+
+  private differs(kind: PatternDifference['kind'], construct: string): void {
+    if (!this.differences.some((each) => each.construct === construct)) this.differences.push({ kind, construct });
+  }
+
+  /** @param isAtStart nothing stands before it in the whole pattern */
+  private alternatives(depth: number, isAtStart: boolean): JavaPiece[][] {
+    if (depth > MAX_DEPTH) this.leave('deep nesting', this.token.at);
+    const options = [this.sequence(depth, isAtStart)];
+    while (this.takes('|')) options.push(this.sequence(depth, isAtStart));
+    return options;
+  }
+
+  private sequence(depth: number, isAtStart: boolean): JavaPiece[] {
+    const pieces: JavaPiece[] = [];
+    for (;;) {
+      if (this.isAtEnd || this.sign === '|' || this.sign === ')') return pieces;
+      const isFirst = isAtStart && pieces.length === 0;
+      const carets = this.carets;
+      const piece = this.sign === '(' ? this.group(depth, isFirst) : this.atom(depth, isFirst);
+      if (piece === null) continue;
+      const whole = this.repeated(piece, this.carets > carets);
+      if (whole === NOTHING) continue;
+      const last = pieces.at(-1);
+      if (whole.kind === 'literal' && last?.kind === 'literal') last.text += whole.text;
+      else pieces.push(whole);
+    }
+  }
+
+  private atom(depth: number, isFirst: boolean): JavaPiece {
+    const { sign } = this;
+    switch (sign) {
+      case '*':
+      case '+':
+      case '?':
+        return this.refuse(`${sign} stands where there is nothing to repeat`);
+      case '{':
+        // A count without anything before it repeats the empty text.
+        return NOTHING;
+      case '[':
+        return { kind: 'set', characters: this.class() };
+      case '.':
+        this.next++;
+        return { kind: 'set', characters: this.flags.dotAll ? CharSet.all(LAST_CODE_POINT) : DOT };
+      case '^':
+      case '$':
+        return this.anchor(sign, depth, isFirst);
+      default:
+    }
+    if (this.token.kind !== 'escape') return this.literal(this.take().character);
+    const escaped = this.escaped();
+    return typeof escaped === 'string' ? this.literal(escaped) : { kind: 'set', characters: escaped };
+  }
+
+  private anchor(sign: string, depth: number, isFirst: boolean): JavaPiece {
+    const { at } = this.take();
+    if (sign === '^') {
+      this.carets++;
+      return isFirst ? NOTHING : this.leave('^ behind the start', at);
+    }
+    return depth === 0 && (this.isAtEnd || this.sign === '|') ? NOTHING : { kind: 'end' };
+  }
+
+  private literal(text: string): JavaPiece {
+    const code = text.codePointAt(0) ?? 0;
+    const characters = this.cased(codePoints([code, code]));
+    return characters.size === 1 ? { kind: 'literal', text } : { kind: 'set', characters };
+  }
+
+  /** Java ignores the case of ASCII letters alone. */
+  private cased(characters: CharSet): CharSet {
+    if (!this.flags.ignoresCase) return characters;
+    const turned = characters.ranges.flatMap(({ min, max }) => [
+      ...shifted(min, max, 0x41, 0x5a, 0x20),
+      ...shifted(min, max, 0x61, 0x7a, -0x20),
+    ]);
+    return characters.union(turned);
+  }
+
+  /** One escape sequence: its character, or its set. */
+  private escaped(): string | CharSet {
+    const { character: letter, at } = this.take();
+    if (letter === '') return this.refuse('a backslash stands at the end', at);
+    const control = CONTROLS[letter];
+    if (control !== undefined) return control;
+    const set = PREDEFINED[letter];
+    if (set !== undefined) return set;
+    if (letter === 'x' || letter === 'u') return this.hexadecimal(letter, at);
+    if (letter === 'p' || letter === 'P') return this.property(letter, at);
+    if (letter === 'k') this.reference(at);
+    if (!/^[A-Za-z0-9]$/.test(letter)) return letter;
+    if (/^[0-9acehvABGHNRVXZbz]$/.test(letter)) this.leave(`\\${letter}`, at);
+    return this.refuse(`\\${letter} is no escape sequence`, at);
+  }
+
+  private hexadecimal(letter: 'x' | 'u', at: number): string {
+    if (letter === 'x' && this.sign === '{') this.leave('\\x{…}', at);
+    const length = letter === 'x' ? 2 : 4;
+    let digits = '';
+    while (digits.length < length && /^[0-9a-fA-F]$/.test(this.sign)) digits += this.take().character;
+    if (digits.length < length) this.refuse(`\\${letter} needs ${length} hexadecimal digits`, at);
+    const code = parseInt(digits, 16);
+    return isSurrogate(code) ? this.leave(`\\u${digits}`, at) : String.fromCodePoint(code);
+  }
+
+  /** Behind `\p`: one letter, or a name in braces. */
+  private property(letter: string, at: number): CharSet {
+    this.differs('read-differently', `\\${letter}`);
+    if (this.isAtEnd) this.refuse('a property needs a name', at);
+    let name = this.take().character;
+    if (name === '{') {
+      for (name = ''; this.sign !== '}'; name += this.take().character)
+        if (this.isAtEnd) this.refuse('the name of a property is not closed by }', at);
+      this.next++;
+    }
+    const ranges = ASCII_PROPERTIES[name];
+    if (ranges === undefined) return this.leave(`\\${letter}{${name}}`, at);
+    const isCase = name === 'Lower' || name === 'Upper';
+    const characters = isCase ? this.cased(codePoints(...ranges)) : codePoints(...ranges);
+    return letter === 'P' ? characters.negate() : characters;
+  }
+
+  private reference(at: number): never {
+    const name = this.takes('<') ? this.groupName(at) : this.refuse('\\k needs the name of a group in <>', at);
+    if (!this.names.has(name)) this.refuse(`there is no group ${name} for \\k`, at);
+    return this.leave('\\k', at);
+  }
+
+  /** Up to its closing `>`, which is taken. */
+  private groupName(at: number): string {
+    let name = '';
+    while (/^[a-zA-Z0-9]$/.test(this.sign)) name += this.take().character;
+    if (!/^[a-zA-Z]/.test(name)) this.refuse('the name of a group begins with a letter', at);
+    if (!this.takes('>')) this.refuse('the name of a group is not closed by >', at);
+    return name;
+  }
+
+  /** Null: inline flags, which cannot be repeated. */
+  private group(depth: number, isFirst: boolean): JavaPiece | null {
+    const { at } = this.take();
+    const { flags } = this;
+    let ahead: boolean | null = null;
+    if (!this.takes('?')) this.groups++;
+    else if (this.takes('=')) ahead = true;
+    else if (this.takes('!')) ahead = false;
+    else if (this.sign === '>') this.leave('(?>…)', at);
+    else if (this.takes('<')) {
+      if (this.sign === '=' || this.sign === '!') this.leave(`(?<${this.sign}…)`, at);
+      const name = this.groupName(at);
+      if (this.names.has(name)) this.refuse(`the group ${name} is already there`, at);
+      this.names.add(name);
+      this.groups++;
+    } else if (!this.takes(':') && !this.readFlags(at)) return null;
+    const options = this.alternatives(depth + 1, isFirst && ahead === null);
+    if (!this.takes(')')) this.refuse('a group is not closed', at);
+    this.flags = flags;
+    if (ahead !== null) return { kind: 'ahead', isNegative: !ahead, options };
+    return options.length === 1 && options[0]?.length === 0 ? NOTHING : { kind: 'choice', options };
+  }
+
+  /** Behind `(?`: whether a group begins, `(?i:…)`; without one the flags hold to the end of the group around them. */
+  private readFlags(at: number): boolean {
+    let written = '(?';
+    let isOn = true;
+    for (; /^[-a-zA-Z]$/.test(this.sign); written += this.take().character) {
+      if (this.sign === 'i') this.flags = { ...this.flags, ignoresCase: isOn };
+      else if (this.sign === 's') this.flags = { ...this.flags, dotAll: isOn };
+      else if (this.sign === '-' && isOn) isOn = false;
+      else if ('dmucxU'.includes(this.sign)) this.leave(`${written}${this.sign}`, at);
+      else this.refuse(`${written}${this.sign} is no group that Java knows`, at);
+    }
+    const isGroup = this.takes(':');
+    if (!isGroup && !this.takes(')')) this.refuse(`${written}${this.sign} is no group that Java knows`, at);
+    this.differs('refused-by-javascript', `${written}${isGroup ? ':' : ')'}`);
+    return isGroup;
+  }
+
+  private repeated(piece: JavaPiece, hasCaret: boolean): JavaPiece {
+    const repetition = this.repetition();
+    if (repetition === null) return piece;
+    const { min, max } = repetition;
+    // The start of the name is the start of the first repetition alone.
+    if (hasCaret && piece !== NOTHING && max > 1) this.leave('a repeated ^', this.token.at);
+    if (piece === NOTHING) return NOTHING;
+    if (piece.kind === 'set' && piece.characters === DOT && min === 0 && max === Infinity) return { kind: 'rest' };
+    return min === 0 && max === 1 ? { kind: 'optional', piece } : { kind: 'repeated', piece, min, max };
+  }
+
+  private repetition(): Repetition | null {
+    const { sign } = this;
+    const { at } = this.token;
+    const simple = { '*': [0, Infinity], '+': [1, Infinity], '?': [0, 1] }[sign];
+    if (simple === undefined && sign !== '{') return null;
+    this.next++;
+    const [min = 0, max = 0] = simple ?? this.count(at);
+    // Reluctant repetition matches the same whole names.
+    if (!this.takes('?') && this.sign === '+') this.leave(`${sign}+`, at);
+    return { min, max };
+  }
+
+  /** Behind `{`, the brace that closes it included. */
+  private count(at: number): [number, number] {
+    const number = (): string => {
+      let digits = '';
+      while (/^[0-9]$/.test(this.sign)) digits += this.take().character;
+      return digits;
+    };
+    const least = number();
+    if (least === '') this.refuse('{ begins a count, such as {2,3}; a brace itself is [{]', at);
+    const most = !this.takes(',') ? least : this.sign === '}' ? 'Infinity' : number();
+    if (most === '' || !this.takes('}')) this.refuse('a count is not closed', at);
+    const [min, max] = [Number(least), Number(most)];
+    if (min > MAX_COUNT || (max !== Infinity && max > MAX_COUNT) || max < min)
+      this.refuse('a count is out of range', at);
+    return [min, max];
+  }
+
+  /** From `[` on, the closing bracket included. */
+  private class(): CharSet {
+    const { at } = this.take();
+    const isNegated = this.takes('^');
+    if (this.sign === ']') this.differs('read-differently', isNegated ? '[^]…]' : '[]…]');
+    let characters = CharSet.empty(LAST_CODE_POINT);
+    for (let isFirst = true; isFirst || this.sign !== ']'; isFirst = false) {
+      if (this.isAtEnd) this.refuse('a character class is not closed', at);
+      characters = characters.union(this.member());
+    }
+    this.next++;
+    return isNegated ? characters.negate() : characters;
+  }
+
+  /** A character, a range or the set of an escape sequence. */
+  private member(): CharSet {
+    const { at } = this.token;
+    const from = this.classCharacter();
+    if (typeof from !== 'string') return from;
+    const behind = this.tokens[this.next + 1];
+    const isRange = this.sign === '-' && behind !== undefined && !(behind.kind === 'sign' && behind.character === ']');
+    if (!isRange) return this.range(from, from, at);
+    this.next++;
+    const to = this.classCharacter();
+    return typeof to === 'string' ? this.range(from, to, at) : this.refuse(`the range ${from}-\\… is none`, at);
+  }
+
+  private classCharacter(): string | CharSet {
+    if (this.sign === '[') this.leave('[…[…]]', this.token.at);
+    if (this.sign === '&' && this.isAmpersand(this.next + 1)) this.leave('&&', this.token.at);
+    const { kind, at, character } = this.token;
+    if (kind === 'end') this.refuse('a character class is not closed');
+    if (kind !== 'escape') return this.take().character;
+    if (/^[1-9bBARGXZkz]$/.test(character)) this.refuse(`\\${character} is no escape sequence of a class`, at);
+    return this.escaped();
+  }
+
+  private isAmpersand(index: number): boolean {
+    const token = this.tokens[index];
+    return token?.kind === 'sign' && token.character === '&';
+  }
+
+  private range(from: string, to: string, at: number): CharSet {
+    const [min, max] = [from.codePointAt(0) ?? 0, to.codePointAt(0) ?? 0];
+    if (max < min) this.refuse(`the range ${from}-${to} is none`, at);
+    return this.cased(codePoints([min, max]));
+  }
+}
+
+/** @throws NotJudged for half of a surrogate pair */
+function tokensOf(text: string): Token[] {
+  const characters = Array.from(text);
+  const tokens: Token[] = [];
+  for (let at = 0; at < characters.length; at++) {
+    const character = characters[at] ?? '';
+    if (isSurrogate(character.codePointAt(0) ?? 0)) throw new NotJudged('half of a surrogate pair', at);
+    if (character !== '\\') tokens.push({ kind: 'sign', character, at });
+    else if (characters[at + 1] !== 'Q') tokens.push({ kind: 'escape', character: characters[++at] ?? '', at: at - 1 });
+    else {
+      const start = at + 2;
+      for (at = start; at < characters.length && !(characters[at] === '\\' && characters[at + 1] === 'E'); at++) {
+        const quoted = characters[at] ?? '';
+        // As Java: a letter stays what it is, so that `(?\Qi\E)` is a flag.
+        const isPlain = quoted > '\x7f' || /[a-zA-Z]/.test(quoted) || (at > start && /[0-9]/.test(quoted));
+        tokens.push({ kind: isPlain ? 'sign' : 'quoted', character: quoted, at });
+      }
+      at++;
+    }
+  }
+  tokens.push({ kind: 'end', character: '', at: characters.length });
+  return tokens;
+}
+
+function isSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdfff;
+}
+
+function shifted(min: number, max: number, from: number, to: number, by: number): { min: number; max: number }[] {
+  const [low, high] = [Math.max(min, from), Math.min(max, to)];
+  return low > high ? [] : [{ min: low + by, max: high + by }];
+}
+
+const DIGIT = codePoints([0x30, 0x39]);
+const WORD = codePoints([0x30, 0x39], [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]);
+const SPACE = codePoints([0x09, 0x0d], [0x20, 0x20]);
+
+const CONTROLS: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f' };
+
+const PREDEFINED: Readonly<Record<string, CharSet>> = {
+  d: DIGIT,
+  D: DIGIT.negate(),
+  w: WORD,
+  W: WORD.negate(),
+  s: SPACE,
+  S: SPACE.negate(),
+};
+
+const LOWER: [number, number] = [0x61, 0x7a];
+const UPPER: [number, number] = [0x41, 0x5a];
+const ASCII_PROPERTIES: Readonly<Record<string, [number, number][]>> = {
+  ASCII: [[0, 0x7f]],
+  Lower: [LOWER],
+  Upper: [UPPER],
+  Alpha: [LOWER, UPPER],
+  Digit: [[0x30, 0x39]],
+  Alnum: [LOWER, UPPER, [0x30, 0x39]],
+  Punct: [
+    [0x21, 0x2f],
+    [0x3a, 0x40],
+    [0x5b, 0x60],
+    [0x7b, 0x7e],
+  ],
+  Graph: [[0x21, 0x7e]],
+  Print: [[0x20, 0x7e]],
+  Blank: [
+    [0x09, 0x09],
+    [0x20, 0x20],
+  ],
+  Space: [
+    [0x09, 0x0d],
+    [0x20, 0x20],
+  ],
+};
