@@ -1,7 +1,9 @@
 import { CharSet } from 'refa';
 import { codePoints, DOT, LAST_CODE_POINT } from '../../trino-rules/document/characters.js';
 import type { JavaPiece, Pattern } from '../../trino-rules/document/pattern.js';
+import { ASCII_PROPERTIES, bothCases, CONTROLS, isSurrogate, PREDEFINED } from './character-sets.js';
 import { withoutLookAhead } from './look-ahead.js';
+import { NotJudged, Refused, type Token, tokensOf } from './tokens.js';
 
 /** A construct that JavaScript's regular expressions refuse or read differently. */
 export interface PatternDifference {
@@ -50,24 +52,6 @@ export function readJavaPattern(text: string): JavaPatternReading {
   }
 }
 
-class PlacedError extends Error {
-  constructor(
-    message: string,
-    readonly at: number,
-  ) {
-    super(message);
-  }
-}
-class Refused extends PlacedError {}
-class NotJudged extends PlacedError {}
-
-/** One character of the pattern; `escape` is one behind a backslash, `quoted` a sign in a quotation, which has no meaning there. */
-interface Token {
-  kind: 'sign' | 'quoted' | 'escape' | 'end';
-  character: string;
-  at: number;
-}
-
 interface Flags {
   ignoresCase: boolean;
   dotAll: boolean;
@@ -111,7 +95,7 @@ class JavaPatternReader {
     return token;
   }
 
-  private get isAtEnd(): boolean {
+  private ended(): boolean {
     return this.token.kind === 'end';
   }
 
@@ -155,7 +139,7 @@ class JavaPatternReader {
   private sequence(depth: number, isAtStart: boolean): JavaPiece[] {
     const pieces: JavaPiece[] = [];
     for (;;) {
-      if (this.isAtEnd || this.sign === '|' || this.sign === ')') return pieces;
+      if (this.ended() || this.sign === '|' || this.sign === ')') return pieces;
       const isFirst = isAtStart && pieces.length === 0;
       const carets = this.carets;
       const piece = this.sign === '(' ? this.group(depth, isFirst) : this.atom(depth, isFirst);
@@ -199,7 +183,7 @@ class JavaPatternReader {
       this.carets++;
       return isFirst ? NOTHING : this.leave('^ behind the start', at);
     }
-    return depth === 0 && (this.isAtEnd || this.sign === '|') ? NOTHING : { kind: 'end' };
+    return depth === 0 && (this.ended() || this.sign === '|') ? NOTHING : { kind: 'end' };
   }
 
   private literal(text: string): JavaPiece {
@@ -208,14 +192,8 @@ class JavaPatternReader {
     return characters.size === 1 ? { kind: 'literal', text } : { kind: 'set', characters };
   }
 
-  /** Java ignores the case of ASCII letters alone. */
   private cased(characters: CharSet): CharSet {
-    if (!this.flags.ignoresCase) return characters;
-    const turned = characters.ranges.flatMap(({ min, max }) => [
-      ...shifted(min, max, 0x41, 0x5a, 0x20),
-      ...shifted(min, max, 0x61, 0x7a, -0x20),
-    ]);
-    return characters.union(turned);
+    return this.flags.ignoresCase ? bothCases(characters) : characters;
   }
 
   /** One escape sequence: its character, or its set. */
@@ -247,11 +225,11 @@ class JavaPatternReader {
   /** Behind `\p`: one letter, or a name in braces. */
   private property(letter: string, at: number): CharSet {
     this.differs('read-differently', `\\${letter}`);
-    if (this.isAtEnd) this.refuse('a property needs a name', at);
+    if (this.ended()) this.refuse('a property needs a name', at);
     let name = this.take().character;
     if (name === '{') {
       for (name = ''; this.sign !== '}'; name += this.take().character)
-        if (this.isAtEnd) this.refuse('the name of a property is not closed by }', at);
+        if (this.ended()) this.refuse('the name of a property is not closed by }', at);
       this.next++;
     }
     const ranges = ASCII_PROPERTIES[name];
@@ -363,7 +341,7 @@ class JavaPatternReader {
     if (this.sign === ']') this.differs('read-differently', isNegated ? '[^]…]' : '[]…]');
     let characters = CharSet.empty(LAST_CODE_POINT);
     for (let isFirst = true; isFirst || this.sign !== ']'; isFirst = false) {
-      if (this.isAtEnd) this.refuse('a character class is not closed', at);
+      if (this.ended()) this.refuse('a character class is not closed', at);
       characters = characters.union(this.member());
     }
     this.next++;
@@ -404,78 +382,3 @@ class JavaPatternReader {
     return this.cased(codePoints([min, max]));
   }
 }
-
-/** @throws NotJudged for half of a surrogate pair */
-function tokensOf(text: string): Token[] {
-  const characters = Array.from(text);
-  const tokens: Token[] = [];
-  for (let at = 0; at < characters.length; at++) {
-    const character = characters[at] ?? '';
-    if (isSurrogate(character.codePointAt(0) ?? 0)) throw new NotJudged('half of a surrogate pair', at);
-    if (character !== '\\') tokens.push({ kind: 'sign', character, at });
-    else if (characters[at + 1] !== 'Q') tokens.push({ kind: 'escape', character: characters[++at] ?? '', at: at - 1 });
-    else {
-      const start = at + 2;
-      for (at = start; at < characters.length && !(characters[at] === '\\' && characters[at + 1] === 'E'); at++) {
-        const quoted = characters[at] ?? '';
-        // As Java: a letter stays what it is, so that `(?\Qi\E)` is a flag.
-        const isPlain = quoted > '\x7f' || /[a-zA-Z]/.test(quoted) || (at > start && /[0-9]/.test(quoted));
-        tokens.push({ kind: isPlain ? 'sign' : 'quoted', character: quoted, at });
-      }
-      at++;
-    }
-  }
-  tokens.push({ kind: 'end', character: '', at: characters.length });
-  return tokens;
-}
-
-function isSurrogate(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdfff;
-}
-
-function shifted(min: number, max: number, from: number, to: number, by: number): { min: number; max: number }[] {
-  const [low, high] = [Math.max(min, from), Math.min(max, to)];
-  return low > high ? [] : [{ min: low + by, max: high + by }];
-}
-
-const DIGIT = codePoints([0x30, 0x39]);
-const WORD = codePoints([0x30, 0x39], [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]);
-const SPACE = codePoints([0x09, 0x0d], [0x20, 0x20]);
-
-const CONTROLS: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f' };
-
-const PREDEFINED: Readonly<Record<string, CharSet>> = {
-  d: DIGIT,
-  D: DIGIT.negate(),
-  w: WORD,
-  W: WORD.negate(),
-  s: SPACE,
-  S: SPACE.negate(),
-};
-
-const LOWER: [number, number] = [0x61, 0x7a];
-const UPPER: [number, number] = [0x41, 0x5a];
-const ASCII_PROPERTIES: Readonly<Record<string, [number, number][]>> = {
-  ASCII: [[0, 0x7f]],
-  Lower: [LOWER],
-  Upper: [UPPER],
-  Alpha: [LOWER, UPPER],
-  Digit: [[0x30, 0x39]],
-  Alnum: [LOWER, UPPER, [0x30, 0x39]],
-  Punct: [
-    [0x21, 0x2f],
-    [0x3a, 0x40],
-    [0x5b, 0x60],
-    [0x7b, 0x7e],
-  ],
-  Graph: [[0x21, 0x7e]],
-  Print: [[0x20, 0x7e]],
-  Blank: [
-    [0x09, 0x09],
-    [0x20, 0x20],
-  ],
-  Space: [
-    [0x09, 0x0d],
-    [0x20, 0x20],
-  ],
-};
