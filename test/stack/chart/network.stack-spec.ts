@@ -37,8 +37,8 @@ const CALLERS: Record<string, Peer> = {
 };
 
 /** Each of the chart's pods: the peers that it reaches, and those that reach it, with ports. */
-async function reach(set: string): Promise<Record<string, { to: string[]; from: string[] }>> {
-  const { objects } = await render(stack, set);
+async function reach(set: string, ...settings: string[]): Promise<Record<string, { to: string[]; from: string[] }>> {
+  const { objects } = await render(stack, set, { more: settings.map((setting) => `--set=settings.${setting}`) });
   const network = new NetworkReach(objects);
   const own = new Map(
     podsIn(objects).map(({ component, metadata: { labels } }) => [component, pod(RELEASE_NAMESPACE, labels)]),
@@ -110,6 +110,18 @@ describe('connections that the rendered network policies allow', () => {
 
   it('leaves a cluster without an engine without a way to one', async () => {
     expect((await reach('no-engine'))['api']?.to).toEqual(RUN);
+  });
+
+  it.each([
+    ['no JWT for the engine', [], 'engine'],
+    ['no engine', ['SERVICE_QUERY_HOST='], undefined],
+  ])('lets people sign in at the identity provider with %s', async (_, settings, engine) => {
+    const withoutToken = ['SERVICE_QUERY_JWT_ENABLED=false', ...settings];
+    const signIn = ['AUTH_OIDC_ISSUER=https://idp.example.org/realms/data', 'PUBLIC_URL=https://data.example.org'];
+    const provider = 'identity provider within';
+    const others = [...DNS, 'pooler', ...[engine ?? []].flat(), 'kubernetes api'];
+    expect((await reach('narrow-network', ...withoutToken))['api']?.to).toEqual(others);
+    expect((await reach('narrow-network', ...withoutToken, ...signIn))['api']?.to).toEqual([...others, provider]);
   });
 
   it('denies nothing where another tool owns the policies, so that the tests above can fail', async () => {
