@@ -145,6 +145,27 @@ describe('a sign-in at the provider that makes nothing, and says why', () => {
     expect(await own.signIn(provider, { sub: SUB })).toEqual({ code: expect.any(String) as string });
   });
 
+  it('with codes that the provider refuses, of which no more reach it than the throttle lets through', async () => {
+    const browser = new OidcBrowser(service);
+    const invented = async () => {
+      const answer = provider.signIn(await browser.start(), { sub: SUB });
+      answer.set('code', 'invented');
+      return (await browser.finish(answer))['error'];
+    };
+    const redeemed = () => provider.asked.filter((path) => path === 'token').length;
+    for (let times = 0; times < 5; times += 1)
+      expect(await browser.signIn(provider, { sub: SUB })).toHaveProperty('code');
+    provider.instead.set('token', (_, response) => response.writeHead(503).end());
+    for (let times = 0; times < 4; times += 1) expect(await invented()).toBe('provider_unavailable');
+    provider.instead.clear();
+    const before = redeemed();
+    for (let times = 0; times < 3; times += 1) expect(await invented()).toBe('provider_refused');
+    for (let times = 0; times < 2; times += 1) expect(await invented()).toBe('too_many_requests');
+    expect(redeemed() - before).toBe(3);
+    expect(await browser.signIn(provider, { sub: SUB })).toMatchObject({ error: 'too_many_requests' });
+    expect(await new OidcBrowser(service).signIn(provider, { sub: SUB })).toHaveProperty('code');
+  });
+
   it('with the code of another sign-in', () =>
     refused('provider_refused', async (browser) => {
       const stolen = provider.signIn(await new OidcBrowser(service).start(), { sub: SUB });

@@ -59,6 +59,10 @@ export class PostgresThrottle extends Throttle {
     return this.attempt([this.ofAddress('exchange-address', address)]);
   }
 
+  override redemption(address: string): Promise<Attempt> {
+    return this.attempt([this.ofAddress('redemption-address', address)]);
+  }
+
   override failedSignIn(address: string): Promise<Attempt> {
     return this.attempt([this.ofAddress('sign-in-address', address)]);
   }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Throttle } from '../../auth/domain/throttle.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
@@ -43,6 +44,7 @@ export class OidcFlowsService {
     private readonly provider: IdentityProvider,
     private readonly store: OidcStore,
     private readonly seal: SealService,
+    private readonly throttle: Throttle,
     private readonly clock: Clock,
     private readonly ids: Ids,
   ) {}
@@ -58,12 +60,13 @@ export class OidcFlowsService {
   }
 
   /**
-   * The way back, once. @returns also the cookie that has served
+   * The way back, once; failures at the provider are throttled by address. @returns also the cookie that has served
    * @throws Refused `bad_request` for a `state` that is not ours, which leads nowhere
    */
   async comeBack(
     answer: URLSearchParams,
     cookies: ReadonlyMap<string, string>,
+    address: string,
   ): Promise<{ returnTo: string; served: string; outcome: Returned | Failed }> {
     const [state = '', ...others] = answer.getAll('state');
     const opened = others.length > 0 ? null : this.seal.open('state', state);
@@ -71,7 +74,7 @@ export class OidcFlowsService {
       throw new Refused('bad_request', { detail: 'Sign in again from where you came.', reason: 'state' });
     }
     const name = cookieName(state);
-    const outcome = await this.outcomeOf(answer, { ...opened, state }, cookies.get(name) ?? '');
+    const outcome = await this.outcomeOf(answer, { ...opened, state }, cookies.get(name) ?? '', address);
     return { returnTo: opened.returnTo, served: clearCookie(name), outcome };
   }
 
@@ -79,6 +82,7 @@ export class OidcFlowsService {
     answer: URLSearchParams,
     { state, startedAt }: FlowState & { state: string },
     cookie: string,
+    address: string,
   ): Promise<Returned | Failed> {
     const now = this.clock.now();
     const until = new Date(startedAt + FLOW_MS);
@@ -89,7 +93,10 @@ export class OidcFlowsService {
       return wasUsed ? failure('sign_in_replayed', 'no cookie') : failure('other_browser', 'no cookie');
     }
     if (!(await this.store.use(secretDigest(state), until, now))) return failure('sign_in_replayed', 'state');
+    const attempt = await this.throttle.redemption(address);
+    if (attempt.kind === 'throttled') return failure('too_many_requests', attempt.quota.name);
     const vouched = await this.provider.redeem(answer, state, flow);
+    if (vouched.kind === 'vouched' || vouched.code === 'provider_unavailable') await this.throttle.takeBack(attempt);
     if (vouched.kind === 'failed') return { ...vouched, account: null };
     const { claims, idToken, refreshToken } = vouched;
     return { kind: 'returned', purpose: flow.purpose, startedAt, claims, tokens: { idToken, refreshToken } };

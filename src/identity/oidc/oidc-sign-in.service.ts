@@ -74,7 +74,7 @@ export class OidcSignInService {
     cookies: ReadonlyMap<string, string>,
     { client, site }: { client: Client; site: CookieSite },
   ): Promise<Onward> {
-    const { returnTo, served, outcome } = await this.flows.comeBack(answer, cookies);
+    const { returnTo, served, outcome } = await this.flows.comeBack(answer, cookies, client.address);
     const onward = outcome.kind === 'failed' ? outcome : await this.goOn(returnTo, outcome, client, site);
     if ('location' in onward) return { ...onward, cookies: [served, ...onward.cookies] };
     return { location: await this.failed(returnTo, onward, client), cookies: [served] };

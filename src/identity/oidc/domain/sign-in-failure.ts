@@ -13,6 +13,7 @@ export type SignInFailure =
   | 'clocks_differ'
   // of this service
   | 'busy'
+  | 'too_many_requests'
   // of the person
   | 'subject_invalid'
   | 'name_missing'
