@@ -15,6 +15,8 @@ export const CORPUS = join(import.meta.dirname, 'corpus');
 const WITH_ABSENT = '(absent sections)';
 /** So are rules that leave doors open. */
 const WITH_DOORS = '(doors)';
+/** So are people who may not read system.jdbc. */
+const WITH_LISTINGS = '(listings)';
 const ABSENT = ['rules-section-missing', 'rules-section-default'];
 
 /**
@@ -46,7 +48,8 @@ function caseOf(file: string, written: string): CorpusCase {
 
 /** The findings that a case lists. */
 export function listed<F extends { code: string }>({ name }: CorpusCase, findings: readonly F[]): F[] {
-  return findings.filter(({ code }) =>
-    code.startsWith('door') ? name.endsWith(WITH_DOORS) : name.endsWith(WITH_ABSENT) || !ABSENT.includes(code),
-  );
+  return findings.filter(({ code }) => {
+    if (code === 'rules-listings-closed') return name.endsWith(WITH_LISTINGS);
+    return code.startsWith('door') ? name.endsWith(WITH_DOORS) : name.endsWith(WITH_ABSENT) || !ABSENT.includes(code);
+  });
 }

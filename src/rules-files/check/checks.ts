@@ -59,7 +59,10 @@ const CATALOGUE = {
     'The document has no section at all. The engine accepts it, and everybody may read and write everything.',
   ),
   'rules-queries-closed': warning(
-    'No rule of "queries" allows execute, so nobody can run anything, not even SELECT 1.',
+    'No rule of "queries" allows execute, to anybody or to people whom table rules give something: they can run nothing, not even SELECT 1. Give them execute. Reported once a file.',
+  ),
+  'rules-listings-closed': info(
+    'Somebody reads tables, but not the schema `jdbc` of the catalog `system`, by which JDBC drivers list catalogs, schemas and tables: DBeaver, Tableau and others show none. Add `{"catalog": "system", "schema": "jdbc", "privileges": ["SELECT"]}` to the tables; what it lists is filtered by the other rules. Reported once a file.',
   ),
   'rules-key-unknown': refused(
     'A rule has a key that its section does not know, comments such as "_comment" among them.',
@@ -143,6 +146,12 @@ const CATALOGUE = {
   'dead-rule-undecided': info(
     'Whether the rule ever decides was not found out within the budget of the check: its patterns, or those before it, are too intricate.',
   ),
+  'rule-without-entry': warning(
+    'The rule gives people something in catalogs that the section "catalogs" lets them not enter: nothing comes of it. Everybody enters `system` that no rule shuts. Let them enter, or remove the rule.',
+  ),
+  'rule-read-only': warning(
+    'The rule gives writing, ownership or GRANT_SELECT (which the owner of a view needs to share it) to people whom "catalogs" lets only read in all of its catalogs: these rights are without effect. Write `"allow": "all"` there, or leave them out.',
+  ),
   'many-table-rules': warning(
     'The engine scans the table rules for each object that it lists. Thousands of them make SHOW TABLES and BI tools slow. Give access by schema, and use patterns.',
   ),
@@ -176,7 +185,9 @@ const CATALOGUE = {
   'door-files': warning(
     "Whoever owns tables in a catalog over shared files makes one over the files of a table that is restricted there, and reads them. Give no OWNERSHIP in such a catalog to people with a restriction anywhere in it, or close it in the catalog's own file (`hive.non-managed-table-creates-enabled=false`, no `iceberg.add-files-procedure.enabled`). Checked for --external-table-catalog (ACL_EXTERNAL_TABLE_CATALOGS).",
   ),
-  'door-undecided': info('Not all rules were asked for doors: they are too intricate for the budget of the check.'),
+  'door-undecided': info(
+    'Not all rules were asked for doors, and for effects of other sections: they are too intricate for the budget of the check.',
+  ),
   'invariant-section-missing': error(
     'A service account needs a rule in each of "catalogs", "schemas" and "tables"; where a section has none, it is denied everything there. Checked for --service-account (ACL_SERVICE_ACCOUNTS).',
   ),

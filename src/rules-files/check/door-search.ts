@@ -3,14 +3,17 @@ import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
 import { matches } from '../../trino-rules/document/pattern-meaning.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
+import { displayName } from '../../trino-rules/engine/access-fact.js';
 import { INFORMATION_SCHEMA } from '../../trino-rules/engine/evaluator.js';
 import { RuleTrie } from '../../trino-rules/engine/rule-trie.js';
 import { SYSTEM } from '../../trino-rules/model/node.js';
 import { catalogMode } from './document-rules.js';
 import { anyName, languageOf, maxListedNames, regularPattern } from './foreign-language.js';
 import type { ForeignRule } from './foreign-rules.js';
+import type { PlacedFinding } from './placed-finding.js';
 
-export type Path = readonly [catalog: string, schema: string, table: string];
+/** An object that rules of a section are about; below a catalog also a property. */
+export type Path = readonly [catalog: string, schema: string, table?: string];
 
 export interface Person {
   name: string;
@@ -29,6 +32,36 @@ export interface Opening<Found> {
   tables: number;
 }
 
+/** Something that a rule lets people do, or keeps from them, though another text of it would not. */
+export interface Door {
+  code: PlacedFinding['code'];
+  /** In which the catalog must be open; `none`: in any, and where it is shut. Default: open in any. */
+  mode?: 'all' | 'none';
+  /** One finding for a file. */
+  isOnce?: true;
+  /** Whether a rule can leave it open. */
+  isIn(rule: ForeignRule): boolean;
+  /** Other rules that may be about the same people. */
+  beside?(rule: ForeignRule, path: Path): Iterable<ForeignRule>;
+  through(rule: ForeignRule, path: Path, person: Person): Through | null;
+}
+
+export interface Through {
+  problem: string;
+  statement: string;
+  /** Another rule by which it goes through. */
+  by?: ForeignRule;
+}
+
+/** Rules of which the first that is about a person says whether the rules of other sections give that one anything. */
+export interface Gate {
+  /** Undefined: they do. */
+  rules: readonly ForeignRule[] | undefined;
+  /** Whether they are about catalogs, and those of the other rules are asked for. */
+  isOfCatalogs: boolean;
+  isOpen: (rule: ForeignRule) => boolean;
+}
+
 /** Tables of a rule, and names of each level where a pattern is open, that are tried. */
 const MOST_PATHS = 60;
 const MOST_COUNTED = 20;
@@ -38,7 +71,7 @@ const STEPS_PER_MATCH = 20;
 const STEPS_PER_CHARACTER = 20;
 /** A user whom no rule spells out. */
 const ANYBODY = `${FRESH_PREFIX}0`;
-const LEVELS = ['catalog', 'schema', 'table'] as const;
+const OF_TABLES = ['catalog', 'schema', 'table'];
 
 /**
  * Asks the rules about tables and people: those that they spell out, and others. Who is in a group is not known: anybody may be.
@@ -52,29 +85,34 @@ export class DoorSearch {
   private readonly objects: PatternCache;
   private readonly names: PatternCache;
   private readonly rulesAbout = new Map<string, ForeignRule[]>();
+  private readonly shut = new Map<Gate, Map<ForeignRule, readonly string[] | null>>();
   private readonly modes = new Map<string, string>();
 
   /**
    * @param catalogs undefined: everybody may enter all of them
    * @param listed catalogs that are asked about besides those of the rules
+   * @param levels fields of the rules that match an object
+   * @param others rules of gates
    */
   constructor(
-    private readonly tables: readonly ForeignRule[],
+    private readonly all: readonly ForeignRule[],
     private readonly catalogs: readonly ForeignRule[] | undefined,
     private readonly listed: readonly string[],
     private readonly budget: WorkBudget,
+    private readonly levels: readonly string[] = OF_TABLES,
+    others: readonly ForeignRule[] = [],
   ) {
     this.objects = new PatternCache(budget, regularPattern, maxListedNames);
     this.names = new PatternCache(budget, regularPattern, maxListedNames);
-    const all = [...tables, ...(catalogs ?? [])];
-    budget.spend(STEPS_PER_CHARACTER * all.reduce((sum, { patterns }) => sum + charactersOf(patterns), 0));
+    const asked = [...all, ...(catalogs ?? []), ...others];
+    budget.spend(STEPS_PER_CHARACTER * asked.reduce((sum, { patterns }) => sum + charactersOf(patterns), 0));
     // Reading a long pattern takes longer than asking it.
-    for (const rule of all) this.texts.set(rule, judgedTexts(rule));
-    this.rules = tables.filter((rule) => this.isJudged(rule));
+    for (const rule of asked) this.texts.set(rule, judgedTexts(rule));
+    this.rules = all.filter((rule) => this.isJudged(rule));
     this.trie = new RuleTrie(budget);
     // Every pattern is read before a fresh name is asked for.
     for (const rule of catalogs ?? []) this.objects.language(this.textOf(rule, 'catalog'));
-    const paths = tables.map((rule) => LEVELS.map((level) => this.objects.language(this.textOf(rule, level))));
+    const paths = all.map((rule) => levels.map((level) => this.objects.language(this.textOf(rule, level))));
     paths.forEach((path, index) => this.trie.add(index, path));
   }
 
@@ -84,7 +122,7 @@ export class DoorSearch {
    */
   opening<Found>(
     rule: ForeignRule,
-    mode: 'all' | 'read-only',
+    mode: 'all' | 'read-only' | 'none',
     beside: (path: Path) => Iterable<ForeignRule>,
     ask: Ask<Found>,
   ): Opening<Found> | null {
@@ -112,7 +150,7 @@ export class DoorSearch {
   /** The rules about a table, in their order. */
   about(path: Path): ForeignRule[] {
     return getOrInsert(this.rulesAbout, path.join('\0'), () =>
-      this.trie.at(path).flatMap((index) => this.tables[index] ?? []),
+      this.trie.at(path.filter((name) => name !== undefined)).flatMap((index) => this.all[index] ?? []),
     );
   }
 
@@ -144,6 +182,57 @@ export class DoorSearch {
     return [...names.names].every((name) => this.isNamed(all, name));
   }
 
+  /** The people of a rule to whom a gate is shut: those that it spells out, each; null: all of them. */
+  shutOut(rule: ForeignRule, gate: Gate): readonly string[] | null {
+    return getOrInsert(
+      getOrInsert(this.shut, gate, () => new Map()),
+      rule,
+      () => {
+        if (this.names.language(this.textOf(rule, 'user')).kind !== 'names') return this.lets(rule, gate) ? [] : null;
+        const names = this.spelled(rule, 'user');
+        const shut = names.filter((name) => !this.lets(rule, gate, name));
+        return shut.length === names.length ? null : shut;
+      },
+    );
+  }
+
+  /** Whether a gate is open to somebody of a rule, or to this one of them; true: also where it is not known. */
+  private lets(rule: ForeignRule, { rules, isOfCatalogs, isOpen }: Gate, name?: string): boolean {
+    // Everybody enters `system`, unless a rule shuts it.
+    if (rules === undefined || (isOfCatalogs && this.spelled(rule, 'catalog').includes(SYSTEM))) return true;
+    const mayOpen = (each: ForeignRule | undefined) => each !== undefined && (!this.isJudged(each) || isOpen(each));
+    return rules.some((gate) => {
+      this.budget.spend(STEPS_PER_MATCH);
+      if (gate.patterns.has('role') || !mayOpen(gate)) return false;
+      const users = this.common('user', rule, gate);
+      const people = name === undefined ? users : users === null || users.includes(name) ? [name] : [];
+      const catalogs = isOfCatalogs ? this.common('catalog', rule, gate) : [SYSTEM];
+      if (people === null || catalogs === null) return people === null || people.length > 0;
+      const groups = [...groupsFor([rule, gate].map((each) => this.spelled(each, 'group')))];
+      const persons = people.flatMap((each) => groups.map((some) => ({ name: each, groups: some })));
+      const isAbout = (each: ForeignRule, catalog: string, person: Person) =>
+        (!isOfCatalogs || this.isAboutCatalog(each, catalog)) && this.isAbout(each, person);
+      return catalogs.some((catalog) =>
+        persons.some((person) => mayOpen(rules.find((each) => isAbout(each, catalog, person)))),
+      );
+    });
+  }
+
+  /** Names that patterns of two rules both match, one where both match any; null: they are not known. */
+  private common(key: 'user' | 'catalog', rule: ForeignRule, other: ForeignRule): string[] | null {
+    const patterns = key === 'user' ? this.names : this.objects;
+    const [own, others] = [this.textOf(rule, key), this.textOf(other, key)];
+    if (own === undefined && others === undefined) return [key === 'user' ? ANYBODY : this.objects.fresh()];
+    const isListed = (text: string | undefined) => patterns.language(text).kind === 'names';
+    const isFirst = own !== undefined && (others === undefined || isListed(own) || !isListed(others));
+    const [narrow, wide] = isFirst ? [own, others] : [others, own];
+    if (wide !== undefined && wide !== narrow && !isListed(narrow)) return null;
+    const names = [...patterns.spelled(narrow)].filter((name) => this.isNamed(wide, name));
+    this.budget.spend(names.length);
+    // Whoever writes a pattern of many catalogs does not mean `system`.
+    return key === 'user' || isListed(own) ? names : names.filter((name) => name !== SYSTEM);
+  }
+
   isAboutCatalog(rule: ForeignRule, catalog: string): boolean {
     return this.objects.matches(this.textOf(rule, 'catalog'), catalog);
   }
@@ -154,8 +243,8 @@ export class DoorSearch {
     const all: Path[] = [];
     for (const catalog of this.namesAt(rule, 0, [], entered).filter((name) => name !== SYSTEM))
       for (const schema of this.namesAt(rule, 1, [catalog]).filter((name) => name !== INFORMATION_SCHEMA))
-        for (const table of this.namesAt(rule, 2, [catalog, schema]))
-          if (all.push([catalog, schema, table]) === MOST_PATHS) return all;
+        for (const table of this.levels.length === 2 ? [null] : this.namesAt(rule, 2, [catalog, schema]))
+          if (all.push(table === null ? [catalog, schema] : [catalog, schema, table]) === MOST_PATHS) return all;
     return all;
   }
 
@@ -165,8 +254,8 @@ export class DoorSearch {
     above: readonly string[],
     others: readonly string[] = [],
   ): string[] {
-    const text = this.textOf(rule, LEVELS[level]);
-    const spelled = this.spelled(rule, LEVELS[level]);
+    const key = this.levels[level] ?? '';
+    const [text, spelled] = [this.textOf(rule, key), this.spelled(rule, key)];
     if (this.objects.language(text).kind === 'names') return spelled;
     const below = [...spelled, ...this.trie.branch(above).names()];
     // Also the tables whose companions they are.
@@ -192,7 +281,8 @@ export class DoorSearch {
       for (const groups of groupsFor([...needed, entry])) for (const name of names) yield { name, groups };
   }
 
-  private mayEnter(catalog: string, person: Person, mode: 'all' | 'read-only'): boolean {
+  private mayEnter(catalog: string, person: Person, mode: 'all' | 'read-only' | 'none'): boolean {
+    if (mode === 'none') return true;
     const given = getOrInsert(this.modes, JSON.stringify([catalog, person]), () => {
       const isIn = (rule: ForeignRule): boolean => this.isAboutCatalog(rule, catalog) && this.isAbout(rule, person);
       const rule = this.catalogs?.find(isIn);
@@ -245,4 +335,30 @@ function judgedTexts({ patterns }: ForeignRule): ReadonlyMap<string, string | un
       return [key, ['any', 'regular'].includes(languageOf(text).kind) ? text : null];
     }),
   );
+}
+
+/** A path in SQL. */
+export function sql(path: Path): string {
+  const shown = path.map((name = '', level) => {
+    const any = ['any_catalog', 'any_schema', 'any_table'][level] ?? '';
+    return displayName(name, any).replace(/^…(?=[$])/, any);
+  });
+  return shown.map((name) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`)).join('.');
+}
+
+/** A statement that asks for a right: a privilege on a table, or what a section without privileges gives. */
+export function sqlFor(right: string, path: Path): string {
+  const object = sql(path);
+  switch (right) {
+    case 'INSERT':
+      return `INSERT INTO ${object} …`;
+    case 'UPDATE':
+      return `UPDATE ${object} SET …`;
+    case 'DELETE':
+      return `DELETE FROM ${object}`;
+    case 'OWNERSHIP':
+      return `CREATE TABLE ${object} (…)`;
+    default:
+      return `SELECT * FROM ${object}`;
+  }
 }

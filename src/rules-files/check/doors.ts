@@ -1,13 +1,13 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import { columnsIn, filterLeak } from '../../trino-rules/document/expression-warnings.js';
+import { filterLeak } from '../../trino-rules/document/expression-warnings.js';
 import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { displayName, pathOf } from '../../trino-rules/engine/access-fact.js';
-import { DoorSearch, type Opening, type Path, type Person } from './door-search.js';
+import { type Door, DoorSearch, type Opening, type Path, type Person, sql, type Through } from './door-search.js';
 import type { ServiceSettings } from './file-invariants.js';
-import { anyName } from './foreign-language.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import type { PlacedFinding } from './placed-finding.js';
-import { expressionFault, isColumn, isMasked, refusedWrites, writeFault } from './statement-faults.js';
+import { GATED_SECTIONS, shutGates } from './shut-gates.js';
+import { FAULTY_EXPRESSIONS, isColumn, isMasked, reads } from './statement-faults.js';
 
 /** About ten nanoseconds each. */
 const STEPS = 60_000_000;
@@ -16,20 +16,29 @@ const MOST_PROCEDURE_RULES = 20;
 
 /**
  * Ways around the restrictions of a file, and to changes for those who only read, that a rule leaves open though another text of it would
- * close them (seen on 483): one finding for each rule and way, with a person and a table of whom the engine takes the statement.
+ * close them (seen on 483), and rules without effect for their own expressions or other sections: one finding for each rule and way, with
+ * a person and a table of whom the engine takes the statement, or refuses it.
  */
 export function openDoors(rules: ForeignRules, settings: ServiceSettings, at: number): PlacedFinding[] {
-  const [tables, catalogs] = [rules.get('tables') ?? [], rules.get('catalogs')];
+  const catalogs = rules.get('catalogs');
+  const sections = GATED_SECTIONS.map(([section, levels]) => ({ section, levels, all: rules.get(section) ?? [] }));
   // The engine refuses the file, which is reported already.
-  if ([...tables, ...(catalogs ?? [])].some(({ isRefused }) => isRefused)) return [];
+  const read = [...sections.flatMap(({ all }) => all), ...(catalogs ?? []), ...(rules.get('queries') ?? [])];
+  if (read.some(({ isRefused }) => isRefused)) return [];
   const listed = [...(settings.externalTableCatalogs ?? []), ...(settings.rawColumnCatalogs ?? [])];
+  const budget = new WorkBudget(STEPS);
   const found: PlacedFinding[] = [];
   try {
-    const search = new DoorSearch(tables, catalogs, listed, new WorkBudget(STEPS));
-    for (const door of doorsOf(search, settings)) openings(door, search, found);
+    for (const { section, levels, all } of sections) {
+      const isOfTables = section === 'tables';
+      const search = new DoorSearch(all, catalogs, listed, budget, levels, isOfTables ? rules.get('queries') : []);
+      const doors = [...(isOfTables ? doorsOf(search, settings) : []), ...shutGates(section, search, rules)];
+      for (const door of doors) openings(door, search, found);
+    }
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
-    const message = 'which rules leave doors open could not be found out: they are too intricate';
+    const message =
+      'which rules leave doors open, or are without effect, could not be found out: they are too intricate';
     found.push({ code: 'door-undecided', message, at });
   }
   return found;
@@ -43,31 +52,13 @@ function openings(door: Door, search: DoorSearch, found: PlacedFinding[]): void 
     const ask = (path: Path, person: Person): Through | null => door.through(rule, path, person);
     const opening = search.opening(rule, door.mode ?? 'read-only', beside, ask);
     if (opening !== null) found.push(doorFinding(rule, door, opening));
+    if (opening !== null && door.isOnce === true) return;
     if (door.code !== PROCEDURE || found.length - before <= MOST_PROCEDURE_RULES) continue;
     const [first] = found.splice(before);
     if (first !== undefined)
       found.push({ ...first, message: `${first.message}; so do ${rules.length - 1} more rules` });
     return;
   }
-}
-
-/** A way to data or changes that a rule may leave open. */
-interface Door {
-  code: PlacedFinding['code'];
-  /** In which the catalog must be open; default: any. */
-  mode?: 'all';
-  /** Whether a rule can leave it open. */
-  isIn(rule: ForeignRule): boolean;
-  /** Other rules that may be about the same people. */
-  beside?(rule: ForeignRule, path: Path): Iterable<ForeignRule>;
-  through(rule: ForeignRule, path: Path, person: Person): Through | null;
-}
-
-interface Through {
-  problem: string;
-  statement: string;
-  /** Another rule by which it goes through. */
-  by?: ForeignRule;
 }
 
 const PROCEDURE = 'door-procedure';
@@ -79,7 +70,7 @@ function doorFinding({ place, at }: ForeignRule, { code }: Door, opening: Openin
     ...(people > 1 ? [`${people - 1} more ${people === 2 ? 'person' : 'people'}`] : []),
     ...(tables > 1 ? [`${tables - 1} more ${tables === 2 ? 'table' : 'tables'}`] : []),
   ].join(' and ');
-  const whom = `${personText(person)} on ${pathOf({ catalog, schema, table })}${more && ` (and ${more})`}`;
+  const whom = `${personText(person)} on ${pathOf({ catalog, schema, ...(table !== undefined && { table }) })}${more && ` (and ${more})`}`;
   const by = found.by === undefined ? '' : `, by ${found.by.place} ${found.by.text}`;
   const witness = `${whom}: ${found.statement}${by}`;
   return { code, message: `${place} ${found.problem}`, at, rule: place, witness };
@@ -90,15 +81,6 @@ function personText({ name, groups }: Person): string {
   return groups.length === 0
     ? who
     : `${who} in ${groups.map((group) => displayName(group, 'any group')).join(' and ')}`;
-}
-
-/** A path in SQL. */
-function sql(path: Path): string {
-  const shown = path.map((name, level) => {
-    const any = ['any_catalog', 'any_schema', 'any_table'][level] ?? '';
-    return displayName(name, any).replace(/^…(?=[$])/, any);
-  });
-  return shown.map((name) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`)).join('.');
 }
 
 /** What connectors serve behind a table's name and a `$`. */
@@ -149,48 +131,7 @@ function doorsOf(search: DoorSearch, { externalTableCatalogs = [], rawColumnCata
       }),
     },
     filesDoor(search, externalTableCatalogs),
-    ...faults(),
-  ];
-}
-
-/** Not ways around a restriction, but filters and masks with which the engine refuses what the rule seems to give. */
-function faults(): Door[] {
-  const withCode = (code: 'expression-syntax' | 'expression-hidden-column'): Door => ({
-    code,
-    isIn: (rule) => rule.gives.length > 0 && expressionFault(rule)?.code === code,
-    through: (rule, path) => {
-      const { problem } = expressionFault(rule) ?? {};
-      return problem === undefined ? null : { problem, statement: `SELECT * FROM ${sql(path)} fails` };
-    },
-  });
-  return [
-    withCode('expression-syntax'),
-    withCode('expression-hidden-column'),
-    {
-      code: 'expression-write',
-      mode: 'all',
-      // What DELETE alone does is told by door-truncate.
-      isIn: (rule) => refusedWrites(rule).some((right) => right !== 'DELETE'),
-      through: (rule, path) => {
-        const [write = '', ...others] = refusedWrites(rule);
-        const statement = `${write}${write === 'INSERT' ? ' INTO' : ''} ${sql(path)} … fails`;
-        return { ...writeFault(rule, [write, ...others]), statement };
-      },
-    },
-    {
-      code: 'expression-every-table',
-      isIn: (rule) =>
-        reads(rule) &&
-        rule.filter !== null &&
-        ['schema', 'table'].every((key) => anyName(key, rule.patterns.get(key)?.text) === undefined) &&
-        expressionFault(rule) === null &&
-        columnsIn(rule.filter.text).size > 0,
-      through: ({ filter }, path) => {
-        const columns = [...columnsIn(filter?.text ?? '')].join(', ');
-        const problem = `filters every table of a catalog by ${columns}: tables without that cannot be read`;
-        return { problem, statement: `SELECT * FROM ${sql(path)} fails where ${columns} is missing` };
-      },
-    },
+    ...FAULTY_EXPRESSIONS,
   ];
 }
 
@@ -198,7 +139,7 @@ function companionDoor(search: DoorSearch): Door {
   // All others are like the first two, but where a rule spells them out. Companions have none themselves.
   const isSpelled = (suffix: string) => search.rules.some((rule) => rule.patterns.get('table')?.text.includes(suffix));
   const asked = COMPANIONS.filter((suffix, index) => index < 2 || isSpelled(suffix));
-  const companions = ([catalog, schema, table]: Path): Path[] =>
+  const companions = ([catalog, schema, table = '']: Path): Path[] =>
     table.includes('$') ? [] : asked.map((suffix) => [catalog, schema, `${table}$${suffix}`]);
   return {
     code: 'door-companion',
@@ -245,11 +186,6 @@ function filesDoor(search: DoorSearch, catalogs: readonly string[]): Door {
       return by === undefined ? null : { problem, statement, by };
     },
   };
-}
-
-/** GRANT_SELECT contains SELECT. */
-function reads({ gives }: ForeignRule): boolean {
-  return gives.includes('SELECT') || gives.includes('GRANT_SELECT');
 }
 
 function isAlone(rule: ForeignRule): boolean {

@@ -1,5 +1,7 @@
 import { columnsIn } from '../../trino-rules/document/expression-warnings.js';
 import { foreignSyntaxProblem } from './foreign-expression.js';
+import { type Door, sqlFor } from './door-search.js';
+import { anyName } from './foreign-language.js';
 import type { ForeignColumn, ForeignExpression, ForeignRule } from './foreign-rules.js';
 
 /** Why the engine refuses statements that a table rule seems to allow; it reads filters and masks only then (seen on 483). */
@@ -43,7 +45,7 @@ export function statementFault(rule: ForeignRule, privilege: string): StatementF
   return fault ?? (refusedWrites(rule).includes(privilege) ? writeFault(rule, [privilege]) : null);
 }
 
-export function writeFault({ columns }: ForeignRule, privileges: readonly string[]): StatementFault {
+function writeFault({ columns }: ForeignRule, privileges: readonly string[]): StatementFault {
   const beside = columns.some(isMasked) ? 'a mask' : 'a filter';
   return {
     code: 'expression-write',
@@ -58,4 +60,51 @@ export function isMasked(column: ForeignColumn): column is ForeignColumn & { mas
 /** The engine's column names are lower-case: other names restrict nothing. */
 export function isColumn(name: string): boolean {
   return name !== '' && name === name.toLowerCase();
+}
+
+/** GRANT_SELECT contains SELECT. */
+export function reads({ gives }: ForeignRule): boolean {
+  return gives.includes('SELECT') || gives.includes('GRANT_SELECT');
+}
+
+/** Filters and masks with which the engine refuses what the rule seems to give, as findings with a person and a table. */
+export const FAULTY_EXPRESSIONS: readonly Door[] = [
+  faulty('expression-syntax'),
+  faulty('expression-hidden-column'),
+  {
+    code: 'expression-write',
+    mode: 'all',
+    // What DELETE alone does is told by door-truncate.
+    isIn: (rule) => refusedWrites(rule).some((right) => right !== 'DELETE'),
+    through(rule, path) {
+      const writes = refusedWrites(rule);
+      return { ...writeFault(rule, writes), statement: `${sqlFor(writes[0] ?? '', path)} fails` };
+    },
+  },
+  {
+    code: 'expression-every-table',
+    isIn: (rule) =>
+      reads(rule) &&
+      rule.filter !== null &&
+      ['schema', 'table'].every((key) => anyName(key, rule.patterns.get(key)?.text) === undefined) &&
+      expressionFault(rule) === null &&
+      columnsIn(rule.filter.text).size > 0,
+    through({ filter }, path) {
+      const columns = [...columnsIn(filter?.text ?? '')].join(', ');
+      const problem = `filters every table of a catalog by ${columns}: tables without that cannot be read`;
+      return { problem, statement: `${sqlFor('SELECT', path)} fails where ${columns} is missing` };
+    },
+  },
+];
+
+function faulty(code: StatementFault['code']): Door {
+  return {
+    code,
+    isIn: ({ gives }) => gives.some((right) => right !== 'OWNERSHIP'),
+    through(rule, path) {
+      const fault = expressionFault(rule);
+      const privilege = rule.gives.find((right) => right !== 'OWNERSHIP') ?? '';
+      return fault?.code === code ? { ...fault, statement: `${sqlFor(privilege, path)} fails` } : null;
+    },
+  };
 }
