@@ -19,7 +19,6 @@ import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { ApprovalDto, ComparisonQuery, PublicationQuery, RestoreDto } from './acl-sync.dto.js';
 import { AclSyncService, type RunResult } from './acl-sync.service.js';
-import { ApprovalsService } from './approvals.service.js';
 import { failureOf } from './domain/publication.js';
 import { statusForm } from './domain/status-form.js';
 import { type Limited, previewForm, PreviewService } from './preview.service.js';
@@ -29,8 +28,7 @@ import {
   toPublicationResponse,
   toEntryResponse,
 } from './publication.response.js';
-import { RestoresService } from './restores.service.js';
-import { StatusService } from './status.service.js';
+import { PublicationsService } from './publications.service.js';
 import { PreviewResponse, refusalOf, StatusResponse, SyncResponse, toSyncResponse } from './sync.response.js';
 
 /** Seconds until a retry makes sense, while other previews are running. */
@@ -46,9 +44,7 @@ export class AclSyncController {
   constructor(
     private readonly sync: AclSyncService,
     private readonly previews: PreviewService,
-    private readonly statuses: StatusService,
-    private readonly approvals: ApprovalsService,
-    private readonly restores: RestoresService,
+    private readonly publishing: PublicationsService,
     private readonly sessions: SessionsService,
   ) {}
 
@@ -84,7 +80,7 @@ export class AclSyncController {
     @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
     this.sessions.requireRecentProof(user);
-    await this.approvals.approve(hash, by);
+    await this.publishing.approve(hash, by);
   }
 
   @OpenToTokens('admin.read')
@@ -97,7 +93,7 @@ export class AclSyncController {
     @Req() { headers }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StatusResponse | undefined> {
-    const status = statusForm(await this.statuses.status());
+    const status = statusForm(await this.publishing.status());
     const tag = entityTag(status);
     // Kept by the client, and asked about each time.
     void reply.headers({ ETag: tag, 'Cache-Control': 'private, no-cache' });
@@ -111,9 +107,9 @@ export class AclSyncController {
   @Get('publications')
   @ApiOkResponse({ type: PublicationPageResponse })
   async publications(@Query() { runs, ...page }: PublicationQuery): Promise<PublicationPageResponse> {
-    if (runs === 'all') return mapPage(await this.statuses.publicationsAndRuns(page), toEntryResponse);
+    if (runs === 'all') return mapPage(await this.publishing.listWithRuns(page), toEntryResponse);
     const { limit, after } = page;
-    return mapPage(await this.statuses.publications({ limit, after: after?.version ?? null }), toEntryResponse);
+    return mapPage(await this.publishing.list({ limit, after: after?.version ?? null }), toEntryResponse);
   }
 
   /** `against`: diff and access are those against that version instead of the text that was live before. */
@@ -126,8 +122,8 @@ export class AclSyncController {
     @Query() { against }: ComparisonQuery,
     @CurrentUser() user: AuthenticatedUser,
   ): Promise<PublicationResponse> {
-    const publication = await this.statuses.publication(version);
-    const other = against === undefined ? null : await this.statuses.publication(against);
+    const publication = await this.publishing.find(version);
+    const other = against === undefined ? null : await this.publishing.find(against);
     if (publication === null || (against !== undefined && other === null)) throw new Refused('not_found');
     if (other === null) return toPublicationResponse(publication);
     return toPublicationResponse({
@@ -155,7 +151,7 @@ export class AclSyncController {
     @CurrentAuditContext() by: AuditContext,
   ): Promise<SyncResponse> {
     this.sessions.requireRecentProof(user);
-    return toResultResponse(await this.restores.restore(version, reason, hours, by));
+    return toResultResponse(await this.publishing.restore(version, reason, hours, by));
   }
 
   /** Ends the restore in effect, and publishes what the current grants say. Without one it does nothing. */
@@ -170,7 +166,7 @@ export class AclSyncController {
   @NoContent()
   async endRestore(@CurrentUser() user: AuthenticatedUser, @CurrentAuditContext() by: AuditContext): Promise<void> {
     this.sessions.requireRecentProof(user);
-    const result = await this.restores.end(by);
+    const result = await this.publishing.endRestore(by);
     if (result !== null) toResultResponse(result);
   }
 }

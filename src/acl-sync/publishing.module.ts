@@ -10,7 +10,6 @@ import type { Settings } from '../platform/settings.js';
 import { UsersModule } from '../users/users.module.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { AclSyncService } from './acl-sync.service.js';
-import { ApprovalsService } from './approvals.service.js';
 import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesPreparer } from './domain/rules-preparer.js';
@@ -24,12 +23,11 @@ import { PostgresSyncLock } from './infrastructure/postgres-sync-lock.js';
 import { SeparateAdmissionProof } from './infrastructure/separate-admission-proof.js';
 import { SeparateRulesPreparer } from './infrastructure/separate-rules-preparer.js';
 import { PreviewService } from './preview.service.js';
+import { PublicationsService } from './publications.service.js';
 import { PublishedRulesService } from './published-rules.service.js';
 import { PublishedSizeForecast } from './published-size-forecast.service.js';
-import { RestoresService } from './restores.service.js';
 import { RunReportsService } from './run-reports.service.js';
 import { ServiceAccountNames } from './service-account-names.service.js';
-import { StatusService } from './status.service.js';
 import { TargetProbe } from './target-probe.service.js';
 
 /**
@@ -42,11 +40,9 @@ export class PublishingModule {
     const providers: Provider[] = [
       ServiceAccountNames,
       AclSyncService,
-      ApprovalsService,
-      RestoresService,
+      PublicationsService,
       CandidateService,
       PreviewService,
-      StatusService,
       TargetProbe,
       RunReportsService,
       AclSyncMetrics,

@@ -1,5 +1,5 @@
 import { AclSyncService } from '../acl-sync/acl-sync.service.js';
-import { ApprovalsService } from '../acl-sync/approvals.service.js';
+import { PublicationsService } from '../acl-sync/publications.service.js';
 import { Refused } from '../kernel/errors.js';
 import { remark } from './output.js';
 import { BY_COMMAND, reportRun, RUN_BY_COMMAND, withPublishing } from './run-report.js';
@@ -11,7 +11,7 @@ import { BY_COMMAND, reportRun, RUN_BY_COMMAND, withPublishing } from './run-rep
 export async function approveChange(hash: string, { json }: { json?: true }): Promise<number> {
   return withPublishing('acl approve', async (modules) => {
     try {
-      await modules.get(ApprovalsService).approve(hash.toLowerCase(), BY_COMMAND);
+      await modules.get(PublicationsService).approve(hash.toLowerCase(), BY_COMMAND);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       remark(error.message);

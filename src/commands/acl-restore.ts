@@ -1,5 +1,5 @@
 import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from '../acl-sync/domain/restore.js';
-import { RestoresService } from '../acl-sync/restores.service.js';
+import { PublicationsService } from '../acl-sync/publications.service.js';
 import { decimal } from '../kernel/decimal.js';
 import { Refused } from '../kernel/errors.js';
 import { idProblem } from '../platform/validation.js';
@@ -36,7 +36,7 @@ async function restore(version: number, terms: Pick<Options, 'reason' | 'hours'>
   for (const [field, problem] of wrong) remark(`${field} ${problem}`);
   if (wrong.length > 0) return 2;
   return withPublishing('acl restore', async (modules) => {
-    const run = modules.get(RestoresService).restore(version, reason, hours, BY_COMMAND);
+    const run = modules.get(PublicationsService).restore(version, reason, hours, BY_COMMAND);
     return reportRun(modules, run, json).catch((error: unknown) => {
       if (!(error instanceof Refused)) throw error;
       remark(`version ${version} was never published; acl status lists the newest`);
@@ -47,7 +47,7 @@ async function restore(version: number, terms: Pick<Options, 'reason' | 'hours'>
 
 async function endRestore(json: boolean): Promise<number> {
   return withPublishing('acl restore', async (modules) => {
-    const run = await modules.get(RestoresService).end(BY_COMMAND);
+    const run = await modules.get(PublicationsService).endRestore(BY_COMMAND);
     if (run !== null) return reportRun(modules, Promise.resolve(run), json);
     if (json) printJson({ outcome: null });
     else print('no version is restored');

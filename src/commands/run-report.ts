@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { RunResult } from '../acl-sync/acl-sync.service.js';
 import type { RunFailure } from '../acl-sync/domain/publication.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
-import { StatusService } from '../acl-sync/status.service.js';
+import { PublicationsService } from '../acl-sync/publications.service.js';
 import { TargetProbe } from '../acl-sync/target-probe.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
@@ -41,7 +41,7 @@ export async function reportRun(
   }
   const { outcome } = result;
   if (outcome.kind === 'failed') await logMissingRights(outcome.failure.reason, modules.get(TargetProbe));
-  const { published } = await modules.get(StatusService).status();
+  const { published } = await modules.get(PublicationsService).status();
   return printRun(outcome, json, { published, now: modules.get(Clock).now() });
 }
 

@@ -1,0 +1,111 @@
+import { Injectable, Optional } from '@nestjs/common';
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { AuditService } from '../audit/audit.service.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
+import { Clock } from '../kernel/clock.js';
+import { Refused } from '../kernel/errors.js';
+import type { Page, PageRequest } from '../kernel/page.js';
+import { Transaction } from '../platform/transaction.js';
+import { AccessChangesService } from '../users/access-changes.service.js';
+import { AclSyncService, type RunResult } from './acl-sync.service.js';
+import { SYNC_JOB } from './background-runs.service.js';
+import type { HistoryPage } from './domain/history-position.js';
+import type { PastRun, Publication, PublicationSummary } from './domain/publication.js';
+import { PublicationHistory } from './domain/publication-history.js';
+import { lastingRestore } from './domain/restore.js';
+import { RulesTarget } from './domain/rules-target.js';
+import type { SyncStatus } from './domain/status-form.js';
+import { RunReportsService } from './run-reports.service.js';
+
+const HOUR_MS = 3_600_000;
+/** How long a restore waits for a run that is under way. */
+const LOCK_TIMEOUT_MS = 60_000;
+
+/** The state of publishing, the published versions, and what administrators decide about them. */
+@Injectable()
+export class PublicationsService {
+  constructor(
+    private readonly sync: AclSyncService,
+    private readonly history: PublicationHistory,
+    private readonly reports: RunReportsService,
+    private readonly target: RulesTarget,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+    private readonly changes: AccessChangesService,
+    private readonly clock: Clock,
+    @Optional() private readonly scheduler?: SchedulerRegistry,
+  ) {}
+
+  async status(): Promise<SyncStatus> {
+    const summary = await this.history.summary();
+    const [published = null] = (await this.history.list({ limit: 1, after: null })).items;
+    return {
+      ...summary,
+      nextRunAt: this.nextRunAt(),
+      published,
+      restore: lastingRestore(published, this.clock.now()),
+      target: this.target.name,
+    };
+  }
+
+  private nextRunAt(): Date | null {
+    if (this.scheduler?.doesExist('cron', SYNC_JOB) !== true) return null;
+    return this.scheduler.getCronJob(SYNC_JOB).nextDate().toJSDate();
+  }
+
+  list(page: PageRequest): Promise<Page<PublicationSummary>> {
+    return this.history.list(page);
+  }
+
+  /** The same with the refused and failed runs among them. */
+  listWithRuns(page: HistoryPage): Promise<Page<PublicationSummary | PastRun>> {
+    return this.history.listWithRuns(page);
+  }
+
+  find(version: number): Promise<Publication | null> {
+    return this.history.find(version);
+  }
+
+  /**
+   * Allows exactly this text to follow the current version. The next run publishes it, and one starts soon.
+   * @throws Refused `approval_not_awaited` when this text does not wait for an approval
+   */
+  async approve(hash: string, by: AuditContext): Promise<void> {
+    await this.transaction.run(async () => {
+      const { last } = await this.history.summary();
+      if (last?.waiting?.hash !== hash) throw notAwaited(last?.waiting?.hash ?? null);
+      await this.history.approve(hash, by.actor?.id ?? null, this.clock.now());
+      await this.audit.record({ event: 'publication_approved', ...by, subject: null, details: { hash } });
+    });
+    this.changes.announce();
+  }
+
+  /**
+   * Publishes an older version's text at once, for some hours; the run refuses a text that gives anything that the current grants deny.
+   * @throws Refused `not_found` for a version that was never published
+   */
+  async restore(version: number, reason: string, hours: number, by: AuditContext): Promise<RunResult> {
+    if ((await this.history.find(version)) === null) throw new Refused('not_found');
+    const until = new Date(this.clock.now().getTime() + hours * HOUR_MS);
+    const restore = { version, until, reason };
+    return this.sync.run({ trigger: 'restore', by, lockTimeoutMs: LOCK_TIMEOUT_MS, restore });
+  }
+
+  /**
+   * Ends the restore in effect, and publishes what the current grants say.
+   * @returns null: no restore lasts
+   */
+  async endRestore(by: AuditContext): Promise<RunResult | null> {
+    const latest = await this.history.latest();
+    const restore = lastingRestore(latest, this.clock.now());
+    if (latest === null || restore === null) return null;
+    await this.reports.recordEnd({ version: restore.version, publication: latest.version, how: 'hand' }, by);
+    return this.sync.run({ trigger: 'restore', by, lockTimeoutMs: LOCK_TIMEOUT_MS });
+  }
+}
+
+function notAwaited(waiting: string | null): Refused {
+  const detail =
+    waiting === null ? 'No text waits for an approval.' : `Another text waits for an approval: ${waiting}.`;
+  return new Refused('approval_not_awaited', { detail });
+}
