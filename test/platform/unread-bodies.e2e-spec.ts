@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { administrator } from '../support/service/administrator.js';
 import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
 import { sharedService } from '../support/service/service.js';
@@ -86,12 +88,16 @@ describe('bodies that are not read', () => {
     ['a long body', 401, post('/api/admin/groups', 'Content-Length: 1000000\r\n')],
     ['bytes after its last request', 404, get.replace('Host: x', 'Host: x\r\nConnection: close')],
   ])('lose no answer to a client that reads only when it has sent all: %s', async (_, status, beginning) => {
+    const accepted = once(service.app.getHttpServer(), 'connection') as Promise<[Socket]>;
     const connection = (await RawConnection.open(service.url)).stopReading();
+    const [server] = await accepted;
     connection.send(`${beginning}${'a'.repeat(1_000_000)}`);
     await connection.sent();
     connection.readOn();
 
     expect(statusesIn(await connection.closed)).toEqual([status]);
+    if (!server.closed) await once(server, 'close');
+    expect(server.bytesRead).toBeGreaterThan(1_000_000);
   });
 
   it('are asked for only where they are wanted: 100 Continue', async () => {

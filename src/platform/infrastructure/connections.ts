@@ -152,6 +152,7 @@ function takeNothingBehindLast(socket: ServedSocket, connection: Connection): vo
     if (!isLast && !hasEnded) return take(request, keepsAlive);
     connection.isLast = true;
     stopParsing(socket);
+    if (!connection.isClosing) socket.pause();
     return NO_FURTHER_REQUEST;
   };
 }
@@ -165,18 +166,18 @@ function closeInStages(socket: Socket, connection: Connection): void {
     if (connection.isClosing) return;
     connection.isLast = true;
     connection.isClosing = true;
-    stopParsing(socket);
     socket.end();
     socket.resume();
+    process.nextTick(() => stopParsing(socket)); // until then the server's own listener has resumed the reading for its parser
     const late = setTimeout(() => socket.destroy(), DISCARDED.milliseconds).unref();
     socket.once('close', () => clearTimeout(late));
   };
 }
 
-/** Further bytes wait in the kernel, or are dropped when the socket is resumed. A listener for them takes the socket from the parser. */
+/** Takes the socket from the parser, which its own listener for bytes does, and drops what comes. */
 function stopParsing(socket: Socket): void {
   let left = DISCARDED.bytes;
-  socket.removeAllListeners('data').pause();
+  socket.removeAllListeners('data');
   socket.on('data', ({ length }: Buffer) => {
     left -= length;
     if (left < 0) socket.destroy();
