@@ -9,13 +9,18 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
+/** Requests of the page to this origin say where they come from (`isSameOrigin`), those to other sites do not. */
+const PAGE_HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'Referrer-Policy': 'same-origin',
+  'Cache-Control': 'no-cache',
+} as const;
+
 /** Serves the web console's one page at each of its addresses, and the files it loads, out of memory. */
 export function serveConsole(server: FastifyInstance): void {
   const { page, assets } = readBuiltFiles();
   for (const path of PAGE_PATHS) {
-    server.get(path, (request, reply) =>
-      send(page, request, reply.headers({ 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' })),
-    );
+    server.get(path, (request, reply) => send(page, request, reply.headers(PAGE_HEADERS)));
   }
   server.get<{ Params: { name: string } }>('/assets/:name', (request, reply) => {
     const file = assets.get(request.params.name);

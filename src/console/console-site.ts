@@ -20,7 +20,7 @@ function isRefused({ headers, url, protocol, hostname, host }: FastifyRequest, p
   if (browserCookieIn(headers.cookie, { production, protocol, hostname }) === null) return false;
   // In production a proxy may end TLS without saying so.
   const own = `${production ? 'https' : protocol}://${host}`;
-  const source = { fetchSite: oneOf(headers['sec-fetch-site']), origin: headers.origin };
+  const source = { fetchSite: oneOf(headers['sec-fetch-site']), origin: headers.origin, referer: headers.referer };
   return !isOpenToOtherSites(pathOf(url)) && !isSameOrigin(source, own);
 }
 

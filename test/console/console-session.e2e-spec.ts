@@ -57,7 +57,10 @@ describe('the session of the web console', () => {
       anonymous.send('GET', '/api/auth/me', undefined, { Cookie: cookie, ...headers });
 
     const own = service.url;
-    for (const headers of [{ 'Sec-Fetch-Site': 'same-origin' }, { Origin: own }]) {
+    for (const headers of [{ 'Sec-Fetch-Site': 'same-origin' }, { Origin: own }, { Referer: `${own}/me` }] as Record<
+      string,
+      string
+    >[]) {
       expect((await from(headers)).status).toBe(200);
     }
     for (const headers of [
@@ -67,6 +70,7 @@ describe('the session of the web console', () => {
       { 'Sec-Fetch-Site': 'cross-site' },
       { Origin: 'http://127.0.0.1:1' },
       { Origin: 'null' },
+      { Referer: 'http://127.0.0.1:1/' },
     ] as Record<string, string>[]) {
       expect(outcomeOf(await from(headers))).toEqual([403, 'cross_site']);
     }

@@ -1,5 +1,5 @@
 import { defineConfig } from '@playwright/test';
-import { installBrowser } from './running/browser.js';
+import { installBrowser, OTHER_NAME } from './running/browser.js';
 
 const browser = await installBrowser(process.env);
 
@@ -17,7 +17,7 @@ export default defineConfig({
   use: {
     browserName: 'chromium',
     viewport: { width: 1280, height: 800 },
-    launchOptions: browser,
+    launchOptions: { ...browser, args: [`--host-resolver-rules=MAP ${OTHER_NAME} 127.0.0.1`] },
     trace: 'off',
   },
 });

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expectAccessible } from './running/accessibility.js';
 import { expect, passwordOf, test } from './running/console-test.js';
+import { OTHER_NAME } from './running/browser.js';
 import { Grantline } from './running/grantline.js';
 
 const NOTHING_KEPT = '[document.cookie, localStorage.length, sessionStorage.length]';
@@ -27,6 +28,30 @@ test('a person signs in, comes to where they wanted to go, and signs out', async
   await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
   await page.goto('/me');
   await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
+});
+
+test('a person signs in by plain HTTP under another name, where browsers say little of requests', async ({
+  browser,
+  grantline,
+  records,
+}) => {
+  await records.person('abe');
+  const { origin } = Object.assign(new URL(grantline.url), { hostname: OTHER_NAME });
+  // Not watched: the browser prints the headers that it ignores there.
+  const page = await browser.newPage();
+
+  await page.goto(`${origin}/me`);
+  await page.getByRole('textbox', { name: 'Username' }).fill('abe');
+  await page.getByRole('textbox', { name: 'Password' }).fill(passwordOf('abe'));
+  const [asked] = await Promise.all([
+    page.waitForRequest(`${origin}/api/access/effective**`),
+    page.getByRole('button', { name: 'Sign in' }).click(),
+  ]);
+  await expect(page.getByRole('heading', { name: 'You reach nothing yet' })).toBeVisible();
+  expect(await asked.allHeaders()).not.toHaveProperty('sec-fetch-site');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
+  await page.close();
 });
 
 test('a one-time password opens nothing but its own change', async ({ page, records, admin, signIn, watch }) => {

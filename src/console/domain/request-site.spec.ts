@@ -4,17 +4,22 @@ const OWN = 'https://grantline.example.org';
 
 describe('the site of a request', () => {
   it.each([
-    ['same-origin', undefined, true],
-    ['same-origin', 'https://evil.example', true],
-    ['same-site', OWN, false],
-    ['cross-site', undefined, false],
-    ['none', undefined, false],
-    [undefined, OWN, true],
-    [undefined, 'https://evil.example', false],
-    [undefined, 'null', false],
-    [undefined, undefined, false],
-  ])('Sec-Fetch-Site %s, Origin %s: %s', (fetchSite, origin, expected) => {
-    expect(isSameOrigin({ fetchSite, origin }, OWN)).toBe(expected);
+    ['same-origin', undefined, undefined, true],
+    ['same-origin', 'https://evil.example', undefined, true],
+    ['same-site', OWN, `${OWN}/`, false],
+    ['cross-site', undefined, `${OWN}/`, false],
+    ['none', undefined, undefined, false],
+    [undefined, OWN, undefined, true],
+    [undefined, 'https://evil.example', `${OWN}/`, false],
+    [undefined, 'null', `${OWN}/`, false],
+    [undefined, undefined, undefined, false],
+    [undefined, undefined, `${OWN}/people?q=a`, true],
+    [undefined, undefined, `https://evil.example/${OWN}/`, false],
+    [undefined, undefined, `${OWN}.evil.example/`, false],
+    [undefined, undefined, `${OWN}@evil.example/`, false],
+    [undefined, undefined, 'no address', false],
+  ])('Sec-Fetch-Site %s, Origin %s, Referer %s: %s', (fetchSite, origin, referer, expected) => {
+    expect(isSameOrigin({ fetchSite, origin, referer }, OWN)).toBe(expected);
   });
 
   it('matters to every route that may read the cookie', () => {

@@ -3,11 +3,20 @@ export interface RequestSource {
   /** `Sec-Fetch-Site` (W3C Fetch Metadata). */
   fetchSite: string | undefined;
   origin: string | undefined;
+  referer: string | undefined;
 }
 
-/** Whether a page of our own origin made the request. `own`: our origin, for browsers that send no Fetch Metadata. */
-export function isSameOrigin({ fetchSite, origin }: RequestSource, own: string): boolean {
-  return fetchSite === undefined ? origin === own : fetchSite === 'same-origin';
+/**
+ * Whether a page of our own origin made the request. `own`: our origin, for browsers that send no Fetch Metadata, as over plain HTTP to
+ * another host than this machine; there a GET has no `Origin`, but a `Referer`.
+ */
+export function isSameOrigin({ fetchSite, origin, referer }: RequestSource, own: string): boolean {
+  if (fetchSite !== undefined) return fetchSite === 'same-origin';
+  return (origin ?? originOf(referer)) === own;
+}
+
+function originOf(referer: string | undefined): string | null {
+  return referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : null;
 }
 
 /**

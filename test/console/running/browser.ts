@@ -12,6 +12,9 @@ import { cached, cacheFolder } from '../../stack/parts/cache.js';
 const VERSION = '147.0.0';
 const PACKED = join(import.meta.dirname, '../../../node_modules/@sparticuz/chromium/bin');
 
+/** Another name of this machine in the browser, which trusts plain HTTP to it no more than to any other machine. */
+export const OTHER_NAME = 'grantline.test';
+
 /**
  * Chromium out of its npm package, unpacked once per machine; elsewhere than on Linux on x86-64 the Chrome that is installed.
  * The package's own code is not used: it unpacks into a predictable temporary folder, and turns web security off.
