@@ -64,6 +64,7 @@ test('somebody is added with a one-time password, made administrator with the ow
   await expect(page.getByRole('button', { name: 'Make user…' })).toBeVisible();
 
   await page.getByRole('button', { name: 'Deactivate…' }).click();
+  await expect(page.getByRole('dialog')).toContainText('owns then stop for everybody who reads them');
   await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
   await expect(page.getByRole('button', { name: 'Activate…' })).toBeVisible();
 });

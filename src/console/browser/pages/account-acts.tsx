@@ -69,7 +69,16 @@ export function AccountActs({ account }: { account: Account }) {
           icon: 'stop',
           isDanger: true,
           asks: ofAdministrator,
-          follows: <p>Sessions and statements end at once, and access with the next publication.</p>,
+          follows: (
+            <>
+              <p>Sessions and statements end at once, and access with the next publication.</p>
+              <p>
+                Views that {username} owns then stop for everybody who reads them: the engine runs a view with its
+                owner&apos;s access. It does not tell who owns which; {username} can own views where {username} has
+                OWNERSHIP. Have another owner run CREATE OR REPLACE VIEW first.
+              </p>
+            </>
+          ),
           run: () => change({ is_active: false }),
         }
       : {
