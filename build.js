@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 
 const ROOT = import.meta.dirname;
@@ -33,10 +33,7 @@ const PARTS = {
     make: async () => {
       const rowLoop = node('node_modules/assemblyscript/bin/asc.js', ...ROW_LOOP.split(' '));
       const compiled = await node('node_modules/typescript/bin/tsc', '--project', 'tsconfig.build.json');
-      const built = compiled && (await node('bundle.js')) && (await rowLoop);
-      // npm makes the command executable when it links the folder for the first time, and keeps the link.
-      if (built) chmodSync(join(ROOT, 'dist', 'main.js'), 0o755);
-      return built;
+      return compiled && (await node('bundle.js')) && (await rowLoop);
     },
   },
 };

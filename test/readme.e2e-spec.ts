@@ -1,5 +1,5 @@
-import { accessSync, constants, readFileSync, rmSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { type Block, BuiltCheckout, shellBlocks, timeless } from './support/service/built-checkout.js';
 import { GrantlineProcess } from './support/service/grantline-process.js';
 
@@ -61,8 +61,18 @@ describe('the commands of README', () => {
     await checkout.run(resolve('node_modules/.bin/oxfmt'), ['--check', '.', '!docs']);
   }, 360_000);
 
-  it('are the built program, which can be run whether npm has linked it or not', () => {
-    accessSync('dist/main.js', constants.X_OK);
+  it('are found by npx after a first call that came before the build', async () => {
+    const { folder } = checkout;
+    const moved = new BuiltCheckout();
+    const [dist, later] = ['dist', 'later'].map((name) => join(moved.folder, name)) as [string, string];
+    const npx = () =>
+      moved.run('npx', ['--no', '--', 'grantline', 'acl', '--help'], { npm_config_cache: join(folder, '.data/npm') });
+    renameSync(dist, later);
+    await expect(npx()).rejects.toThrow('not built yet: run npm start or npm run build');
+    renameSync(later, dist);
+
+    expect(await npx()).toContain('explain');
+    rmSync(moved.folder, { recursive: true });
   });
 
   it('are scripts, where they are npm’s', () => {

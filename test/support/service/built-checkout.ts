@@ -24,7 +24,7 @@ export class BuiltCheckout {
   readonly folder = folderOfClusters();
 
   constructor() {
-    copyBuild(this.folder, '.gitignore', '.oxfmtrc.jsonc', 'README.md', 'docs');
+    copyBuild(this.folder, 'bin', '.gitignore', '.oxfmtrc.jsonc', 'README.md', 'docs');
   }
 
   /** @returns standard output. @throws Error unless it ends with 0 */
