@@ -98,13 +98,15 @@ export class SignInService {
     return { kind: 'refused', code };
   }
 
-  /** Replaces a hash of another cost while the password is known. @returns the stored hash. */
+  /** Replaces a hash of another cost, or of the text before it was normalised, while the password is known. @returns the stored hash. */
   private async renewHash(
     { account, passwordHash }: AccountWithHash,
     password: string,
     hashing: Hashing,
   ): Promise<string> {
-    if (this.hasher.isCurrent(passwordHash)) return passwordHash;
+    const normalised = password.normalize('NFC');
+    const isOfNormalised = password === normalised || (await hashing.matches(normalised, passwordHash));
+    if (isOfNormalised && this.hasher.isCurrent(passwordHash)) return passwordHash;
     const hash = await hashing.hash(password);
     const renewed = await this.users.replaceHash(account.id, passwordHash, {
       hash,

@@ -37,7 +37,7 @@ describe('a password hash from elsewhere', () => {
     },
   );
 
-  it('of a text before it was normalised goes on working; new ones are of the normalised text, in every form', async () => {
+  it('of a text before it was normalised works, and is replaced; new ones are of the normalised text, in every form', async () => {
     const composed = 'p\u00e4ssw\u00f6rd lang genug';
     const decomposed = composed.normalize('NFD');
     await anonymous.post('/api/auth/register', registrant('keyboards', { password: composed }));
@@ -48,7 +48,9 @@ describe('a password hash from elsewhere', () => {
     ]);
     const former = hashSync(decomposed, `$2b$05$${SALT}`);
     await query('UPDATE users SET password_hash = $1 WHERE username = $2', [former, 'keyboards']);
-    expect([await login(composed), await login(decomposed)]).toEqual([401, 200]);
+    expect([await login(composed), await login(decomposed), await login(composed)]).toEqual([401, 200, 200]);
+    const renewed = await hashOf('keyboards');
+    expect([await login(decomposed), await hashOf('keyboards')]).toEqual([200, renewed]);
   });
 
   it('of our cost stays as it is', async () => {
