@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire, register } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
@@ -11,30 +10,15 @@ register('./typescript-loader.js', import.meta.url);
 // Hardly any function of a spec runs long enough to be worth optimising it as early as a server's (record 0061). Node 24 has other flags for it.
 if (process.versions.node.startsWith('20.')) setFlagsFromString('--interrupt-budget=800000');
 
-const testContext = new AsyncLocalStorage();
-
-/** jest-circus makes one for each file, and Node looks at every one that was made at each promise. */
-function TestContext() {
-  return testContext;
-}
-
 /**
  * A module with the state of one file, loaded anew.
  * @param {string} path
  * @returns {unknown}
  */
 function loadForOneFile(path) {
-  const asyncHooks = load('node:async_hooks');
-  const own = Object.getOwnPropertyDescriptor(asyncHooks, 'AsyncLocalStorage') ?? {};
   Reflect.deleteProperty(load.cache, path);
   Reflect.deleteProperty(globalThis, Symbol.for('EVENT_HANDLERS')); // jest-circus adds its own to those of the file before
-  // A getter from Node 24 on.
-  Object.defineProperty(asyncHooks, 'AsyncLocalStorage', { value: TestContext, configurable: true });
-  try {
-    return load(path);
-  } finally {
-    Object.defineProperty(asyncHooks, 'AsyncLocalStorage', own);
-  }
+  return load(path);
 }
 
 /**
