@@ -85,7 +85,7 @@ export default {
       rules: { [RESTRICTED]: ['error', moduleMocks], 'no-console': 'off' },
     },
     {
-      files: ['.ci/**/*', 'test/support/*.js', 'helm/*/files/*.mjs'],
+      files: ['.ci/**/*', 'dev.js', 'test/support/*.js', 'helm/*/files/*.mjs'],
       rules: { 'no-console': 'off', [RESTRICTED]: 'off' },
     },
   ],
