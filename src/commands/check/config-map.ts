@@ -5,7 +5,15 @@ import { readLeniently } from '../../rules-files/check/lenient-reader.js';
 import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
 import { decodeFile } from './decode.js';
 import type { EmbeddedText } from './embedded-text.js';
-import { entriesOf, entryOf, textOf, type ManifestEntry, type ManifestNode } from './manifest-node.js';
+import {
+  childrenOf,
+  entriesOf,
+  entryOf,
+  listOf,
+  textOf,
+  type ManifestEntry,
+  type ManifestNode,
+} from './manifest-node.js';
 import { sizeFindings } from './size.js';
 
 /** A ConfigMap as far as it is about rules. */
@@ -34,28 +42,55 @@ const SECTION = new RegExp(`"(?:${SECTION_NAMES.join('|')})"\\s*:`);
 /** Most bytes after decompressing; the API server takes no object that is larger as a text. */
 const MAX_BYTES = 16_777_216;
 
-export function readConfigMap(node: ManifestNode): ConfigMap {
+/** Of a ConfigMap, or a Secret, whose `data` are bytes. */
+export function readConfigMap(node: ManifestNode, kind: 'ConfigMap' | 'Secret'): ConfigMap {
   const map = emptyMap(node, textOf(entryOf(node, 'metadata', 'name')?.value));
   const name = entryOf(node, 'metadata', 'name')?.value;
   if (name?.kind === 'map') {
     const message = 'the name is no text: templates must be rendered first';
     map.findings.push({ code: 'manifest-syntax', message, at: name.at });
   }
-  for (const entry of entriesOf(entryOf(node, 'data')?.value)) readData(entry, map);
-  for (const entry of entriesOf(entryOf(node, 'binaryData')?.value)) readBinary(entry, map);
+  const [texts, bytes] = kind === 'ConfigMap' ? ['data', 'binaryData'] : ['stringData', 'data'];
+  for (const entry of entriesOf(entryOf(node, texts)?.value)) readData(entry, map);
+  for (const entry of entriesOf(entryOf(node, bytes)?.value)) {
+    // Other keys of Secrets are none of our business.
+    if (kind === 'ConfigMap' || entry.key.startsWith(RULES)) readBinary(entry, map);
+  }
   return map;
 }
 
-/** The maps of a chart's values that it makes ConfigMaps with rules of: `accessControl.rules` of Trino's own, at any depth. */
+/**
+ * The maps of a chart's values that it makes ConfigMaps with rules of: `accessControl.rules` of Trino's own, at any depth; also inside other
+ * objects, and literals of a Kustomization (`rules.json={…}`).
+ */
 export function readChartValues(node: ManifestNode, depth = MAX_VALUES_DEPTH): ConfigMap[] {
-  const entries = entriesOf(node);
   const map = emptyMap(node, null);
-  const holding = entries.filter(({ key, value }) => isRules(key, textOf(value) ?? ''));
-  for (const entry of holding) readData(entry, map);
-  const below = depth === 0 ? [] : entries.flatMap(({ value }) => readChartValues(value, depth - 1));
-  return holding.length === 0 ? below : [map, ...below];
+  const literals = listOf(node).flatMap(literalOf);
+  for (const entry of [...entriesOf(node), ...literals])
+    if (isRules(entry.key, textOf(entry.value) ?? '')) readData(entry, map);
+  const below = depth === 0 ? [] : childrenOf(node).flatMap((child) => readChartValues(child, depth - 1));
+  return map.rules.length + map.findings.length === 0 ? below : [map, ...below];
 }
 
+function literalOf(node: ManifestNode): ManifestEntry[] {
+  const [written, key = ''] = /^([\w.-]+[.]json)=(?=\s*[{])/.exec(textOf(node) ?? '') ?? [];
+  if (node.kind !== 'text' || written === undefined) return [];
+  const literal = node.value;
+  const value = {
+    text: literal.text.slice(written.length),
+    toFile: (offset: number) => literal.toFile(offset + written.length),
+  };
+  return [{ key, at: node.at, value: { ...node, value } }];
+}
+
+/** Texts in an object that hold manifests or values of a chart with rules themselves: `helm.values` of Argo CD, a patch. */
+export function innerManifests(node: ManifestNode, depth = MAX_VALUES_DEPTH): EmbeddedText[] {
+  if (node.kind === 'text') return INNER_KEY.test(node.value.text) ? [node.value] : [];
+  return depth === 0 ? [] : childrenOf(node).flatMap((child) => innerManifests(child, depth - 1));
+}
+
+/** A key of YAML that may hold rules; of JSON it would be within braces. */
+const INNER_KEY = /^ *["']?[\w.-]+[.]json["']?: *[|>'"]/m;
 /** Charts in charts have their values below a name. */
 const MAX_VALUES_DEPTH = 8;
 
@@ -86,7 +121,7 @@ function readBinary({ key, at, value }: ManifestEntry, map: ConfigMap): void {
   const bytes = Buffer.from(written, 'base64');
   map.bytes += bytes.length;
   if (!BASE64.test(written.replace(/[\r\n]/g, ''))) {
-    const message = `"${key}" stands in binaryData, but is no base64: Kubernetes refuses it`;
+    const message = `"${key}" must be base64, and is not: Kubernetes refuses it`;
     map.findings.push({ code: 'manifest-syntax', message, at: value.at });
   } else if (key.endsWith('.bak')) {
     if (key.startsWith(RULES)) map.backups.push({ key, at, text: decompressed(bytes) });

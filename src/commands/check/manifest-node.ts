@@ -53,3 +53,32 @@ export function listOf(node: ManifestNode | undefined): ManifestNode[] {
 export function entriesOf(node: ManifestNode | undefined): ManifestEntry[] {
   return node?.kind === 'map' ? node.entries() : [];
 }
+
+/** What a map or list holds. */
+export function childrenOf(node: ManifestNode): ManifestNode[] {
+  return node.kind === 'map' ? node.entries().map(({ value }) => value) : listOf(node);
+}
+
+/** A value of a document inside a text, with its places in the file. */
+export function placedIn(node: ManifestNode, text: EmbeddedText): ManifestNode {
+  const at = text.toFile(node.at);
+  switch (node.kind) {
+    case 'map':
+      return {
+        kind: 'map',
+        at,
+        entries: () =>
+          node.entries().map((each) => ({ ...each, at: text.toFile(each.at), value: placedIn(each.value, text) })),
+      };
+    case 'list':
+      return { kind: 'list', at, items: () => node.items().map((item) => placedIn(item, text)) };
+    case 'text':
+      return {
+        kind: 'text',
+        at,
+        value: { text: node.value.text, toFile: (offset) => text.toFile(node.value.toFile(offset)) },
+      };
+    case 'other':
+      return { ...node, at };
+  }
+}

@@ -1,6 +1,6 @@
-import { configMapFindings, readChartValues, readConfigMap, type ConfigMap } from './config-map.js';
+import { configMapFindings, innerManifests, readChartValues, readConfigMap, type ConfigMap } from './config-map.js';
 import type { EmbeddedText } from './embedded-text.js';
-import { entryOf, listOf, textOf, type ManifestNode } from './manifest-node.js';
+import { entryOf, listOf, placedIn, textOf, type ManifestNode } from './manifest-node.js';
 import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
 
 /** The contents of a file's manifests. */
@@ -12,29 +12,60 @@ export interface ManifestReading {
 /** Lists in lists; nothing that a cluster prints has more. */
 const MAX_DEPTH = 8;
 
-/** Finds the ConfigMaps that hold rules, in lists too, those that a chart's values mean, and the workloads that mount them. */
-export function readManifests(roots: readonly ManifestNode[]): ManifestReading {
+/** Documents of a text in YAML inside a manifest, such as the values of a chart in an Application of Argo CD. */
+export type ReadInner = (text: string) => { roots: ManifestNode[]; findings: () => PlacedFinding[] };
+
+/**
+ * Finds the ConfigMaps and Secrets that hold rules, in lists too, those that a chart's values mean, also inside other objects (HelmRelease,
+ * Application, Kustomization), and the workloads that mount them.
+ */
+export function readManifests(roots: readonly ManifestNode[], readInner: ReadInner): ManifestReading {
+  const faults: PlacedFinding[] = [];
   const maps: ConfigMap[] = [];
   const mounts: Mount[] = [];
   for (const root of roots) collect(root, 0);
   const holding = maps.filter(({ rules, backups, findings }) => rules.length + backups.length + findings.length > 0);
-  const findings = [...holding.flatMap(configMapFindings), ...subPathFindings(mounts, holding)];
+  const findings = [...faults, ...holding.flatMap(configMapFindings), ...subPathFindings(mounts, holding)];
   if (findings.length === 0 && holding.length === 0) {
+    const [file] = roots.flatMap(generatedFrom);
     const message =
-      'there is no ConfigMap with a rules file here, and no values of a chart with one, so nothing is checked';
+      file === undefined
+        ? 'there is no ConfigMap or Secret with a rules file here, and no values of a chart with one, so nothing is checked'
+        : `the rules are generated from ${file}, which is not read from here: check that file itself`;
     findings.push({ code: 'manifest-without-rules', message, at: roots[0]?.at ?? 0 });
   }
   return { rules: holding.flatMap(({ rules }) => rules), findings };
 
   function collect(node: ManifestNode, depth: number): void {
     const kind = textOf(entryOf(node, 'kind')?.value) ?? '';
-    if (kind.endsWith('List') && depth < MAX_DEPTH)
-      for (const item of listOf(entryOf(node, 'items')?.value)) collect(item, depth + 1);
-    else if (kind === 'ConfigMap') maps.push(readConfigMap(node));
-    else if (kind !== '') mounts.push(...readMounts(node));
-    else maps.push(...readChartValues(node));
+    const isDeep = depth === MAX_DEPTH;
+    if (kind.endsWith('List'))
+      for (const item of isDeep ? [] : listOf(entryOf(node, 'items')?.value)) collect(item, depth + 1);
+    else if (kind === 'ConfigMap' || kind === 'Secret') maps.push(readConfigMap(node, kind));
+    else if (WORKLOAD.test(kind)) mounts.push(...readMounts(node));
+    else {
+      maps.push(...readChartValues(node));
+      for (const text of isDeep ? [] : innerManifests(node)) collectIn(text, depth + 1);
+    }
+  }
+
+  function collectIn(text: EmbeddedText, depth: number): void {
+    const inner = readInner(text.text);
+    for (const root of inner.roots) collect(placedIn(root, text), depth);
+    faults.push(...inner.findings().map((finding) => ({ ...finding, at: text.toFile(finding.at) })));
   }
 }
+
+/** Files with rules that a Kustomization makes ConfigMaps or Secrets of: `rules.json`, `rules.json=production.json`. */
+function generatedFrom(node: ManifestNode): string[] {
+  return ['configMapGenerator', 'secretGenerator'].flatMap((key) =>
+    listOf(entryOf(node, key)?.value).flatMap((each) =>
+      listOf(entryOf(each, 'files')?.value).flatMap((file) => /[^=]*[.]json$/.exec(textOf(file) ?? '')?.[0] ?? []),
+    ),
+  );
+}
+
+const WORKLOAD = /^(?:Pod|Deployment|StatefulSet|DaemonSet|ReplicaSet|Job|CronJob)$/;
 
 /** A `subPath` of a volume that comes from a ConfigMap. */
 interface Mount {

@@ -33,7 +33,8 @@ async function readJsonSource(text: string): Promise<ManifestReading> {
   }
   if (root.kind !== 'object' || !root.members.some(({ key }) => key === 'kind' || key === 'apiVersion'))
     return bare(text);
-  const { rules, findings } = readManifests([ofJson(root, text)]);
+  const { readDocuments } = await import('./yaml-source.js');
+  const { rules, findings } = readManifests([ofJson(root, text)], readDocuments);
   const syntax = faults.map(({ message, at }): PlacedFinding => ({ code: 'manifest-syntax', message, at }));
   return { rules, findings: [...syntax, ...findings] };
 }

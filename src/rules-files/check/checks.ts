@@ -204,7 +204,7 @@ const CATALOGUE = {
     'The manifest is not YAML, or not JSON, at this place; Kubernetes refuses it. Templates must be rendered first (helm template).',
   ),
   'manifest-without-rules': error(
-    'The file holds manifests, but no ConfigMap with a rules file (rules.json, or a .json key with a section of rules) and no values of a chart with one, so nothing was checked.',
+    'The file holds manifests, but no ConfigMap or Secret with a rules file (rules.json, or a .json key with a section of rules) and no values of a chart with one, alone or in a HelmRelease, an Application or a Kustomization, so nothing was checked.',
   ),
   'config-map-not-text': error(
     'The value of rules.json is YAML of its own instead of a text. Kubernetes refuses it; write a block: "rules.json: |".',
