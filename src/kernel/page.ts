@@ -49,11 +49,11 @@ export function cursorOfNames(names: readonly string[]): string {
   return Buffer.from(JSON.stringify(names)).toString('base64url');
 }
 
-/** Null: not one of our cursors. */
+/** Null: not one of our cursors, which hold no NUL: PostgreSQL has no such text. */
 export function namesOfCursor(cursor: string): string[] | null {
   try {
     const names: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    const isOurs = Array.isArray(names) && names.every((name) => typeof name === 'string');
+    const isOurs = Array.isArray(names) && names.every((name) => typeof name === 'string' && !name.includes('\0'));
     return isOurs && cursorOfNames(names) === cursor ? names : null;
   } catch {
     return null;

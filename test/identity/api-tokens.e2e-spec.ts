@@ -172,7 +172,9 @@ describe('an API token', () => {
     expect((await anonymous.as(access_token).delete(`/api/auth/tokens/${id}`)).status).toBe(404);
     expect((await boss.get('/api/admin/users/17000/tokens')).status).toBe(404);
     expect((await boss.delete(`/api/admin/users/17000/tokens/${id}`)).status).toBe(404);
-    expect((await boss.delete(`/api/admin/users/${ana.id}/tokens/${id}`)).status).toBe(204);
+    for (let times = 0; times < 2; times += 1) {
+      expect((await boss.delete(`/api/admin/users/${ana.id}/tokens/${id}`)).status).toBe(204);
+    }
     expect(codeOf(await me(token))).toEqual([401, 'token_invalid']);
   });
 
