@@ -21,6 +21,7 @@ import { ApprovalDto, ComparisonQuery, PublicationQuery, RestoreDto } from './ac
 import { AclSyncService, type RunResult } from './acl-sync.service.js';
 import { failureOf } from './domain/publication.js';
 import { statusForm } from './domain/status-form.js';
+import { EngineWatchService } from './engine-watch.service.js';
 import { type Limited, previewForm, PreviewService } from './preview.service.js';
 import {
   PublicationPageResponse,
@@ -46,6 +47,7 @@ export class AclSyncController {
     private readonly previews: PreviewService,
     private readonly publishing: PublicationsService,
     private readonly sessions: SessionsService,
+    private readonly watch: EngineWatchService,
   ) {}
 
   @OpenToTokens('admin.write')
@@ -93,7 +95,7 @@ export class AclSyncController {
     @Req() { headers }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StatusResponse | undefined> {
-    const status = statusForm(await this.publishing.status());
+    const status = { ...statusForm(await this.publishing.status()), open_catalogs: [...this.watch.openCatalogs] };
     const tag = entityTag(status);
     // Kept by the client, and asked about each time.
     void reply.headers({ ETag: tag, 'Cache-Control': 'private, no-cache' });

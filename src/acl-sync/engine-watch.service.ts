@@ -5,9 +5,10 @@ import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { EngineProbe } from '../query-engine/engine-probe.service.js';
+import type { Finding } from '../trino-rules/document/finding.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { BackgroundRunsService } from './background-runs.service.js';
-import { catalogDoors } from './domain/catalog-doors.js';
+import { openCatalogs } from './domain/catalog-doors.js';
 import { isCulprit, isSettled, LIVE_WITHIN_MS, type EngineWatch, watched } from './domain/engine-watch.js';
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
@@ -29,9 +30,9 @@ export class EngineWatchService implements OnApplicationBootstrap, BeforeApplica
   /** The version for which a repairing run was requested. */
   private repaired: number | null = null;
   private askedAt = -Infinity;
-  /** Catalogs that have been told. */
-  private readonly told = new Set<string>();
   private checkedAt: number | null = null;
+  /** Warnings, as the engine was last asked: when it was first seen to use a version, and when this process began. */
+  openCatalogs: readonly Finding[] = [];
 
   constructor(
     private readonly history: PublicationHistory,
@@ -85,6 +86,7 @@ export class EngineWatchService implements OnApplicationBootstrap, BeforeApplica
   ): Promise<void> {
     const { version, hash } = latest;
     if (watch.state === 'live' && latest.liveAt === null) await this.confirm(latest, now);
+    if (watch.state === 'live' && before !== 'live') await this.noteOpenCatalogs();
     if (watch.state === 'overdue' && before !== 'overdue') {
       this.log.error('TRINO_ACL_RULES_OVERDUE', { version, hash, bound_seconds: LIVE_WITHIN_MS / 1000 });
     }
@@ -124,16 +126,16 @@ export class EngineWatchService implements OnApplicationBootstrap, BeforeApplica
     const seconds = (now.getTime() - (changedAt ?? publishedAt).getTime()) / 1000;
     this.metrics.wentLive(seconds);
     this.log.info('TRINO_ACL_RULES_LIVE', { version, hash, seconds });
-    await this.tellDoors();
   }
 
-  /** Once for each catalog: rules alone do not close what its connector opens. */
-  private async tellDoors(): Promise<void> {
-    for (const door of catalogDoors((await this.probe.catalogs()) ?? [], this.settings.acl)) {
-      if (this.told.has(door.catalog)) continue;
-      this.told.add(door.catalog);
-      this.log.warn('TRINO_ACL_CATALOG_OPEN', { ...door });
-    }
+  /** In the log once for each: rules alone do not close what the connector opens. */
+  private async noteOpenCatalogs(): Promise<void> {
+    const catalogs = await this.probe.catalogs();
+    if (catalogs === null) return;
+    const known = this.openCatalogs.map(({ message }) => message);
+    this.openCatalogs = openCatalogs(catalogs, this.settings.acl);
+    for (const { message, witness: properties = null } of this.openCatalogs)
+      if (!known.includes(message)) this.log.warn('TRINO_ACL_CATALOG_OPEN', { message, properties });
   }
 
   private async keepChecking(): Promise<void> {

@@ -139,6 +139,13 @@ export class StatusResponse {
   })
   database_behind!: DatabaseBehindResponse | null;
 
+  @ApiProperty({
+    type: [FindingResponse],
+    description:
+      'A warning for each catalog of the engine whose connector leads around restrictions and that no setting lists, as it was last seen; `witness`: the lines of its file that close it.',
+  })
+  open_catalogs!: Finding[];
+
   @ApiProperty() target!: string;
 }
 

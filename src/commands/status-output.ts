@@ -1,7 +1,9 @@
 import type { statusForm } from '../acl-sync/domain/status-form.js';
 import { findingLines } from '../acl-sync/domain/run-text.js';
+import type { Finding } from '../trino-rules/document/finding.js';
 
-type StatusForm = ReturnType<typeof statusForm>;
+/** Only a service that runs has asked the engine for its catalogs. */
+type StatusForm = ReturnType<typeof statusForm> & { open_catalogs?: Finding[] };
 
 /** What a line tells of a version, in the names of the API. */
 interface ShownVersion {
@@ -44,5 +46,5 @@ export function statusLines(status: StatusForm): string[] {
     ['waits for approval', waiting && `${waiting.hash}, since ${waiting.since}`],
   ];
   const shown = lines.map(([name, value]) => `${name.padEnd(20)}${value ?? '-'}`);
-  return [...shown, ...status.last_reasons.flatMap(findingLines)];
+  return [...shown, ...[...status.last_reasons, ...(status.open_catalogs ?? [])].flatMap(findingLines)];
 }

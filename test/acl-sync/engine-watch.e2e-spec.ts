@@ -8,6 +8,7 @@ import { parseSettings } from '../../src/platform/settings-parser.js';
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
 import { AccessChangesService } from '../../src/users/access-changes.service.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { failed, FakeTrino } from '../support/fakes/fake-trino.js';
@@ -213,5 +214,31 @@ describe('the version that the engine uses', () => {
     expect(sync.target.text).toBe(text);
     expect(sync.target.former).toBe('nonsense');
     expect(sync.history.rows.map(({ brokenAt }) => brokenAt)).toEqual([null, null]);
+  });
+
+  it('names catalogs that lead around restrictions, in the log once', async () => {
+    const catalogs = (...rows: string[][]): void => {
+      const columns = ['catalog_name', 'connector_name'].map((name) => ({ name, type: 'varchar' }));
+      engine.answers('SELECT catalog_name, connector_name FROM system.metadata.catalogs', { columns, data: rows });
+    };
+    const next = async (snapshot: Snapshot): Promise<void> => {
+      sync.snapshot = snapshot;
+      await sync.run();
+      await engineSays('INVALID_SESSION_PROPERTY');
+      await live.check();
+    };
+    catalogs(['lake', 'hive'], ['ice', 'iceberg']);
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    await next(aSnapshot().user('ana').may('SELECT', 'sales').may('INSERT', 'sales').snapshot());
+
+    expect(live.openCatalogs).toMatchObject([
+      { code: 'catalog-open', severity: 'warning', witness: expect.stringContaining('hive.non-managed') as string },
+    ]);
+    expect(sync.log.at('warn').filter((marker) => marker === 'TRINO_ACL_CATALOG_OPEN')).toHaveLength(1);
+
+    catalogs(['ice', 'iceberg']);
+    await next(aSnapshot().user('ana').may('SELECT', 'sales').snapshot());
+    expect(live.openCatalogs).toEqual([]);
   });
 });

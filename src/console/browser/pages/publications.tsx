@@ -13,7 +13,7 @@ import { SPAN, type Stop } from '../domain/timeline.js';
 import { now } from '../now.js';
 import { Sign } from '../parts/change.js';
 import { Failure } from '../parts/failure.js';
-import { Counterexample } from '../parts/findings.js';
+import { Counterexample, Findings } from '../parts/findings.js';
 import { Icon } from '../parts/icon.js';
 import { Moment } from '../parts/moment.js';
 import { Notice } from '../parts/notice.js';
@@ -137,14 +137,24 @@ function Outcome({ result }: { result: Schemas['SyncResponse'] }) {
   );
 }
 
-/** What needs somebody: a change that waits, a refusal, a restore in effect, a database that is behind. */
+/** What needs somebody: a change that waits, a refusal, a restore in effect, a database that is behind, catalogs that are open. */
 function Attention({ status }: { status: Status }) {
-  const { waiting_for_approval: waiting, last_outcome: last, database_behind: behind } = status;
+  const {
+    waiting_for_approval: waiting,
+    last_outcome: last,
+    database_behind: behind,
+    open_catalogs: catalogs,
+  } = status;
   return (
     <>
       {behind !== null && (
         <Notice tone="loss" title={`Version ${behind.version} is in force, and this database does not have it`}>
           <p>It was restored from a backup, or another installation publishes to the same target.</p>
+        </Notice>
+      )}
+      {catalogs.length > 0 && (
+        <Notice tone="warn" title="Catalogs that lead around restrictions">
+          <Findings findings={catalogs} />
         </Notice>
       )}
       {status.restored_until !== null && <RestoreInEffect until={status.restored_until} />}
