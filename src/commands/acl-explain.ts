@@ -4,6 +4,7 @@ import { explainForeign, type ForeignExplanation } from '../rules-files/foreign/
 import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
 import { describePermission } from '../trino-rules/engine/access-fact.js';
 import { nameOfRule } from '../trino-rules/engine/deciding-rule.js';
+import { nodeText } from '../trino-rules/model/node.js';
 import type { Question } from '../trino-rules/model/question.js';
 import { explainRemotely } from './explain-remotely.js';
 import { type QuestionOptions, type Questions, questionsOf } from './explain-question.js';
@@ -33,7 +34,8 @@ interface FileExplanation {
   refused_for: string | null;
 }
 
-type Explanation = FileExplanation | ReturnType<typeof explanationForm>;
+type ExplainedAccess = ReturnType<typeof explanationForm>;
+type Explanation = FileExplanation | ExplainedAccess;
 
 /**
  * Explains an answer out of what is recorded and the published rules, or of one rules file alone. Exit code 0: there is an answer, whatever
@@ -126,7 +128,7 @@ function fileExplanation(path: string, file: ReadRulesFile, explanation: Foreign
 }
 
 function explanationLines(user: string, question: Question, explanation: Explanation): string[] {
-  const { allowed, considered, grants, policies } = explanation;
+  const { allowed, considered, grants } = explanation;
   const list = (ids: readonly number[]): string => (ids.length === 0 ? '-' : ids.join(', '));
   const named = considered.map(nameOfRule).join(', ');
   return [
@@ -139,7 +141,7 @@ function explanationLines(user: string, question: Question, explanation: Explana
     ...('published' in explanation
       ? [
           `  grants            ${list(grants)}`,
-          `  policies          ${list(policies)}`,
+          `  policies          ${explanation.restrictions.map(restrictionText).join('; ') || '-'}`,
           ...(explanation.published
             ? [
                 `  published         version ${explanation.published.version} ${publishedText(explanation.published, explanation.allowed)}`,
@@ -149,6 +151,12 @@ function explanationLines(user: string, question: Question, explanation: Explana
         ]
       : []),
   ];
+}
+
+/** `row filter 3 on sales.eu.orders.email` */
+function restrictionText({ policy_id: id, kind, resource }: ExplainedAccess['restrictions'][number]): string {
+  const { column, ...node } = resource;
+  return `${kind.replace('_', ' ')} ${id} on ${[nodeText(node) || 'everything', column ?? []].flat().join('.')}`;
 }
 
 function publishedText(

@@ -5,6 +5,7 @@ import type { WayEnd } from '../trino-rules/answers/ways.js';
 import type { NamedNode } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
+import { POLICY_KINDS, type SnapshotPolicy } from '../trino-rules/model/snapshot.js';
 import { PRINCIPAL_ANSWER } from './principal.dto.js';
 import { POLICY_RESOURCE_ANSWER, RESOURCE_ANSWER } from './resource.dto.js';
 
@@ -77,6 +78,14 @@ class WayResponse {
   @ApiProperty({ type: WayEndResponse, nullable: true }) ends_at!: WayEndResponse | null;
 }
 
+class RestrictionResponse {
+  @ApiProperty(INTEGER) policy_id!: number;
+  @ApiProperty({ enum: POLICY_KINDS }) kind!: SnapshotPolicy['kind'];
+  @ApiProperty({ ...POLICY_RESOURCE_ANSWER, description: 'That the policy names.' }) resource!: NamedNode & {
+    column?: string;
+  };
+}
+
 export class ExplanationResponse {
   @ApiProperty({ description: 'By the current grants.' }) allowed!: boolean;
 
@@ -95,6 +104,13 @@ export class ExplanationResponse {
 
   @ApiProperty({ ...INTEGERS, description: 'Ids of the policies that take it or restrict what is read.' })
   policies!: number[];
+
+  @ApiProperty({
+    type: [RestrictionResponse],
+    description:
+      'The same with what they are; of a companion such as `orders$files` they name its table or what is above.',
+  })
+  restrictions!: RestrictionResponse[];
 
   @ApiProperty({
     type: [WayResponse],

@@ -27,6 +27,14 @@ test('why somebody may, and the line on which they do', async ({ page, records, 
   await expect(page.getByRole('table', { name: 'Limits' })).toContainText("column maskemail as '***'");
   await expectAccessible(page);
 
+  await page.goto(`/why?principal=user:${ina}&privilege=SELECT&catalog=why&schema=eu&table=orders%24files`);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(
+    /^ina_why may not SELECT from why\.eu\.orders\$files: column mask \d+ on why\.eu\.orders\.email closes companion tables, too\.$/,
+  );
+  await expect(page.getByRole('region', { name: 'What takes it' })).toContainText("email as '***'");
+  await expectAccessible(page);
+  await page.goBack();
+
   const privilege = page.getByRole('combobox', { name: 'Privilege' });
   await privilege.fill('INSERT');
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(

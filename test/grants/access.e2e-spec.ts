@@ -125,6 +125,18 @@ describe('answers about access', () => {
         })),
       },
     });
+    const companion = await about('catalog=sales&schema=eu&table=orders%24files&privilege=SELECT');
+    expect(companion.body).toMatchObject({
+      allowed: false,
+      restrictions: [
+        { policy_id: made.filter, kind: 'row_filter', resource: { catalog: 'sales', schema: 'eu' } },
+        {
+          policy_id: made.hidden,
+          kind: 'hidden_column',
+          resource: { ...orders, column: expect.any(String) as string },
+        },
+      ],
+    });
     expect((await about('catalog=hr&privilege=UPDATE')).body).toMatchObject({
       allowed: false,
       grants: [],

@@ -27,6 +27,11 @@ export function explanationForm(explained: Explained, aboutOneself: boolean) {
     considered: published?.considered ?? [],
     grants: grants.map(({ id }) => id),
     policies: policies.map(({ id }) => id),
+    restrictions: policies.map(({ id, kind, resource }) => ({
+      policy_id: id,
+      kind,
+      resource: { ...index.principals.namedNode(resource), ...('column' in resource && { column: resource.column }) },
+    })),
     ways: shown.slice(0, WAYS_MOST).map((way) => wayForm(way, index)),
     ways_in_all: shown.length,
     smallest_change: smallestChange && { steps: smallestChange.map((change) => stepForm(change, index)) },

@@ -1,5 +1,5 @@
 import { whyAddress, whyOfEntry } from './why-address.js';
-import { prepositionOf, questionOfAddress } from './why-question.js';
+import { prepositionOf, questionOfAddress, takenBy } from './why-question.js';
 
 const asked = (address: string) => questionOfAddress(new URLSearchParams(address.split('?')[1]));
 
@@ -33,5 +33,36 @@ describe('the question of Why', () => {
   it('is said in SQL', () => {
     const said = (['SELECT', 'INSERT', 'DELETE', 'UPDATE'] as const).map(prepositionOf);
     expect(said).toEqual(['from', 'into', 'from', 'on']);
+  });
+
+  const [schema, orders] = [
+    { catalog: 'sales', schema: 'eu' },
+    { catalog: 'sales', schema: 'eu', table: 'orders' },
+  ];
+  it.each<[string, Parameters<typeof takenBy>[0], string]>([
+    [
+      'orders$files',
+      [
+        { policy_id: 3, kind: 'row_filter', resource: orders },
+        { policy_id: 5, kind: 'column_mask', resource: { ...schema, column: 'email' } },
+      ],
+      'row filter 3 on sales.eu.orders, column mask 5 on sales.eu.email close companion tables, too',
+    ],
+    [
+      'orders$files',
+      [{ policy_id: 3, kind: 'deny', resource: orders }],
+      'deny 3 on sales.eu.orders closes companion tables, too',
+    ],
+    [
+      'orders$files',
+      [
+        { policy_id: 3, kind: 'row_filter', resource: orders },
+        { policy_id: 4, kind: 'deny', resource: schema },
+      ],
+      'deny 4 on sales.eu takes it',
+    ],
+    ['orders', [{ policy_id: 3, kind: 'row_filter', resource: orders }], 'row filter 3 on sales.eu.orders takes it'],
+  ])('of %s names what takes it: %j', (table, restrictions, text) => {
+    expect(takenBy(restrictions, { table })).toBe(text);
   });
 });

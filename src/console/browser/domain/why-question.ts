@@ -1,3 +1,6 @@
+import type { Schemas } from '../api/client.js';
+import { pathText } from './node-path.js';
+import { KIND_NAMES } from './policy-form.js';
 import { type Named, parsePrincipal } from './principal.js';
 import { PRIVILEGES, type Node, type Privilege } from './privileges.js';
 
@@ -43,4 +46,25 @@ const WORDS: Partial<Record<Privilege, string>> = { SELECT: 'from', DELETE: 'fro
 /** *from*, *into* or *on*, between a privilege and a node. */
 export function prepositionOf(privilege: Privilege): string {
   return WORDS[privilege] ?? 'on';
+}
+
+type Restriction = Schemas['ExplanationResponse']['restrictions'][number];
+/** The names of the API's kinds of nodes. */
+type Names = Partial<Record<'table' | 'column', string>>;
+
+/** *deny 4 on sales.eu takes it*; of a companion *row filter 3 on sales.eu.orders closes companion tables, too*. */
+export function takenBy(restrictions: readonly Restriction[], { table }: Pick<Node, 'table'>): string {
+  const taking = restrictions.filter((restriction) => !isOfBase(restriction, table));
+  const named = (taking.length > 0 ? taking : restrictions).map(
+    ({ kind, policy_id: id, resource }) =>
+      `${KIND_NAMES[kind].toLowerCase()} ${id} on ${[pathText(resource), (resource as Names).column ?? []].flat().join('.')}`,
+  );
+  const [verb, object] = taking.length > 0 ? ['take', 'it'] : ['close', 'companion tables, too'];
+  return `${named.join(', ')} ${verb}${named.length === 1 ? 's' : ''} ${object}`;
+}
+
+/** Whether it takes a companion such as `orders$files` alone because it restricts the table, or all tables of the schema. */
+function isOfBase({ kind, resource }: Restriction, table = ''): boolean {
+  const { table: named } = resource as Names;
+  return table.includes('$') && (named === undefined ? kind !== 'deny' : named !== table);
 }

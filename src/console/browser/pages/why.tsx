@@ -6,7 +6,7 @@ import { NO_NAMES } from '../domain/node-names.js';
 import { momentText } from '../domain/moment-text.js';
 import { pathText } from '../domain/node-path.js';
 import { type Node, privilegesOn } from '../domain/privileges.js';
-import { prepositionOf, questionOfAddress, type WhyQuestion, withName } from '../domain/why-question.js';
+import { prepositionOf, questionOfAddress, takenBy, type WhyQuestion, withName } from '../domain/why-question.js';
 import { now } from '../now.js';
 import { useAddress } from '../parts/address.js';
 import { Combobox } from '../parts/combobox.js';
@@ -21,7 +21,7 @@ import { useTitle } from '../parts/page.js';
 import { Path } from '../parts/path.js';
 import { PrincipalCombobox, usePrincipalName } from '../parts/principal-combobox.js';
 import { useSettled } from '../parts/settled.js';
-import { Chains, type Explanation, policiesText, type WayOfAnswer } from '../parts/why-chains.js';
+import { Chains, type Explanation, type WayOfAnswer } from '../parts/why-chains.js';
 
 type Me = Schemas['ConsoleAccountResponse'];
 
@@ -172,7 +172,7 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
           <h1>
             <b>{who}</b> may {!allowed && <b>not </b>}
             <b>{question.privilege}</b> {prepositionOf(question.privilege)} <Path node={question.node} />
-            {allowed ? reasonFor(ways) : `: ${reasonAgainst(ways, isOwn)}`}.
+            {allowed ? reasonFor(ways) : `: ${reasonAgainst(explanation, question.node, isOwn)}`}.
           </h1>
           <p className="dim">{publishedText(explanation, principal)}</p>
         </div>
@@ -197,7 +197,7 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
                 {rule.text}
               </pre>
             </section>
-            {allowed && <LimitsThatApply policies={explanation.policies} />}
+            <LimitsThatApply policies={explanation.policies} isTaking={!allowed} />
           </div>
         )}
         <NearestChange change={nearest} isOwn={isOwn} />
@@ -216,13 +216,13 @@ function reasonFor([first]: readonly WayOfAnswer[]): string {
 }
 
 /** The nearest reason of all ways: of one that is denied or has ended more is known than of none. */
-function reasonAgainst(ways: readonly WayOfAnswer[], isOwn: boolean): string {
+function reasonAgainst({ ways, restrictions }: Explanation, node: Node, isOwn: boolean): string {
   for (const kind of ['inactive', 'denied', 'expired'] as const) {
     const way = ways.find(({ ends_at: end }) => end?.kind === kind);
     if (way?.ends_at === undefined || way.ends_at === null) continue;
-    const { policies = [], expired_at: at } = way.ends_at;
+    const { expired_at: at } = way.ends_at;
     if (kind === 'inactive') return 'the account is deactivated';
-    if (kind === 'denied') return `${policiesText(policies)} ${policies.length === 1 ? 'denies' : 'deny'} it`;
+    if (kind === 'denied') return takenBy(restrictions, node);
     if (at !== undefined) return `grant ${way.grant_id} ended ${momentText(new Date(at), now())}`;
   }
   return isOwn ? 'no grant of yours reaches it' : 'no grant reaches it';

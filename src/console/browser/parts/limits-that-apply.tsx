@@ -8,8 +8,8 @@ import { Cell, Table } from './table.js';
 
 const COLUMNS = ['Policy', 'Kind', 'What'].map((name) => ({ name }));
 
-/** The policies that restrict what is read by a privilege that somebody has. */
-export function LimitsThatApply({ policies: ids }: { policies: readonly number[] }) {
+/** The policies that restrict what is read by a privilege that somebody has, or that take it. */
+export function LimitsThatApply({ policies: ids, isTaking }: { policies: readonly number[]; isTaking: boolean }) {
   const answers = useQueries({
     queries: ids.map((id) => ({
       queryKey: ['limit', id],
@@ -19,7 +19,7 @@ export function LimitsThatApply({ policies: ids }: { policies: readonly number[]
   if (ids.length === 0) return null;
   const isPending = answers.some((answer) => answer.isPending);
   return (
-    <Region title="Limits that apply">
+    <Region title={isTaking ? 'What takes it' : 'Limits that apply'}>
       <Table
         name="Limits"
         columns={COLUMNS}

@@ -4,6 +4,8 @@ import { api, bodyOf, type Schemas } from '../api/client.js';
 import { grantAddress } from '../domain/grant-address.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { PRINCIPAL_KINDS, principalName } from '../domain/principal.js';
+import type { Node } from '../domain/privileges.js';
+import { takenBy } from '../domain/why-question.js';
 import { Privileges } from './access.js';
 import { Chain, type Station } from './chain.js';
 import { Moment } from './moment.js';
@@ -16,7 +18,7 @@ export type WayOfAnswer = Explanation['ways'][number];
 interface ChainsProps {
   explanation: Explanation;
   principal: Named;
-  node: object;
+  node: Node;
   ways: readonly WayOfAnswer[];
   isOwn: boolean;
 }
@@ -54,7 +56,7 @@ interface OneWay {
   way: WayOfAnswer;
   explanation: Explanation;
   principal: Named;
-  node: object;
+  node: Node;
   isOwn: boolean;
   grant: Grant | undefined;
 }
@@ -123,7 +125,7 @@ function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay)
           </Link>
         ),
       facts: [
-        ...(end?.kind === 'denied' ? [`denied by ${policiesText(end.policies ?? [])}`] : []),
+        ...(end?.kind === 'denied' ? [takenBy(explanation.restrictions, node)] : []),
         ...(rule === null && published !== null ? ['closed by default'] : []),
         ...(published !== null
           ? [`version ${published.version}`]
@@ -169,10 +171,6 @@ function grantFacts(grant: Grant | undefined, end: WayOfAnswer['ends_at']): Stat
               </>,
             ]),
   ];
-}
-
-export function policiesText(ids: readonly number[]): string {
-  return `${ids.length === 1 ? 'policy' : 'policies'} ${ids.join(', ')}`;
 }
 
 const MISSING: Record<NonNullable<WayOfAnswer['ends_at']>['kind'], string> = {
