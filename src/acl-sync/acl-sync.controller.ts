@@ -13,8 +13,8 @@ import {
   CurrentUser,
   OpenToTokens,
 } from '../platform/access.js';
-import { ADMINISTRATION, BodyLimits } from '../platform/body-limits.js';
-import { Polled } from '../platform/polled.js';
+import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
+import { Polled } from '../platform/http/request-records.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { ApprovalDto, ComparisonQuery, PublicationQuery, RestoreDto } from './acl-sync.dto.js';

@@ -16,7 +16,7 @@ import {
   OpenToTokens,
   sessionIdOf,
 } from '../platform/access.js';
-import { ADMINISTRATION, BodyLimits } from '../platform/body-limits.js';
+import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { BigPageQuery } from '../platform/page.dto.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';

@@ -10,7 +10,7 @@ import {
   UntilClientGone,
   OpenToTokens,
 } from '../platform/access.js';
-import { BodyLimits } from '../platform/body-limits.js';
+import { BodyLimits } from '../platform/http/body-limits.js';
 import { TOKEN_SCOPES } from '../platform/domain/token-scope.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { LoginDto, PASSWORD_REFUSALS, RefreshDto, RegisterDto, toUserResponse, UserResponse } from './auth.dto.js';

@@ -10,7 +10,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../platform/access.js';
-import { BodyLimits } from '../platform/body-limits.js';
+import { BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import {
   EmailChangeDto,

@@ -22,9 +22,9 @@ import {
   Public,
   UntilClientGone,
 } from '../platform/access.js';
-import { BodyLimits } from '../platform/body-limits.js';
+import { BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { Polled } from '../platform/polled.js';
+import { Polled } from '../platform/http/request-records.js';
 import { Settings } from '../platform/settings.js';
 import { AdministratorsService } from '../users/administrators.service.js';
 import {

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { AdministratorsOnly, OpenToTokens } from '../platform/access.js';
-import { ADMINISTRATION, BodyLimits } from '../platform/body-limits.js';
-import { Compressed } from '../platform/compression.js';
+import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
+import { Compressed } from '../platform/http/compression.js';
 import { ApiRoute } from '../platform/openapi.js';
 import { EffectiveOfQuery, ExplainOfQuery, nodeOfCursor, principalOf, toQuestion, WhoQuery } from './access.dto.js';
 import { EffectivePageResponse, toEffectivePage, toWhoPage, WhoPageResponse } from './access.response.js';
@@ -13,7 +13,7 @@ import { explanationForm } from './domain/explanation-form.js';
 import { DraftDto, DraftQuery, toDraftRequest } from './drafts.dto.js';
 import { DraftPreviewResponse, toDraftPreview } from './drafts.response.js';
 import { DraftsService } from './drafts.service.js';
-import { CountsWork } from '../platform/work.guard.js';
+import { CountsWork } from '../platform/http/work.guard.js';
 
 /** Administrators' questions about anybody's access. */
 @ApiTags('access')

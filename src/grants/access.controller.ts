@@ -9,7 +9,7 @@ import { ExplanationResponse } from './explanation.response.js';
 import { nodeOfQuery } from './resource.dto.js';
 import { AccessService } from './access.service.js';
 import { explanationForm } from './domain/explanation-form.js';
-import { CountsWork } from '../platform/work.guard.js';
+import { CountsWork } from '../platform/http/work.guard.js';
 
 /** Questions of users about their own access. */
 @ApiTags('access')

@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { AdministratorsOnly, OpenToTokens, UntilClientGone } from '../platform/access.js';
-import { Compressed } from '../platform/compression.js';
+import { Compressed } from '../platform/http/compression.js';
 import { ApiRoute } from '../platform/openapi.js';
 import {
   AnyChildrenResponse,

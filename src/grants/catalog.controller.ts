@@ -1,9 +1,9 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { type AuthenticatedUser, CurrentUser, OpenToTokens, UntilClientGone } from '../platform/access.js';
-import { Compressed } from '../platform/compression.js';
+import { Compressed } from '../platform/http/compression.js';
 import { ApiRoute } from '../platform/openapi.js';
-import { CountsWork } from '../platform/work.guard.js';
+import { CountsWork } from '../platform/http/work.guard.js';
 import { ChildrenQuery, ChildrenResponse, toChildrenRequest, toOwnChildren } from './catalog.dto.js';
 import { CatalogService } from './catalog.service.js';
 

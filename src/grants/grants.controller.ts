@@ -6,7 +6,7 @@ import { Clock } from '../kernel/clock.js';
 import { found } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
-import { ADMINISTRATION, BodyLimits } from '../platform/body-limits.js';
+import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import {

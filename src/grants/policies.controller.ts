@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
-import { ADMINISTRATION, BodyLimits } from '../platform/body-limits.js';
+import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { RowIdPipe } from '../platform/row-id.pipe.js';
 import { EntryQuery, toEntryFilter } from './entry-filter.dto.js';

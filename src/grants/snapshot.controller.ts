@@ -3,9 +3,9 @@ import { ApiBearerAuth, ApiOkResponse, ApiTags, ApiUnprocessableEntityResponse }
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
-import { BodyLimits, BULK } from '../platform/body-limits.js';
+import { BodyLimits, BULK } from '../platform/http/body-limits.js';
 import { ApiRoute } from '../platform/openapi.js';
-import { CountsWork } from '../platform/work.guard.js';
+import { CountsWork } from '../platform/http/work.guard.js';
 import { appliedForm, SnapshotFilesService } from './snapshot-files.service.js';
 import { AppliedResponse, SnapshotDto, SnapshotResponse } from './snapshot.dto.js';
 

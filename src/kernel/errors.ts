@@ -1,6 +1,6 @@
 import { NamedError } from './named-error.js';
 
-/** The kind of an error code. platform/problem.ts maps every kind to one HTTP status. */
+/** The kind of an error code. platform/http/problem.ts maps every kind to one HTTP status. */
 export type ErrorKind =
   | 'invalid'
   | 'unauthenticated'

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/swagger';
 import { type ErrorCode, ERRORS } from '../kernel/errors.js';
 import { API_TOKEN } from './access.js';
-import { STATUS } from './problem.js';
+import { STATUS } from './http/problem.js';
 
 type Schema = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string];
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-problems'?: ErrorCode[] };

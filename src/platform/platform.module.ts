@@ -8,7 +8,7 @@ import { Clock, SystemClock } from '../kernel/clock.js';
 import { Ids, RandomIds } from '../kernel/ids.js';
 import { Random, SystemRandom } from '../kernel/random.js';
 import { Timers } from '../kernel/timers.js';
-import { AccessGuard } from './access.guard.js';
+import { AccessGuard } from './http/access.guard.js';
 import { type Database, DatabaseUrl, PooledClient, postgresConnection } from './database.js';
 import { HealthRegistry } from './health.js';
 import { DatabaseClock } from './infrastructure/database-clock.js';
@@ -19,8 +19,8 @@ import { Log } from './log.js';
 import { KeyedDigests } from './keyed-digests.js';
 import { Settings } from './settings.js';
 import { Transaction } from './transaction.js';
-import { WorkBudgets } from './work-budgets.js';
-import { WorkGuard } from './work.guard.js';
+import { WorkBudgets } from './http/work-budgets.js';
+import { WorkGuard } from './http/work.guard.js';
 
 /** Parts that exist before Nest starts. */
 export interface Foundation {

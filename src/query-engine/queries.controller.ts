@@ -20,9 +20,9 @@ import {
   UntilClientGone,
   OpenToTokens,
 } from '../platform/access.js';
-import { BodyLimits } from '../platform/body-limits.js';
+import { BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { CountsWork } from '../platform/work.guard.js';
+import { CountsWork } from '../platform/http/work.guard.js';
 import { readQueryCursor } from './domain/query-cursor.js';
 import { readRowCursor } from './domain/row-window.js';
 import { chooseFormat, type RowsFormat } from './domain/rows-format.js';

@@ -3,8 +3,8 @@ import { Registry } from 'prom-client';
 import { HealthRegistry } from '../../src/platform/health.js';
 import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
 import { LogBook } from '../support/fakes/log-book.js';
-import { Connections } from '../../src/platform/infrastructure/connections.js';
-import { operationsServer } from '../../src/platform/infrastructure/operations-server.js';
+import { Connections } from '../../src/platform/http/connections.js';
+import { operationsServer } from '../../src/platform/http/operations-server.js';
 import { until } from '../support/service/until.js';
 
 describe('the second port', () => {

@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import { Refused } from '../../src/kernel/errors.js';
-import { WorkBudgets } from '../../src/platform/work-budgets.js';
+import { WorkBudgets } from '../../src/platform/http/work-budgets.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 
 describe('the budget of a person', () => {

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport-jwt';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
-import { ACCESS_TOKEN } from '../../platform/access.guard.js';
+import { ACCESS_TOKEN } from '../../platform/http/access.guard.js';
 import { bearerToken } from '../../platform/bearer-token.js';
 import { type AdmittedAccount, admittedAccount } from '../admitted-account.js';
 import { judgeClaims, type TokenFault } from '../domain/claims.js';

@@ -3,7 +3,7 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport';
 import { Refused } from '../../kernel/errors.js';
-import { BROWSER_SESSION } from '../../platform/access.guard.js';
+import { BROWSER_SESSION } from '../../platform/http/access.guard.js';
 import { Settings } from '../../platform/settings.js';
 import { type AdmittedAccount, admittedAccount } from '../admitted-account.js';
 import { browserCookieIn } from '../domain/browser-cookie.js';

@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type AuthenticatedUser, CurrentUser } from '../../platform/access.js';
-import { BodyLimits } from '../../platform/body-limits.js';
+import { BodyLimits } from '../../platform/http/body-limits.js';
 import { cookiesOf } from '../../platform/domain/cookies.js';
 import { ApiRoute } from '../../platform/openapi.js';
 import { OidcConfirmationsService } from './oidc-confirmations.service.js';

@@ -13,7 +13,7 @@ import {
   CurrentUser,
   UntilClientGone,
 } from '../../platform/access.js';
-import { BodyLimits } from '../../platform/body-limits.js';
+import { BodyLimits } from '../../platform/http/body-limits.js';
 import { cookiesOf } from '../../platform/domain/cookies.js';
 import { ApiRoute, NoContent } from '../../platform/openapi.js';
 import { RowIdPipe } from '../../platform/row-id.pipe.js';

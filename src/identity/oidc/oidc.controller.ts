@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenResponse, toTokenResponse } from '../../auth/token.response.js';
 import { Refused } from '../../kernel/errors.js';
 import { type Client, CurrentClient, Public } from '../../platform/access.js';
-import { BodyLimits, FORM } from '../../platform/body-limits.js';
+import { BodyLimits, FORM } from '../../platform/http/body-limits.js';
 import { cookiesOf } from '../../platform/domain/cookies.js';
 import { ApiRoute } from '../../platform/openapi.js';
 import { Settings } from '../../platform/settings.js';

@@ -1,4 +1,4 @@
-import type { ErrorForm, Problem } from '../../platform/problem.js';
+import type { ErrorForm, Problem } from '../../platform/http/problem.js';
 
 /** Every route of SCIM. */
 export const SCIM_PATH = '/api/scim/v2';

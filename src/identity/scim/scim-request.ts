@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { matchesEntityTag } from '../../kernel/entity-tag.js';
 import { Refused } from '../../kernel/errors.js';
-import { BodyLimits, BULK } from '../../platform/body-limits.js';
+import { BodyLimits, BULK } from '../../platform/http/body-limits.js';
 import { clientAddress } from '../../platform/domain/client-address.js';
 import { parametersOf } from './domain/list-request.js';
 import type { ResourceForm } from './domain/resource-form.js';

@@ -5,7 +5,7 @@ import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import { Refused } from '../../kernel/errors.js';
 import { type AuthenticatedUser, CurrentAuditContext, CurrentUser } from '../../platform/access.js';
-import { BodyLimits } from '../../platform/body-limits.js';
+import { BodyLimits } from '../../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../../platform/openapi.js';
 import {
   ApiTokenList,

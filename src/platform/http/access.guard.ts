@@ -3,7 +3,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import passport from 'passport';
-import { Refused } from '../kernel/errors.js';
+import { Refused } from '../../kernel/errors.js';
 import {
   ADMINISTRATORS_ONLY,
   API_TOKEN,
@@ -13,9 +13,9 @@ import {
   BEFORE_PASSWORD_CHANGE,
   OPEN_TO_TOKENS,
   PUBLIC,
-} from './access.js';
-import { hasApiToken } from './bearer-token.js';
-import type { TokenScope } from './domain/token-scope.js';
+} from '../access.js';
+import { hasApiToken } from '../bearer-token.js';
+import type { TokenScope } from '../domain/token-scope.js';
 import { HandlerMarks } from './handler-marks.js';
 
 const { isNativeError } = types;

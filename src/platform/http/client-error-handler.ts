@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Refused } from '../../kernel/errors.js';
-import { type Problem, toProblem } from '../problem.js';
+import { type Problem, toProblem } from './problem.js';
 import type { Connections } from './connections.js';
 import type { RequestRecords } from './request-records.js';
 import { STANDARD_HEADERS } from './security-headers.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Refused } from '../kernel/errors.js';
-import { Timers } from '../kernel/timers.js';
+import { Refused } from '../../kernel/errors.js';
+import { Timers } from '../../kernel/timers.js';
 import {
   afterWork,
   costOf,
@@ -11,7 +11,7 @@ import {
   secondsToWait,
   WORK_QUOTA,
   type WorkBudget,
-} from './domain/work-budget.js';
+} from '../domain/work-budget.js';
 
 /** What is counted of a request: all of it, or its body, and the rest only where it ends with a 4xx. */
 export type Counted = 'always' | 'refused';

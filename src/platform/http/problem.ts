@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { type ErrorCode, type ErrorKind, ERRORS, type FieldError, type Refused } from '../kernel/errors.js';
+import { type ErrorCode, type ErrorKind, ERRORS, type FieldError, type Refused } from '../../kernel/errors.js';
 
 /** The one table from kinds to statuses; a kind without a status does not compile. */
 export const STATUS: Record<ErrorKind, number> = {

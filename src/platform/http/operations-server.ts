@@ -5,7 +5,7 @@ import { Refused } from '../../kernel/errors.js';
 import { singleFlight } from '../../kernel/single-flight.js';
 import type { HealthRegistry, HealthReport } from '../health.js';
 import { gaugeOf } from '../metrics.js';
-import { toProblem } from '../problem.js';
+import { toProblem } from './problem.js';
 import { VERSION } from '../version.js';
 import { AllowedMethods } from './allowed-methods.js';
 import { clientErrorHandler } from './client-error-handler.js';

@@ -1,8 +1,13 @@
+import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Refused } from '../../kernel/errors.js';
 import type { Log } from '../log.js';
-import { isPolled } from '../polled.js';
+
+const POLLED = 'isPolled';
+
+/** A route that open pages ask every few seconds: its good answers are logged for developers alone. */
+export const Polled = (): MethodDecorator => RouteConfig({ [POLLED]: true });
 
 /** Labels come from closed sets: a client chooses neither a route nor a method's name here. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -85,4 +90,8 @@ export class RequestRecords {
       ...(isWhole ? {} : { aborted: true }),
     });
   }
+}
+
+function isPolled({ routeOptions: { config } }: FastifyRequest): boolean {
+  return POLLED in config && config[POLLED] === true;
 }
