@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { people, sharedAdministrator } from '../support/service/administrator.js';
 import { apiToken } from '../support/service/api-tokens.js';
@@ -132,6 +134,21 @@ describe('the command line at a distance', () => {
   ])('does nothing with %s', async (_, args, environment, code, message) => {
     const finished = await run(['snapshot', 'apply', file, ...args], environment);
     expect(finished).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) as string });
+  });
+
+  it('prints no text of a foreign service that commands the terminal', async () => {
+    const hostile = 'a\u001b[2J\u202eb\r\nc';
+    const server = createServer((_, response) =>
+      response
+        .writeHead(403, { 'Content-Type': 'application/problem+json' })
+        .end(JSON.stringify({ code: hostile, detail: hostile, request_id: hostile })),
+    );
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const finished = await run(['acl', 'status', '--url', url], { GRANTLINE_TOKEN: reading });
+    server.close();
+    expect(finished).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('answers 403') as string });
+    expect(finished.stderr).not.toMatch(/[\u001b\u202e\r]|^c/m);
   });
 
   it('is told apart from a service that gives no answer of its own', async () => {
