@@ -6,33 +6,32 @@ import { lockWaiters } from '../support/database/lock-waiters.js';
 import { TcpProxy } from '../support/service/tcp-proxy.js';
 import { until } from '../support/service/until.js';
 
-/** A migration of two tables, as if it had not been applied. */
-const PENDING = '0086-rechecks-at-the-provider';
+/** A migration whose tables refer to accounts, as if it had not been applied. */
+const PENDING = '0111-publications';
 const UNDO = `DELETE FROM migrations WHERE name LIKE '${PENDING}%';
-  ALTER TABLE oidc_codes DROP COLUMN refresh_token;
-  ALTER TABLE oidc_sessions DROP COLUMN refresh_token, DROP COLUMN asked_at;`;
+  DROP TABLE acl_approvals, acl_publications, acl_runs, acl_retention;
+  DROP FUNCTION remove_past_publications;`;
 const PATIENCE = { lock: 200, pause: 50, limit: 600_000 };
 
 describe('a migration whose lock is taken', () => {
   let database: TestDatabase;
-  let reader: Client;
+  let writer: Client;
   let other: Client;
-  let readerPid: number;
+  let writerPid: number;
   beforeEach(async () => {
     database = await freshDatabase();
-    [reader, other] = [database.url, database.migrationUrl].map(
+    [writer, other] = [database.url, database.migrationUrl].map(
       (url) => new Client({ connectionString: url, application_name: 'a dump' }),
     ) as [Client, Client];
-    await Promise.all([reader.connect(), other.connect()]);
+    await Promise.all([writer.connect(), other.connect()]);
     await other.query(UNDO);
-    await reader.query('BEGIN');
-    const { rows } = await reader.query<{ pid: number }>(
-      'SELECT pg_backend_pid() AS pid FROM oidc_sessions RIGHT JOIN (SELECT) one ON true',
-    );
-    readerPid = rows[0]?.pid ?? 0;
+    await writer.query('BEGIN');
+    await writer.query('LOCK TABLE users IN ROW EXCLUSIVE MODE'); // as a change of an account has it
+    const { rows } = await writer.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    writerPid = rows[0]?.pid ?? 0;
   });
   afterEach(async () => {
-    await Promise.all([reader.end(), other.end()]);
+    await Promise.all([writer.end(), other.end()]);
     await database.drop();
   });
 
@@ -40,14 +39,14 @@ describe('a migration whose lock is taken', () => {
     const waits: string[] = [];
     const report = ({ waitsFor }: MigrationWait): number => waits.push(waitsFor);
     const migrating = migrate(database.migrationUrl, database.url, { report, patience: PATIENCE });
-    const held = `a lock that is held by pid ${readerPid} (a dump of grantline)`;
+    const held = `a lock that is held by pid ${writerPid} (a dump of grantline)`;
     await until(() => waits.includes(held));
-    const { rows } = await other.query('SELECT count(*)::int AS sessions FROM oidc_sessions');
+    const changed = await other.query('UPDATE users SET role = role');
     const whileHeld = await other.query(`SELECT FROM migrations WHERE name LIKE '${PENDING}%'`);
-    await reader.query('COMMIT');
+    await writer.query('COMMIT');
 
     expect(await migrating).toEqual([PENDING]);
-    expect(rows).toEqual([{ sessions: 0 }]);
+    expect(changed.rowCount).toBe(0);
     expect(whileHeld.rowCount).toBe(0);
     expect(await migrate(database.migrationUrl, database.url)).toEqual([]);
   });
@@ -58,11 +57,11 @@ describe('a migration whose lock is taken', () => {
     await expect(migrate(database.migrationUrl, database.url, { patience })).rejects.toThrow(
       /^gave up after \d+ s of waiting for a lock.*: let it end, or end it; then migrate again$/,
     );
-    await other.query('ALTER TABLE oidc_codes ADD COLUMN refresh_token text');
+    await other.query('CREATE TABLE acl_publications ()');
   });
 
   it('says who migrates at the same time, and goes on once that has ended', async () => {
-    await reader.query('COMMIT');
+    await writer.query('COMMIT');
     const { rows } = await other.query<{ pid: number }>(
       'SELECT pg_backend_pid() AS pid FROM pg_advisory_lock(7471002)',
     );

@@ -42,6 +42,7 @@ export async function migrate(
   try {
     await waits.begin();
     await waits.outlast(() => runner.query('SELECT pg_advisory_lock($1)', [LOCK]), 0);
+    await takeOver(runner);
     const pending = await pendingNames(runner);
     await waits.outlast(async () => {
       const executor = new MigrationExecutor(source, runner);
@@ -58,6 +59,26 @@ export async function migrate(
   }
 }
 
+/** The last migration before the baselines, which make what all of them made; and the last baseline. */
+const BEFORE_BASELINES = '0104-names-that-are-freed';
+const LAST_BASELINE = '0111-publications';
+
+/** Notes the baselines as applied where the migrations before them are. @throws Error where one of these is missing */
+async function takeOver(runner: QueryRunner): Promise<void> {
+  const applied = await appliedNames(runner);
+  const isBefore = (name: string): boolean => name.slice(0, 4) <= BEFORE_BASELINES.slice(0, 4);
+  if (applied.length === 0 || !applied.every(isBefore)) return;
+  if (!applied.some((name) => name.startsWith(BEFORE_BASELINES)))
+    throw new Error(
+      `the database lacks ${BEFORE_BASELINES}, for which the baselines stand: run "grantline migrate" of the last build that has it, then this one`,
+    );
+  const names = migrationNames().filter((name) => name.slice(0, 4) <= LAST_BASELINE.slice(0, 4));
+  await runner.query(
+    'INSERT INTO migrations (timestamp, name) SELECT right(name, 13)::bigint, name FROM unnest($1::text[]) name',
+    [names],
+  );
+}
+
 async function keepAtLeast(runner: QueryRunner, { audit, acl }: LeastRetention): Promise<void> {
   await runner.query('UPDATE audit_retention SET least_days = $1 WHERE least_days <> $1', [audit.retentionDays]);
   await runner.query(
@@ -72,13 +93,20 @@ export async function pendingMigrations(source: DataSource): Promise<number> {
 }
 
 async function pendingNames(source: DataSource | QueryRunner): Promise<string[]> {
+  const applied = await appliedNames(source);
+  return migrationNames().filter((name) => !applied.includes(name));
+}
+
+async function appliedNames(source: DataSource | QueryRunner): Promise<string[]> {
   const [{ exists }] = (await source.query(`SELECT to_regclass('migrations') IS NOT NULL AS exists`)) as [
     { exists: boolean },
   ];
-  const names = sqlMigrations().map((migration) => new migration().name ?? '');
-  if (!exists) return names;
-  const applied = (await source.query('SELECT name FROM migrations')) as { name: string }[];
-  return names.filter((name) => !applied.some((row) => row.name === name));
+  if (!exists) return [];
+  return ((await source.query('SELECT name FROM migrations')) as { name: string }[]).map(({ name }) => name);
+}
+
+function migrationNames(): string[] {
+  return sqlMigrations().map((migration) => new migration().name);
 }
 
 /** The state of a database's schema; `absent`: none of our tables is there. */
@@ -92,9 +120,9 @@ export async function schemaState(url: string): Promise<SchemaState> {
     extra: { max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, Client: PooledClient },
   }).initialize();
   try {
+    if ((await appliedNames(source)).length === 0) return { kind: 'absent' };
     const pending = await pendingMigrations(source);
-    if (pending === 0) return { kind: 'current' };
-    return pending === sqlMigrations().length ? { kind: 'absent' } : { kind: 'behind', pending };
+    return pending === 0 ? { kind: 'current' } : { kind: 'behind', pending };
   } finally {
     await source.destroy();
   }
@@ -134,7 +162,7 @@ const EPOCH = 1_790_000_000_000;
  * The migrations as TypeORM wants them, one class for each `NNNN-what-it-does.sql`. Plain SQL, forward only: a file that
  * was released is never edited.
  */
-function sqlMigrations(): (new () => MigrationInterface)[] {
+function sqlMigrations(): (new () => MigrationInterface & { name: string })[] {
   const files = readdirSync(FOLDER).filter((file) => file.endsWith('.sql'));
   return files.sort().map((file) => {
     const [, number, intent] = /^(\d{4})-([a-z0-9-]+)\.sql$/.exec(file) ?? [];
