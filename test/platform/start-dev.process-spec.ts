@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
 import { freePort } from '../support/service/free-port.js';
-import { sharedFolder } from '../support/service/shared-folder.js';
 import { until } from '../support/service/until.js';
 
 const CHECKOUT = [
@@ -20,12 +20,13 @@ const CONFIGS = ['bundle.js', 'tsconfig.build.json', 'tsconfig.json'];
 const TITLE = "setTitle('Grantline')";
 
 describe('npm run start:dev', () => {
-  const folder = sharedFolder('grantline-dev-');
+  const folder = folderOfClusters();
   let dev: ChildProcess;
   let service: string;
   let pages: string;
   beforeAll(async () => {
     for (const name of [...CHECKOUT, ...CONFIGS]) cpSync(name, join(folder, name), { recursive: true });
+    new EmbeddedCluster(join(folder, 'data')).lay();
     symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
     const [port, operations, pagesPort] = [await freePort(), await freePort(), await freePort()];
     [service, pages] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${pagesPort}`];
@@ -42,7 +43,10 @@ describe('npm run start:dev', () => {
     });
     for (const stream of [dev.stdout, dev.stderr]) stream?.resume();
   });
-  afterAll(() => dev.kill('SIGKILL'));
+  afterAll(() => {
+    dev.kill('SIGKILL');
+    rmSync(folder, { recursive: true });
+  });
 
   const titleAt = async (url: string): Promise<string | undefined> => {
     const response = await fetch(`${url}/api/openapi.json`).catch(() => null);
