@@ -112,7 +112,7 @@ export abstract class Settings {
     maxRows: number;
     /** One page of the engine. */
     maxPageBytes: number;
-    /** All pages that this replica holds; a quarter of it, or one page, for each user. */
+    /** All pages that this replica holds; a sixth of it, or one page, for each user. */
     maxHeldBytes: number;
     retentionDays: number;
   };

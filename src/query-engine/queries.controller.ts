@@ -30,7 +30,7 @@ import { ListQueriesDto, RowsDto, SubmitQueryDto } from './queries.dto.js';
 import { QueriesService } from './queries.service.js';
 import { QueryListResponse, QueryResponse, queryProblem, RowsResponse, toQueryResponse } from './query.response.js';
 import { RowStreams } from './row-streams.service.js';
-import type { RowsPage, RowsResult } from './rows-page.js';
+import type { RowsPage, RowsResult } from './domain/held-page.js';
 
 /** Seconds, for `Retry-After`. */
 const RETRY_AFTER = 5;

@@ -9,20 +9,15 @@ import { Settings } from '../platform/settings.js';
 import { sessionFor, InvalidSession } from './domain/engine-session.js';
 import { Timers } from '../kernel/timers.js';
 import { endedBy, type Query } from './domain/query.js';
-import {
-  type ExecutionState,
-  type NewQuery,
-  type QueryProgress,
-  QueryStore,
-  startedQuery,
-} from './domain/query-store.js';
+import { type ExecutionState, startedQuery } from './domain/execution-state.js';
+import { rowsOfEnded, type RowsResult, smallPage } from './domain/held-page.js';
+import { type NewQuery, QueryStore } from './domain/query-store.js';
 import { type QueryCursor, writeQueryCursor } from './domain/query-cursor.js';
 import { type Parameter, InvalidParameter, statementText } from './domain/sql-literal.js';
 import { EngineFault, type StatementAnswer, StatementClient } from './domain/statement-client.js';
 import { EngineIdentity } from './engine-identity.service.js';
 import { QueryMetrics } from './query.metrics.js';
 import { QueryExecutions } from './query-executions.service.js';
-import { type RowsResult, smallPage } from './rows-page.js';
 
 export interface Submission {
   sql: string;
@@ -73,9 +68,9 @@ export class QueriesService {
     }
     const answer = await this.submitToEngine(query, asked, signal);
     if ('kind' in answer) return answer;
-    const progress = await this.begin(query, answer);
+    const execution = await this.begin(query, answer);
     // The store has the end of one that has ended at once.
-    const submitted = progress === null ? await this.find(user, query.id) : startedQuery(query, progress);
+    const submitted = execution === null ? await this.find(user, query.id) : startedQuery(query, execution);
     return submitted === null
       ? { kind: 'refused', code: 'engine_unavailable' }
       : { kind: 'submitted', query: submitted };
@@ -123,27 +118,18 @@ export class QueriesService {
   async rows(user: AuthenticatedUser, id: string, from: number, limit: number): Promise<RowsResult> {
     const isOwn = this.executions.isExecutedFor(user.id, id) || (await this.find(user, id)) !== null;
     if (!isOwn) return { kind: 'not-found' };
-    return (await this.executions.rows(id, from, limit)) ?? this.rowsOfEnded(user, id, from);
+    return (await this.executions.rows(id, from, limit)) ?? this.rowsOfStored(user, id, from);
   }
 
-  private async rowsOfEnded(user: AuthenticatedUser, id: string, from: number): Promise<RowsResult> {
+  private async rowsOfStored(user: AuthenticatedUser, id: string, from: number): Promise<RowsResult> {
     const query = await this.find(user, id);
     if (query === null) return { kind: 'not-found' };
-    const columns = query.columns ?? [];
-    switch (query.state) {
-      case 'failed':
-      case 'cancelled':
-        return query.error === null ? { kind: 'gone' } : { kind: 'ended', state: query.state, error: query.error };
-      case 'finished':
-        if (from === 0 && query.updateCount !== null && columns.length === 1) {
-          return { kind: 'page', page: smallPage(columns, [[String(query.updateCount)]], null) };
-        }
-        return from === query.rowsReturned ? { kind: 'page', page: smallPage(columns, [], null) } : { kind: 'gone' };
-      case 'queued':
-      case 'running':
-        // Another replica is taking it over or has released it: the next request finds out.
-        return { kind: 'page', page: smallPage(columns, [], from) };
-    }
+    const { state, columns, truncated, updateCount, error } = query;
+    if (state === 'finished') return rowsOfEnded({ state, truncated, updateCount }, query, from);
+    if (state === 'failed' || state === 'cancelled')
+      return error === null ? { kind: 'gone' } : rowsOfEnded({ state, error }, query, from);
+    // Another replica is taking it over or has released it: the next request finds out.
+    return { kind: 'page', page: smallPage(columns ?? [], [], from) };
   }
 
   /** A query that the engine does not accept is discarded. */
@@ -173,15 +159,10 @@ export class QueriesService {
     }
   }
 
-  private async begin(query: NewQuery, { page }: StatementAnswer): Promise<QueryProgress | null> {
-    const { id, userId, runAs, catalog, schema, traceToken, deadlineAt } = query;
-    const state: ExecutionState = {
-      ...{ id, userId, runAs, catalog, schema, traceToken, deadlineAt },
-      ...{ columns: null, nextPath: page.nextPath, pagePath: null, pageStart: 0, newestFrom: 0, rowsReturned: 0 },
-      waitingSince: null,
-    };
+  private async begin(query: NewQuery, { page }: StatementAnswer): Promise<ExecutionState | null> {
+    const { runAs, traceToken } = query;
     try {
-      return await this.executions.begin(state, page);
+      return await this.executions.begin(query, page);
     } catch (error) {
       // No replica can execute it: cancelled at once, not when the engine's timeout ends it.
       if (page.nextPath !== null) await this.client.cancel(page.nextPath, sessionFor(runAs, { traceToken }));

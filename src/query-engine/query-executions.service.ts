@@ -5,14 +5,14 @@ import { singleFlight } from '../kernel/single-flight.js';
 import { Timers } from '../kernel/timers.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
-import { PageBudget } from './domain/page-budget.js';
+import { type ExecutionState, newExecution } from './domain/execution-state.js';
+import { HeldBytes, type RowsResult } from './domain/held-page.js';
 import { endedBy } from './domain/query.js';
-import { type ExecutionState, type NewQuery, type QueryProgress, QueryStore } from './domain/query-store.js';
+import { type NewQuery, QueryStore } from './domain/query-store.js';
 import { StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
 import { type ExecutionResources, QueryExecution } from './query-execution.js';
 import { QueryMetrics } from './query.metrics.js';
-import type { RowsResult } from './rows-page.js';
 
 /** Milliseconds between two ticks. A lease lasts 30 s (see the store): a replica that misses six is taken for dead. */
 const TICK = 5_000;
@@ -58,9 +58,9 @@ export class QueryExecutions {
   ) {
     this.replica = ids.uuid();
     const { maxRows, maxHeldBytes, maxPageBytes } = settings.queries;
-    const budget = new PageBudget(maxHeldBytes, maxPageBytes);
-    metrics.expose({ running: () => this.running, bytes: () => budget.bytes, limitBytes: maxHeldBytes });
-    this.resources = { client, store, timers, clock, log, replica: this.replica, maxRows, budget, metrics };
+    const held = new HeldBytes(maxHeldBytes, maxPageBytes, (owner) => this.forgetFinished(owner));
+    metrics.expose({ running: () => this.running, bytes: () => held.bytes, limitBytes: maxHeldBytes });
+    this.resources = { client, store, timers, clock, log, replica: this.replica, maxRows, held, metrics };
   }
 
   /** Until the signal is aborted. Another replica, or the next start, continues while the engine remembers the statement. */
@@ -101,23 +101,23 @@ export class QueryExecutions {
   }
 
   /** Executes a query from the answer to its POST on. @returns null: it has ended. @throws EngineFault for rows without columns. */
-  async begin(state: ExecutionState, page: StatementPage): Promise<QueryProgress | null> {
-    const progress = await this.execute(state).begin(page);
+  async begin(query: NewQuery, page: StatementPage): Promise<ExecutionState | null> {
+    const state = await this.execute(newExecution(query)).begin(page);
     if (this.isStopping) await this.handOver(); // accepted while this replica stops
-    return progress;
+    return state;
   }
 
   /** Whether this replica executes the query, and for that user. */
   isExecutedFor(userId: number, id: string): boolean {
     const present = this.#executions.get(id);
-    return present?.isReleased() === false && present.userId === userId;
+    return present?.isReleased() === false && present.state.userId === userId;
   }
 
-  /** The rows of a query from that one on; this replica takes it over if another executes it. Null: it has ended. */
+  /** The rows of a query from that one on; this replica takes it over if another executes it. Null: another replica has ended it. */
   async rows(id: string, from: number, limit: number): Promise<RowsResult | null> {
     const present = this.#executions.get(id);
     const result = (await present?.rows(from, limit)) ?? null;
-    if (result?.kind === 'page' || present?.isFinished === true) return result;
+    if (result?.kind === 'page' || (present !== undefined && present.ending !== null)) return result;
     if (this.isStopping) return null;
     const execution = await this.takeOver(id);
     return execution === null || execution === present ? result : execution.rows(from, limit);
@@ -143,6 +143,12 @@ export class QueryExecutions {
     present?.release();
     present?.forgetPages();
     this.#executions.delete(id);
+  }
+
+  /** Last pages that are only there to be asked for again make room for others of their owner. */
+  private forgetFinished(runAs: string): void {
+    for (const [id, execution] of this.#executions)
+      if (execution.ending?.state === 'finished' && execution.state.runAs === runAs) this.forget(id);
   }
 
   /**
@@ -171,7 +177,8 @@ export class QueryExecutions {
 
   /** @param isActive of its user; undefined: another replica executes the query, or it has ended. */
   private async tickOne(id: string, execution: QueryExecution, isActive: boolean | undefined): Promise<void> {
-    if (execution.releasedFor > LAST_PAGE_KEPT) this.forget(id);
+    const releasedFor = this.timers.now() - (execution.releasedAt ?? Infinity);
+    if (releasedFor > LAST_PAGE_KEPT) this.forget(id);
     if (execution.isReleased()) return;
     if (isActive === undefined) execution.release();
     else if (isActive) await execution.tick();

@@ -1,14 +1,15 @@
+import { setImmediate } from 'node:timers';
 import { csvLine } from '../kernel/csv.js';
 import { Refused } from '../kernel/errors.js';
+import { FairQueue } from '../kernel/fair-queue.js';
 import { NamedError } from '../kernel/named-error.js';
-import type { Claim } from './domain/page-budget.js';
 import { errorBy } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
 import type { RowLoop } from './domain/row-loop.js';
 import { writeRowCursor } from './domain/row-window.js';
 import { publicColumns, type RowsFormat } from './domain/rows-format.js';
 import { queryProblem, type QueryErrorResponse, toQueryErrorResponse } from './query.response.js';
-import type { RowsPage, RowsResult } from './rows-page.js';
+import type { Claim, RowsPage, RowsResult } from './domain/held-page.js';
 
 /** Why a stream ends before its query does. */
 export type StreamStop = 'session-ended' | 'stopping';
@@ -33,6 +34,22 @@ const PIECES_AT_ONCE = 2;
 
 /** A stream asks again whether it may continue after so many bytes of them. */
 const BYTES_BETWEEN_STOPS = 1_048_576;
+
+/** Pieces of rows are made one at a time, by people in turns, and whatever else waits is dealt with before the next one. */
+export class RowTurns {
+  private readonly queue = new FairQueue(1, Infinity);
+
+  /** Resolves when the next piece of that person may be made: at once, without waiting for anything. */
+  async next(person: string): Promise<void> {
+    const place = this.queue.enter(person);
+    if (place === null) return; // never: there is no end of places
+    await this.queue.turn(place);
+    setImmediate(() => {
+      this.queue.done(place);
+      this.queue.leave(place);
+    });
+  }
+}
 
 /**
  * One answer with rows, made as its reader takes it: a piece in memory beside the page that is held, whatever the page's

@@ -5,9 +5,8 @@ import type { AuthenticatedUser } from '../platform/access.js';
 import { Log } from '../platform/log.js';
 import { RowLoop } from './domain/row-loop.js';
 import { QueriesService } from './queries.service.js';
-import { RowStream, type StreamSource } from './row-stream.js';
-import { RowTurns } from './row-turns.js';
-import type { RowsPage } from './rows-page.js';
+import { RowStream, RowTurns, type StreamSource } from './row-stream.js';
+import type { RowsPage } from './domain/held-page.js';
 
 /** Milliseconds in which readers can take the last pieces when the service stops. */
 const LAST_PIECES = 3_000;

@@ -11,7 +11,7 @@ import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trin
 import { WasmRowLoop } from '../../src/query-engine/infrastructure/wasm-row-loop.js';
 import { QueryMetrics } from '../../src/query-engine/query.metrics.js';
 import { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
-import type { RowsResult } from '../../src/query-engine/rows-page.js';
+import type { RowsResult } from '../../src/query-engine/domain/held-page.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { FakeServiceTokenSource } from '../support/fakes/fake-service-token-source.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
@@ -105,13 +105,12 @@ export class ExecutionsUnderTest {
   /** Submits `sql` through the first replica, and returns the id of the query. */
   async begun(sql: string, meanwhile = (): Promise<void> => Promise.resolve()): Promise<string> {
     const id = randomUUID();
-    const query = { id, userId: 1, runAs: 'ana', sql, catalog: null, schema: null, traceToken: 't' };
-    const deadlineAt = this.deadlineAt();
-    await this.store.reserve({ ...query, createdAt: this.clock.now(), deadlineAt }, this.one.replica, 5);
+    const times = { createdAt: this.clock.now(), deadlineAt: this.deadlineAt() };
+    const query = { id, userId: 1, runAs: 'ana', sql, catalog: null, schema: null, traceToken: 't', ...times };
+    await this.store.reserve(query, this.one.replica, 5);
     const { page } = await this.client.submit(sql, sessionFor('ana'), { deadline: Infinity });
     await meanwhile();
-    const where = { nextPath: page.nextPath, pagePath: null, pageStart: 0, newestFrom: 0, rowsReturned: 0 };
-    await this.one.begin({ ...query, ...where, deadlineAt, columns: null, waitingSince: null }, page);
+    await this.one.begin(query, page);
     return id;
   }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { DataSource } from 'typeorm';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fakes/fake-timers.js';
 import type { FakeTrino } from '../support/fakes/fake-trino.js';
@@ -50,7 +51,7 @@ describe('query executions', () => {
     // What another replica takes over is the page behind the stream's.
     await until(() => executions.asked('GET').length === 3);
     expect(values(await executions.rows(executions.other, id, 2, 9))).toEqual([3]);
-    expect(values(await executions.rows(executions.other, id, 3, 9))).toBeNull();
+    expect(values(await executions.rows(executions.other, id, 3, 9))).toEqual([]);
     expect(await executions.find(id)).toMatchObject({ state: 'finished', rowsReturned: 3 });
   });
 
@@ -83,6 +84,25 @@ describe('query executions', () => {
 
     expect(values(again)).toEqual(values(last));
     expect(await executions.find(id)).toMatchObject({ state: 'finished', rowsReturned: 1 });
+  });
+
+  it('store a page for which a reader waits in the statement that hands it out', async () => {
+    const owner = await new DataSource({ type: 'postgres', url: executions.database.migrationUrl }).initialize();
+    await owner.query(`CREATE TABLE updates (at timestamptz DEFAULT now()); GRANT ALL ON updates TO PUBLIC;
+      CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO updates DEFAULT VALUES; RETURN NULL; END';
+      CREATE TRIGGER note AFTER UPDATE ON queries FOR EACH ROW EXECUTE FUNCTION note()`);
+    let open: () => void = () => undefined;
+    const after = new Promise<void>((resolve) => (open = resolve));
+    engine.answers('SELECT one', { columns: NUMBERS, data: [[1]], after });
+    const id = await executions.begun('SELECT one');
+    const rows = executions.rows(one, id, 0, 9);
+    await timers.untilWaiting();
+    open();
+
+    expect(values(await rows)).toEqual([1]);
+    expect(await owner.query('SELECT count(*)::int FROM updates')).toEqual([{ count: 2 }]); // one of the POST
+    await owner.query('DROP TABLE updates; DROP FUNCTION note CASCADE');
+    await owner.destroy();
   });
 
   it('answer an empty page with the same cursor when no rows come in time', async () => {

@@ -72,7 +72,7 @@ describe('query executions, at the limits of a query', () => {
     clock.advance(seconds);
     await executions.tick(other);
 
-    expect(await Promise.all(readers)).toEqual([null, null]);
+    expect((await Promise.all(readers)).map(values)).toEqual(['ended', 'ended']);
     expect(await executions.find(id)).toMatchObject({ error: { code } });
     expect(engine.statements.at(-1)?.cancelled).toBe(true);
   });

@@ -17,7 +17,7 @@ export interface Question {
   /** Milliseconds for the whole exchange, connecting and reading included. */
   timeout: number;
   signal?: AbortSignal;
-  /** Called with the bytes received so far; to receive no more, abort the signal. */
+  /** Called with the bytes received so far. A NamedError that it throws ends the exchange, and is thrown by it. */
   onBytes?: (bytes: number) => void;
 }
 
@@ -83,7 +83,7 @@ export class AxiosExchange {
   /**
    * @throws LostConnection when no whole answer came in time.
    * @throws OversizedReply
-   * @throws the signal's reason when the caller aborts.
+   * @throws the signal's reason when the caller aborts, and what `onBytes` throws.
    */
   async ask({ method, url, headers, body, timeout, signal, onBytes }: Question): Promise<Reply> {
     const ending = new AbortController();
@@ -176,7 +176,7 @@ function retire(agent: HttpsAgent): void {
 
 function translated(error: unknown, timedOut: boolean): Error {
   if (timedOut) return new LateAnswer('no answer in time');
-  if (error instanceof OversizedReply || error instanceof UnreadableAuthorities) return error;
+  if (error instanceof NamedError) return error;
   const code = error instanceof Error && 'code' in error ? error.code : null;
   if (code === 'HPE_HEADER_OVERFLOW') return new OversizedHeaders('headers larger than the limit');
   return new LostConnection(typeof code === 'string' ? code : 'unknown');

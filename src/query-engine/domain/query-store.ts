@@ -1,5 +1,5 @@
-import type { Column } from './engine-type.js';
-import type { Ending, Query, QueryState } from './query.js';
+import type { ExecutionState } from './execution-state.js';
+import type { Ending, Query } from './query.js';
 
 export interface NewQuery {
   id: string;
@@ -13,57 +13,6 @@ export interface NewQuery {
   createdAt: Date;
   /** QUERY_MAX_SECONDS after that. */
   deadlineAt: Date;
-}
-
-/** The state with which a replica executes a query. Rows are counted from the query's first. */
-export interface ExecutionState {
-  id: string;
-  userId: number;
-  runAs: string;
-  catalog: string | null;
-  schema: string | null;
-  traceToken: string;
-  deadlineAt: Date;
-  columns: readonly Column[] | null;
-  /** A capability. Null: the engine has no further page. */
-  nextPath: string | null;
-  /** A capability: where the page that waits for a reader was found. Null: none waits. */
-  pagePath: string | null;
-  pageStart: number;
-  /** The newest page handed out: from this row … */
-  newestFrom: number;
-  /** … up to before this one. */
-  rowsReturned: number;
-  waitingSince: Date | null;
-}
-
-/** From that row on up to before that one. */
-export interface RowSpan {
-  from: number;
-  to: number;
-}
-
-/** Changes of a query by a page of the engine. */
-export interface QueryProgress {
-  state: Extract<QueryState, 'queued' | 'running'>;
-  startedAt: Date | null;
-  progressPercent: number | null;
-  engineQueryId: string;
-  /** Null: none are known yet, or they are stored already. */
-  columns: readonly Column[] | null;
-  nextPath: string | null;
-  pagePath: string | null;
-  pageStart: number;
-  waitingSince: Date | null;
-}
-
-/** The query as it is stored after its first page. */
-export function startedQuery({ id, sql, catalog, schema, createdAt }: NewQuery, progress: QueryProgress): Query {
-  const { state, startedAt, progressPercent, columns, engineQueryId } = progress;
-  return {
-    ...{ id, sql, catalog, schema, createdAt, state, startedAt, progressPercent, columns, engineQueryId },
-    ...{ sqlTruncated: false, finishedAt: null, rowsReturned: 0, truncated: false, updateCount: null, error: null },
-  };
 }
 
 /** The data to cancel a query on the engine. */
@@ -82,13 +31,10 @@ export abstract class QueryStore {
   abstract forgetOldest(userId: number): Promise<void>;
   /** Removes a query that the engine did not accept. */
   abstract discard(id: string): Promise<void>;
-  abstract progress(id: string, replica: string, progress: QueryProgress): Promise<boolean>;
-  /** The held page has been read, and cannot be asked for again. */
-  abstract releasePage(id: string, replica: string): Promise<boolean>;
-  /** Rows from … up to before … go to the reader. @param at null: a stream's, and the page is released with them. */
-  abstract handOut(id: string, replica: string, rows: RowSpan, at: Date | null): Promise<boolean>;
-  /** @param last handed out at the same time. */
-  abstract end(id: string, replica: string, ending: Ending, at: Date, last?: RowSpan): Promise<boolean>;
+  /** Columns that are null stay as they are stored. */
+  abstract save(replica: string, state: ExecutionState): Promise<boolean>;
+  /** @param last state, stored with it where it is new. */
+  abstract end(id: string, replica: string, ending: Ending, at: Date, last?: ExecutionState): Promise<boolean>;
   /** Takes over a query that the engine has accepted. `wasOwn`: this replica executed it already. Null: it has ended. */
   abstract claim(id: string, replica: string): Promise<{ state: ExecutionState; wasOwn: boolean } | null>;
   /** Takes over up to `most` queries of other replicas whose lease has expired. */

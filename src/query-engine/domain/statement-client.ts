@@ -12,7 +12,7 @@ export interface RequestLimits {
   /** The statement's own deadline, on the monotonic clock of Timers. */
   deadline: number;
   signal?: AbortSignal;
-  /** Called with the bytes received so far; to receive no more, abort the signal. */
+  /** Called with the bytes received so far. A NamedError that it throws ends the request, and is thrown by it. */
   onBytes?: (bytes: number) => void;
   /** Rows of this statement have been handed out: the request is then not repeated with a new token. */
   rowsHandedOut?: boolean;

@@ -1,14 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
 import { readColumns, writeColumns } from '../domain/engine-type.js';
-import {
-  type ExecutionState,
-  type NewQuery,
-  type OwnQueries,
-  type QueryProgress,
-  QueryStore,
-  type RowSpan,
-} from '../domain/query-store.js';
+import type { ExecutionState } from '../domain/execution-state.js';
+import { type NewQuery, type OwnQueries, QueryStore } from '../domain/query-store.js';
 import type { Ending } from '../domain/query.js';
 import { ENDING, endingValues, PostgresOwnQueries } from './postgres-own-queries.js';
 
@@ -16,6 +10,7 @@ import { ENDING, endingValues, PostgresOwnQueries } from './postgres-own-queries
 const LEASE = `now() + interval '30 seconds'`;
 /** The columns of an ExecutionState. */
 const STATE = `id, user_id AS "userId", run_as AS "runAs", catalog, schema, trace_token AS "traceToken", deadline_at AS "deadlineAt", columns,
+  state, started_at AS "startedAt", progress_percent AS "progressPercent", engine_query_id AS "engineQueryId",
   next_path AS "nextPath", page_path AS "pagePath", page_start::float8 AS "pageStart", newest_from::float8 AS "newestFrom",
   rows_returned::float8 AS "rowsReturned", waiting_since AS "waitingSince"`;
 const ALIVE = `state IN ('queued', 'running')`;
@@ -59,54 +54,32 @@ export class PostgresQueryStore extends QueryStore {
     await this.session.manager.query('DELETE FROM queries WHERE id = $1', [id]);
   }
 
-  override progress(id: string, replica: string, progress: QueryProgress): Promise<boolean> {
-    const { state, startedAt, progressPercent, engineQueryId, nextPath, pagePath, pageStart, waitingSince } = progress;
-    const columns = progress.columns && writeColumns(progress.columns);
+  override save(replica: string, execution: ExecutionState): Promise<boolean> {
+    const { id, state, startedAt, progressPercent, engineQueryId, nextPath, pagePath, pageStart } = execution;
+    const { newestFrom, rowsReturned, waitingSince, columns } = execution;
     return this.changesOne(
-      'queries-progress',
-      `UPDATE queries SET state = $3, started_at = coalesce(started_at, $4), progress_percent = $5, engine_query_id = $6,
-         columns = coalesce($7, columns), next_path = $8, page_path = $9, page_start = $10, waiting_since = $11
+      'queries-save',
+      `UPDATE queries SET state = $3, started_at = $4, progress_percent = $5, engine_query_id = $6, next_path = $7,
+         page_path = $8, page_start = $9, newest_from = $10, rows_returned = $11, waiting_since = $12,
+         columns = coalesce($13, columns)
        WHERE id = $1 AND driver = $2`,
       [
-        id,
-        replica,
-        state,
-        startedAt,
-        progressPercent,
-        engineQueryId,
-        columns,
-        nextPath,
-        pagePath,
-        pageStart,
-        waitingSince,
+        ...[id, replica, state, startedAt, progressPercent, engineQueryId, nextPath, pagePath, pageStart],
+        ...[newestFrom, rowsReturned, waitingSince, columns && writeColumns(columns)],
       ],
     );
   }
 
-  override releasePage(id: string, replica: string): Promise<boolean> {
-    return this.changesOne(
-      'queries-release-page',
-      'UPDATE queries SET page_path = NULL, waiting_since = NULL WHERE id = $1 AND driver = $2',
-      [id, replica],
-    );
-  }
-
-  override handOut(id: string, replica: string, { from, to }: RowSpan, at: Date | null): Promise<boolean> {
-    return this.changesOne(
-      'queries-hand-out',
-      `UPDATE queries SET newest_from = $3, rows_returned = $4, waiting_since = $5,
-         page_path = CASE WHEN $5::timestamptz IS NOT NULL THEN page_path END
-       WHERE id = $1 AND driver = $2`,
-      [id, replica, from, to, at],
-    );
-  }
-
-  override end(id: string, replica: string, ending: Ending, at: Date, last?: RowSpan): Promise<boolean> {
+  override end(id: string, replica: string, ending: Ending, at: Date, last?: ExecutionState): Promise<boolean> {
     return this.changesOne(
       'queries-end',
-      `UPDATE queries SET ${ENDING}, newest_from = coalesce($12, newest_from), rows_returned = coalesce($13, rows_returned)
+      `UPDATE queries SET ${ENDING}, started_at = coalesce($12, started_at), engine_query_id = coalesce($13, engine_query_id),
+         newest_from = coalesce($14, newest_from), rows_returned = coalesce($15, rows_returned), columns = coalesce($16, columns)
        WHERE id = $1 AND driver = $2`,
-      [id, replica, ...endingValues(ending, at), last?.from ?? null, last?.to ?? null],
+      [
+        ...[id, replica, ...endingValues(ending, at), last?.startedAt, last?.engineQueryId],
+        ...[last?.newestFrom, last?.rowsReturned, last?.columns && writeColumns(last.columns)],
+      ],
     );
   }
 

@@ -1,8 +1,7 @@
 import { setImmediate as afterwards } from 'node:timers/promises';
+import type { RowsPage } from './domain/held-page.js';
 import { RowLoop } from './domain/row-loop.js';
-import { RowStream } from './row-stream.js';
-import { RowTurns } from './row-turns.js';
-import type { RowsPage } from './rows-page.js';
+import { RowStream, RowTurns } from './row-stream.js';
 
 /** These pieces are made beforehand. */
 const NO_LOOP = Object.create(RowLoop.prototype) as RowLoop;
@@ -22,17 +21,6 @@ describe('pieces of rows', () => {
     await Promise.all([...eve, ...ben, others]);
 
     expect(order.join(' ')).toMatch(/^eve -( ?-)* ben( -)+ eve( -)* ben( -)* eve( -)* eve$/);
-  });
-
-  it('leave as much time as they took to everything else, where they are long', async () => {
-    const turns = new RowTurns();
-    await turns.next('eve');
-    for (const begin = performance.now(); performance.now() - begin < 60;);
-    let hasNext = false;
-    const next = turns.next('eve').then(() => (hasNext = true));
-    for (let step = 0; step < 30; step += 1) await afterwards();
-    expect(hasNext).toBe(false);
-    await next;
   });
 
   it('are waited for by any number of requests without a warning', async () => {

@@ -1,7 +1,14 @@
+import {
+  changesBy,
+  type ExecutionState,
+  isRepeated,
+  judgePage,
+  newExecution,
+  nextAction,
+  publicState,
+} from './execution-state.js';
 import { JsonScanner } from './json-scanner.js';
 import { PageRows } from './page-rows.js';
-import { isRepeated, judgePage, stateAfter, publicState } from './page-verdict.js';
-import type { ExecutionState } from './query-store.js';
 import { EngineFault } from './statement-client.js';
 import type { StatementPage } from './statement-page.js';
 
@@ -53,33 +60,22 @@ describe('isRepeated', () => {
   });
 });
 
-describe('stateAfter', () => {
+describe('changesBy', () => {
   const now = new Date('2026-11-20T12:00:00Z');
   const columns = [{ name: 'n', type: 'bigint', signature: { rawType: 'bigint' }, shape: { kind: 'bigint' } }] as const;
+  const query = { id: '', userId: 1, runAs: 'ana', sql: '', catalog: null, schema: null, traceToken: '' };
   const before: ExecutionState = {
-    id: '',
-    userId: 1,
-    runAs: 'ana',
-    catalog: null,
-    schema: null,
-    traceToken: '',
-    deadlineAt: now,
-    columns: null,
-    nextPath: null,
-    pagePath: '/old',
-    pageStart: 3,
-    newestFrom: 3,
-    rowsReturned: 7,
-    waitingSince: now,
+    ...newExecution({ ...query, createdAt: now, deadlineAt: now }),
+    ...{ pagePath: '/old', pageStart: 3, newestFrom: 3, rowsReturned: 7, waitingSince: now },
   };
   const after = (given: Partial<StatementPage>, state = before): unknown => {
     const read = { ...page, ...given };
-    return stateAfter(judgePage(read), read, '/this', state, now);
+    return changesBy(judgePage(read), read, '/this', state, now);
   };
 
   it('rows wait where they were found, behind those that were handed out', () => {
     expect(after({ rows: rowsOf('[[1]]'), columns })).toEqual({
-      columns,
+      ...{ columns, state: 'running', startedAt: now, progressPercent: null, engineQueryId: 'q' },
       nextPath: page.nextPath,
       pagePath: '/this',
       pageStart: 7,
@@ -91,9 +87,12 @@ describe('stateAfter', () => {
     expect(after({}, { ...before, columns })).toMatchObject({
       columns,
       pagePath: null,
-      pageStart: 3,
       waitingSince: null,
     });
+  });
+
+  it('the end leaves the paths: where it could not be stored, its page is asked for again', () => {
+    expect(after({ nextPath: null, columns })).not.toHaveProperty('nextPath');
   });
 
   it('rows without columns are no answer of an engine', () => {
@@ -110,5 +109,27 @@ describe('publicState', () => {
     ['A_WORD_OF_A_LATER_VERSION', 'running'],
   ])('%s is %s while it lives', (engineState, state) => {
     expect(publicState(engineState)).toBe(state);
+  });
+});
+
+const START = new Date('2026-11-20T12:00:00Z');
+const later = (seconds: number): Date => new Date(START.getTime() + seconds * 1000);
+const unread = { deadlineAt: later(3600), waitingSince: START, pageStart: 10, rowsReturned: 10, isReadOn: false };
+const read = { ...unread, rowsReturned: 20 };
+
+describe('nextAction', () => {
+  it.each([
+    ['nothing waits', { ...unread, waitingSince: null }, 1, 'resume'],
+    ['rows wait', unread, 299.999, 'wait'],
+    ['rows wait for too long', unread, 300, 'abandon'],
+    ['rows were handed out just now', read, 4.999, 'wait'],
+    ['rows were handed out a while ago', read, 5, 'fetch-next'],
+    ['a reader waits for the rows that wait', { ...unread, isReadOn: true }, 300, 'wait'],
+    ['a reader waits for the rows after those', { ...read, isReadOn: true }, 5, 'wait'],
+    ['the time is over while a reader waits', { ...unread, isReadOn: true }, 3600, 'expire'],
+    ['the time is over', { ...unread, waitingSince: null }, 3600, 'expire'],
+    ['the time is over while rows wait', { ...read, waitingSince: later(3599) }, 3600, 'expire'],
+  ])('%s', (_, state, seconds, action) => {
+    expect(nextAction(state, later(seconds))).toBe(action);
   });
 });
