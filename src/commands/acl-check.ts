@@ -18,6 +18,8 @@ interface Options {
   metadataCatalog?: string;
   externalTableCatalog?: string[];
   rawColumnCatalog?: string[];
+  singleCatalog?: true;
+  trino?: number;
 }
 
 /**
@@ -69,6 +71,8 @@ function serviceSettings(options: Options): ServiceSettings {
     metadataCatalog: options.metadataCatalog ?? given.metadataCatalog,
     externalTableCatalogs: options.externalTableCatalog ?? given.externalTableCatalogs ?? [],
     rawColumnCatalogs: options.rawColumnCatalog ?? given.rawColumnCatalogs ?? [],
+    ...(options.trino !== undefined && { trino: options.trino }),
+    ...(options.singleCatalog === true && { isOfOneCatalog: true, serviceAccounts: [], metadataCatalog: null }),
   };
 }
 

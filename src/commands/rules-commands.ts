@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SEVERITIES } from '../trino-rules/document/finding.js';
 import { loaded } from './program.js';
 
@@ -7,6 +7,11 @@ const listed = (value: string, before: string[] = []): string[] => [
   ...before,
   ...value.split(',').map((name) => name.trim()),
 ];
+
+const release = (value: string): number => {
+  if (!/^[0-9]{3,4}$/.test(value)) throw new InvalidArgumentError('It must be a release of Trino, such as 484.');
+  return Number(value);
+};
 
 /** The commands about anybody's rules files: `grantline acl …`, and all that `grantline-rules` has. Nothing of the service is loaded. */
 export function addRulesCommands(parent: Command): void {
@@ -32,6 +37,8 @@ export function addRulesCommands(parent: Command): void {
       listed,
     )
     .option('--raw-column-catalog <names>', 'with raw rows in columns (ACL_RAW_COLUMN_CATALOGS)', listed)
+    .option('--single-catalog', 'the files are the rules of a single catalog (<connector>.security=file)')
+    .option('--trino <version>', 'the release of the engine, such as 484', release)
     .action(loaded(async () => (await import('./acl-check.js')).checkFiles));
 
   parent

@@ -17,7 +17,7 @@ const WITH_ABSENT = '(absent sections)';
 const WITH_DOORS = '(doors)';
 /** So are people who may not read system.jdbc. */
 const WITH_LISTINGS = '(listings)';
-const ABSENT = ['rules-section-missing', 'rules-section-default'];
+const ABSENT = ['rules-section-missing', 'rules-section-default', 'rules-of-one-catalog'];
 
 /**
  * The files of the corpus. A case begins with `=== title`. A line that begins with `~` or `^` is no part of its text: each caret

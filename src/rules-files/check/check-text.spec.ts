@@ -76,6 +76,55 @@ describe('a key that is no section', () => {
     ]));
 });
 
+describe('the rules of a single catalog', () => {
+  const FILE = {
+    schemas: [{ user: 'ana', schema: 'lab', owner: true }],
+    tables: [
+      { user: 'ana', schema: 'lab', privileges: ['SELECT', 'INSERT'], filter: '(' },
+      { user: 'ana', schema: 'lab', privileges: [] },
+    ],
+    session_properties: [{ user: 'ana', property: '.*', allow: true }],
+  };
+  const codes = (document: object, isOfOneCatalog: boolean) =>
+    checkText(JSON.stringify(document), { ...ETL, serviceAccounts: [], metadataCatalog: null, isOfOneCatalog }).map(
+      ({ code, rule }) => `${code} ${rule ?? ''}`.trim(),
+    );
+
+  it('are recognised, and judged as such when that is said', () => {
+    expect(codes(FILE, false)).toEqual(expect.arrayContaining(['rules-of-one-catalog', 'rules-section-unknown']));
+    expect(codes(FILE, true)).toEqual(['expression-syntax tables[0]', 'dead-rule tables[1]']);
+  });
+
+  it('have no sections of the cluster, and no catalog in a rule', () => {
+    const other = { tables: [{ catalog: 'lake', privileges: [] }], queries: [], schemas: [] };
+    expect(codes(other, true)).toEqual(['rules-key-unknown tables[0]', 'rules-section-unknown']);
+    expect(codes({ tables: [{ catalog: 'lake', privileges: [] }] }, false)).not.toContain('rules-of-one-catalog');
+  });
+});
+
+describe("the user's name in a pattern", () => {
+  const codes = (rules: object[], trino?: number) =>
+    checkText(JSON.stringify({ tables: rules }), {
+      ...ETL,
+      serviceAccounts: [],
+      metadataCatalog: null,
+      ...(trino && { trino }),
+    })
+      .filter(({ code }) => /pattern|dead-rule|refused/.test(code))
+      .map(({ code, rule }) => `${code} ${rule ?? ''}`);
+
+  it('is taken from 484 on, for catalogs, schemas and tables', () => {
+    const rules = [
+      { schema: 'of_{user}', privileges: ['SELECT'] },
+      { schema: 'of_{user}', privileges: [] },
+      { schema: 'of_ana', privileges: [] },
+      { user: '{user}', privileges: [] },
+    ];
+    expect(codes(rules, 484)).toEqual(['dead-rule tables[1]', 'rules-pattern-invalid tables[3]']);
+    expect(codes(rules)).toEqual([0, 1, 3].map((index) => `rules-pattern-invalid tables[${index}]`));
+  });
+});
+
 const NAMES = [FRESH_PREFIX, `${FRESH_PREFIX}1`, `${FRESH_PREFIX}|ana`, 'etl', 'lake', 'meta', 'ana'];
 const PATTERNS = [
   ...NAMES,

@@ -12,7 +12,7 @@ import { ruleTraps } from './rule-traps.js';
  * refuses, what it silently reads as something else, rules that never decide, and the invariants of the service accounts.
  */
 export function checkText(text: string, settings: ServiceSettings): PlacedFinding[] {
-  const { rules, at, findings } = readLeniently(text);
+  const { rules, at, findings } = readLeniently(text, settings);
   const all =
     rules === null
       ? findings
@@ -23,7 +23,9 @@ export function checkText(text: string, settings: ServiceSettings): PlacedFindin
           ...openDoors(rules, settings, at),
           ...fileInvariants(rules, settings, at),
         ];
-  return all.sort((a, b) => a.at - b.at);
+  // A single catalog's rules are not about `system`.
+  const found = settings.isOfOneCatalog === true ? all.filter(({ code }) => code !== 'rules-listings-closed') : all;
+  return found.sort((a, b) => a.at - b.at);
 }
 
 /** `checkText` with severities, lines and columns. */

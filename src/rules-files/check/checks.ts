@@ -55,6 +55,9 @@ const CATALOGUE = {
   'rules-section-default': info(
     'Without this section everybody may set session properties. Write the section to restrict that; an empty list denies it.',
   ),
+  'rules-of-one-catalog': info(
+    'No section and no rule is about catalogs, as in the rules of a single catalog (`hive.security=file` and the like), which are another dialect: `session_properties`, no `catalog`. With --single-catalog the file is read as such. Without, it is judged as the rules of the whole cluster.',
+  ),
   'rules-all-open': error(
     'The document has no section at all. The engine accepts it, and everybody may read and write everything.',
   ),

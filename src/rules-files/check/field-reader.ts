@@ -26,6 +26,7 @@ export class FieldReader {
     private readonly at: number,
     members: readonly JsonMember[],
     private readonly findings: PlacedFinding[],
+    private readonly trino = 0,
   ) {
     for (const { key, at: keyAt, value } of members) {
       const name = format.aliases?.[key] ?? key;
@@ -135,8 +136,10 @@ export class FieldReader {
         );
       return;
     }
-    this.patterns.set(key, { text, at: node.at });
-    checkPattern(key, field, text, node.at, this.report);
+    const isOfUser = this.trino >= OF_USER_SINCE && ['catalog', 'schema', 'table'].includes(key);
+    // The user's own name: which one is not known, as of a pattern that is not judged.
+    this.patterns.set(key, { text: isOfUser ? text.replaceAll('{user}', '(?<=)') : text, at: node.at });
+    checkPattern(key, field, isOfUser ? text.replaceAll('{user}', 'user') : text, node.at, this.report);
   }
 
   private catalogMode(key: string, node: JsonNode | undefined): void {
@@ -223,6 +226,9 @@ export class FieldReader {
     this.report('rules-key-unknown', `the engine refuses a file with the key "${key}" here${hint}`, at);
   }
 }
+
+/** The release of the engine that takes `{user}` for the user's name. */
+const OF_USER_SINCE = 484;
 
 const EMPTY = {
   user: 'it matches every user',

@@ -11,10 +11,11 @@ import { checkInvariants } from '../../trino-rules/lint/invariants.js';
 import { catalogMode, documentRules } from './document-rules.js';
 import { languageOf, maxListedNames, regularPattern } from './foreign-language.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
+import type { ReadFor } from './lenient-reader.js';
 import type { PlacedFinding } from './placed-finding.js';
 
 /** Accounts and catalogs that the invariants are checked for; empty lists and null: none. */
-export interface ServiceSettings {
+export interface ServiceSettings extends ReadFor {
   serviceAccounts: readonly string[];
   writableCatalogs: readonly string[];
   readableCatalogs: readonly string[];

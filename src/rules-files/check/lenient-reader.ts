@@ -20,11 +20,19 @@ export interface LenientReading {
 /** Values that a document may have before reading stops: some twenty times what fits into a ConfigMap. */
 const LIMITS = { maxValues: 5_000_000, maxFaults: 1_000, isLenient: true };
 
+/** What a file is for. */
+export interface ReadFor {
+  /** The engine's version; default: the newest that is tried. */
+  trino?: number;
+  /** The rules of a single catalog (`<connector>.security=file`), which have other sections and name no catalog. */
+  isOfOneCatalog?: boolean;
+}
+
 /**
  * Reads any rules file as the engine does (Trino 483), and continues after each fault: what the engine refuses, and what it
  * accepts but reads as something else than is written.
  */
-export function readLeniently(text: string): LenientReading {
+export function readLeniently(text: string, readFor: ReadFor = {}): LenientReading {
   const { root, faults } = readJson(text, LIMITS);
   const findings: PlacedFinding[] = faults.map(({ code, message, at }) =>
     code === 'json-duplicate-key'
@@ -37,18 +45,24 @@ export function readLeniently(text: string): LenientReading {
     findings.push({ code: 'rules-wrong-type', message, at: root.at });
     return { rules: null, at: root.at, findings };
   }
-  return { rules: readSections(root, findings), at: root.at, findings };
+  return { rules: readSections(root, findings, readFor), at: root.at, findings };
 }
 
-function readSections(root: JsonNode & { kind: 'object' }, findings: PlacedFinding[]): ForeignRules {
+/** The sections of a single catalog's rules. */
+const OF_ONE_CATALOG: ReadonlyMap<string, SectionName> = new Map([
+  ...(['schemas', 'tables', 'functions', 'procedures', 'authorization'] as const).map((name) => [name, name] as const),
+  ['session_properties', 'catalog_session_properties'],
+]);
+
+function readSections(root: JsonNode & { kind: 'object' }, findings: PlacedFinding[], readFor: ReadFor): ForeignRules {
   const rules = new Map<SectionName, ForeignRule[]>();
   for (const member of lastOfEach(root.members)) {
     const { key, at, value } = member;
-    const name = SECTION_NAMES.find((each) => each === key);
+    const name = readFor.isOfOneCatalog === true ? OF_ONE_CATALOG.get(key) : SECTION_NAMES.find((each) => each === key);
     if (name === undefined) {
       findings.push({
         code: 'rules-section-unknown',
-        message: `the engine refuses the section "${key}"${hint(member)}`,
+        message: `the engine refuses the section "${key}"${readFor.isOfOneCatalog === true ? ' in the rules of a single catalog' : hint(member)}`,
         at,
       });
     } else if (value.kind === 'null') {
@@ -59,7 +73,7 @@ function readSections(root: JsonNode & { kind: 'object' }, findings: PlacedFindi
       findings.push({ code: 'rules-section-not-a-list', message, at: value.at });
       rules.set(name, []);
     } else {
-      const read = readRules(name, value.items, findings);
+      const read = readRules(name, key, value.items, findings, readFor);
       rules.set(name, read);
       if (name === 'queries' && !read.some(({ gives, isRefused }) => isRefused || gives.includes('execute'))) {
         const message = 'no rule of "queries" allows execute, so nobody may run any query';
@@ -67,21 +81,44 @@ function readSections(root: JsonNode & { kind: 'object' }, findings: PlacedFindi
       }
     }
   }
-  reportAbsent(root, rules, findings);
+  reportAbsent(root, rules, findings, readFor);
+  if (readFor.isOfOneCatalog !== true && isLikeOneCatalog(root, rules)) {
+    const message =
+      'no section and no rule is about catalogs, as in the rules of a single catalog: check those with --single-catalog';
+    findings.push({ code: 'rules-of-one-catalog', message, at: root.at });
+  }
   return rules;
 }
 
-function readRules(section: SectionName, items: readonly JsonNode[], findings: PlacedFinding[]): ForeignRule[] {
+/** Without a name of a catalog, of rules that can have one. */
+function isLikeOneCatalog(root: JsonNode & { kind: 'object' }, rules: ForeignRules): boolean {
+  const all = [...rules.values()].flat();
+  return (
+    root.members.every(({ key }) => OF_ONE_CATALOG.has(key)) &&
+    (all.length > 0 || root.members.some(({ key }) => key === 'session_properties')) &&
+    all.every(({ patterns }) => !patterns.has('catalog'))
+  );
+}
+
+function readRules(
+  section: SectionName,
+  key: string,
+  items: readonly JsonNode[],
+  findings: PlacedFinding[],
+  readFor: ReadFor,
+): ForeignRule[] {
+  const format = formatOf(section);
+  const { catalog: _, ...fields } = format.fields;
+  const used = readFor.isOfOneCatalog === true ? { ...format, fields } : format;
   return items.flatMap((item, index) => {
-    const place = `${section}[${index}]`;
+    const place = `${key}[${index}]`;
     if (item.kind !== 'object') {
       const message = `a rule must be an object, not ${describeValue(item)}`;
       findings.push({ code: 'rules-wrong-type', message, at: item.at, rule: place });
       return [];
     }
     const own: PlacedFinding[] = [];
-    const fields = new FieldReader(formatOf(section), item.at, lastOfEach(item.members), own);
-    const read = fields.read();
+    const read = new FieldReader(used, item.at, lastOfEach(item.members), own, readFor.trino).read();
     for (const finding of own) findings.push({ ...finding, rule: place });
     return [
       {
@@ -100,7 +137,12 @@ function readRules(section: SectionName, items: readonly JsonNode[], findings: P
 }
 
 /** Once for a document without any section, else for each section without which something is open. */
-function reportAbsent(root: JsonNode & { kind: 'object' }, rules: ForeignRules, findings: PlacedFinding[]): void {
+function reportAbsent(
+  root: JsonNode & { kind: 'object' },
+  rules: ForeignRules,
+  findings: PlacedFinding[],
+  { isOfOneCatalog = false }: ReadFor,
+): void {
   const isNamed = (section: SectionName): boolean => root.members.some(({ key }) => key === section);
   if (root.members.length === 0) {
     const message = 'there is no section, so everybody may read and write everything';
@@ -109,7 +151,7 @@ function reportAbsent(root: JsonNode & { kind: 'object' }, rules: ForeignRules, 
   }
   if (!SECTION_NAMES.some(isNamed)) return;
   const unknown = root.members.flatMap(({ key }) => spelledLike(key, SECTION_NAMES) ?? []);
-  for (const section of SECTION_NAMES) {
+  for (const section of isOfOneCatalog ? (['schemas', 'tables'] as const) : SECTION_NAMES) {
     const { whenAbsent } = formatOf(section);
     if (isNamed(section) || unknown.includes(section) || whenAbsent === undefined) continue;
     const message = `the section "${section}" is missing${meaning(section)}`;

@@ -71,7 +71,7 @@ function hasBareAlternative(text: string): boolean {
 
 /** The likely intention behind a text that is no pattern. */
 function hint(text: string): string {
-  if (text.includes('{user}')) return '; {user} is newer than Trino 483';
+  if (text.includes('{user}')) return '; {user} is newer than Trino 483 (--trino 484)';
   if (text.startsWith('*')) return '; any text is .*';
   return '';
 }
