@@ -31,7 +31,8 @@ describe('who is put into a group, or taken out of one, after an import', () => 
         fc.pre(changes !== null);
         expect(changes).toMatchObject({ more: [], less: [] });
       }),
-      { numRuns: runs(15) },
+      // A shrunk example takes too many imports.
+      { numRuns: runs(15), endOnFailure: true },
     );
   });
 

@@ -1,5 +1,6 @@
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
+import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
@@ -33,8 +34,8 @@ export interface MembershipChanges {
 const JOINER = 'Zz Joiner';
 
 /**
- * Puts a new user into each combination of groups that the list has, into each group alone and into none, and takes each user out of
- * each group where others are of what is left; and asks by the file and by the import.
+ * Puts a new user into each combination of groups that the list has, into each group alone and into none, into two and three groups that
+ * nobody has together, and takes each user out of each group where others are of what is left; and asks by the file and by the import.
  */
 export async function membershipChanges(
   kept: Pick<KeptCase, 'users' | 'rules' | 'catalog'>,
@@ -65,6 +66,8 @@ export async function membershipChanges(
   const isListed = new Set(combinations.keys());
   for (const groups of [[], ...users.flatMap((user) => user.groups.map((group) => [group]))])
     combinations.set(keyOf(groups), groups);
+  for (const groups of together([...new Set(users.flatMap((user) => user.groups))]))
+    combinations.set(keyOf(groups), groups);
   const joiners = [...combinations.values()].map((groups, i) => ({ name: `${JOINER} ${i}`, groups }));
   const leavers = users.flatMap((user) =>
     user.groups.map((left) => ({ ...user, groups: user.groups.filter((group) => group !== left) })),
@@ -89,8 +92,9 @@ export async function membershipChanges(
       if (isRestriction(question)) {
         const columns = 'name' in question ? [question.name] : [];
         const select = { ...question, ask: 'select', columns } as const;
+        const isRestricted = 'name' in question ? before !== 'null' : !isAmong(before, after);
         // A restriction of what may not be read is none, nor a mask of a hidden column; where the file has none, there is one more.
-        if (next(select) === 'true' && before !== '[]' && before !== 'null') found.more.push(answer);
+        if (isRestricted && next(select) === 'true') found.more.push(answer);
       } else if (after === 'true') {
         if (isRemarked('import-leavers', changed.name) || isRemarked('import-joiners', changed.name))
           found.remarked += 1;
@@ -103,7 +107,7 @@ export async function membershipChanges(
       ) {
         const same = { ...question, user: alike.name };
         if (ofAlike?.(same) !== before || listed(same) !== before) continue;
-        if (isRemarked('import-joiners', alike.name)) found.remarked += 1;
+        if (isRemarked('import-joiners', alike.name) || isRemarked('import-lost', changed.name)) found.remarked += 1;
         else found.less.push(answer);
       }
     }
@@ -112,6 +116,27 @@ export async function membershipChanges(
 }
 
 const MOST_NAMES = 8;
+const MOST_COMBINATIONS = 40;
+
+/** Pairs of all, and triples: so many of them, from everywhere. */
+function together(groups: readonly string[]): string[][] {
+  const pairs = groups.flatMap((one, i) => groups.slice(i + 1).map((other) => [one, other]));
+  const triples = pairs.flatMap((pair) =>
+    groups.slice(groups.indexOf(pair[1] ?? '') + 1).map((third) => [...pair, third]),
+  );
+  return [pairs, triples].flatMap((all) => {
+    const step = Math.ceil(all.length / MOST_COMBINATIONS);
+    return all.filter((_, i) => i % step === 0);
+  });
+}
+
+/** Whether the first filter holds where the second does. */
+function isAmong(filter: string, other: string): boolean {
+  const parts = (text: string): string[] =>
+    (JSON.parse(text) as string[]).flatMap(conjuncts).map((each) => canonical(each));
+  const held = new Set(parts(other));
+  return parts(filter).every((each) => held.has(each) || each === 'true');
+}
 
 function answering(evaluator: Evaluator): (question: KeptQuestion) => string {
   const listings = new MetadataVisibility(evaluator);

@@ -25,6 +25,7 @@ export class GroupCover {
   private readonly shared: Holder[];
   private readonly groups: Holder[];
   private readonly isJoiner: ReadonlySet<string>;
+  private readonly isPair: ReadonlySet<string>;
   /** Who joins no group. */
   private readonly alone: string;
   /** Users, each with itself out of a group. */
@@ -41,6 +42,7 @@ export class GroupCover {
     const everyone: Holder = { kind: 'everyone', name: null, members: new Set(everybody.map(({ name }) => name)) };
     this.shared = [...this.groups, everyone];
     this.isJoiner = new Set(joiners.filter(({ knownAs }) => knownAs === undefined).map(({ name }) => name));
+    this.isPair = new Set(joiners.filter(({ isPair }) => isPair).map(({ name }) => name));
     this.alone = joiners.find(({ groups, knownAs }) => groups.length === 0 && knownAs === undefined)?.name ?? '';
     const own = new Map<string, Set<string>>();
     for (const { name, knownAs = name } of everybody)
@@ -55,20 +57,26 @@ export class GroupCover {
   /**
    * The groups that are to hold a grant.
    * @param names who is to have it
+   * @param barred pairs whom no policy could restrict: none of their groups may hold it
    * @param may whether somebody may have it, too
-   * @param canDeny whether a deny can keep somebody from having it, and takes nothing else
+   * @param canDeny whether denies can keep all of these from having it, and take nothing else
    * @returns `denied`: whom a deny is to keep from it; `left`: users to whom it is to be given by name
    */
   ofGrant(
     names: ReadonlySet<string>,
+    barred: ReadonlySet<string>,
     may: (name: string) => boolean,
-    canDeny: (name: string) => boolean,
+    canDeny: (names: ReadonlySet<string>) => boolean,
   ): { holders: Holder[]; denied: Set<string>; left: string[] } {
-    const [left, holders, denied] = [new Set(names), [] as Holder[], new Set<string>()];
+    const left = new Set([...names].filter((name) => !this.isPair.has(name)));
+    const [holders, denied] = [[] as Holder[], new Set<string>()];
     // Everyone has what the file gives to whom is in no group.
     const isForAll = names.has(this.alone) || may(this.alone);
     const open = this.shared.filter(
-      ({ kind, members }) => (kind !== 'everyone' || isForAll) && this.hasJoiner(members, left),
+      ({ kind, members }) =>
+        (kind !== 'everyone' || isForAll) &&
+        this.hasJoiner(members, left) &&
+        ![...barred].some((name) => members.has(name)),
     );
     for (;;) {
       const candidates = open.flatMap((holder) => {
@@ -78,7 +86,7 @@ export class GroupCover {
         return [{ holder, covered, more, gain: covered.length - more.length }];
       });
       candidates.sort((a, b) => b.gain - a.gain);
-      const best = candidates.find(({ more }) => this.canDenyAll(new Set([...denied, ...more]), canDeny));
+      const best = candidates.find(({ more }) => canDeny(new Set([...denied, ...more])));
       if (best === undefined) break;
       holders.push(best.holder);
       for (const name of best.covered) left.delete(name);
@@ -87,7 +95,7 @@ export class GroupCover {
     const users = this.usersOf(left).filter(({ name }) => left.has(name ?? ''));
     for (const { members } of users) {
       const more = [...members].filter((name) => !names.has(name) && !denied.has(name) && !may(name));
-      if (this.canDenyAll(new Set([...denied, ...more]), canDeny)) for (const name of more) denied.add(name);
+      if (canDeny(new Set([...denied, ...more]))) for (const name of more) denied.add(name);
     }
     return { holders, denied, left: users.flatMap(({ name }) => name ?? []) };
   }
@@ -96,12 +104,14 @@ export class GroupCover {
    * The groups that a policy is to name, and their exceptions.
    * @param names to whom it is to apply
    * @param isSpared whether it may not apply to somebody else
+   * @param isBeside whether somebody is spared for other rights than the policy is about: with another group, a pair's could be had
    * @param isForAll whether it may name everyone: who is in no group is among the names, or it takes what everybody has
    * @returns `left`: users to whom it is to apply by name; `missed`: to whom it cannot
    */
   ofPolicy(
     names: ReadonlySet<string>,
     isSpared: (name: string) => boolean,
+    isBeside: (name: string) => boolean,
     isForAll = names.has(this.alone),
   ): { applied: Application[]; left: string[]; missed: string[] } {
     const [left, applied] = [new Set(names), [] as Application[]];
@@ -113,7 +123,10 @@ export class GroupCover {
         if (!this.hasJoiner(holder.members, left)) return [];
         const except = this.exceptions(holder, left, isOther);
         if (except === null) return [];
-        const covered = [...holder.members].filter((name) => left.has(name) && !isAmong(except, name));
+        const isOpen = [...holder.members].some((name) => isAmong(except, name) && isOther(name) && isBeside(name));
+        const covered = [...holder.members].filter(
+          (name) => left.has(name) && !isAmong(except, name) && !(isOpen && this.isPair.has(name)),
+        );
         return covered.some((name) => this.isJoiner.has(name))
           ? [{ holder, except, covered, gain: covered.length - except.length }]
           : [];
@@ -138,12 +151,6 @@ export class GroupCover {
 
   private usersOf(names: Iterable<string>): Holder[] {
     return [...new Set([...names].flatMap((name) => this.users.get(name) ?? []))];
-  }
-
-  private canDenyAll(names: ReadonlySet<string>, canDeny: (name: string) => boolean): boolean {
-    if (names.size === 0) return true;
-    if (![...names].every(canDeny)) return false;
-    return this.ofPolicy(names, (name) => !canDeny(name)).missed.length === 0;
   }
 
   /** Groups and users that an application to a group is to leave out; null: some of its members cannot be. */

@@ -26,6 +26,7 @@ export type ImportCode = keyof typeof CHOSEN;
 /** By code, what is chosen instead. */
 const CHOSEN = {
   'import-engine-groups': ['error', 'taken over as it is'],
+  'import-uncompared': ['error', 'not compared'],
   'import-lost': ['warning', 'not granted'],
   'import-pattern-resolved': ['warning', 'granted on the names of the listing alone'],
   'import-right': ['warning', 'given to nobody'],
@@ -35,6 +36,7 @@ const CHOSEN = {
   'import-users-missing': ['warning', 'nothing is granted'],
   'import-filter-leaks': ['info', 'taken over as it is'],
   'import-joiners': ['info', 'not granted to the group'],
+  'import-combinations': ['info', 'not granted to those of both groups'],
   'import-leavers': ['info', 'granted also when they leave a group'],
   'import-group-renamed': ['info', 'made under another name'],
   'import-program': ['info', 'taken for a program'],

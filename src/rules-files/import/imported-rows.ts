@@ -3,10 +3,11 @@ import { holderProblem } from '../../trino-rules/model/holder.js';
 import { compareNodes, depth, nodeKey, pathTo, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../../trino-rules/model/principal.js';
 import { combined, type Privilege, PRIVILEGE_TERMS, taken, withContained } from '../../trino-rules/model/privilege.js';
+import { OPEN_SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';
 import { GroupCover } from './group-cover.js';
-import { HeldRights } from './held-rights.js';
+import { HeldRights, isTaken } from './held-rights.js';
 import { HoldersOfRows } from './holders-of-rows.js';
 import type { Joiner } from './joiners.js';
 import { ImportedPrincipals } from './imported-principals.js';
@@ -34,6 +35,7 @@ export class ImportedRows {
   /** By user, those who are alike in everything. */
   private readonly alike = new Map<string, readonly string[]>();
   private readonly isJoiner: ReadonlySet<string>;
+  private readonly isPair: ReadonlySet<string>;
 
   constructor(
     private readonly listed: readonly ListedUser[],
@@ -42,6 +44,7 @@ export class ImportedRows {
     this.principals = new ImportedPrincipals(listed);
     this.cover = new GroupCover(listed, joiners);
     this.isJoiner = new Set(joiners.map(({ name }) => name));
+    this.isPair = new Set(joiners.filter(({ isPair }) => isPair).map(({ name }) => name));
   }
 
   /** Gives all of these the same access. */
@@ -71,11 +74,19 @@ export class ImportedRows {
   written(): { grants: SnapshotGrant[]; policies: SnapshotPolicy[]; unrestricted: Unrestricted[] } {
     // Denies stand beside grants to groups of which some have less.
     const held = new HeldRights(this.given.values());
-    const grants = this.grants(held);
-    return { grants, ...this.policies(held) };
+    const open = [...this.restricting.values()].flatMap(({ what, names }) => {
+      const pairs = this.applied({ what, names }, held).missed.filter((name) => this.isPair.has(name));
+      return pairs.length === 0 ? [] : [{ what, names: new Set(pairs) }];
+    });
+    const grants = this.grants(held, open);
+    const { policies, unrestricted } = this.policies(held);
+    const isOpen = ({ name, resource }: Unrestricted): boolean =>
+      open.some(({ what, names }) => what.resource === resource && names.has(name));
+    return { grants, policies, unrestricted: unrestricted.filter((each) => !isOpen(each)) };
   }
 
-  private grants(held: HeldRights): SnapshotGrant[] {
+  /** @param open policies that cannot be applied to pairs: their groups get nothing that these would take */
+  private grants(held: HeldRights, open: readonly Row<PolicyDetails>[]): SnapshotGrant[] {
     const isHeld = this.reached();
     const rows = [...this.given.values()].sort((a, b) => depth(a.what.resource) - depth(b.what.resource));
     const merged = new Map<string, Omit<SnapshotGrant, 'id'>>();
@@ -95,17 +106,29 @@ export class ImportedRows {
       );
       const lacking = (name: string): Privilege[] =>
         paths.flatMap(([each, path]) => (path.some((holders) => holders.has(name)) ? [] : [each]));
-      const nodeFor = (name: string): Node | null => held.deniable(name, resource, lacking(name));
+      const denies = (denied: Iterable<string>): Row<PolicyDetails>[] | null => {
+        const those = new Map<string, Row<PolicyDetails>>();
+        for (const name of denied) {
+          const privileges = lacking(name);
+          const node = held.deniable(name, resource, privileges) ?? (this.isPair.has(name) ? resource : null);
+          if (node === null) return null;
+          note(those, { kind: 'deny', resource: node, privileges }, [name]);
+        }
+        return [...those.values()];
+      };
+      const barred = open.flatMap((row) => (isTaken(what, row.what) ? [...row.names] : []));
       const found = this.cover.ofGrant(
         names,
+        new Set(barred),
         (name) => lacking(name).length === 0,
-        (name) => nodeFor(name) !== null,
+        (denied) => denies(denied)?.every((row) => this.applied(row, held).missed.length === 0) === true,
       );
       for (const holder of found.holders) add(this.principals.holder(holder), what);
-      for (const name of found.denied) {
-        const [node, privileges] = [nodeFor(name) ?? resource, lacking(name)];
-        note(this.restricting, { kind: 'deny', resource: node, privileges }, [name]);
-        for (const each of taken(privileges)) holdersOf(node, each).add(name);
+      for (const { what: deny, names: denied } of denies(found.denied) ?? []) {
+        note(this.restricting, deny, [...denied]);
+        if (deny.kind === 'deny')
+          for (const each of taken(deny.privileges))
+            for (const name of denied) holdersOf(deny.resource, each).add(name);
       }
       return { what, names: new Set(found.left) };
     });
@@ -133,10 +156,7 @@ export class ImportedRows {
     };
     const rows = [...this.restricting.values()];
     const left = rows.map(({ what, names }) => {
-      const isSpared = (name: string): boolean => held.isSpared(name, what, !this.isJoiner.has(name));
-      // What comes with any access is taken from everyone.
-      const isForAll = what.resource.catalog === SYSTEM ? true : undefined;
-      const found = this.cover.ofPolicy(names, isSpared, isForAll);
+      const found = this.applied({ what, names }, held);
       for (const name of found.missed) unrestricted.push({ name, resource: what.resource });
       for (const { holder, except } of found.applied) {
         const excepted = except.map((each) => this.principals.holder(each)).filter(isPrincipal);
@@ -151,6 +171,15 @@ export class ImportedRows {
     return { policies: byPrincipal([...applied.values(), ...this.denied]), unrestricted };
   }
 
+  /** The groups and users that a policy names. */
+  private applied({ what, names }: Row<PolicyDetails>, held: HeldRights): ReturnType<GroupCover['ofPolicy']> {
+    const isSpared = (name: string): boolean =>
+      !this.isPair.has(name) && held.isSpared(name, what, !this.isJoiner.has(name));
+    // What comes with any access is taken from everyone.
+    const isForAll = what.resource.catalog === SYSTEM ? true : undefined;
+    return this.cover.ofPolicy(names, isSpared, (name) => held.isBeside(name, what), isForAll);
+  }
+
   /** Users to whom a privilege on a node makes no difference: they have it there, or a deny there or above takes it. */
   private reached(): Map<string, Set<string>> {
     const found = new Map<string, Set<string>>();
@@ -162,8 +191,10 @@ export class ImportedRows {
     };
     for (const { what, names } of this.given.values()) {
       add(what.resource, withContained([what.privilege]), names);
-      // Executing comes with it.
-      if (PRIVILEGE_TERMS[what.privilege].usedByStatements) add({ engine: true }, ['EXECUTE_QUERIES'], names);
+      // Executing, and reading what everybody reads, come with it.
+      if (!PRIVILEGE_TERMS[what.privilege].usedByStatements) continue;
+      add({ engine: true }, ['EXECUTE_QUERIES'], names);
+      for (const schema of OPEN_SYSTEM_SCHEMAS) add({ catalog: SYSTEM, schema }, ['SELECT'], names);
     }
     for (const { what, names } of this.restricting.values())
       if (what.kind === 'deny') add(what.resource, taken(what.privileges), names);

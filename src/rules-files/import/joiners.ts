@@ -2,33 +2,45 @@ import { getOrInsert } from '../../kernel/get-or-insert.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../../trino-rules/model/principal.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import type { ForeignRules } from '../check/foreign-rules.js';
+import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { groupPattern, isJudged, type ListedUser, userPattern } from '../foreign/audiences.js';
 
 /** Who is in exactly these groups, of those that rules are for: a new user, or one of the list who has left a group. */
 export interface Joiner extends ListedUser {
   /** Of a new user, those of the list in exactly these groups; none: nobody is in all of them alone. */
   like: readonly string[];
+  /** In two groups that nobody of the list has alone: may get less than by the file, and never more. */
+  isPair?: true;
 }
 
 /** In no name of a user, so that only patterns that match nearly everybody match a joiner. */
 const SIGN = '\u0001';
+const MOST_PAIRS = 1_000;
 /** Code points that are in no name either. */
 const PRIVATE_USE = 0xf0000;
 
 /**
- * New users: for each combination of groups that the list has, for each group alone, and for none. And those whom a rule names, out of
- * each of their groups.
+ * New users: for each combination of groups that the list has, for each group alone, for none, and for each pair of which one
+ * group's rules go before the other's. And those whom a rule
+ * names, out of each of their groups.
+ * @returns `uncompared`: pairs beyond as many as are compared in some seconds
  */
-export function joinersOf(rules: ForeignRules, listed: readonly ListedUser[], patterns: PatternCache): Joiner[] {
+export function joinersOf(
+  rules: ForeignRules,
+  listed: readonly ListedUser[],
+  patterns: PatternCache,
+): { joiners: Joiner[]; uncompared: string[][] } {
   const named = groupsOfRules(rules, listed, patterns);
   const about = (groups: readonly string[]) => [...new Set(groups)].filter((group) => named.has(group)).sort();
-  const combinations = new Map<string, { groups: string[]; like: string[] }>();
+  const combinations = new Map<string, { groups: string[]; like: string[]; isPair?: true }>();
   const add = (groups: string[]): { like: string[] } =>
     getOrInsert(combinations, JSON.stringify(groups), () => ({ groups, like: [] }));
   add([]);
   for (const group of named) add([group]);
   for (const { name, groups } of listed) add(about(groups)).like.push(name);
+  const pairs = contendingGroups(rules, named, patterns).filter((groups) => !combinations.has(JSON.stringify(groups)));
+  for (const groups of pairs.slice(0, MOST_PAIRS))
+    combinations.set(JSON.stringify(groups), { groups, like: [], isPair: true });
   const texts = new Set([...rules.values()].flat().flatMap((rule) => userPattern(rule)?.text ?? []));
   const ofSome = [...texts].filter((text) => !isJudged(text) || !patterns.matches(text, SIGN));
   const isNamed = (name: string): boolean => ofSome.some((text) => !isJudged(text) || patterns.matches(text, name));
@@ -37,11 +49,12 @@ export function joinersOf(rules: ForeignRules, listed: readonly ListedUser[], pa
     .flatMap(({ name, groups }) =>
       about(groups).map((left) => ({ groups: about(groups).filter((each) => each !== left), like: [], knownAs: name })),
     );
-  return [...combinations.values(), ...leavers].map((each, i) => ({
+  const joiners = [...combinations.values(), ...leavers].map((each, i) => ({
     // A digit would match `.*1`.
     name: `${SIGN}${String.fromCodePoint(PRIVATE_USE + i)}`,
     ...each,
   }));
+  return { joiners, uncompared: pairs.slice(MOST_PAIRS) };
 }
 
 /**
@@ -89,6 +102,60 @@ export function withJoiners(
   );
   return { ...snapshot, users: [...snapshot.users, ...joined], groups, grants, policies };
 }
+
+/**
+ * Pairs of groups of which one has a rule in a section before a rule of the other that is about some of the same names and gives
+ * something else: who is in both has what the first gives.
+ */
+function contendingGroups(rules: ForeignRules, named: ReadonlySet<string>, patterns: PatternCache): string[][] {
+  const found = new Map<string, string[]>();
+  for (const [section, all] of rules) {
+    if (OF_NO_PAIR.has(section)) continue;
+    const ofGroups = all.flatMap((rule) => {
+      const text = groupPattern(rule)?.text;
+      if (text === undefined) return [];
+      const groups = [...named].filter((group) => !isJudged(text) || patterns.matches(text, group));
+      const { gives, filter, columns } = rule;
+      return [{ rule, groups: new Set(groups), gives: JSON.stringify([gives, filter, columns]) }];
+    });
+    ofGroups.forEach((first, i) => {
+      for (const second of ofGroups.slice(i + 1)) {
+        if (first.gives === second.gives || !areAboutSame(first.rule, second.rule, patterns)) continue;
+        for (const one of first.groups) {
+          if (second.groups.has(one)) continue;
+          for (const other of second.groups) {
+            const pair = [one, other].sort();
+            if (!first.groups.has(other)) found.set(JSON.stringify(pair), pair);
+          }
+        }
+      }
+    });
+  }
+  return [...found.values()];
+}
+
+/** Sections about programs, about sign-in, and of settings. */
+const OF_NO_PAIR: ReadonlySet<string> = new Set([
+  'impersonation',
+  'principals',
+  'authorization',
+  'system_session_properties',
+  'catalog_session_properties',
+]);
+
+/** Whether two rules of a section may be about the same name. */
+function areAboutSame(one: ForeignRule, other: ForeignRule, patterns: PatternCache): boolean {
+  patterns.budget.spend(STEPS_PER_PAIR);
+  return ['catalog', 'schema', 'table', 'function', 'procedure'].every((level) => {
+    const [text, otherText] = [one.patterns.get(level)?.text, other.patterns.get(level)?.text];
+    if (text === otherText || !isJudged(text) || !isJudged(otherText)) return true;
+    const [names, others] = [patterns.language(text), patterns.language(otherText)];
+    if (names.kind === 'names') return [...names.names].some((name) => patterns.matches(otherText, name));
+    return others.kind !== 'names' || [...others.names].some((name) => patterns.matches(text, name));
+  });
+}
+
+const STEPS_PER_PAIR = 50;
 
 /** The groups of the list that a rule is for. */
 function groupsOfRules(rules: ForeignRules, listed: readonly ListedUser[], patterns: PatternCache): Set<string> {

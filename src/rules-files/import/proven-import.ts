@@ -57,7 +57,7 @@ export function provenImport(
   const excluded: Exclusion[] = strangers.map((user) => ({ user, catalog: null }));
   const letIn = new Set(names.filter((name) => !strangers.includes(name)));
   const judged = new Set([...letIn].filter((name) => !silent.includes(name)));
-  const joiners = joinersOf(rules, listed.users, anyPatterns(budget));
+  const { joiners, uncompared } = joinersOf(rules, listed.users, anyPatterns(budget));
   if (!letsJoinersIn(rules, anyPatterns(budget)))
     excluded.push(...joiners.map(({ name }) => ({ user: name, catalog: null })));
   const everybody = new ListedUsers([...users, ...joiners], anyPatterns(budget));
@@ -113,6 +113,7 @@ export function provenImport(
           return importFinding('import-group-renamed', members, [`${group} as ${name}`], why, { rule: null, at });
         }),
         ...findingsOfJoiners(reported, lost, joiners),
+        ...pairFindings(uncompared, at),
         ...findingsOfLeavers(
           reported,
           ofUsers(
@@ -189,6 +190,14 @@ function principalFindings(
     findings.push(importFinding('import-no-principal', strangers, ['everything'], why, place));
   }
   return findings;
+}
+
+function pairFindings(uncompared: readonly string[][], at: number): ImportFinding[] {
+  const [first] = uncompared;
+  if (first === undefined) return [];
+  const what = [`${uncompared.length} pairs of groups, such as ${first.join(' and ')}`];
+  const why = 'there are too many: who joins both may get what the file gives those of one alone';
+  return [importFinding('import-uncompared', [], what, why, { rule: null, at })];
 }
 
 function queryFindings(rules: ForeignRules, at: number, silent: readonly string[]): ImportFinding[] {
