@@ -64,7 +64,7 @@ describe('acl explain --rules', () => {
     ]);
     expect(JSON.parse(absent.stdout)).toEqual({
       ...{ allowed: true, rule: null, considered: [], grants: [], policies: [] },
-      ...{ section: 'system_session_properties', absent_section: 'system_session_properties' },
+      ...{ section: 'system_session_properties', absent_section: 'system_session_properties', refused_for: null },
     });
     expect(JSON.parse(executing.stdout)).toMatchObject({
       allowed: true,
