@@ -1,6 +1,6 @@
 import { faultError, InterfaceError, InternalError, refuseUnknown } from './domain/db-api-errors.js';
 import { type EngineSession, type SessionChange, InvalidSession } from './domain/engine-session.js';
-import { type ColumnDescription, describe } from './domain/column-description.js';
+import type { Column, EngineType } from './domain/engine-type.js';
 import { Opaque } from '../kernel/secret.js';
 import type { Timers } from '../kernel/timers.js';
 import { ProtocolBreach } from './domain/reading.js';
@@ -15,6 +15,20 @@ export interface ExecuteOptions {
   timeout?: number;
   /** Called with each answer of the engine; what it throws ends the statement. */
   onProgress?: (progress: Progress) => void;
+}
+
+/** One column of a result (PEP 249, "Cursor attributes"); the engine reports no sizes and no nullability. */
+export interface ColumnDescription {
+  name: string;
+  /** As the engine writes it: `decimal(3, 1)`. */
+  typeCode: string;
+  /** What its values are made of; of rows with the names of their fields. */
+  type: EngineType;
+  displaySize: null;
+  internalSize: null;
+  precision: number | null;
+  scale: number | null;
+  nullOk: null;
 }
 
 /** The connection as its cursors use it. */
@@ -199,4 +213,11 @@ function batchIterator<T extends object>(
     },
     return: end,
   };
+}
+
+function describe({ name, type, shape }: Column): ColumnDescription {
+  const digits = /^(?:decimal|time|timestamp)\((\d+)(?:, ?(\d+))?\)/.exec(type);
+  const number = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
+  const [precision, scale] = [number(digits?.[1]), number(digits?.[2])];
+  return { name, typeCode: type, type: shape, displaySize: null, internalSize: null, precision, scale, nullOk: null };
 }

@@ -4,11 +4,13 @@ import { Timers } from '../kernel/timers.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { DbApiError } from './domain/db-api-errors.js';
-import { judgeIdentity, type Identity } from './domain/engine-identity.js';
 import type { NativeValue } from './domain/engine-value.js';
-import { ServiceTokenSource, TokenUnavailable } from './domain/service-token-source.js';
+import { ServiceTokenSource, TokenUnavailable } from './domain/service-token.js';
 import { readClaims, tokenProblems } from './domain/token-claims.js';
 import { type ConnectOptions, EngineConnections } from './engine-connections.service.js';
+
+/** `unknown`: the engine gave no answer, for reasons that have nothing to do with identity. */
+export type Identity = 'confirmed' | 'mismatch' | 'unknown';
 
 /** Milliseconds until the next check: the engine may restart with another configuration. */
 const CHECK_AGAIN = { confirmed: 60_000, mismatch: 20_000, unknown: 10_000 } as const;
@@ -105,4 +107,22 @@ export class EngineIdentity {
     const expected = { issuer, client, principal: user, audience };
     for (const { message, ...found } of tokenProblems(claims, expected)) this.log.error(message, found);
   }
+}
+
+/**
+ * Whether the engine applies the user headers, judged by its answers to the service itself.
+ * @param user the value of `current_user`; undefined: no answer.
+ * @param catalog the value of `current_catalog`, with `system` in a header: null means that headers are not read,
+ *   which `current_user` cannot show where the user comes out of the token.
+ */
+export function judgeIdentity(
+  expected: string,
+  user: NativeValue | undefined,
+  catalog: NativeValue | undefined,
+  prefix: string,
+): { identity: Identity; reason: string | null } {
+  if (typeof user !== 'string') return { identity: 'unknown', reason: null };
+  if (user !== expected) return { identity: 'mismatch', reason: 'the engine runs statements as another user' };
+  if (catalog === null) return { identity: 'mismatch', reason: `the engine does not read ${prefix} headers` };
+  return { identity: 'confirmed', reason: null };
 }

@@ -11,7 +11,7 @@ import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
 import { gaugeOf } from '../platform/metrics.js';
 import { Settings } from '../platform/settings.js';
-import { ServiceTokenSource } from './domain/service-token-source.js';
+import { ServiceTokenSource } from './domain/service-token.js';
 import { StatementClient } from './domain/statement-client.js';
 import { EngineIdentity } from './engine-identity.service.js';
 import { QueryExecutions } from './query-executions.service.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../platform/settings.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
-import { judgeRulesProbe, type RulesInForce } from './domain/rules-probe-verdict.js';
+import { judgeRulesProbe, type RulesInForce } from './domain/engine-error.js';
 import { EngineConnections } from './engine-connections.service.js';
 
 /** Denied by the rules of every version. */

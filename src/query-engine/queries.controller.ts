@@ -23,7 +23,7 @@ import {
 import { BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/openapi.js';
 import { CountsWork } from '../platform/http/work.guard.js';
-import { readQueryCursor } from './domain/query-cursor.js';
+import { readQueryCursor } from './domain/query.js';
 import { readRowCursor } from './domain/row-window.js';
 import { chooseFormat, type RowsFormat } from './domain/rows-format.js';
 import { ListQueriesDto, RowsDto, SubmitQueryDto } from './queries.dto.js';

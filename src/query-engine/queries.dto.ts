@@ -3,10 +3,9 @@ import { IsIn, IsOptional } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
 import { Limit, LIMITS, PageLimit } from '../platform/page.dto.js';
 import { FieldRule, TextRule } from '../platform/validation.js';
-import { readQueryCursor } from './domain/query-cursor.js';
+import { readQueryCursor } from './domain/query.js';
 import { readRowCursor } from './domain/row-window.js';
-import type { Parameter } from './domain/sql-literal.js';
-import { parametersProblem, sqlProblem } from './domain/submission.js';
+import { type Parameter, parametersProblem, sqlProblem } from './domain/sql-literal.js';
 
 const NAME = {
   type: String,

@@ -9,7 +9,7 @@ import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { QueryStore } from './domain/query-store.js';
 import { RowLoop } from './domain/row-loop.js';
-import { NO_SERVICE_TOKENS, ServiceTokenSource } from './domain/service-token-source.js';
+import { NO_SERVICE_TOKENS, ServiceTokenSource } from './domain/service-token.js';
 import { StatementClient } from './domain/statement-client.js';
 import { EngineCatalogListing } from './engine-catalog-listing.service.js';
 import { EngineCatalogNames } from './engine-catalog-names.service.js';
@@ -27,7 +27,7 @@ import { QueryMetrics } from './query.metrics.js';
 import { QueryExecutions } from './query-executions.service.js';
 import { RetiredRouteController } from './retired-route.controller.js';
 import { RowStreams } from './row-streams.service.js';
-import { ServiceTokenMetrics } from './service-token.metrics.js';
+import { ServiceTokenMetrics } from './query.metrics.js';
 
 @Module({
   controllers: [QueriesController, RetiredRouteController],

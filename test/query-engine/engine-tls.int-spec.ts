@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { SystemClock } from '../../src/kernel/clock.js';
 import { Secret } from '../../src/kernel/secret.js';
 import { OAuthServiceTokenSource } from '../../src/query-engine/infrastructure/oauth-service-token-source.js';
-import { ServiceTokenMetrics } from '../../src/query-engine/service-token.metrics.js';
+import { ServiceTokenMetrics } from '../../src/query-engine/query.metrics.js';
 import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
 import { SkippingTimers } from '../support/fakes/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';

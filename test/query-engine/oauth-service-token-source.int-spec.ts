@@ -1,9 +1,9 @@
 import { Registry } from 'prom-client';
 import { Secret } from '../../src/kernel/secret.js';
 import { VERSION } from '../../src/platform/version.js';
-import { TokenUnavailable } from '../../src/query-engine/domain/service-token-source.js';
+import { TokenUnavailable } from '../../src/query-engine/domain/service-token.js';
 import { OAuthServiceTokenSource } from '../../src/query-engine/infrastructure/oauth-service-token-source.js';
-import { ServiceTokenMetrics } from '../../src/query-engine/service-token.metrics.js';
+import { ServiceTokenMetrics } from '../../src/query-engine/query.metrics.js';
 import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';

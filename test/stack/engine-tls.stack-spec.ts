@@ -6,7 +6,7 @@ import { SystemClock } from '../../src/kernel/clock.js';
 import { SystemRandom } from '../../src/kernel/random.js';
 import { NodeTimers } from '../../src/platform/infrastructure/node-timers.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
-import { NO_SERVICE_TOKENS } from '../../src/query-engine/domain/service-token-source.js';
+import { NO_SERVICE_TOKENS } from '../../src/query-engine/domain/service-token.js';
 import { EngineFault } from '../../src/query-engine/domain/statement-client.js';
 import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
 import { FakeServiceTokenSource } from '../support/fakes/fake-service-token-source.js';

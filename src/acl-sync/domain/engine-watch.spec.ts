@@ -1,4 +1,4 @@
-import type { RulesInForce } from '../../query-engine/domain/rules-probe-verdict.js';
+import type { RulesInForce } from '../../query-engine/domain/engine-error.js';
 import { isCulprit, isSettled, LIVE_WITHIN_MS, type EngineWatch, watched } from './engine-watch.js';
 
 describe('what probes say of the published version', () => {

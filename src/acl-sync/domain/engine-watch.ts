@@ -1,4 +1,4 @@
-import type { RulesInForce } from '../../query-engine/domain/rules-probe-verdict.js';
+import type { RulesInForce } from '../../query-engine/domain/engine-error.js';
 import type { PublicationSummary } from './publication.js';
 
 /**

@@ -3,10 +3,9 @@ import { SystemRandom } from '../../kernel/random.js';
 import { Secret } from '../../kernel/secret.js';
 import { NodeTimers } from '../../platform/infrastructure/node-timers.js';
 import { refuseUnknown } from '../domain/db-api-errors.js';
-import { UNOBSERVED } from '../domain/service-token-source.js';
+import { UNOBSERVED } from '../domain/service-token.js';
 import { OAuthServiceTokenSource } from '../infrastructure/oauth-service-token-source.js';
-import type { TokenProvider } from './provided-tokens.js';
-import { type OnWarning, WarningLog } from './warning-log.js';
+import { type OnWarning, type TokenProvider, WarningLog } from './connect.js';
 
 export interface ClientCredentials {
   tokenUrl: string;

@@ -1,14 +1,14 @@
 import { SystemClock } from '../../kernel/clock.js';
 import { isHeaderText } from '../../kernel/name.js';
 import { SystemRandom } from '../../kernel/random.js';
+import { unlessAborted } from '../../kernel/unless-aborted.js';
 import { NodeTimers } from '../../platform/infrastructure/node-timers.js';
+import { Log, type LogFields } from '../../platform/log.js';
 import { Connection } from '../connection.js';
 import { InterfaceError, refuseUnknown } from '../domain/db-api-errors.js';
 import { type HeaderPrefix, sessionFor } from '../domain/engine-session.js';
-import { NO_SERVICE_TOKENS } from '../domain/service-token-source.js';
+import { BEARER, NO_SERVICE_TOKENS, ServiceTokenSource, TokenUnavailable } from '../domain/service-token.js';
 import { TrinoStatementClient } from '../infrastructure/trino-statement-client.js';
-import { ProvidedTokens, type TokenProvider } from './provided-tokens.js';
-import { type OnWarning, WarningLog } from './warning-log.js';
 
 export interface ConnectOptions {
   /** `https://host:port`, with a path where a gateway has the engine below one; nothing is sent to another origin. */
@@ -133,4 +133,80 @@ function gatewayHeaders(headers: Readonly<Record<string, string>>): Readonly<Rec
     if (!isHeader) throw new InterfaceError(`the header ${JSON.stringify(name)} cannot be sent`);
   }
   return headers;
+}
+
+/**
+ * Called before every request: it keeps its token for as long as that is valid, and gives another one when the engine refused
+ * the last, which it is then told.
+ */
+export type TokenProvider = (refused: string | null) => string | Promise<string>;
+
+/** The tokens of somebody who knows when they need another one. */
+class ProvidedTokens extends ServiceTokenSource {
+  private newest: string | null = null;
+
+  constructor(private readonly provider: TokenProvider) {
+    super();
+  }
+
+  override async current(signal?: AbortSignal): Promise<string> {
+    return this.ask(null, signal);
+  }
+
+  override async replacing(refused: string | null, signal?: AbortSignal): Promise<string> {
+    return this.ask(refused, signal);
+  }
+
+  override last(): string | null {
+    return this.newest;
+  }
+
+  override isValid(): boolean {
+    return true;
+  }
+
+  override keepFresh(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  override close(): void {
+    // Nothing was opened.
+  }
+
+  private async ask(refused: string | null, signal: AbortSignal | undefined): Promise<string> {
+    try {
+      const token = await unlessAborted(Promise.resolve(this.provider(refused)), signal);
+      if (!BEARER.test(token)) throw new TokenUnavailable('the token has characters that no Bearer token has');
+      this.newest = token;
+      return token;
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw new TokenUnavailable(error instanceof Error ? error.message : 'unknown', { cause: error });
+    }
+  }
+}
+
+export type OnWarning = (message: string, fields: LogFields) => void;
+
+/** Warnings go to the caller; everything else of the log is of use to Grantline's operators alone. */
+export class WarningLog extends Log {
+  constructor(private readonly onWarning: OnWarning = () => undefined) {
+    super();
+  }
+
+  override debug(): void {
+    // Nobody asked for it.
+  }
+
+  override info(): void {
+    // Nobody asked for it.
+  }
+
+  override warn(message: string, fields: LogFields = {}): void {
+    this.onWarning(message, fields);
+  }
+
+  override error(message: string, fields: LogFields = {}): void {
+    this.onWarning(message, fields);
+  }
 }

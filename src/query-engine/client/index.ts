@@ -1,8 +1,7 @@
 /** The exports of `grantline-trino-client`. */
 export type { Connection } from '../connection.js';
-export type { Cursor, ExecuteOptions } from '../cursor.js';
+export type { ColumnDescription, Cursor, ExecuteOptions } from '../cursor.js';
 export type { Progress, Row } from '../running-statement.js';
-export type { ColumnDescription } from '../domain/column-description.js';
 export {
   DatabaseError,
   DataError,
@@ -17,9 +16,7 @@ export {
 } from '../domain/db-api-errors.js';
 export type { EngineError } from '../domain/engine-error.js';
 export type { EngineType } from '../domain/engine-type.js';
-export type { NativeValue } from '../domain/engine-value.js';
-export { NamedRow } from '../domain/named-row.js';
+export { NamedRow, type NativeValue } from '../domain/engine-value.js';
 export type { Parameter } from '../domain/sql-literal.js';
 export { clientCredentials, type ClientCredentials } from './client-credentials.js';
-export { connect, type ConnectOptions } from './connect.js';
-export type { TokenProvider } from './provided-tokens.js';
+export { connect, type ConnectOptions, type TokenProvider } from './connect.js';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { type Column, readColumns, unknownTypes } from './engine-type.js';
-import { type ApiValue, apiConverter, nativeRows } from './engine-value.js';
-import { NamedRow } from './named-row.js';
+import { type ApiValue, apiConverter, nativeRows, NamedRow } from './engine-value.js';
 import { ProtocolBreach } from './reading.js';
 
 const scalar = (rawType: string): unknown => ({ rawType, arguments: [] });

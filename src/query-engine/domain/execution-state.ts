@@ -1,8 +1,21 @@
 import type { Column } from './engine-type.js';
 import { type Ending, failedOnEngine, type Query, type QueryState } from './query.js';
-import type { NewQuery } from './query-store.js';
 import { EngineFault } from './statement-client.js';
 import type { StatementPage } from './statement-page.js';
+
+export interface NewQuery {
+  id: string;
+  userId: number;
+  /** The user of the statement on the engine. */
+  runAs: string;
+  sql: string;
+  catalog: string | null;
+  schema: string | null;
+  traceToken: string;
+  createdAt: Date;
+  /** QUERY_MAX_SECONDS after that. */
+  deadlineAt: Date;
+}
 
 /** The state with which a replica executes a query. Rows are counted from the query's first. */
 export interface ExecutionState {

@@ -1,19 +1,5 @@
-import type { ExecutionState } from './execution-state.js';
-import type { Ending, Query } from './query.js';
-
-export interface NewQuery {
-  id: string;
-  userId: number;
-  /** The user of the statement on the engine. */
-  runAs: string;
-  sql: string;
-  catalog: string | null;
-  schema: string | null;
-  traceToken: string;
-  createdAt: Date;
-  /** QUERY_MAX_SECONDS after that. */
-  deadlineAt: Date;
-}
+import type { ExecutionState, NewQuery } from './execution-state.js';
+import type { Ending, Query, QueryCursor } from './query.js';
 
 /** The data to cancel a query on the engine. */
 export type Ended = Pick<ExecutionState, 'runAs' | 'catalog' | 'schema' | 'traceToken' | 'nextPath'>;
@@ -52,7 +38,7 @@ export abstract class OwnQueries {
   /** Null: this user has no such query. */
   abstract find(id: string): Promise<Query | null>;
   /** Newest first, beginning after that one; at most `limit`. */
-  abstract page(after: { createdAt: Date; id: string } | null, limit: number): Promise<Query[]>;
+  abstract page(after: QueryCursor | null, limit: number): Promise<Query[]>;
   /** The query to cancel on the engine; `ended`: it had ended before; null: this user has no such query. */
   abstract cancel(id: string, ending: Ending, at: Date): Promise<Ended | 'ended' | null>;
 }

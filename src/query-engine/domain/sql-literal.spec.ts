@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { identifier, InvalidParameter, statementText } from './sql-literal.js';
+import { identifier, InvalidParameter, statementText, parametersProblem, sqlProblem } from './sql-literal.js';
 
 describe('statementText', () => {
   it.each([
@@ -82,5 +82,28 @@ describe('statementText', () => {
 describe('identifier', () => {
   it('is quoted whatever it contains', () => {
     expect(identifier('a"b')).toBe('"a""b"');
+  });
+});
+
+describe('a submission', () => {
+  it.each([
+    ['SELECT 1', true],
+    ['SELECT 1;', true],
+    [' \n\t', false],
+    ['SELECT \u0000', false],
+  ])('sql %j', (sql, good) => {
+    expect(sqlProblem(sql) === null).toBe(good);
+  });
+
+  it.each([
+    [[], true],
+    [[null, true, 1.5, 'x', [1, [null]]], true],
+    [[{}], false],
+    [[[{}]], false],
+    ['x', false],
+    [null, false],
+    [Array.from({ length: 1001 }, () => 1), false],
+  ])('parameters %#', (parameters, good) => {
+    expect(parametersProblem(parameters) === null).toBe(good);
   });
 });

@@ -17,7 +17,7 @@ import {
   type ServiceToken,
   type TokenFailure,
 } from '../domain/service-token.js';
-import { ServiceTokenSource, type TokenObserver, TokenUnavailable } from '../domain/service-token-source.js';
+import { ServiceTokenSource, type TokenObserver, TokenUnavailable } from '../domain/service-token.js';
 
 export interface OAuthClient {
   tokenUrl: string;

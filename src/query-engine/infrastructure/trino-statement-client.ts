@@ -9,7 +9,7 @@ import { belongsTo } from '../domain/next-uri.js';
 import { ProtocolBreach } from '../domain/reading.js';
 import { RETRY_BUDGET } from '../domain/retry.js';
 import type { RowLoop } from '../domain/row-loop.js';
-import { type ServiceTokenSource, TokenUnavailable } from '../domain/service-token-source.js';
+import { type ServiceTokenSource, TokenUnavailable } from '../domain/service-token.js';
 import { EngineFault, type RequestLimits, type StatementAnswer, StatementClient } from '../domain/statement-client.js';
 import { PageTooHeavy, readStatementPage } from '../domain/statement-page.js';
 import { type AttemptResult, EngineAttempts, type Method } from './engine-attempts.js';

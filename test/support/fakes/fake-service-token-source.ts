@@ -1,4 +1,4 @@
-import { ServiceTokenSource, TokenUnavailable } from '../../../src/query-engine/domain/service-token-source.js';
+import { ServiceTokenSource, TokenUnavailable } from '../../../src/query-engine/domain/service-token.js';
 
 /** Tokens `token-1`, `token-2`, …, a new one for each refusal. */
 export class FakeServiceTokenSource extends ServiceTokenSource {

@@ -1,5 +1,5 @@
 import type { EngineErrorKind } from './engine-error.js';
-import { judgeRulesProbe } from './rules-probe-verdict.js';
+import { judgeRulesProbe } from './engine-error.js';
 
 describe('judgeRulesProbe', () => {
   it.each<[string, EngineErrorKind, string]>([

@@ -1,4 +1,4 @@
-import { judgeIdentity } from './engine-identity.js';
+import { judgeIdentity } from './engine-identity.service.js';
 
 describe('judgeIdentity', () => {
   it.each([
