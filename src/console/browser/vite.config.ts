@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { defineConfig, type Plugin } from 'vite';
+import { defineConfig, loadEnv, type Plugin } from 'vite';
 import { PAGES_SOURCES } from '../../../build.js';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -35,11 +35,13 @@ const compressed: Plugin = {
   },
 };
 
+const { PORT = '3000' } = loadEnv('development', import.meta.dirname, 'PORT');
+
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [knownSources, compressed],
   // npm run start:dev: pages of the sources, and the service's API.
-  server: { strictPort: true, proxy: { '/api': `http://127.0.0.1:${process.env['PORT'] ?? '3000'}` } },
+  server: { strictPort: true, proxy: { '/api': `http://127.0.0.1:${PORT}` } },
   build: {
     outDir: OUT,
     emptyOutDir: true,

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
-import type { EngineSets } from './engine-sets.js';
 import { members, wordAt } from './sparse-bitset.js';
+import type { UserUniverse } from './user-universe.js';
 
 /** To note a rule for a user that it names, which is kept; and to take one up again. */
 const STEPS_PER_NAMED = 50;
@@ -14,7 +14,7 @@ export class RulesByNamed<Rule> {
   constructor(
     private readonly rules: readonly Rule[],
     named: (rule: Rule) => string | undefined,
-    private readonly engine: Pick<EngineSets, 'people' | 'spend'>,
+    private readonly engine: { readonly people: UserUniverse; spend: (steps: number) => void },
   ) {
     rules.forEach((rule, index) => {
       const pattern = named(rule);
