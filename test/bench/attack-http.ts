@@ -64,12 +64,16 @@ async function whileAttacked(
   measure: () => Promise<Waits>,
 ): Promise<Waits> {
   const attack = started('attack-process.ts', [name, String(api), String(operations), token]);
-  await pause(1000); // until it has begun
-  const found = await measure();
-  if (attack.exitCode !== null) throw new Error(`the attack ended by itself: ${name}`);
-  const sent = firstLine(attack);
-  attack.kill();
-  return { ...found, sent: Number(await sent) };
+  try {
+    await pause(1000); // until it has begun
+    const found = await measure();
+    if (attack.exitCode !== null) throw new Error(`the attack ended by itself: ${name}`);
+    const sent = firstLine(attack);
+    attack.kill();
+    return { ...found, sent: Number(await sent) };
+  } finally {
+    attack.kill();
+  }
 }
 
 function started(script: string, args: string[]): ChildProcess {
