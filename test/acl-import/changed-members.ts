@@ -154,8 +154,10 @@ function withMembers(
   renamed: ReadonlyMap<string, string>,
 ): Snapshot {
   const users = [...snapshot.users];
-  for (const { name, isEngine } of changed)
-    if (isEngine !== true && !users.some((user) => user.name === name))
+  // The import makes programs of some names of the list.
+  const programs = new Set(snapshot.groups.flatMap(({ engines }) => engines));
+  for (const { name, isEngine = programs.has(name) } of changed)
+    if (!isEngine && !users.some((user) => user.name === name))
       users.push({ id: users.length + 1, name, isActive: true });
   const idOf = new Map(users.map(({ id, name }) => [name, id]));
   const isOfList = (name: string): boolean => !/^imported-\d+$/.test(name) || [...renamed.values()].includes(name);
@@ -163,11 +165,10 @@ function withMembers(
     if (!isOfList(group.name)) return group;
     const members = new Set(group.members);
     const engines = new Set(group.engines);
-    for (const { name, groups, isEngine } of changed) {
-      const [all, member] =
-        isEngine === true
-          ? [engines as Set<string | number>, name]
-          : [members as Set<string | number>, idOf.get(name) ?? 0];
+    for (const { name, groups, isEngine = programs.has(name) } of changed) {
+      const [all, member] = isEngine
+        ? [engines as Set<string | number>, name]
+        : [members as Set<string | number>, idOf.get(name) ?? 0];
       if (groups.some((each) => (renamed.get(each) ?? each) === group.name)) all.add(member);
       else all.delete(member);
     }
