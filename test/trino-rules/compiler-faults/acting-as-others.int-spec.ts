@@ -18,20 +18,20 @@ stopsEach({
   },
   'leaves out the denies of acting': {
     file: ACTING,
-    from: '.minus(named(denies, actor))',
+    from: '.minus(named(deniedTo, actor))',
     to: '',
     found: /board may not impersonate ana \(deny \d+ takes it\)/,
   },
   'takes the denies of one for those of all': {
     file: ACTING,
     from: 'rows.filter((row) => row.actors.has(actor))',
-    to: '(rows === denies ? rows : rows.filter((row) => row.actors.has(actor)))',
+    to: '(rows === deniedTo ? rows : rows.filter((row) => row.actors.has(actor)))',
     found: /dash .*may impersonate bo by grant \d+/,
   },
   'gives the grants of one to all': {
     file: ACTING,
     from: 'rows.filter((row) => row.actors.has(actor))',
-    to: '(rows === given ? rows : rows.filter((row) => row.actors.has(actor)))',
+    to: '(rows === givenTo ? rows : rows.filter((row) => row.actors.has(actor)))',
     found: /(?:dash|twin|list|alone|board) (?:\(and \d+ more\) )?may not impersonate/,
   },
   'takes ended grants of acting for live ones': {
@@ -42,8 +42,8 @@ stopsEach({
   },
   'means one grant of each that acts': {
     file: ACTING,
-    from: 'all.or(resolve(as))',
-    to: 'resolve(as)',
+    from: 'same?.targets.or(targets) ?? targets',
+    to: 'targets',
     found: /(?:list|board) may impersonate \S+ by grant \d+/,
   },
   'lets all act as the same': {
