@@ -86,5 +86,20 @@ export function readListedUsers(path: string): UserLine[] | null {
 export function listProblem(users: readonly UserLine[]): { line: number; message: string } | null {
   if (users.length === 0) return { line: 1, message: 'there is no user in it' };
   const nameless = users.find(({ name }) => name === '');
-  return nameless === undefined ? null : { line: nameless.line, message: 'there is no name before the colon' };
+  return nameless === undefined
+    ? groupFileProblem(users)
+    : { line: nameless.line, message: 'there is no name before the colon' };
 }
+
+/** Lines `group:user,user` of the engine's group file, where unmarked names show some; null: none do. */
+export function groupFileProblem(users: readonly UserLine[]): { line: number; message: string } | null {
+  const unmarked = users.filter(({ isEngine }) => isEngine === undefined);
+  const isOfOneUserEach =
+    users.length > 0 && users.every(({ name, isEngine }) => isEngine === undefined && /^[^:]+:[^:]+$/.test(name));
+  const found = isOfOneUserEach ? users[0] : unmarked.find(({ name }) => /^[^:]+:[^:]*,/.test(name));
+  return found === undefined ? null : { line: found.line, message: `${JSON.stringify(found.name)} ${OF_GROUP_FILE}` };
+}
+
+const OF_GROUP_FILE =
+  "looks like a line of the engine's group file (group:user,user): a list has one user a line, and the user's groups behind a colon " +
+  'and a blank (ana: analysts, sales); write user: before a name with a colon';

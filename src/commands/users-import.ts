@@ -3,12 +3,13 @@ import { planLine, type PlanStep } from '../grants/domain/snapshot-plan.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
 import type { LineProblem } from '../grants/domain/user-list.js';
 import { type Imported, UserImportService } from '../grants/user-import.service.js';
-import { rulesForUsers } from '../rules-files/import/programs.js';
+import { rulesForUsers, writersWithoutMark } from '../rules-files/import/programs.js';
+import { anyPatterns } from '../rules-files/foreign/audiences.js';
 import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
 import { fileFailure } from './file-failure.js';
 import { importBudget, readForeignRules } from './foreign-rules-file.js';
 import { print, printJson, remark, remarkPlaced, withProgress } from './output.js';
-import { readPeople, readUserList, readUsers } from './users-file.js';
+import { groupFileProblem, readPeople, readUserList, readUsers } from './users-file.js';
 import { withModules } from './with-modules.js';
 
 interface Options {
@@ -24,11 +25,16 @@ interface Options {
  */
 export async function importUsers(path: string, { rules, withRegistered, dryRun, json }: Options): Promise<number> {
   const list = readUserList(path);
+  const problem = list === null ? null : groupFileProblem(readUsers(list));
+  if (problem !== null) {
+    remark(`${path}:${problem.line}:1 ${problem.message}`);
+    return 2;
+  }
   const programs: Program[] | null = list === null || rules === undefined ? [] : await programsOf(rules, list);
   if (list === null || programs === null) return 2;
   const entries = readPeople(
     list,
-    programs.map(({ name }) => name),
+    programs.filter(({ isTaken }) => isTaken).map(({ name }) => name),
   );
   return withModules(
     'users import',
@@ -56,25 +62,39 @@ export async function importUsers(path: string, { rules, withRegistered, dryRun,
   );
 }
 
-/** A user of the list who gets no account. */
+/** A user of the list whom the rules show as a program. */
 interface Program extends LineProblem {
   name: string;
+  /** False: it may be a person, and gets an account. */
+  isTaken: boolean;
 }
 
-/** Whom an import of a file of rules takes for programs. Null: the file cannot be read or judged, which has been printed. */
+/** Whom an import of a file of rules takes for programs, and who look like some. Null: the file cannot be read or judged, which has been printed. */
 async function programsOf(path: string, list: string): Promise<Program[] | null> {
   const file = await readForeignRules(path);
   if (file === null) return null;
   const users = readUsers(list).filter(({ name }) => name !== '');
+  const lineOf = (name: string): number | null => users.find((user) => user.name === name)?.line ?? null;
+  const placeText = (at: number, rule: string | null): string => {
+    const { line, column } = file.placeOf(at);
+    return `${path}:${line}:${column} ${rule ?? ''}`;
+  };
+  const budget = importBudget(file);
   try {
-    return rulesForUsers(file.rules, users, importBudget(file)).programs.flatMap(({ people, what, rule, at }) => {
-      const { line, column } = file.placeOf(at);
-      const why = `${path}:${line}:${column} ${rule ?? ''} lets it act as others`;
+    const known = rulesForUsers(file.rules, users, budget);
+    const taken = known.programs.flatMap(({ people, what, rule, at }) => {
+      const why = `${placeText(at, rule)} lets it act as others`;
       return people.map((name, i) => {
         const message = `${JSON.stringify(name)} gets no account, because ${why}: write ${what[i] ?? ''}, or user: before the name of a person`;
-        return { name, line: users.find((user) => user.name === name)?.line ?? null, message };
+        return { name, line: lineOf(name), message, isTaken: true };
       });
     });
+    const writers = [...writersWithoutMark(file.rules, known, anyPatterns(budget))].map(([name, { at, place }]) => {
+      const why = `${placeText(at, place)} lets it own or write, and the list has neither an address nor a group of it`;
+      const message = `${JSON.stringify(name)} looks like a program, because ${why}: write engine:${name}, or user:${name} for a person`;
+      return { name, line: lineOf(name), message, isTaken: false };
+    });
+    return [...taken, ...writers].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
     remark(`${path}: the rules combine more names and users than can be compared`);

@@ -191,6 +191,11 @@ describe('acl import', () => {
     expect(nobody).toMatchObject({ code: 2, stdout: '' });
     expect(nobody.stderr).toMatch(/users:1:1 there is no user in it/);
     expect(await importRules('---\nkind: Service\n', 'ana\n')).toMatchObject({ code: 2, stdout: '' });
+    const ofGroups = await importRules(rules, '# of the engine\nadmins:eve\nanalysts:ana,ben\n');
+    expect(ofGroups).toMatchObject({ code: 2, stdout: '' });
+    expect(ofGroups.stderr).toMatch(
+      /users:2:1 "admins:eve" looks like a line of the engine's group file .*\(ana: analysts, sales\)/,
+    );
     const missing = await runGrantline(['acl', 'import', join(folder, 'none'), '--users', join(folder, 'none')], {});
     expect(missing).toMatchObject({ code: 2, stdout: '' });
     expect(missing.stderr).not.toContain(' at ');

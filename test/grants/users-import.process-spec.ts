@@ -158,6 +158,14 @@ describe('a list of users', () => {
       ...{ code: 1, stdout: '' },
       remarks: ['users.txt:2:1 "\u200b" must not hold control, format or unassigned characters'],
     });
+    const ofGroups = join(files.folder, 'group.txt');
+    await writeFile(ofGroups, 'ana\nanalysts:ana,ben\n');
+    expect(await runGrantline(['users', 'import', ofGroups], files.environment)).toEqual({
+      ...{ code: 2, stdout: '' },
+      stderr: expect.stringMatching(
+        /group.txt:2:1 "analysts:ana,ben" looks like a line of the engine's group file/,
+      ) as string,
+    });
     expect(await command(Buffer.from('m\xfcller\n', 'latin1'))).toMatchObject({ code: 2, stdout: '' });
   });
 
@@ -186,6 +194,19 @@ describe('a list of users', () => {
     expect(await lines('boards')).toEqual(['1: "boards" is the name of an engine principal']);
     // The list has the last word about a person.
     expect(await command('user:otto\npia\n', '--dry-run', '--rules', path)).toMatchObject({ code: 1, remarks: [] });
+
+    const privileges = '"privileges": ["SELECT", "INSERT"]';
+    await rules(
+      `{ "schemas": [{ "user": "dbt_prod|nele", "schema": "marts", "owner": true }],\n  "tables": [{ "user": "airflow|sam|tia|uwe", ${privileges} }, { ${privileges} }] }`,
+    );
+    const unmarked = 'airflow\ndbt_prod\nuser:nele\nsam <sam@example.org>\ntia: boards\nuwe\nvera\nengine:uwe\n';
+    const looks = (line: number, name: string, place: string) =>
+      `users.txt:${line}:1 "${name}" looks like a program, because ${path}:${place} lets it own or write, and the list has neither an address nor a group of it: write engine:${name}, or user:${name} for a person`;
+    expect(await command(unmarked, '--rules', path, '--dry-run')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('+ user airflow\n+ user dbt_prod\n') as string,
+      remarks: [looks(1, 'airflow', '2:14 tables[0]'), looks(2, 'dbt_prod', '1:15 schemas[0]')],
+    });
 
     await rules('{ "impersonation": [{ "original_user": 1 }] }');
     expect(await command('rita\n', '--rules', path)).toMatchObject({ code: 2, stdout: '' });

@@ -1,9 +1,10 @@
 import { getOrInsert } from '../../kernel/get-or-insert.js';
+import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { canBeImpersonated } from '../../trino-rules/model/acting.js';
 import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
-import { anyPatterns, isJudged, type ListedUser, ListedUsers } from '../foreign/audiences.js';
+import { anyPatterns, isJudged, type ListedUser, ListedUsers, userPattern } from '../foreign/audiences.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
 import { type ListedRules, listedRules } from './listed-rules.js';
 
@@ -31,11 +32,8 @@ export function rulesForUsers(rules: ForeignRules, unmarked: readonly ListedUser
   const evaluator = new Evaluator(document, patterns);
   const naming = new Map<ForeignRule, Set<string>>();
   for (const rule of rules.get('impersonation') ?? []) {
-    const text = rule.patterns.get('original_user')?.text;
-    if (text === undefined || !isJudged(text) || !rule.gives.includes('true')) continue;
-    const named = new Set(listed.namesOf(rule));
-    const isOfSome = named.size < listed.users.length || patterns.language(text).kind === 'names';
-    if (isOfSome) naming.set(rule, named);
+    const named = rule.gives.includes('true') ? namedBy(rule, listed, patterns) : [];
+    if (named.length > 0) naming.set(rule, new Set(named));
   }
   const targets = listed.users.map(({ name }) => name).filter(canBeImpersonated);
   const programs = new Map<ForeignRule, ListedUser[]>();
@@ -69,6 +67,32 @@ export function rulesForUsers(rules: ForeignRules, unmarked: readonly ListedUser
       ),
     ),
   };
+}
+
+/** Users with neither mark, address nor group whom a rule names and lets own or write, each with the first such rule. */
+export function writersWithoutMark(
+  rules: ForeignRules,
+  { listed, users }: RulesForUsers,
+  patterns: PatternCache,
+): Map<string, ForeignRule> {
+  const unmarked = users.filter(({ isEngine, groups }) => isEngine === undefined && groups.length === 0);
+  const names = new Set(unmarked.map(({ name }) => name));
+  const found = new Map<string, ForeignRule>();
+  for (const rule of [...(rules.get('schemas') ?? []), ...(rules.get('tables') ?? [])]) {
+    if (!rule.gives.some((each) => OWNING_OR_WRITING.includes(each))) continue;
+    for (const name of namedBy(rule, listed, patterns)) if (names.has(name)) getOrInsert(found, name, () => rule);
+  }
+  return found;
+}
+
+const OWNING_OR_WRITING = ['true', 'OWNERSHIP', 'INSERT', 'UPDATE', 'DELETE'];
+
+/** The users of a rule; none where its pattern matches everybody of the list without naming them. */
+function namedBy(rule: ForeignRule, listed: ListedUsers, patterns: PatternCache): string[] {
+  const text = userPattern(rule)?.text;
+  if (text === undefined || !isJudged(text)) return [];
+  const named = listed.namesOf(rule);
+  return named.length < listed.users.length || patterns.language(text).kind === 'names' ? named : [];
 }
 
 /** As the list marks it. */
