@@ -155,6 +155,35 @@ describe('the import of rules', () => {
     expect(result.findings.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['functions[2]', 'functions[3]']));
   });
 
+  it('gives functions in schemas that a listing has, and says of which names it gives none', () => {
+    const rules = {
+      catalogs: [{ catalog: 'lake', allow: 'all' }],
+      schemas: [],
+      tables: [{ catalog: 'lake', schema: 'sales', privileges: ['SELECT'] }, { privileges: [] }],
+      queries: [{ allow: ['execute'] }],
+      functions: [
+        { catalog: 'lake', schema: 'tools', function: 'norm_.*', privileges: ['EXECUTE'] },
+        { catalog: 'lake', schema: 'udf_.*', privileges: ['EXECUTE'] },
+      ],
+      procedures: [],
+    };
+    const result = imported(JSON.stringify(rules), ['ana'], SETTINGS, [{ catalog: 'lake', schema: 'udf_eu' }]);
+    expect(nodes(result)).toEqual(['lake.sales', 'lake.udf_eu']);
+    const lost = result.findings.filter(({ code }) => code === 'import-lost');
+    expect(lost.map(({ rule, what, why }) => [rule, what, why])).toEqual([
+      [
+        'functions[0]',
+        ['EXECUTE the function lake.tools.norm_…'],
+        expect.stringContaining('write the names that the pattern matches') as string,
+      ],
+      [
+        'functions[1]',
+        ['EXECUTE the function lake.udf_….(any other routine)'],
+        expect.stringContaining('and not in others that match a pattern') as string,
+      ],
+    ]);
+  });
+
   it('keeps what is named in a catalog whose unnamed parts would get more', () => {
     const rules = {
       catalogs: [{ catalog: 'dev', allow: 'all' }],

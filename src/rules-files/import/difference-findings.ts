@@ -7,7 +7,7 @@ import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { READERS_FILTER } from '../../trino-rules/document/rules-document.js';
 import { STORAGE_COLUMNS } from '../../trino-rules/model/restrictions.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
-import { nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
+import { displayName, nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
 import { decidingRule, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
 import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { ListedUser } from '../foreign/audiences.js';
@@ -33,7 +33,7 @@ export class DifferenceFindings {
    * @param snapshot what is granted
    * @param isListed whether patterns were resolved over a listing: then what is lost of other names is a finding of its own
    */
-  lost(differences: readonly AccessDifference[], { grants }: Snapshot, isListed: boolean): ImportFinding[] {
+  lost(differences: readonly AccessDifference[], { grants, policies }: Snapshot, isListed: boolean): ImportFinding[] {
     const asEveryone = new Set(
       grants.flatMap(({ principal, resource: { as } }) =>
         principal.type === 'engine' && as?.type === 'everyone' ? [principal.name] : [],
@@ -54,7 +54,7 @@ export class DifferenceFindings {
     for (const each of this.byRule(differences)) getOrInsert(byCode, codeOf(each), () => []).push(each);
     const found = (code: ImportCode): AccessDifference[] => byCode.get(code) ?? [];
     return [
-      ...this.findings('import-lost', found('import-lost'), (fact, user) => this.reason(fact, user)),
+      ...this.findings('import-lost', found('import-lost'), (fact, user) => this.reason(fact, user, policies)),
       ...this.findings('import-pattern-resolved', found('import-pattern-resolved'), () => OF_PATTERN),
       ...this.findings('import-strangers', found('import-strangers'), () => OF_STRANGERS),
       ...this.findings('import-unlisted', found('import-unlisted'), () => OF_UNLISTED),
@@ -173,7 +173,7 @@ export class DifferenceFindings {
     return decidingRule(this.evaluator, renamed(fact, nameInRules, nameInRules), user);
   }
 
-  private reason(fact: AccessFact, user: string): string {
+  private reason(fact: AccessFact, user: string, policies: Snapshot['policies']): string {
     const deciding = this.deciding(fact, user);
     const isAbsent = deciding !== null && !this.file.rules.has(deciding.section);
     const opened = isAbsent ? `without a section "${deciding.section}" everybody has it, but ` : '';
@@ -181,18 +181,23 @@ export class DifferenceFindings {
       return this.isProgram(user)
         ? 'nobody acts as strangers, service accounts and those who act as others themselves'
         : 'people do not act as others; the list marks a program with engine: before its name';
-    return opened + this.limitOfGrants(fact, user, deciding);
+    return opened + this.limitOfGrants(fact, user, deciding, policies);
   }
 
   private isProgram(user: string): boolean {
     return this.listed.some(({ name, isEngine }) => name === user && isEngine === true);
   }
 
-  private limitOfGrants(fact: AccessFact, user: string, deciding: RuleAt | null): string {
+  private limitOfGrants(
+    fact: AccessFact,
+    user: string,
+    deciding: RuleAt | null,
+    policies: Snapshot['policies'],
+  ): string {
     const rule = deciding?.section === 'tables' ? this.given.document.tables[deciding.index] : undefined;
     const problem = rule === undefined ? null : this.given.problemOf(rule);
     if (problem !== null) return problem;
-    if (fact.about === 'routine') return this.limitOfRoutines(fact, user);
+    if (fact.about === 'routine') return this.limitOfRoutines(fact, user, policies);
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;
     if (catalog === SYSTEM) return LIMIT_OF_SYSTEM;
@@ -207,10 +212,17 @@ export class DifferenceFindings {
     return 'what is granted and denied above reaches it, too';
   }
 
-  private limitOfRoutines({ privilege, resource }: Extract<AccessFact, { about: 'routine' }>, user: string): string {
+  private limitOfRoutines(
+    { privilege, resource }: Extract<AccessFact, { about: 'routine' }>,
+    user: string,
+    policies: Snapshot['policies'],
+  ): string {
     if (privilege === 'OWNERSHIP') return 'nobody owns functions';
-    const { catalog } = resource;
-    return catalog !== undefined && this.isRestricted({ catalog }, user)
+    const { catalog, schema, routine } = resource;
+    if (isUnnamed(routine) && displayName(routine ?? '', '') !== '') return OF_ROUTINE_PATTERN;
+    if (isUnnamed(catalog) || isUnnamed(schema)) return OF_SCHEMA_PATTERN;
+    const isInCatalog = policies.some((each) => 'catalog' in each.resource && each.resource.catalog === catalog);
+    return catalog !== undefined && isInCatalog && this.isRestricted({ catalog }, user)
       ? 'a filter, a mask, a hidden column or a deny in the catalog wins over it'
       : 'a grant would reach other routines, too';
   }
@@ -234,6 +246,10 @@ export class DifferenceFindings {
 const LIMIT_OF_SYSTEM =
   'in system, metadata and jdbc are given whole, or but for tables that the file names; of runtime, tables by name';
 
+const OF_ROUTINE_PATTERN =
+  'functions and procedures are granted by name, or all of a schema or catalog: write the names that the pattern matches into the rule';
+const OF_SCHEMA_PATTERN =
+  'routines are granted in catalogs and schemas that are named or in a listing (--catalog), and not in others that match a pattern';
 const NEEDS_LISTING = 'a listing (--catalog) tells which there are';
 const WRITING_IN_SYSTEM = 'write to, own and share what is in system';
 const OF_ENTRY = 'a catalog is entered, and listed, by those with access to something in it';

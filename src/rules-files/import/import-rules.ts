@@ -138,7 +138,11 @@ export function importRules(
       catalog === undefined ? without.length === 0 : !without.includes(catalog);
     const roots = without.length === 0 && isOpen({}, settings) ? [{ resource: {}, below: nodes }] : nodes;
     const data = roots.filter(isIncluded).map((node) => accessOf(outcomes(reader, user, node, engine.fresh, unnamed)));
-    const catalogs = { named: nodes.flatMap(({ resource: { catalog } }) => catalog ?? []), fresh: engine.fresh };
+    const schemasOf = ({ resource: { catalog = '' }, below }: NamedNode): [string, string[]] => [
+      catalog,
+      below.flatMap(({ resource: { schema } }) => schema ?? []),
+    ];
+    const catalogs = { named: new Map(nodes.map(schemasOf)), fresh: engine.fresh };
     const routines = new RoutineRights(rules, evaluator, patterns, settings.metadataCatalog, catalogs);
     const ofRoutines = routines.over(user, data);
     const [onRoutines, notOnRoutines] = [ofRoutines.grants.filter(isIncluded), ofRoutines.denies.filter(isIncluded)];

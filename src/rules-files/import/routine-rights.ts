@@ -55,13 +55,13 @@ class PrivilegesByNode {
 
 /** The rights of one user to functions and procedures, by the rules that are about this user alone. */
 export class RoutineRights {
-  /** @param catalogs the named ones, and a fresh one: who is given something on everything enters them all */
+  /** @param catalogs the named ones with their named schemas, and a fresh one: who is given something on everything enters them all */
   constructor(
     private readonly rules: RulesDocument,
     private readonly evaluator: Evaluator,
     private readonly patterns: PatternCache,
     private readonly metadataCatalog: string | null,
-    private readonly catalogs: { named: readonly string[]; fresh: string },
+    private readonly catalogs: { named: ReadonlyMap<string, readonly string[]>; fresh: string },
   ) {}
 
   /**
@@ -80,7 +80,7 @@ export class RoutineRights {
     const may = ({ catalog }: Node): boolean =>
       catalog !== undefined
         ? mayIn(catalog)
-        : [...named.filter((name) => !isRestricted(name)), fresh].every((name) => mayIn(name));
+        : [...[...named.keys()].filter((name) => !isRestricted(name)), fresh].every((name) => mayIn(name));
     const { functions, procedures } = this.rules;
     const [granted, denied] = [new PrivilegesByNode(), new PrivilegesByNode()];
     for (const { privilege, rules } of [
@@ -114,7 +114,9 @@ export class RoutineRights {
     const level = levelBelow(node);
     if (level === null) return;
     const spelled = new Set(rules.flatMap((rule) => [...this.spelledIn(rule[level])]));
-    if (level === 'catalog') for (const name of this.catalogs.named) spelled.add(name);
+    const { named } = this.catalogs;
+    const known = level === 'catalog' ? named.keys() : level === 'schema' ? named.get(node.catalog ?? '') : [];
+    for (const name of known ?? []) spelled.add(name);
     for (const [below, about] of this.below(node, level, spelled, rules)) yield* this.widest(below, about, user);
   }
 
