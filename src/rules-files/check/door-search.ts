@@ -87,6 +87,7 @@ export class DoorSearch {
   private readonly rulesAbout = new Map<string, ForeignRule[]>();
   private readonly shut = new Map<Gate, Map<ForeignRule, readonly string[] | null>>();
   private readonly modes = new Map<string, string>();
+  private readonly byUser = new Map<readonly ForeignRule[], RuleTrie>();
 
   /**
    * @param catalogs undefined: everybody may enter all of them
@@ -201,11 +202,10 @@ export class DoorSearch {
     // Everybody enters `system`, unless a rule shuts it.
     if (rules === undefined || (isOfCatalogs && this.spelled(rule, 'catalog').includes(SYSTEM))) return true;
     const mayOpen = (each: ForeignRule | undefined) => each !== undefined && (!this.isJudged(each) || isOpen(each));
-    return rules.some((gate) => {
+    return (name === undefined ? rules : this.aboutUser(rules, name)).some((gate) => {
       this.budget.spend(STEPS_PER_MATCH);
       if (gate.patterns.has('role') || !mayOpen(gate)) return false;
-      const users = this.common('user', rule, gate);
-      const people = name === undefined ? users : users === null || users.includes(name) ? [name] : [];
+      const people = name === undefined ? this.common('user', rule, gate) : [name];
       const catalogs = isOfCatalogs ? this.common('catalog', rule, gate) : [SYSTEM];
       if (people === null || catalogs === null) return people === null || people.length > 0;
       const groups = [...groupsFor([rule, gate].map((each) => this.spelled(each, 'group')))];
@@ -213,9 +213,21 @@ export class DoorSearch {
       const isAbout = (each: ForeignRule, catalog: string, person: Person) =>
         (!isOfCatalogs || this.isAboutCatalog(each, catalog)) && this.isAbout(each, person);
       return catalogs.some((catalog) =>
-        persons.some((person) => mayOpen(rules.find((each) => isAbout(each, catalog, person)))),
+        persons.some((person) =>
+          mayOpen(this.aboutUser(rules, person.name).find((each) => isAbout(each, catalog, person))),
+        ),
       );
     });
+  }
+
+  /** The rules of a gate whose pattern of users matches a name, in their order. */
+  private aboutUser(rules: readonly ForeignRule[], name: string): ForeignRule[] {
+    const trie = getOrInsert(this.byUser, rules, () => {
+      const made = new RuleTrie(this.budget);
+      rules.forEach((rule, index) => made.add(index, [this.names.language(this.textOf(rule, 'user'))]));
+      return made;
+    });
+    return trie.at([name]).flatMap((index) => rules[index] ?? []);
   }
 
   /** Names that patterns of two rules both match, one where both match any; null: they are not known. */
@@ -239,27 +251,23 @@ export class DoorSearch {
 
   /** Tables that a rule is about. */
   paths(rule: ForeignRule): Path[] {
-    const entered = [...this.listed, ...(this.catalogs ?? []).flatMap((each) => this.spelled(each, 'catalog'))];
     const all: Path[] = [];
-    for (const catalog of this.namesAt(rule, 0, [], entered).filter((name) => name !== SYSTEM))
+    for (const catalog of this.namesAt(rule, 0, []).filter((name) => name !== SYSTEM))
       for (const schema of this.namesAt(rule, 1, [catalog]).filter((name) => name !== INFORMATION_SCHEMA))
         for (const table of this.levels.length === 2 ? [null] : this.namesAt(rule, 2, [catalog, schema]))
           if (all.push(table === null ? [catalog, schema] : [catalog, schema, table]) === MOST_PATHS) return all;
     return all;
   }
 
-  private namesAt(
-    rule: ForeignRule,
-    level: 0 | 1 | 2,
-    above: readonly string[],
-    others: readonly string[] = [],
-  ): string[] {
+  private namesAt(rule: ForeignRule, level: 0 | 1 | 2, above: readonly string[]): string[] {
     const key = this.levels[level] ?? '';
     const [text, spelled] = [this.textOf(rule, key), this.spelled(rule, key)];
     if (this.objects.language(text).kind === 'names') return spelled;
     const below = [...spelled, ...this.trie.branch(above).names()];
     // Also the tables whose companions they are.
     const bases = below.flatMap((name) => name.split('$', 1));
+    const entered = () => [...this.listed, ...(this.catalogs ?? []).flatMap((each) => this.spelled(each, 'catalog'))];
+    const others = level === 0 ? entered() : [];
     const all = new Set([...others, this.objects.fresh(), ...bases, ...below]);
     return [...all].filter((name) => name !== '' && this.objects.matches(text, name)).slice(0, MOST_OPEN_NAMES[level]);
   }
@@ -282,13 +290,14 @@ export class DoorSearch {
   }
 
   private mayEnter(catalog: string, person: Person, mode: 'all' | 'read-only' | 'none'): boolean {
-    if (mode === 'none') return true;
+    const { catalogs } = this;
+    if (mode === 'none' || catalogs === undefined) return true;
     const given = getOrInsert(this.modes, JSON.stringify([catalog, person]), () => {
       const isIn = (rule: ForeignRule): boolean => this.isAboutCatalog(rule, catalog) && this.isAbout(rule, person);
-      const rule = this.catalogs?.find(isIn);
+      const rule = this.aboutUser(catalogs, person.name).find(isIn);
       return rule === undefined || !this.isJudged(rule) ? 'none' : catalogMode(rule);
     });
-    return this.catalogs === undefined || given === 'all' || given === mode;
+    return given === 'all' || given === mode;
   }
 
   /** Names are not spelled out for it: of a thousand in a pattern of users one is asked. */

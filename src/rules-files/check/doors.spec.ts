@@ -82,6 +82,13 @@ describe('doors that rules leave open', () => {
     ]);
   });
 
+  it('are found out where thousands of rules are for single users', () => {
+    const rules = Array.from({ length: 2_500 }, (_, i) => ({ user: `u${i}`, catalog: 'lake' }));
+    const catalogs = rules.map((rule) => ({ ...rule, allow: 'all' }));
+    const tables = rules.map((rule) => ({ ...rule, schema: 'hr', table: 'salaries', privileges: ['SELECT'] }));
+    expect(doors({ catalogs, tables })).toMatchObject([{ code: 'door-procedure' }]);
+  });
+
   it('are what the engine lets through, and nothing else', () => {
     const counts = new Map<string, number>();
     fc.assert(

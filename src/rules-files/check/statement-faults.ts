@@ -100,11 +100,11 @@ export const FAULTY_EXPRESSIONS: readonly Door[] = [
 function faulty(code: StatementFault['code']): Door {
   return {
     code,
-    isIn: ({ gives }) => gives.some((right) => right !== 'OWNERSHIP'),
+    isIn: (rule) => rule.gives.some((right) => right !== 'OWNERSHIP') && expressionFault(rule)?.code === code,
     through(rule, path) {
       const fault = expressionFault(rule);
       const privilege = rule.gives.find((right) => right !== 'OWNERSHIP') ?? '';
-      return fault?.code === code ? { ...fault, statement: `${sqlFor(privilege, path)} fails` } : null;
+      return fault && { ...fault, statement: `${sqlFor(privilege, path)} fails` };
     },
   };
 }
