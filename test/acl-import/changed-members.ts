@@ -101,6 +101,8 @@ export async function membershipChanges(
         else found.more.push(answer);
       } else if (
         executes &&
+        // Only programs of the list act as others.
+        question.ask !== 'impersonate' &&
         (isJoiner || question.ask !== 'execute-query') &&
         alike !== undefined &&
         isListed.has(keyOf(changed.groups))
