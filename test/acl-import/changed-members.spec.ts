@@ -20,7 +20,7 @@ describe('who is put into a group, or taken out of one, after an import', () => 
     });
   });
 
-  it('has never more by any rules, and loses nothing that no finding tells', async () => {
+  it('has never more by any rules, and loses no data without a finding', async () => {
     const users = `${FOREIGN_USERS}b1: g1\nuser:axb: h, g2\n`;
     await fc.assert(
       fc.asyncProperty(anyForeignRules(), async (rules) => {

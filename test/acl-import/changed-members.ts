@@ -103,6 +103,8 @@ export async function membershipChanges(
         executes &&
         // Only programs of the list act as others.
         question.ask !== 'impersonate' &&
+        // Listings of the engine itself are left out of groups without a remark.
+        !('catalog' in question && question.catalog === 'system') &&
         (isJoiner || question.ask !== 'execute-query') &&
         alike !== undefined &&
         isListed.has(keyOf(changed.groups))
