@@ -159,7 +159,12 @@ function withMembers(
 ): Snapshot {
   const users = [...snapshot.users];
   // The import makes programs of some names of the list.
-  const programs = new Set(snapshot.groups.flatMap(({ engines }) => engines));
+  const programs = new Set([
+    ...snapshot.groups.flatMap(({ engines }) => engines),
+    ...[...snapshot.grants, ...snapshot.policies].flatMap(({ principal }) =>
+      principal.type === 'engine' ? [principal.name] : [],
+    ),
+  ]);
   for (const { name, isEngine = programs.has(name) } of changed)
     if (!isEngine && !users.some((user) => user.name === name))
       users.push({ id: users.length + 1, name, isActive: true });
