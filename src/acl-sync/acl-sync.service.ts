@@ -72,7 +72,13 @@ export class AclSyncService implements BeforeApplicationShutdown {
     try {
       const reading = await this.candidates.read();
       const { target, history, preparer, clock } = this;
-      const ports = { target, history, preparer, clock, prepare: () => this.candidates.prepare(reading) };
+      const ports = {
+        target,
+        history,
+        preparer,
+        clock,
+        prepare: (live: string | null) => this.candidates.prepare(reading, null, live),
+      };
       ending = await new PublishingRun(ports, reading, order, lease).publish();
       this.announce(earlier(reading.nextExpiry, restoreEndOf(ending, clock.now())));
     } catch (error) {

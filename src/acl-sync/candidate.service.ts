@@ -53,12 +53,20 @@ export class CandidateService {
     return { snapshot, position, compiler, snapshotHash: snapshotDigest(snapshot), nextExpiry: nextExpiry(snapshot) };
   }
 
-  /** @param found a version that only the target has, where the history does not have it yet */
-  async prepare({ snapshot, position }: Reading, found: FoundVersion | null = null): Promise<Prepared> {
+  /**
+   * @param found a version that only the target has, where the history does not have it yet
+   * @param live the text at the target, which a first publication is compared with
+   */
+  async prepare(
+    { snapshot, position }: Reading,
+    found: FoundVersion | null = null,
+    live: string | null = null,
+  ): Promise<Prepared> {
     const { maxUnexplainedPercent, warnTableRules } = this.settings.acl;
     const limits = { bytes: this.target.limitBytes, maxUnexplainedPercent, warnTableRules };
     const previous = await this.previous(found, snapshot.at);
-    const preparation = { snapshot, position, previous, limits };
+    const foreign = previous === null && live !== null ? { foreign: live } : {};
+    const preparation = { snapshot, position, previous, limits, ...foreign };
     return {
       candidate: await this.prepared(preparation),
       foundText: previous?.baseline.isFound === true ? previous.baseline.text : null,

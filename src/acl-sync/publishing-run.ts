@@ -31,8 +31,8 @@ export interface RunPorts {
   history: PublicationHistory;
   preparer: RulesPreparer;
   clock: Clock;
-  /** Prepares the candidate, measured from what the history has then. */
-  prepare: () => Promise<Prepared>;
+  /** Prepares the candidate, measured from what the history has then, or else from the live text. */
+  prepare: (live: string | null) => Promise<Prepared>;
 }
 
 /** The texts that a run has made so far. */
@@ -80,7 +80,7 @@ export class PublishingRun {
   private async carryOut(decision: Decision, situation: ReadSituation): Promise<RunOutcome | null> {
     switch (decision.kind) {
       case 'prepare':
-        return this.goOn({ prepared: await this.ports.prepare(), withdrawal: undefined });
+        return this.goOn({ prepared: await this.ports.prepare(situation.live.text), withdrawal: undefined });
       case 'withdraw':
         return this.goOn({ withdrawal: await this.made.prepared?.withdrawal(decision.changes) });
       case 'compare':

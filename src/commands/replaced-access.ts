@@ -1,7 +1,6 @@
 import { isWithoutEffect } from '../rules-files/import/without-effect.js';
 import { diffForeign, type ForeignDiff } from '../rules-files/foreign/foreign-diff.js';
-import type { ListedUser } from '../rules-files/foreign/audiences.js';
-import { getOrInsert } from '../kernel/get-or-insert.js';
+import { recordedUsers } from '../rules-files/foreign/audiences.js';
 import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff-form.js';
 import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
@@ -30,7 +29,7 @@ export async function replacedAccess(live: string, next: string, snapshot: Snaps
   if (before.kind === 'refused' || after.kind === 'refused') {
     return { kind: 'unknown', why: 'the engine does not load the live rules' };
   }
-  const people = listedUsers(snapshot);
+  const people = recordedUsers(snapshot);
   try {
     const budget = new WorkBudget(STEPS_AT_LEAST + STEPS_PER_CHARACTER * (live.length + next.length));
     const compared = diffForeign(before.rules, after.rules, people, budget);
@@ -59,12 +58,6 @@ function counted({ gained, lost }: Access): { access: Access; idle: string[] } {
 /** To execute queries and to enter catalogs serves nobody who may do nothing in them. */
 function isEntry(fact: Access['lost'][number]['fact']): boolean {
   return fact.about === 'catalog-mode' || (fact.about === 'queries' && fact.right === 'execute');
-}
-
-function listedUsers({ users, groups }: Snapshot): ListedUser[] {
-  const groupsOf = new Map<number, string[]>();
-  for (const { name, members } of groups) for (const id of members) getOrInsert(groupsOf, id, () => []).push(name);
-  return users.filter(({ isActive }) => isActive).map(({ id, name }) => ({ name, groups: groupsOf.get(id) ?? [] }));
 }
 
 /** Lines for a terminal. */

@@ -93,6 +93,30 @@ describe('publishing through the API', () => {
     expect(await live('rules.json.bak')).toBe('mine');
   });
 
+  it('compares its first version with rules of another that it replaces', async () => {
+    await grant('alice', 'orders');
+    const bob = '{ "user": "bob", "catalog": "sales"';
+    await writeFile(
+      join(publishing.directory, 'rules.json'),
+      `{ "catalogs": [${bob}, "allow": "read-only" }], "schemas": [], "tables": [${bob}, "privileges": ["SELECT"] }] }`,
+    );
+
+    expect(await sync()).toMatchObject({ outcome: 'applied', publication: { version: 1 } });
+
+    const { body } = await publishing.admin.get(`${ACL}/publications/1`);
+    const { gained, lost } = body?.['access'] as Record<'gained' | 'lost', { what: string; people: string[] }[]>;
+    expect(gained).toContainEqual(
+      expect.objectContaining({ what: 'SELECT from sales.eu.orders', people: ['alice'] }) as object,
+    );
+    expect(lost.filter(({ what }) => what.startsWith('SELECT from sales.')).flatMap(({ people }) => people)).toContain(
+      'bob',
+    );
+    expect(await audited('publication_applied')).toMatchObject([
+      { details: { access: { people_losing: expect.any(Number) as number } } },
+    ]);
+    expect(logged('TRINO_ACL_SYNC_APPLIED').join()).toContain('"people_losing":');
+  });
+
   it('overwrites what the database cannot hold', async () => {
     await grant('alice', 'orders');
     await sync();

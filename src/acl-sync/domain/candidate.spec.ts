@@ -17,6 +17,37 @@ describe('a candidate for publication', () => {
     expect(bytes).toBeGreaterThan(text.length);
   });
 
+  it('is compared with rules of another that it is the first to replace, for accounts in their groups', () => {
+    const snapshot = aSnapshot()
+      .user('cyn')
+      .may('SELECT', 'lake.eu.orders')
+      .seesOnly('lake.eu.orders', 'id < 9')
+      .group('readers', ['ana'])
+      .user('ben')
+      .may('SELECT', 'sales.eu')
+      .snapshot();
+    const limits = { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 };
+    const over = (foreign?: string) =>
+      prepare(
+        { snapshot, position: '0:0', previous: null, limits, ...(foreign !== undefined && { foreign }) },
+        'a build',
+      ).access;
+    const access = over(
+      `{ "catalogs": [{ "user": "cyn", "catalog": "lake", "allow": "read-only" }, { "group": "readers", "catalog": "sales", "allow": "read-only" }],
+        "schemas": [], "tables": [
+        { "user": "cyn", "catalog": "lake", "schema": "eu", "table": "orders", "privileges": ["SELECT"], "filter": "id < 9" },
+        { "group": "readers", "catalog": "sales", "privileges": ["SELECT"] }],
+        "queries": [{ "allow": ["execute"] }] }`,
+    );
+    const selected = (changes: { what: string; people: string[] }[] = []) =>
+      changes.filter(({ what }) => what.startsWith('SELECT from sales.')).map(({ people }) => people);
+    expect(new Set(selected(access?.gained).flat())).toEqual(new Set(['ben']));
+    expect(new Set(selected(access?.lost).flat())).toEqual(new Set(['ana']));
+    // A filter that stays is no change.
+    expect(JSON.stringify(access)).not.toContain('id < 9');
+    expect([over(), over('no rules'), over('{"tables": [{ "user": 1 }]}')]).toEqual([null, null, null]);
+  });
+
   it('warns of more table rules than the engine scans fast', () => {
     const snapshot = aSnapshot().user('ana').may('SELECT', 'sales.eu').snapshot();
     expect(prepared(snapshot).findings).toEqual([]);

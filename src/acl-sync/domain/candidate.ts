@@ -5,7 +5,14 @@ import { type AccessChange, compareAccess } from '../../trino-rules/diff/access-
 import { type Finding, isError } from '../../trino-rules/document/finding.js';
 import { ruleCount, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { checkSize, checkRuleCount } from '../../trino-rules/document/target-capacity.js';
-import type { Snapshot } from '../../trino-rules/model/snapshot.js';
+import { isRefused as isUnloadable } from '../../rules-files/check/checks.js';
+import { inOneLine } from '../../rules-files/check/foreign-expression.js';
+import { readLeniently } from '../../rules-files/check/lenient-reader.js';
+import { anyPatterns, type ListedUser, ListedUsers, recordedUsers } from '../../rules-files/foreign/audiences.js';
+import { foreignDocument } from '../../rules-files/foreign/foreign-document.js';
+import { comparable } from '../../rules-files/import/proven-import.js';
+import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
+import { principalsOf, type Snapshot } from '../../trino-rules/model/snapshot.js';
 import { checkRules } from '../../trino-rules/verify/check.js';
 import { compileFor, explainedUndecided, type TooLarge } from './compilation.js';
 import {
@@ -54,6 +61,8 @@ export interface Preparation {
   position: TrailPosition;
   /** Null: nothing was published yet, so that no change is unexplained. */
   previous: Previous | null;
+  /** Rules of another's at the target, which a first publication replaces; absent: there are none. */
+  foreign?: string;
   limits: {
     /** Of the target; null: it has none. */
     bytes: number | null;
@@ -73,7 +82,9 @@ export function prepare(preparation: Preparation, compiler: string): Candidate {
   if (compiled.kind === 'too-large') return unprepared(preparation, compiled);
   const { rules } = compiled;
   const candidate = checkedCandidate(snapshot, rules, { ...preparation, compiler });
-  if (previous === null || previous.published === rules.text) return candidate;
+  if (previous === null)
+    return isRefused(candidate) ? candidate : { ...candidate, access: accessOverForeign(preparation, rules.document) };
+  if (previous.published === rules.text) return candidate;
   // A refused text is never published, so its access is not compared.
   if (isRefused(candidate)) return candidate;
   const access = compareAccess(documentOf(previous.published), rules.document);
@@ -90,6 +101,37 @@ export function prepare(preparation: Preparation, compiler: string): Candidate {
   if (!needsApproval(unexplained, limits.maxUnexplainedPercent)) return withFinding(toleratedFinding(unexplained));
   return withFinding(isApproved ? approvedFinding(unexplained.change) : unexplainedFinding(unexplained, rules.hash));
 }
+
+/** For the active accounts in their recorded groups, and for principals without accounts; null: the rules cannot be compared. */
+function accessOverForeign({ snapshot, foreign }: Preparation, next: RulesDocument): AccessChange | null {
+  if (foreign === undefined) return null;
+  const { rules, findings } = readLeniently(foreign);
+  if (rules === null || findings.some(({ code }) => isUnloadable(code))) return null;
+  const patterns = anyPatterns(new WorkBudget(FOREIGN_STEPS));
+  try {
+    const { document, unjudged } = foreignDocument(
+      rules,
+      new ListedUsers(listedPrincipals(snapshot), patterns),
+      ({ text }) => inOneLine(text),
+    );
+    return unjudged.length > 0 ? null : compareAccess(comparable(document), comparable(next), undefined, patterns);
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    return null;
+  }
+}
+
+function listedPrincipals(snapshot: Snapshot): ListedUser[] {
+  const { settings, groups, grants } = snapshot;
+  const granted = grants.flatMap(principalsOf).flatMap((each) => (each.type === 'engine' ? [each.name] : []));
+  const names = new Set([...settings.serviceAccounts, ...groups.flatMap(({ engines }) => engines), ...granted]);
+  const groupsOf = (engine: string): string[] =>
+    groups.flatMap(({ name, engines }) => (engines.includes(engine) ? [name] : []));
+  return [...recordedUsers(snapshot), ...[...names].map((name) => ({ name, groups: groupsOf(name) }))];
+}
+
+/** Some seconds. */
+const FOREIGN_STEPS = 1_000_000_000;
 
 /** A refused candidate for a snapshot that could not be compiled or checked, or whose rules are too large to be compiled. */
 export function unprepared({ snapshot, position, previous }: Preparation, tooLarge?: TooLarge): Candidate {

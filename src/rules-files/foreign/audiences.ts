@@ -3,6 +3,8 @@ import { anyOf } from '../../trino-rules/compile/name-pattern.js';
 import { anyName, languageOf, regularPattern } from '../check/foreign-language.js';
 import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { readPattern, type Pattern } from '../../trino-rules/document/pattern.js';
+import { getOrInsert } from '../../kernel/get-or-insert.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 
 /** A user as the engine knows it, with the groups that its group provider gives it. */
@@ -13,6 +15,13 @@ export interface ListedUser {
   isEngine?: boolean;
   /** The name by which patterns of users match, where another is listed: of the same user in other groups. */
   knownAs?: string;
+}
+
+/** The active accounts, each in its recorded groups. */
+export function recordedUsers({ users, groups }: Pick<Snapshot, 'users' | 'groups'>): ListedUser[] {
+  const groupsOf = new Map<number, string[]>();
+  for (const { name, members } of groups) for (const id of members) getOrInsert(groupsOf, id, () => []).push(name);
+  return users.filter(({ isActive }) => isActive).map(({ id, name }) => ({ name, groups: groupsOf.get(id) ?? [] }));
 }
 
 /** Users that a rule is about; all of them that it may be about where one of its patterns cannot be judged. */

@@ -215,7 +215,7 @@ function queryFindings(rules: ForeignRules, at: number, silent: readonly string[
 }
 
 /** Filters as sets of expressions: a compiled one has parentheses around each. */
-function comparable(document: RulesDocument): RulesDocument {
+export function comparable(document: RulesDocument): RulesDocument {
   const tables = document.tables.map((rule) =>
     // The filter of those who only read is none of rows.
     rule.filter === undefined || rule.filter === READERS_FILTER

@@ -34,8 +34,8 @@ export function compareAccess(
   before: RulesDocument,
   after: RulesDocument,
   bounds: Bounds = { things: 100, people: 10 },
+  patterns = new PatternCache(),
 ): AccessChange {
-  const patterns = new PatternCache();
   const people = new UserUniverse([], [before, after], patterns, true);
   const engines = [new EngineSets(before, patterns, people), new EngineSets(after, patterns, people)] as const;
   const counter = new ChangeCounter(engines[0], bounds);

@@ -193,7 +193,7 @@ function LastDay({ entries, status }: { entries: readonly Entry[]; status: Statu
           <span className="row">
             <Sign isLoss /> lost
           </span>
-          <span>people and nodes; upper line: size</span>
+          <span>people; upper line: size</span>
         </p>
       }
     >

@@ -42,7 +42,7 @@ function Side({ title, count, changed, isLoss = false }: SideProps) {
   const [outcomes, more] = useFirst(alike(changed), MOST);
   return (
     <Region title={title} count={count !== null && numberText(count)}>
-      {count === null && <p className="dim">There is nothing before it to compare with.</p>}
+      {count === null && <p className="dim">Not compared: nothing was before it, or nothing that can be read.</p>}
       {count === 0 && <p className="dim">Nobody {isLoss ? 'loses' : 'gains'} anything.</p>}
       {outcomes.map(({ whats, people, others }) => (
         <div key={whats.join()} className="outcome">
