@@ -1,8 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { AccessChangesService } from '../users/access-changes.service.js';
-import { Clock } from '../kernel/clock.js';
-import { Timers } from '../kernel/timers.js';
+import { Clock, Timers } from '../kernel/clock.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { AclSyncService } from './acl-sync.service.js';

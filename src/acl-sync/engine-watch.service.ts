@@ -1,6 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Clock } from '../kernel/clock.js';
-import { Timers } from '../kernel/timers.js';
+import { Clock, Timers } from '../kernel/clock.js';
 import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';

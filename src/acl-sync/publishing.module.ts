@@ -3,7 +3,7 @@ import { AuditModule } from '../audit/audit.module.js';
 import { AdmissionProof, SizeForecast } from '../grants/domain/admission-ports.js';
 import { PublishedRules } from '../grants/domain/published-rules.js';
 import { GrantStoresModule } from '../grants/grant-stores.module.js';
-import { Timers } from '../kernel/timers.js';
+import { Timers } from '../kernel/clock.js';
 import { DatabaseUrl } from '../platform/database.js';
 import { Log } from '../platform/log.js';
 import type { Settings } from '../platform/settings.js';

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Gauge, Registry } from 'prom-client';
-import { Timers } from '../kernel/timers.js';
+import { Timers } from '../kernel/clock.js';
 import { HealthRegistry } from '../platform/health.js';
 import { Log } from '../platform/log.js';
 import { gauge } from '../platform/metrics.js';

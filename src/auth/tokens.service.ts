@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
-import { secretDigest } from '../kernel/secret-digest.js';
+import { secretDigest } from '../kernel/secret.js';
 import type { Client } from '../platform/access.js';
 import { KeyedDigests } from '../platform/keyed-digests.js';
 import { Settings } from '../platform/settings.js';

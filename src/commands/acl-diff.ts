@@ -1,5 +1,5 @@
-import { firstNames } from '../kernel/first-names.js';
-import { groupedBy } from '../kernel/grouped-by.js';
+import { firstNames } from '../kernel/name.js';
+import { groupedBy } from '../kernel/collections.js';
 import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff-form.js';
 import { diffRules, reorderedSections } from '../trino-rules/diff/rules-diff.js';
 import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';

@@ -1,4 +1,4 @@
-import { NamedError } from '../kernel/named-error.js';
+import { NamedError } from '../kernel/errors.js';
 import { Opaque } from '../kernel/secret.js';
 import {
   AxiosExchange,

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { anySnapshot } from '../../test/support/snapshots/any-snapshot.js';
-import { readYamlText } from './yaml-text.js';
-import { structuredText } from './structured-file.js';
+import { readYamlText, structuredText } from './structured-file.js';
 import { effective } from '../trino-rules/model/effective-snapshot.js';
 import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';

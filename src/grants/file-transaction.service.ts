@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { NamedError } from '../kernel/named-error.js';
+import { NamedError } from '../kernel/errors.js';
 import { Transaction, TransactionDeadlock } from '../platform/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 

@@ -1,13 +1,11 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { AccessAdministrationController } from './access-administration.controller.js';
-import { AccessController } from './access.controller.js';
+import { AccessAdministrationController, AccessController } from './access.controller.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AccessService } from './access.service.js';
 import { AdmissionService } from './admission.service.js';
-import { CatalogAdministrationController } from './catalog-administration.controller.js';
-import { CatalogController } from './catalog.controller.js';
+import { CatalogAdministrationController, CatalogController } from './catalog.controller.js';
 import { CatalogService } from './catalog.service.js';
 import { DraftsService } from './drafts.service.js';
 import { FormerNamesController } from './former-names.controller.js';

@@ -1,4 +1,17 @@
-import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Injectable,
+  Param,
+  Patch,
+  type PipeTransform,
+  Post,
+  Put,
+  Query,
+  Res,
+} from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
@@ -23,7 +36,19 @@ import {
   toMemberResponse,
 } from './groups.dto.js';
 import { GroupsService } from './groups.service.js';
-import { MEMBER_PARAMETER, MemberPipe } from './member.pipe.js';
+import { found } from '../kernel/errors.js';
+import { MEMBER_TEXT, parseMember } from './principal.dto.js';
+
+/** A member of a group in a path: a user's id, or `engine:NAME`. What is neither gets 404, like an unknown one. */
+@Injectable()
+class MemberPipe implements PipeTransform<string, GroupMember> {
+  transform(text: string): GroupMember {
+    return found(parseMember(text));
+  }
+}
+
+/** Its OpenAPI parameter. */
+const MEMBER_PARAMETER = { name: 'member', ...MEMBER_TEXT } as const;
 
 @ApiTags('groups')
 @ApiBearerAuth('access-token')

@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import { getOrInsert } from '../kernel/get-or-insert.js';
+import { getOrInsert } from '../kernel/collections.js';
 import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/transaction.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';

@@ -1,3 +1,5 @@
+import { NamedError } from './errors.js';
+
 /** Wall-clock time, handed in so that tests can control it. */
 export abstract class Clock {
   abstract now(): Date;
@@ -6,5 +8,41 @@ export abstract class Clock {
 export class SystemClock extends Clock {
   override now(): Date {
     return new Date();
+  }
+}
+
+/** Made once: an abortion without a reason makes an error, with its stack, each time. */
+const DONE = new NamedError('the work is done');
+
+/** Monotonic time and waiting, handed in so that tests neither sleep nor race. */
+export abstract class Timers {
+  /** Milliseconds since some fixed moment; never goes back, whatever the wall clock does. */
+  abstract now(): number;
+  /**
+   * Resolves after that many milliseconds. Waiting keeps no process alive.
+   * @throws the signal's reason when it is aborted first.
+   */
+  abstract wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
+
+  /** Resolves with the work, and after that many milliseconds at the latest. @throws what the work throws by then. */
+  async atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+    const done = new AbortController();
+    try {
+      await Promise.race([work, this.wait(milliseconds, done.signal).catch(() => undefined)]);
+    } finally {
+      done.abort(DONE);
+    }
+  }
+
+  /** Repeats `work`, each time that many milliseconds after it has ended, until the signal is aborted. */
+  async every(milliseconds: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        await this.wait(milliseconds, signal);
+      } catch {
+        return;
+      }
+      await work();
+    }
   }
 }

@@ -1,4 +1,10 @@
-import { NamedError } from './named-error.js';
+/** An error that bears the name of its class. */
+export class NamedError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
 
 /** The kind of an error code. platform/http/problem.ts maps every kind to one HTTP status. */
 export type ErrorKind =

@@ -1,4 +1,4 @@
-import { getOrInsert } from './get-or-insert.js';
+import { getOrInsert } from './collections.js';
 
 /** A request's admission: it may wait for turns, one at a time, as many as it needs. */
 export interface Place {

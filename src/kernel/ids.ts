@@ -29,3 +29,15 @@ const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
+
+/** Random numbers that protect nothing (secrets come from Ids), handed in so that tests can fix them. */
+export abstract class Random {
+  /** From 0 to below 1. */
+  abstract fraction(): number;
+}
+
+export class SystemRandom extends Random {
+  override fraction(): number {
+    return Math.random();
+  }
+}

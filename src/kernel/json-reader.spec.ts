@@ -1,5 +1,4 @@
-import { plainValue } from './json-node.js';
-import { readJson } from './json-reader.js';
+import { plainValue, readJson } from './json-reader.js';
 
 describe('reading JSON within limits', () => {
   const codes = (text: string, limits: { maxValues: number; maxFaults: number }): string[] =>

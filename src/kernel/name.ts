@@ -40,3 +40,9 @@ export function sessionPropertyProblem(name: string): string | null {
   const isMarker = name.startsWith('grantline_rules_');
   return isMarker ? 'is reserved: it would be the marker of a version of the rules' : nameProblem(name);
 }
+
+/** The first of some names, and how many there are besides: `ana, ben and 398 more`. */
+export function firstNames(names: readonly (string | number)[], most: number): string {
+  const more = names.length - most;
+  return names.slice(0, most).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

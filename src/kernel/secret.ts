@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 /** node:util's `inspect.custom`. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
@@ -32,4 +34,9 @@ export class Secret {
 export function Opaque(target: { readonly name: string; readonly prototype: object }): void {
   const show = { value: () => `[${target.name}]`, configurable: true };
   Object.defineProperties(target.prototype, { [INSPECT]: show, toJSON: show });
+}
+
+/** What is kept of a secret that nobody can guess, so that a copy of the database or of the memory shows none: its SHA-256. */
+export function secretDigest(secret: string): Buffer {
+  return hash('sha256', secret, 'buffer');
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { NamedError } from '../kernel/named-error.js';
+import { NamedError } from '../kernel/errors.js';
 import { Secret } from '../kernel/secret.js';
 import type { ServiceSettings } from '../rules-files/check/file-invariants.js';
 import { readInputFile } from './infrastructure/input-file.js';

@@ -1,4 +1,4 @@
-import { NamedError } from '../kernel/named-error.js';
+import { NamedError } from '../kernel/errors.js';
 
 /** Writes that happen together or not at all, whichever stores and modules they go through: a grant and its audit event. */
 export abstract class Transaction {

@@ -1,4 +1,4 @@
-import type { Timers } from '../kernel/timers.js';
+import type { Timers } from '../kernel/clock.js';
 import { Cursor } from './cursor.js';
 import { InterfaceError } from './domain/db-api-errors.js';
 import { type EngineSession, folded, type SessionChange } from './domain/engine-session.js';

@@ -2,7 +2,7 @@ import { faultError, InterfaceError, InternalError, refuseUnknown } from './doma
 import { type EngineSession, type SessionChange, InvalidSession } from './domain/engine-session.js';
 import type { Column, EngineType } from './domain/engine-type.js';
 import { Opaque } from '../kernel/secret.js';
-import type { Timers } from '../kernel/timers.js';
+import type { Timers } from '../kernel/clock.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { type Parameter, InvalidParameter, statementText } from './domain/sql-literal.js';
 import { EngineFault, type StatementClient } from './domain/statement-client.js';

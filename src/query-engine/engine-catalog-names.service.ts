@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EngineNames, type EngineNode } from '../grants/domain/admission-ports.js';
-import { Timers } from '../kernel/timers.js';
+import { Timers } from '../kernel/clock.js';
 import { Settings } from '../platform/settings.js';
 import type { Node } from '../trino-rules/model/node.js';
 import type { Row } from './running-statement.js';

@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import { Timers } from '../kernel/timers.js';
+import { Timers } from '../kernel/clock.js';
 import { Settings } from '../platform/settings.js';
 import { traced } from '../platform/tracing.js';
 import { Connection } from './connection.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { singleFlight } from '../kernel/single-flight.js';
-import { Timers } from '../kernel/timers.js';
+import { singleFlight } from '../kernel/promises.js';
+import { Timers } from '../kernel/clock.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { DbApiError } from './domain/db-api-errors.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../kernel/clock.js';
+import { Clock, Timers } from '../kernel/clock.js';
 import type { ConcurrencyQuota } from '../kernel/errors.js';
 import { Ids, isUuid } from '../kernel/ids.js';
 import { type Page, pageOf } from '../kernel/page.js';
@@ -7,7 +7,6 @@ import type { AuthenticatedUser } from '../platform/access.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { sessionFor, InvalidSession } from './domain/engine-session.js';
-import { Timers } from '../kernel/timers.js';
 import { endedBy, type Query, type QueryCursor, writeQueryCursor } from './domain/query.js';
 import { type ExecutionState, type NewQuery, startedQuery } from './domain/execution-state.js';
 import { rowsOfEnded, type RowsResult, smallPage } from './domain/held-page.js';

@@ -1,10 +1,9 @@
 import type { Span } from '@opentelemetry/api';
-import type { Clock } from '../kernel/clock.js';
+import type { Clock, Timers } from '../kernel/clock.js';
 import type { LogMarker } from '../kernel/log-marker.js';
-import { NamedError } from '../kernel/named-error.js';
+import { NamedError } from '../kernel/errors.js';
 import { Opaque } from '../kernel/secret.js';
-import { inTurn, singleFlight } from '../kernel/single-flight.js';
-import type { Timers } from '../kernel/timers.js';
+import { inTurn, singleFlight } from '../kernel/promises.js';
 import type { Log } from '../platform/log.js';
 import { startSpan } from '../platform/tracing.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../kernel/clock.js';
+import { Clock, Timers } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
-import { singleFlight } from '../kernel/single-flight.js';
-import { Timers } from '../kernel/timers.js';
+import { singleFlight } from '../kernel/promises.js';
 import { Log } from '../platform/log.js';
 import { Settings } from '../platform/settings.js';
 import { type ExecutionState, newExecution, type NewQuery } from './domain/execution-state.js';

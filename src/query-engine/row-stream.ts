@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers';
 import { csvLine } from '../kernel/csv.js';
-import { Refused } from '../kernel/errors.js';
+import { NamedError, Refused } from '../kernel/errors.js';
 import { FairQueue } from '../kernel/fair-queue.js';
-import { NamedError } from '../kernel/named-error.js';
 import { errorBy } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
 import type { RowLoop } from './domain/row-loop.js';

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { Timers } from '../kernel/timers.js';
+import { Timers } from '../kernel/clock.js';
 import type { AuthenticatedUser } from '../platform/access.js';
 import { Log } from '../platform/log.js';
 import { RowLoop } from './domain/row-loop.js';

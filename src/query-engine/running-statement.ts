@@ -7,7 +7,7 @@ import { PageRows } from './domain/page-rows.js';
 import { ProtocolBreach } from './domain/reading.js';
 import type { StatementAnswer, StatementClient } from './domain/statement-client.js';
 import type { StatementPage } from './domain/statement-page.js';
-import type { Timers } from '../kernel/timers.js';
+import type { Timers } from '../kernel/clock.js';
 
 export type Row = readonly NativeValue[];
 

@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { foldedName } from '../kernel/name.js';
-import { singleFlight } from '../kernel/single-flight.js';
+import { singleFlight } from '../kernel/promises.js';
 import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
 import { AdministratorStore, type AdministratorsGroup, type OutdatedRole } from './domain/administrators.js';

@@ -4,7 +4,7 @@ import type { AccessDifference } from '../../src/trino-rules/diff/access-diff.js
 import type { OtherRight } from '../../src/trino-rules/diff/other-right.js';
 import { FRESH_PREFIX } from '../../src/trino-rules/document/open-names.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
-import { getOrInsert } from '../../src/kernel/get-or-insert.js';
+import { getOrInsert } from '../../src/kernel/collections.js';
 import { nameInRules, type AccessFact } from '../../src/trino-rules/engine/access-fact.js';
 import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
 import { inOneLine } from '../../src/rules-files/check/foreign-expression.js';

@@ -1,4 +1,4 @@
-import { readListing } from '../../src/commands/catalog-listing.js';
+import { readListing } from '../../src/commands/acl-import.js';
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { anyPatterns, ListedUsers } from '../../src/rules-files/foreign/audiences.js';
 import { foreignDocument } from '../../src/rules-files/foreign/foreign-document.js';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { getOrInsert } from '../../src/kernel/get-or-insert.js';
-import { readListing } from '../../src/commands/catalog-listing.js';
+import { getOrInsert } from '../../src/kernel/collections.js';
+import { readListing } from '../../src/commands/acl-import.js';
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { readUsers, type UserLine } from '../../src/commands/users-file.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';

@@ -1,5 +1,4 @@
-import { SystemClock } from '../../src/kernel/clock.js';
-import type { Timers } from '../../src/kernel/timers.js';
+import { SystemClock, type Timers } from '../../src/kernel/clock.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import type { RequestLimits, StatementAnswer } from '../../src/query-engine/domain/statement-client.js';
 import {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { SystemClock } from '../../src/kernel/clock.js';
-import { SystemRandom } from '../../src/kernel/random.js';
+import { SystemRandom } from '../../src/kernel/ids.js';
 import { NodeTimers } from '../../src/platform/infrastructure/node-timers.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import { NO_SERVICE_TOKENS } from '../../src/query-engine/domain/service-token.js';

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { actingTargets } from '../../trino-rules/model/acting.js';
 import { nodeKey, type Node } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';

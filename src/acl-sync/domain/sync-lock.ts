@@ -1,4 +1,4 @@
-import { NamedError } from '../../kernel/named-error.js';
+import { NamedError } from '../../kernel/errors.js';
 
 /** The right to publish, while the lock is held. */
 export interface Lease {

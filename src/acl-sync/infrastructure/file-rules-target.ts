@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, mkdir, open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { jsonOrNull } from '../../kernel/json-or-null.js';
+import { jsonOrNull } from '../../kernel/json-reader.js';
 import { codeOf } from '../../platform/infrastructure/plain-file.js';
 import { replaceFile } from '../../platform/infrastructure/whole-file.js';
 import {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { jsonOrNull } from '../../kernel/json-or-null.js';
-import type { Timers } from '../../kernel/timers.js';
+import { jsonOrNull } from '../../kernel/json-reader.js';
+import type { Timers } from '../../kernel/clock.js';
 import {
   AxiosExchange,
   LateAnswer,

@@ -1,5 +1,4 @@
-import type { JsonMember } from '../../kernel/json-node.js';
-import { readJson } from '../../kernel/json-reader.js';
+import { type JsonMember, readJson } from '../../kernel/json-reader.js';
 
 /** Our tokens have some 330 characters; larger ones are not even decoded. */
 const MAX_LENGTH = 1024;

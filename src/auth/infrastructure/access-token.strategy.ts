@@ -12,7 +12,41 @@ import { hasJwsSyntax } from '../domain/jws-syntax.js';
 import { SessionStore } from '../domain/session.js';
 import { SessionUsesService } from '../session-uses.service.js';
 import { SigningKey } from './signing-key.js';
-import { VerifiedTokens } from './verified-tokens.js';
+import { hash } from 'node:crypto';
+
+/** Ours have some 330 characters. */
+const MAX_LENGTH = 512;
+
+/**
+ * A cache of the payloads of tokens whose syntax and signature were verified: neither can change while the key is the same.
+ * Claims and session are judged at every request. Keyed by digest, so that no token stays in memory, and an entry has less
+ * than a kibibyte.
+ */
+export class VerifiedTokens {
+  private readonly payloads = new Map<string, unknown>();
+
+  /** @param capacity how many are remembered; the oldest is forgotten first. */
+  constructor(private readonly capacity = 10_000) {}
+
+  /** Undefined: it must be verified. */
+  payloadOf(token: string): unknown {
+    return this.payloads.get(digest(token));
+  }
+
+  /** To be called with the verified payload of this token. */
+  remember(token: string, payload: unknown): void {
+    if (token.length > MAX_LENGTH) return;
+    if (this.payloads.size >= this.capacity) {
+      const oldest = this.payloads.keys().next();
+      if (oldest.done !== true) this.payloads.delete(oldest.value);
+    }
+    this.payloads.set(digest(token), payload);
+  }
+}
+
+function digest(token: string): string {
+  return hash('sha256', token, 'base64url');
+}
 
 /** Passport hands on Fastify's request, though its types are Express's. */
 type PassportRequest = Parameters<Strategy['authenticate']>[0];

@@ -1,4 +1,4 @@
-import type { JsonNode } from '../../kernel/json-node.js';
+import type { JsonNode } from '../../kernel/json-reader.js';
 import { type EmbeddedText, embeddedText } from './embedded-text.js';
 
 /** A value of a manifest, whether JSON or YAML, with its place in the file. Below it is read when it is asked for. */

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import type { Draft } from '../../trino-rules/answers/draft.js';
 import { type MaskConflict, MaskConflicts } from '../../trino-rules/model/mask-conflicts.js';
 import { compareNames, kindOf, namedBy, namesOf } from '../../trino-rules/model/node.js';

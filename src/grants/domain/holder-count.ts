@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import type { Holder } from '../../trino-rules/answers/holders.js';
 import { compareNames } from '../../trino-rules/model/node.js';
 

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { foldedName, principalNameProblem } from '../../kernel/name.js';
 import { emailProblem } from '../../users/domain/account.js';
 import { accountKey, accountNameProblem } from '../../users/domain/account-name.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { SessionsService } from '../../auth/sessions.service.js';
 import type { TokenPair } from '../../auth/tokens.service.js';
 import { Clock } from '../../kernel/clock.js';
-import { secretDigest } from '../../kernel/secret-digest.js';
+import { secretDigest } from '../../kernel/secret.js';
 import type { Client } from '../../platform/access.js';
 import { Transaction } from '../../platform/transaction.js';
 import { UsersService } from '../../users/users.service.js';

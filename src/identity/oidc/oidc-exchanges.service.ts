@@ -6,7 +6,7 @@ import type { VouchedProof } from '../../auth/domain/session.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import type { TokenPair } from '../../auth/tokens.service.js';
 import { Clock } from '../../kernel/clock.js';
-import { secretDigest } from '../../kernel/secret-digest.js';
+import { secretDigest } from '../../kernel/secret.js';
 import type { Client } from '../../platform/access.js';
 import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';

@@ -3,7 +3,7 @@ import { Throttle } from '../../auth/domain/throttle.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
-import { secretDigest } from '../../kernel/secret-digest.js';
+import { secretDigest } from '../../kernel/secret.js';
 import type { Account } from '../../users/domain/account.js';
 import { clearCookie, cookieName, setCookie, surplusCookies } from './domain/cookies.js';
 import { FLOW_MS, type FlowCookie, type FlowPurpose, type FlowState } from './domain/flow.js';

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { SessionsService } from '../../auth/sessions.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
-import { secretDigest } from '../../kernel/secret-digest.js';
+import { secretDigest } from '../../kernel/secret.js';
 import type { Client } from '../../platform/access.js';
 import { Transaction } from '../../platform/transaction.js';
 import { IdentityProvider } from './domain/identity-provider.js';

@@ -1,8 +1,7 @@
 import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { SessionUsesService } from '../../auth/session-uses.service.js';
 import { SessionsService } from '../../auth/sessions.service.js';
-import { Clock } from '../../kernel/clock.js';
-import { Timers } from '../../kernel/timers.js';
+import { Clock, Timers } from '../../kernel/clock.js';
 import { Log } from '../../platform/log.js';
 import { Transaction } from '../../platform/transaction.js';
 import { IdentityProvider, type Renewal } from './domain/identity-provider.js';

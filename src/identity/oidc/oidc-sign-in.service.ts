@@ -6,7 +6,7 @@ import { Throttle } from '../../auth/domain/throttle.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Ids } from '../../kernel/ids.js';
-import { secretDigest } from '../../kernel/secret-digest.js';
+import { secretDigest } from '../../kernel/secret.js';
 import type { Client } from '../../platform/access.js';
 import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';

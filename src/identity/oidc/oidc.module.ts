@@ -1,8 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../../audit/audit.module.js';
 import { AuthModule } from '../../auth/auth.module.js';
-import { Clock } from '../../kernel/clock.js';
-import { Timers } from '../../kernel/timers.js';
+import { Clock, Timers } from '../../kernel/clock.js';
 import { Settings } from '../../platform/settings.js';
 import { UsersModule } from '../../users/users.module.js';
 import { IdentityProvider } from './domain/identity-provider.js';

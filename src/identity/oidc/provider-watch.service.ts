@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Timers } from '../../kernel/timers.js';
+import { Timers } from '../../kernel/clock.js';
 import { HealthRegistry } from '../../platform/health.js';
 import { IdentityProvider } from './domain/identity-provider.js';
 import { OidcSettings } from './oidc-settings.js';

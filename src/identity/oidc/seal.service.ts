@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { jsonOrNull } from '../../kernel/json-or-null.js';
+import { jsonOrNull } from '../../kernel/json-reader.js';
 import { Opaque } from '../../kernel/secret.js';
 import { Settings } from '../../platform/settings.js';
 import type { FlowCookie, FlowState } from './domain/flow.js';

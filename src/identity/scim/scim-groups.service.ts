@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { GroupWritesService } from '../../grants/group-writes.service.js';
 import { found } from '../../kernel/errors.js';
-import { firstNames } from '../../kernel/first-names.js';
+import { firstNames } from '../../kernel/name.js';
 import type { GroupMember } from '../../trino-rules/model/principal.js';
 import {
   attributesAfter,

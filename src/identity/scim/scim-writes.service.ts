@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { AccessWritesService } from '../../grants/access-writes.service.js';
-import { Timers } from '../../kernel/timers.js';
+import { Timers } from '../../kernel/clock.js';
 import { Log } from '../../platform/log.js';
 import { ScimGroupStore } from './domain/scim-group.js';
 import { ScimUserStore } from './domain/scim-user.js';

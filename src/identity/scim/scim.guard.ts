@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
-import { secretDigest } from '../../kernel/secret-digest.js';
+import { secretDigest } from '../../kernel/secret.js';
 import { bearerToken } from '../../platform/bearer-token.js';
 import { Settings } from '../../platform/settings.js';
 

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Registry } from 'prom-client';
-import { Clock } from '../../kernel/clock.js';
-import { Timers } from '../../kernel/timers.js';
+import { Clock, Timers } from '../../kernel/clock.js';
 import { gaugeOf } from '../../platform/metrics.js';
 import { Settings } from '../../platform/settings.js';
 import { ApiTokenStore, DAY_MS } from './domain/api-token.js';

@@ -10,8 +10,7 @@ import {
 import { Reflector } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
-import { plainValue } from '../../kernel/json-node.js';
-import { type JsonLimits, readJson } from '../../kernel/json-reader.js';
+import { type JsonLimits, plainValue, readJson } from '../../kernel/json-reader.js';
 import { WorkBudgets } from './work-budgets.js';
 
 /** What the body of a route may have. Default of `types`: JSON. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FastifyInstance, fastify } from 'fastify';
 import { Gauge, type Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
-import { singleFlight } from '../../kernel/single-flight.js';
+import { singleFlight } from '../../kernel/promises.js';
 import type { HealthRegistry, HealthReport } from '../health.js';
 import { gaugeOf } from '../metrics.js';
 import { toProblem } from './problem.js';

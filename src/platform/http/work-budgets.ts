@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
-import { Timers } from '../../kernel/timers.js';
+import { Timers } from '../../kernel/clock.js';
 import {
   afterWork,
   costOf,

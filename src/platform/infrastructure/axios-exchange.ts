@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { context, propagation } from '@opentelemetry/api';
 import axios, { type AxiosInstance } from 'axios';
-import { NamedError } from '../../kernel/named-error.js';
+import { NamedError } from '../../kernel/errors.js';
 import { Opaque } from '../../kernel/secret.js';
 import { USER_AGENT } from '../version.js';
 import { JoinedChunks } from './joined-chunks.js';

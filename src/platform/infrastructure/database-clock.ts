@@ -1,8 +1,7 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Gauge, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
-import { Clock } from '../../kernel/clock.js';
-import type { Timers } from '../../kernel/timers.js';
+import { Clock, type Timers } from '../../kernel/clock.js';
 import type { Log } from '../log.js';
 import { gauge } from '../metrics.js';
 

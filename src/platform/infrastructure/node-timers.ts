@@ -1,4 +1,4 @@
-import { Timers } from '../../kernel/timers.js';
+import { Timers } from '../../kernel/clock.js';
 
 export class NodeTimers extends Timers {
   override now(): number {

@@ -1,5 +1,5 @@
 import { SystemClock } from '../../kernel/clock.js';
-import { SystemRandom } from '../../kernel/random.js';
+import { SystemRandom } from '../../kernel/ids.js';
 import { Secret } from '../../kernel/secret.js';
 import { NodeTimers } from '../../platform/infrastructure/node-timers.js';
 import { refuseUnknown } from '../domain/db-api-errors.js';

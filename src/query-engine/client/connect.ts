@@ -1,7 +1,7 @@
 import { SystemClock } from '../../kernel/clock.js';
 import { isHeaderText } from '../../kernel/name.js';
-import { SystemRandom } from '../../kernel/random.js';
-import { unlessAborted } from '../../kernel/unless-aborted.js';
+import { SystemRandom } from '../../kernel/ids.js';
+import { unlessAborted } from '../../kernel/promises.js';
 import { NodeTimers } from '../../platform/infrastructure/node-timers.js';
 import { Log, type LogFields } from '../../platform/log.js';
 import { Connection } from '../connection.js';

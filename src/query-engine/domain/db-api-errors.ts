@@ -1,4 +1,4 @@
-import { NamedError } from '../../kernel/named-error.js';
+import { NamedError } from '../../kernel/errors.js';
 import type { EngineError } from './engine-error.js';
 import type { EngineFault, EngineFaultKind } from './statement-client.js';
 

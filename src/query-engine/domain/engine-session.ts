@@ -1,5 +1,5 @@
 import { isHeaderText } from '../../kernel/name.js';
-import { NamedError } from '../../kernel/named-error.js';
+import { NamedError } from '../../kernel/errors.js';
 
 /** The user of a statement, and what the engine keeps from one statement to the next. */
 export interface EngineSession {

@@ -1,4 +1,4 @@
-import { NamedError } from '../../kernel/named-error.js';
+import { NamedError } from '../../kernel/errors.js';
 
 /** An answer that breaks the engine's protocol. The message is private: for logs, never for clients. */
 export class ProtocolBreach extends NamedError {}

@@ -1,4 +1,4 @@
-import { NamedError } from '../../kernel/named-error.js';
+import { NamedError } from '../../kernel/errors.js';
 import { isObject } from './reading.js';
 
 /** A service-account token in memory. Moments are milliseconds of a monotonic clock, never of the wall. */

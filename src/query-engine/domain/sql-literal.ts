@@ -1,4 +1,4 @@
-import { NamedError } from '../../kernel/named-error.js';
+import { NamedError } from '../../kernel/errors.js';
 
 /** A value for a question mark. A Date is an instant; decimals are best sent as text and cast. */
 export type Parameter = null | boolean | number | bigint | string | Date | Uint8Array | readonly Parameter[];

@@ -1,4 +1,4 @@
-import { NamedError } from '../../kernel/named-error.js';
+import { NamedError } from '../../kernel/errors.js';
 import type { EngineSession, SessionChange } from './engine-session.js';
 import type { StatementPage } from './statement-page.js';
 

@@ -1,4 +1,4 @@
-import { NamedError } from '../../kernel/named-error.js';
+import { NamedError } from '../../kernel/errors.js';
 import { type EngineError, readEngineError } from './engine-error.js';
 import { type Column, readColumns } from './engine-type.js';
 import { JsonScanner, readExactly } from './json-scanner.js';

@@ -1,4 +1,4 @@
-import { jsonOrNull } from '../../kernel/json-or-null.js';
+import { jsonOrNull } from '../../kernel/json-reader.js';
 import type { LogMarker } from '../../kernel/log-marker.js';
 import { isObject } from './reading.js';
 

@@ -1,6 +1,5 @@
-import type { Clock } from '../../kernel/clock.js';
-import type { Random } from '../../kernel/random.js';
-import type { Timers } from '../../kernel/timers.js';
+import type { Clock, Timers } from '../../kernel/clock.js';
+import type { Random } from '../../kernel/ids.js';
 import {
   type AxiosExchange,
   LostConnection,

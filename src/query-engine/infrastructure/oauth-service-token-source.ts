@@ -1,10 +1,8 @@
-import type { Clock } from '../../kernel/clock.js';
-import { jsonOrNull } from '../../kernel/json-or-null.js';
-import type { Random } from '../../kernel/random.js';
+import type { Clock, Timers } from '../../kernel/clock.js';
+import { jsonOrNull } from '../../kernel/json-reader.js';
+import type { Random } from '../../kernel/ids.js';
 import { Opaque, type Secret } from '../../kernel/secret.js';
-import { singleFlight } from '../../kernel/single-flight.js';
-import type { Timers } from '../../kernel/timers.js';
-import { unlessAborted } from '../../kernel/unless-aborted.js';
+import { singleFlight, unlessAborted } from '../../kernel/promises.js';
 import { AxiosExchange } from '../../platform/infrastructure/axios-exchange.js';
 import type { Log } from '../../platform/log.js';
 import { isObject } from '../domain/reading.js';

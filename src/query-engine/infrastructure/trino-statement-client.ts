@@ -1,10 +1,9 @@
-import type { Clock } from '../../kernel/clock.js';
+import type { Clock, Timers } from '../../kernel/clock.js';
 import { AxiosExchange, type Reply } from '../../platform/infrastructure/axios-exchange.js';
 import type { Log } from '../../platform/log.js';
 import { type Column, unknownTypes } from '../domain/engine-type.js';
 import { type EngineSession, type HeaderPrefix, readSessionChange, sessionHeaders } from '../domain/engine-session.js';
-import type { Random } from '../../kernel/random.js';
-import type { Timers } from '../../kernel/timers.js';
+import type { Random } from '../../kernel/ids.js';
 import { belongsTo } from '../domain/next-uri.js';
 import { ProtocolBreach } from '../domain/reading.js';
 import { RETRY_BUDGET } from '../domain/retry.js';

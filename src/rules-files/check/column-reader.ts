@@ -1,4 +1,4 @@
-import type { JsonNode } from '../../kernel/json-node.js';
+import type { JsonNode } from '../../kernel/json-reader.js';
 import { readEnvironment, readExpression } from './expression-reader.js';
 import type { ForeignColumn } from './foreign-rules.js';
 import type { Report } from './placed-finding.js';

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { filterLeak } from '../../trino-rules/document/expression-warnings.js';
 import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { displayName, pathOf } from '../../trino-rules/engine/access-fact.js';

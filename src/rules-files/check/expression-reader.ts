@@ -1,4 +1,4 @@
-import type { JsonNode } from '../../kernel/json-node.js';
+import type { JsonNode } from '../../kernel/json-reader.js';
 import type { Report } from './placed-finding.js';
 import { describeValue, isGiven, textOf } from './values.js';
 

@@ -1,5 +1,4 @@
-import { type JsonMember, type JsonNode, plainValue } from '../../kernel/json-node.js';
-import { readJson } from '../../kernel/json-reader.js';
+import { type JsonMember, type JsonNode, plainValue, readJson } from '../../kernel/json-reader.js';
 import { ruleText } from '../../trino-rules/document/rules-document.js';
 import { isRefused } from './checks.js';
 import { formatOf, SECTION_NAMES, type SectionName } from './engine-format.js';

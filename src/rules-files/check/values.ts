@@ -1,4 +1,4 @@
-import type { JsonNode } from '../../kernel/json-node.js';
+import type { JsonNode } from '../../kernel/json-reader.js';
 import type { Report } from './placed-finding.js';
 
 /** `a list`, `the number 5`, `"yes"`: a value in a message. */

@@ -3,7 +3,7 @@ import { anyOf } from '../../trino-rules/compile/name-pattern.js';
 import { anyName, languageOf, regularPattern } from '../check/foreign-language.js';
 import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { readPattern, type Pattern } from '../../trino-rules/document/pattern.js';
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { covers, isInTree, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import {
   isOverData,

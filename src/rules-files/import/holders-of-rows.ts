@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import type { ListedUser } from '../foreign/audiences.js';
 
 /** Users and sets of users who hold something together. */

@@ -1,11 +1,11 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
-import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { NO_RULES, type RulesDocument, SYSTEM_INFORMATION_RIGHTS } from '../../trino-rules/document/rules-document.js';
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { canBeImpersonated } from '../../trino-rules/model/acting.js';
-import { levelOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
+import { levelOf, type Node, SYSTEM } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';
 import { ImportedRows, type Unrestricted } from './imported-rows.js';
@@ -24,9 +24,9 @@ import {
   systemTables,
 } from './system-tables.js';
 import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
-import { ofOthers, userQueries, type UserQueries } from './user-queries.js';
+import { ofOthers, type QueryPrivilege, userQueries, type UserQueries } from './user-queries.js';
 import { RoutineRights } from './routine-rights.js';
-import { rightsOnEngine } from './engine-rights.js';
+import type { Privilege } from '../../trino-rules/model/privilege.js';
 
 const NOTHING: UserAccess = { grants: [], denies: [], filters: [], hidden: [], masks: [] };
 
@@ -258,4 +258,19 @@ function actingUsers(document: RulesDocument, listed: readonly ListedUser[], pat
     if (!isForAnybody(name)) return [{ name, as, but: [] }];
     return [{ name, as: 'everyone', but: open.filter((other) => !as.includes(other)) }];
   });
+}
+
+/** Over the engine itself. @param queries what the user may do with own queries, and with those of all */
+function rightsOnEngine(
+  evaluator: Evaluator,
+  user: string,
+  queries: readonly (QueryPrivilege | 'EXECUTE_QUERIES')[],
+): UserAccess['grants'] {
+  const [reads, writes] = SYSTEM_INFORMATION_RIGHTS.map((right) => evaluator.mayWithSystemInformation(user, right));
+  const had: Privilege[] = [
+    ...queries,
+    ...(reads ? (['READ_SYSTEM_INFORMATION'] as const) : []),
+    ...(writes ? (['WRITE_SYSTEM_INFORMATION'] as const) : []),
+  ];
+  return had.length === 0 ? [] : [{ resource: { engine: true }, privileges: had }];
 }

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { foldedName, nameProblem } from '../../kernel/name.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { SnapshotGroup, SnapshotUser } from '../../trino-rules/model/snapshot.js';

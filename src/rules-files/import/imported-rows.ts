@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { holderProblem } from '../../trino-rules/model/holder.js';
 import { compareNodes, depth, nodeKey, pathTo, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../../trino-rules/model/principal.js';

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../../trino-rules/model/principal.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';

@@ -1,5 +1,5 @@
 import { resourceNameProblem } from '../../kernel/name.js';
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { isAny, leftOut } from './nearly-any.js';

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import { filterLeak, groupsOfProvider } from '../../trino-rules/document/expression-warnings.js';
 import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import {

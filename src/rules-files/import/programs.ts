@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';

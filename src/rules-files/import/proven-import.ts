@@ -1,4 +1,4 @@
-import type { ForeignRules } from '../check/foreign-rules.js';
+import type { ForeignPattern, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
 import { READERS_FILTER, type RulesDocument } from '../../trino-rules/document/rules-document.js';
@@ -6,19 +6,27 @@ import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
-import { anyPatterns, ListedUsers, type ListedUser } from '../foreign/audiences.js';
+import {
+  anyPatterns,
+  groupPattern,
+  type ListedUser,
+  ListedUsers,
+  ruleForGroups,
+  userPattern,
+} from '../foreign/audiences.js';
 import { isPossible } from '../foreign/foreign-diff.js';
 import { compareFindings, importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, importRules } from './import-rules.js';
-import { findingsOfJoiners, findingsOfLeavers } from './joiner-findings.js';
-import { joinersOf } from './joiners.js';
+import { type Joiner, joinersOf } from './joiners.js';
 import type { ListedName } from './known-names.js';
 import { type ListedRules, listedRules } from './listed-rules.js';
-import { findingsOfList } from './list-findings.js';
 import { DifferenceFindings } from './difference-findings.js';
 import { withoutParentheses } from '../foreign/equal-filters.js';
 import { rulesForUsers } from './programs.js';
 import { letsJoinersIn, ungrantableRights, usersWithoutPrincipal } from './ungrantable-rights.js';
+import { isOfSystem } from './without-effect.js';
+import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
+import { unlistedGroups, unlistedUsers } from '../foreign/unlisted-principals.js';
 
 export interface ProvenImport {
   snapshot: Snapshot;
@@ -228,4 +236,111 @@ export function comparable(document: RulesDocument): RulesDocument {
         },
   );
   return { ...document, tables };
+}
+
+/**
+ * What joiners do not get although the file gives it to a user of their groups: those of the list who are alike keep it, by name; of a
+ * pair of groups, nobody of the list is in both.
+ * @param lost of joiners and of users of the list
+ */
+function findingsOfJoiners(
+  reported: DifferenceFindings,
+  lost: readonly AccessDifference[],
+  joiners: readonly Joiner[],
+): ImportFinding[] {
+  const known = new Map(joiners.map((joiner) => [joiner.name, joiner]));
+  const ofMembers = lost.filter(isOfMembers);
+  const findings = (code: 'import-joiners' | 'import-combinations', why: string): ImportFinding[] => {
+    const ofThem = ofMembers.flatMap((difference) => {
+      const losing = new Set(difference.people);
+      const isLostByListed = difference.people.some((name) => !known.has(name));
+      const isLostAlone = (group: string): boolean =>
+        difference.people.some((name) => known.get(name)?.groups.join('\0') === group);
+      const people = difference.people.filter((name) => {
+        const joiner = known.get(name);
+        if (joiner === undefined || joiner.knownAs !== undefined) return false;
+        if ((joiner.isPair === true) !== (code === 'import-combinations')) return false;
+        if (joiner.isPair && joiner.groups.some(isLostAlone)) return false;
+        return joiner.like.length === 0 ? !isLostByListed : !joiner.like.some((each) => losing.has(each));
+      });
+      return people.length === 0 ? [] : [{ ...difference, people }];
+    });
+    return reported.atRules(code, ofThem, why).map((finding) => {
+      const found = finding.people.flatMap((name) => known.get(name) ?? []);
+      const combinations = found.map(({ groups }) => (groups.length === 0 ? 'no group' : groups.join(' and ')));
+      const people = [...new Set(found.flatMap(({ like }) => like))].sort();
+      const more = combinations.splice(MOST_NAMED).length;
+      const who = `who joins ${[...combinations, ...(more > 0 ? [`${more} more`] : [])].join(', or ')}`;
+      return { ...finding, people, what: finding.what.map((each) => `${who}: ${each}`) };
+    });
+  };
+  return [
+    ...findings(
+      'import-joiners',
+      'no grant to a group says it: those of the list have it by name, also when they leave the group',
+    ),
+    ...findings(
+      'import-combinations',
+      'nobody of the list is in both groups, and what is kept from one of them is kept from those of both',
+    ),
+  ];
+}
+
+/** Combinations in a line. */
+const MOST_NAMED = 20;
+
+/** What users keep whom a rule of the file names, when they leave a group without which the file does not give it to them. */
+function findingsOfLeavers(
+  reported: DifferenceFindings,
+  kept: readonly AccessDifference[],
+  joiners: readonly Joiner[],
+): ImportFinding[] {
+  const names = new Map(joiners.map(({ name, knownAs = name }) => [name, knownAs]));
+  const why = 'a rule names them, and another one their groups: no grant and no deny says both';
+  return reported.atRules('import-leavers', kept.filter(isOfMembers), why).map((finding) => ({
+    ...finding,
+    people: [...new Set(finding.people.map((name) => names.get(name) ?? name))].sort(),
+  }));
+}
+
+/** The rest is a setting, is about who is in the list, or has no effect. */
+function isOfMembers({ fact }: AccessDifference): boolean {
+  return !['session-property', 'catalog-mode', 'impersonation'].includes(fact.about) && !isOfSystem(fact);
+}
+
+/** Users and groups whom rules give something and the list has not. The service's own accounts have rules of their own. */
+function findingsOfList(
+  rules: ForeignRules,
+  users: readonly ListedUser[],
+  { serviceAccounts }: SnapshotSettings,
+  patterns: PatternCache,
+): ImportFinding[] {
+  const own = serviceAccounts.map((name) => ({ name, groups: [] }));
+  const { names, rule } = unlistedUsers(rules, [...users, ...own], patterns);
+  const [what, why] = [['what rules give them'], 'the list has not got them'];
+  return [
+    ...groupFindings(rules, users, patterns),
+    ...(rule === null ? [] : [importFinding('import-users-missing', names, what, why, placeOf(rule, userPattern))]),
+  ];
+}
+
+/** A file with rules for groups is nearly always meant for users with some. */
+function groupFindings(rules: ForeignRules, users: readonly ListedUser[], patterns: PatternCache): ImportFinding[] {
+  const what = ['what rules for groups give'];
+  if (users.some(({ groups }) => groups.length > 0)) {
+    const { names, rule } = unlistedGroups(rules, users, patterns);
+    const why = `nobody of the list is in ${names.join(', ')}`;
+    return rule === null ? [] : [importFinding('import-groups-missing', [], what, why, placeOf(rule, groupPattern))];
+  }
+  const rule = ruleForGroups(rules);
+  if (rule === undefined) return [];
+  const [people, why] = [users.map(({ name }) => name), 'the list gives nobody a group'];
+  return [importFinding('import-no-groups', people, what, why, placeOf(rule, groupPattern))];
+}
+
+function placeOf(
+  rule: ForeignRule,
+  pattern: (rule: ForeignRule) => ForeignPattern | undefined,
+): Pick<ImportFinding, 'rule' | 'at'> {
+  return { rule: rule.place, at: pattern(rule)?.at ?? rule.at };
 }

@@ -1,15 +1,24 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { isOpenSystem } from '../model/resource.js';
 import { type Access, intentAt } from '../model/intent.js';
-import { compareNames, compareNodes, type Node, nodeKey, nodeOf, parentOf, pathTo, SYSTEM } from '../model/node.js';
+import {
+  compareNames,
+  compareNodes,
+  isKillQuery,
+  type Node,
+  nodeKey,
+  nodeOf,
+  parentOf,
+  pathTo,
+  SYSTEM,
+} from '../model/node.js';
 import type { NamedPrincipal, Principal } from '../model/principal.js';
 import { type Member, Principals, type Through } from '../model/principals.js';
 import { combined, isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../model/privilege.js';
 import { baseNodes } from '../model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
-import { AccessIndex } from './access-index.js';
+import { AccessIndex, yieldsElsewhere } from './access-index.js';
 import { type Given, heldAlready } from './already-held.js';
-import { changedNodes } from './changed-nodes.js';
 import type { Touched } from './draft.js';
 import { withCatalogs, withDeniedMembers, withOpenSystem } from './effective-access.js';
 import { likenessIn } from './likeness.js';
@@ -258,3 +267,28 @@ function restrictionsOnlyIn(one: Access, other: Access): Omit<AccessPart, 'privi
 }
 
 const NO_RESTRICTIONS = { filters: [], hidden: [], masks: [] };
+
+/**
+ * Nodes at which one principal's access can differ between two indexes: of the tree those with a changed entry at them or above, or
+ * with a right that yields to policies elsewhere; and not without any grant there. Of thousands of nodes, for thousands of people,
+ * few are left, and the entries of the others need not be gathered.
+ */
+function changedNodes({ snapshot: one }: AccessIndex, { snapshot: other }: AccessIndex): (node: Node) => boolean {
+  const changed = [...onlyIn(one, other), ...onlyIn(other, one)];
+  const grants = [...one.grants, ...other.grants];
+  const yielding = grants.filter(({ privileges }) => privileges.some(yieldsElsewhere));
+  const isChanged = isAtOrBelow([...changed, ...yielding]);
+  const isGranted = isAtOrBelow(grants);
+  return (node) =>
+    node.queries !== undefined || isKillQuery(node) || isOpenSystem(node) || (isGranted(node) && isChanged(node));
+}
+
+function isAtOrBelow(entries: readonly { resource: Node }[]): (node: Node) => boolean {
+  const keys = new Set(entries.map(({ resource }) => nodeKey(resource)));
+  return (node) => [...pathTo(node), ...baseNodes(node)].some((each) => keys.has(nodeKey(each)));
+}
+
+function onlyIn(one: Snapshot, other: Snapshot): (SnapshotGrant | SnapshotPolicy)[] {
+  const known = new Set<SnapshotGrant | SnapshotPolicy>([...other.grants, ...other.policies]);
+  return [...one.grants, ...one.policies].filter((entry) => !known.has(entry));
+}

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { isOpenSystem } from '../model/resource.js';
 import { intentAt, type Origin } from '../model/intent.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { type GroupMember, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
 import type { Node } from '../model/node.js';
 import { isOverRoutines } from '../model/privilege.js';

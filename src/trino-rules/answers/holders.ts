@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { isOpenSystem } from '../model/resource.js';
 import { decide, privilegesFor } from '../model/decision.js';
 import { type Access, accessToColumn, intentAt, NO_ACCESS, type Origin } from '../model/intent.js';

@@ -1,5 +1,4 @@
-import { firstNames } from '../../kernel/first-names.js';
-import { foldedName } from '../../kernel/name.js';
+import { firstNames, foldedName } from '../../kernel/name.js';
 import { expressionWarnings } from '../document/expression-warnings.js';
 import type { Finding } from '../document/finding.js';
 import type { Subject } from '../model/principal.js';

@@ -5,7 +5,7 @@ import {
   isRestriction,
   type AccessFact,
 } from '../engine/access-fact.js';
-import { groupedBy } from '../../kernel/grouped-by.js';
+import { groupedBy } from '../../kernel/collections.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
 import { LEVELS, type Node } from '../model/node.js';
 import type { AccessDiff, AccessDifference } from './access-diff.js';

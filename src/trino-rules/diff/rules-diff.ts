@@ -1,6 +1,5 @@
-import { groupedBy } from '../../kernel/grouped-by.js';
-import { plainValue } from '../../kernel/json-node.js';
-import { readJson } from '../../kernel/json-reader.js';
+import { groupedBy } from '../../kernel/collections.js';
+import { plainValue, readJson } from '../../kernel/json-reader.js';
 
 /** Changes between two texts, as rules with their section: `tables {"user":"ana",…}`. */
 export interface RulesDiff {

@@ -1,5 +1,5 @@
 import { type DFA } from 'refa';
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { LAST_CODE_POINT } from './characters.js';
 import { matches } from './pattern-meaning.js';
 import type { Pattern } from './pattern.js';

@@ -1,4 +1,4 @@
-import type { JsonNode } from '../../kernel/json-node.js';
+import type { JsonNode } from '../../kernel/json-reader.js';
 import { readPattern } from './pattern.js';
 
 export interface RuleFault {

@@ -1,5 +1,4 @@
-import type { JsonNode } from '../../kernel/json-node.js';
-import { readJson } from '../../kernel/json-reader.js';
+import { type JsonNode, readJson } from '../../kernel/json-reader.js';
 import { type Finding, TextPositions } from './finding.js';
 import { RuleFieldReader, type RuleFault } from './rule-field-reader.js';
 import {

@@ -1,4 +1,4 @@
-import { NamedError } from '../../kernel/named-error.js';
+import { NamedError } from '../../kernel/errors.js';
 
 /**
  * Bounds what a document may cost, in elementary steps (about ten nanoseconds each) and never in time, so that the same document

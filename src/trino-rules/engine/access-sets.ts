@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { TABLE_PRIVILEGES, type TablePrivilege } from '../document/rules-document.js';
 import type { WorkBudget } from '../document/work-budget.js';
 import { addWord, BitsetPool, wordAt, type Bitset } from './sparse-bitset.js';

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { unitsOf } from '../document/characters.js';
 import type { Pattern, PatternPiece } from '../document/pattern.js';
 import type { WorkBudget } from '../document/work-budget.js';

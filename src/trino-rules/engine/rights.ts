@@ -7,7 +7,7 @@ import {
   QUERY_RIGHTS,
   SYSTEM_INFORMATION_RIGHTS,
 } from '../document/rules-document.js';
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import type { Node } from '../model/node.js';
 import type { RightQuestion, RoutineQuestion } from '../model/question.js';
 import type { CatalogModes, EngineSets } from './engine-sets.js';

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { type Companions, companionNames, isLineOfText } from '../document/companions.js';
 import type { PatternLanguage } from '../document/pattern-cache.js';
 import { matches } from '../document/pattern-meaning.js';

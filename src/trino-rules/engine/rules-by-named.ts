@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { members, wordAt } from './sparse-bitset.js';
 import type { UserUniverse } from './user-universe.js';
 

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { type NameKind, NameClasses } from '../document/name-classes.js';
 import type { PatternCache } from '../document/pattern-cache.js';
 import type { Pattern } from '../document/pattern.js';

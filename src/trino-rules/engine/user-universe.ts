@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import { matches, sizeOf } from '../document/pattern-meaning.js';
 import { FRESH_PREFIX, freshAmong, openNames, spelledOut, type Spelling } from '../document/open-names.js';

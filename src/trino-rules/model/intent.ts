@@ -1,20 +1,19 @@
 import { TABLE_PRIVILEGES } from '../document/rules-document.js';
 import { isOpenSystem } from './resource.js';
 import { actingTargets } from './acting.js';
-import { killing } from './killing.js';
 import { coversIn } from './named-others.js';
-import { depth, isInTree, isKillQuery, KILL_QUERY, kindOf, namedBy, nodeKey, SYSTEM, type Node } from './node.js';
+import { depth, isInTree, isKillQuery, KILL_QUERY, kindOf, namedBy, type Node, nodeKey, SYSTEM } from './node.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
 import {
   combined,
   isOverData,
   isOverRoutines,
+  type Privilege,
   PRIVILEGE_TERMS,
   privilegesOn,
   taken,
   withContained,
-  type Privilege,
 } from './privilege.js';
 import {
   closesCompanion,
@@ -326,3 +325,29 @@ function isAbove(wide: Node, node: Node): boolean {
 export const NO_ACCESS: Access = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };
 export const NO_ENTRIES = { grants: [], policies: [], elsewhere: [] };
 const NOTHING: DataIntent = { ...NO_ACCESS, ...NO_ENTRIES, standing: null };
+
+/** The grants of the right to kill anybody's queries which denies leave: `CALL system.runtime.kill_query` comes with them. */
+function killing(
+  { grants, policies, at }: Snapshot,
+  principal: Principal,
+  principals: Principals,
+): { source: SnapshotGrant; through: Through }[] {
+  const given = grants.flatMap((source) => {
+    const isGiving = source.privileges.includes('KILL_QUERIES') && isLive(source, at);
+    const through = isGiving && principals.through(source.principal, principal);
+    return through ? [{ source, through }] : [];
+  });
+  if (given.length === 0) return [];
+  const denied = policies.flatMap((policy) => {
+    const isTaking = policy.kind === 'deny' && policy.privileges.includes('KILL_QUERIES');
+    return isTaking && principals.throughPolicy(policy, principal) !== null ? [policy.resource] : [];
+  });
+  // On the engine, it takes the queries of all.
+  if (denied.some(({ queries }) => queries === undefined)) return [];
+  const spared = denied.flatMap(({ queries }) => (queries === undefined ? [] : [principals.owners(queries)]));
+  return given.filter(({ source: { resource } }) => {
+    if (resource.queries === undefined) return true;
+    const owners = [...principals.owners(resource.queries).keys()];
+    return owners.some((owner) => !spared.some((others) => others.has(owner)));
+  });
+}

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { nodeKey } from './node.js';
 import { isServiceAccount, type Members, Principals } from './principals.js';
 import type { ColumnResource } from './resource.js';

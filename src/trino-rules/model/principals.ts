@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { namedBy, withNamed, type NamedNode, type Node } from './node.js';
 import {
   isRow,

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../model/resource.js';
 import { SERVICE_ACCOUNT_PRIVILEGES } from '../model/intent.js';
 import { isInTree, namesOf, SYSTEM, type Node } from '../model/node.js';

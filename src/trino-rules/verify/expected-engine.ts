@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { bitset, type Bitset } from '../engine/sparse-bitset.js';
 import type { Privilege } from '../model/privilege.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { addAll, bitset, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { KILL_QUERY, nodeKey, nodeOf, pathTo, type Node } from '../model/node.js';
 import { isOverRoutines, PRIVILEGE_TERMS, taken, withContained, type Privilege } from '../model/privilege.js';

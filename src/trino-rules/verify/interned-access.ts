@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import { accessOf, NO_ACCESS, type Access } from '../model/intent.js';
 import type { Privilege } from '../model/privilege.js';
 import { restrictsReading, STORAGE_COLUMNS } from '../model/restrictions.js';

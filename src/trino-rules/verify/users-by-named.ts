@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/get-or-insert.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import type { EngineSets } from '../engine/engine-sets.js';
 import { addWord, type Bitset } from '../engine/sparse-bitset.js';
 import { type PolicyPrincipal, principalText } from '../model/principal.js';

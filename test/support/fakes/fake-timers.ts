@@ -1,4 +1,4 @@
-import { Timers } from '../../../src/kernel/timers.js';
+import { Timers } from '../../../src/kernel/clock.js';
 
 /** Monotonic time that only `advance` moves; waits end in order. */
 export class FakeTimers extends Timers {

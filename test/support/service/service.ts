@@ -12,7 +12,7 @@ import { RulesPreparer } from '../../../src/acl-sync/domain/rules-preparer.js';
 import { createApplication } from '../../../src/application.js';
 import { AdmissionProof } from '../../../src/grants/domain/admission-ports.js';
 import { createPino, PinoLog } from '../../../src/platform/infrastructure/pino-log.js';
-import type { Timers } from '../../../src/kernel/timers.js';
+import type { Timers } from '../../../src/kernel/clock.js';
 import type { HealthReport } from '../../../src/platform/health.js';
 import { parseSettings } from '../../../src/platform/settings-parser.js';
 import { freshDatabase, type TestDatabase } from '../database/database.js';

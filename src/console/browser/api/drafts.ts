@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { useSettled } from '../parts/settled.js';
+import { useSettled } from '../parts/address.js';
 import { api, bodyOf, type Schemas } from './client.js';
 import { queries } from './session.js';
 

@@ -1,6 +1,6 @@
 import { AUDIT_EVENTS } from '../../../audit/domain/audit-event.js';
 import type { Schemas } from '../api/client.js';
-import { grantAddress } from './grant-address.js';
+import { grantAddress } from './grant-form.js';
 import { pathText } from './node-path.js';
 
 type Event = Schemas['AuditEventResponse'];

@@ -38,3 +38,10 @@ export function peopleText(count: number): string {
 export function moreText(left: readonly string[]): string | null {
   return left.length === 0 ? null : `More match: ${left.join(' and ')}. Type more of the name.`;
 }
+
+/** *307.4 KiB*, *812 B*. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const [size, unit] = bytes < 1024 ** 2 ? [bytes / 1024, 'KiB'] : [bytes / 1024 ** 2, 'MiB'];
+  return `${size.toFixed(1)} ${unit}`;
+}

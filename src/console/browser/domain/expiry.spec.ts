@@ -1,4 +1,4 @@
-import { daysUntil, parseExpiry } from './expiry.js';
+import { daysUntil, parseExpiry } from './moment-text.js';
 
 const NOW = new Date('2026-11-24T10:00:00.000Z');
 

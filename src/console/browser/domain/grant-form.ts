@@ -1,7 +1,7 @@
 import type { Draft } from '../api/drafts.js';
 import { NO_PLACE, nodeOfForm, offeredAt, type PlaceForm, placeOfNode, PLACES } from './place-form.js';
 import { type Named, parsePrincipal, principalParameter } from './principal.js';
-import { givable, type Node, PRIVILEGES, type Privilege } from './privileges.js';
+import { givable, type Node, type Privilege, PRIVILEGES } from './privileges.js';
 
 /** What a form of a grant holds; its address holds the same. */
 export interface GrantForm extends PlaceForm {
@@ -82,4 +82,9 @@ export function withoutNames(node: Node): never {
 /** As requests name it: users and groups by their ids. */
 export function withoutName({ type, id, name }: Named): never {
   return (type === 'user' || type === 'group' ? { type, id } : type === 'engine' ? { type, name } : { type }) as never;
+}
+
+/** Where one grant stands, whatever has become of it. */
+export function grantAddress(id: number | string): string {
+  return `/grants?state=all&grant=${id}`;
 }

@@ -1,4 +1,4 @@
-import { nearest } from './nearest.js';
+import { nearest } from './node-path.js';
 
 const of = (...paths: string[]) =>
   paths.map((path) => {

@@ -30,3 +30,43 @@ export function addressOfNode(node: object): string {
   const names = [catalog, schema, table].filter((name) => typeof name === 'string');
   return ['/data', ...names.map(encodeURIComponent)].join('/');
 }
+
+/** Names of a node of the tree, from the top; what is empty means all. */
+export interface NodeNames {
+  catalog: string;
+  schema: string;
+  table: string;
+}
+
+export const NO_NAMES: NodeNames = { catalog: '', schema: '', table: '' };
+
+/** The node that names stand for. */
+export function nodeOfNames({ catalog, schema, table }: NodeNames) {
+  if (catalog === '') return {};
+  if (schema === '') return { catalog };
+  return table === '' ? { catalog, schema } : { catalog, schema, table };
+}
+
+/** A name as SQL writes it: in double quotes unless it is plain. */
+export function quoted(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Names as SQL and the API write them, with dots between. */
+export function sqlPath(names: readonly string[]): string {
+  return names.map(quoted).join('.');
+}
+
+/** Entries that are shown of many. */
+const MOST = 5;
+
+/** The entries whose nodes share the longest path with a node of the data, in their order. */
+export function nearest<T extends { resource: object }>(node: object, entries: readonly T[]): T[] {
+  const names = namesOf(node);
+  const shared = ({ resource }: T): number => {
+    const others = namesOf(resource);
+    const end = names.findIndex((name, at) => name !== others[at]);
+    return end === -1 ? names.length : end;
+  };
+  return [...entries].sort((a, b) => shared(b) - shared(a)).slice(0, MOST);
+}

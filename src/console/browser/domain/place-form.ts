@@ -1,4 +1,4 @@
-import { nodeOfNames, type NodeNames, NO_NAMES } from './node-names.js';
+import { NO_NAMES, type NodeNames, nodeOfNames } from './node-path.js';
 import type { Named } from './principal.js';
 import type { Node } from './privileges.js';
 

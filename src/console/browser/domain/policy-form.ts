@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client.js';
 import { withoutName, withoutNames } from './grant-form.js';
-import { nodeOfNames } from './node-names.js';
+import { nodeOfNames } from './node-path.js';
 import { NO_PLACE, nodeOfForm, offeredAt, type PlaceForm, placeOfNode } from './place-form.js';
 import { type Named, principalName } from './principal.js';
 import { givable, type Node, type Privilege } from './privileges.js';

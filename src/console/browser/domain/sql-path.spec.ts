@@ -1,4 +1,4 @@
-import { sqlPath } from './sql-path.js';
+import { sqlPath } from './node-path.js';
 
 describe('a path in SQL', () => {
   it.each([

@@ -1,4 +1,4 @@
-import { treeSearch } from './tree-search.js';
+import { treeSearch } from './tree-rows.js';
 
 describe('a search of the tree', () => {
   it.each([

@@ -1,5 +1,4 @@
-import { whyAddress, whyOfEntry } from './why-address.js';
-import { prepositionOf, questionOfAddress, takenBy } from './why-question.js';
+import { prepositionOf, questionOfAddress, takenBy, whyAddress, whyOfEntry } from './why-address.js';
 
 const asked = (address: string) => questionOfAddress(new URLSearchParams(address.split('?')[1]));
 

@@ -4,7 +4,7 @@ import { api, bodyOf, type Schemas } from '../api/client.js';
 import { accessChanged } from '../api/entries.js';
 import { useProvider } from '../api/session.js';
 import { ActDialog } from '../parts/act-dialog.js';
-import { useAsked } from '../parts/asked.js';
+import { useAsked } from '../parts/address.js';
 import { Icon } from '../parts/icon.js';
 import type { Asks } from '../parts/proof-form.js';
 import { Secret } from '../parts/secret.js';

@@ -4,10 +4,9 @@ import { countOf } from '../api/pages.js';
 import type { Privilege } from '../domain/privileges.js';
 import { GrantTable, NewGrant } from '../parts/grants.js';
 import { Icon } from '../parts/icon.js';
-import { PageHead } from '../parts/page.js';
+import { PageHead, Region } from '../parts/page.js';
 import { Path } from '../parts/path.js';
 import { addressOf, Principal } from '../parts/principal.js';
-import { Region } from '../parts/region.js';
 
 interface Section {
   title: string;

@@ -5,7 +5,7 @@ import { api, bodyOf, Problem } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
 import { accessChanged } from '../api/entries.js';
 import { countText, peopleText } from '../domain/count-text.js';
-import { daysUntil, type Expiry, parseExpiry } from '../domain/expiry.js';
+import { daysUntil, type Expiry, parseExpiry } from '../domain/moment-text.js';
 import { addressOfForm, formOfAddress, type GrantForm, grantOfForm } from '../domain/grant-form.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { nodeOfForm, offeredAt } from '../domain/place-form.js';

@@ -1,7 +1,7 @@
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { numberText, peopleText } from '../domain/count-text.js';
-import { useAsked } from '../parts/asked.js';
+import { useAsked } from '../parts/address.js';
 import { AccountState, signInText } from '../parts/account.js';
 import { FilterBar } from '../parts/filter-bar.js';
 import { type Filter, useFilters } from '../parts/filters.js';

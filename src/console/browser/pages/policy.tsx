@@ -10,13 +10,12 @@ import { formOfPolicy, KIND_NAMES, missingIn, NEW_POLICY, type Policy, policyOfF
 import { Sign } from '../parts/change.js';
 import { Checks, WhoGains, WhoLoses } from '../parts/changes.js';
 import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
-import { DeletePolicy } from '../parts/delete-policy.js';
+import { DeletePolicy, KIND_ICONS } from '../parts/policies.js';
 import { Failure } from '../parts/failure.js';
 import { Icon } from '../parts/icon.js';
 import { Moment } from '../parts/moment.js';
 import { PageHead } from '../parts/page.js';
 import { Path } from '../parts/path.js';
-import { KIND_ICONS } from '../parts/policies.js';
 import { PolicyFields } from '../parts/policy-fields.js';
 import { RowComparison } from '../parts/row-comparison.js';
 import { toast } from '../parts/toast.js';

@@ -7,7 +7,7 @@ import { CopyButton } from '../parts/copy-button.js';
 import { Failure } from '../parts/failure.js';
 import { Brand, Icon } from '../parts/icon.js';
 import { useTitle } from '../parts/page.js';
-import { ReturnFailure } from '../parts/provider-proof.js';
+import { ReturnFailure } from '../parts/proof-form.js';
 
 /** Signing in, or, where nobody can grant anything yet, how the first administrator is made. */
 export function SignIn({ isFirst }: { isFirst: boolean }) {

@@ -3,13 +3,12 @@ import { numberText, peopleText } from '../domain/count-text.js';
 import { type Outcome, outcomesOf } from '../domain/outcomes.js';
 import { Privileges } from './access.js';
 import { OutcomeLine } from './change.js';
-import { Fact } from './fact.js';
+import { Fact, Region } from './page.js';
 import { Icon } from './icon.js';
 import { Notice } from './notice.js';
 import { Path } from './path.js';
 import { addressOf, type Named, Principal } from './principal.js';
-import { Region } from './region.js';
-import { useFirst } from './show-more.js';
+import { useFirst } from './table.js';
 
 /** How many gain, lose, and have all of it already. */
 export function Totals({ preview, isComputing }: { preview: Preview | null; isComputing: boolean }) {

@@ -3,8 +3,8 @@ import type { Schemas } from '../api/client.js';
 import { numberText } from '../domain/count-text.js';
 import { ruleLines, type RuleLine } from '../domain/rule-segments.js';
 import { OutcomeLine } from './change.js';
-import { Region } from './region.js';
-import { useFirst } from './show-more.js';
+import { Region } from './page.js';
+import { useFirst } from './table.js';
 
 type Changed = Schemas['ChangedAccessResponse'];
 

@@ -1,7 +1,7 @@
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { Link } from 'wouter';
-import type { Grant } from '../api/entries.js';
-import { daysUntil } from '../domain/expiry.js';
+import { accessChanged, type Grant } from '../api/entries.js';
+import { daysUntil } from '../domain/moment-text.js';
 import { now } from '../now.js';
 import { Privileges } from './access.js';
 import { Icon } from './icon.js';
@@ -9,8 +9,10 @@ import { Listing, type Pages } from './listing.js';
 import { Moment } from './moment.js';
 import { Path } from './path.js';
 import { addressOf, Principal } from './principal.js';
-import { Revoke } from './revoke.js';
 import { Cell } from './table.js';
+import { api, bodyOf } from '../api/client.js';
+import { pathText } from '../domain/node-path.js';
+import { toast } from './toast.js';
 
 /** Begins a grant. @param query what its form holds at first */
 export function NewGrant({ isPrimary = false, query = '' }: { isPrimary?: boolean; query?: string }) {
@@ -90,5 +92,51 @@ export function Until({ at }: { at: string | null }) {
       <Icon name="clock" />
       <Moment at={at} />
     </span>
+  );
+}
+
+// Every table of grants has the button, and few press it.
+const PreviewDialog = lazy(() =>
+  import('./preview-dialog.js').then(({ PreviewDialog: dialog }) => ({ default: dialog })),
+);
+
+/** Takes a grant back, after it was shown who loses what. */
+function Revoke({ grant: { id, privileges, resource } }: { grant: Grant }) {
+  const [isOpen, setOpen] = useState(false);
+  const close = (): void => setOpen(false);
+  return (
+    <>
+      <button
+        className="button button--small button--quiet"
+        type="button"
+        onClick={() => setOpen(true)}
+        aria-describedby={`grant-${id}`}
+      >
+        Revoke
+      </button>
+      <span className="hidden" id={`grant-${id}`}>
+        grant {id}
+      </span>
+      {isOpen && (
+        <Suspense>
+          <PreviewDialog
+            title={`Revoke grant ${id}?`}
+            act={['Revoke', 'Revoking…']}
+            draft={{ revoke: [id] }}
+            side="loses"
+            run={() => bodyOf(api.DELETE('/api/admin/grants/{id}', { params: { path: { id } } }))}
+            done={() => {
+              toast({ text: `Grant ${id} is revoked. It ends with the next publication.` });
+              return accessChanged(close);
+            }}
+            close={close}
+          >
+            <p>
+              {privileges.join(', ')} on {pathText(resource)}. The grant stays in the history.
+            </p>
+          </PreviewDialog>
+        </Suspense>
+      )}
+    </>
   );
 }

@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { api, bodyOf } from '../api/client.js';
 import { KIND_NAMES } from '../domain/policy-form.js';
 import { PolicyEffect } from './policies.js';
-import { Region } from './region.js';
+import { Region } from './page.js';
 import { Cell, Table } from './table.js';
 
 const COLUMNS = ['Policy', 'Kind', 'What'].map((name) => ({ name }));

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../api/client.js';
-import { nearest } from '../domain/nearest.js';
+import { nearest } from '../domain/node-path.js';
 import { Privileges } from './access.js';
 import { Path } from './path.js';
-import { Region } from './region.js';
+import { Region } from './page.js';
 import { Cell, Table } from './table.js';
 
 const COLUMNS = ['Where', 'May'].map((name) => ({ name }));

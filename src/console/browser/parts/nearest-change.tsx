@@ -1,14 +1,13 @@
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
-import { grantAddress } from '../domain/grant-address.js';
-import { addressOfGrant } from '../domain/grant-form.js';
+import { addressOfGrant, grantAddress } from '../domain/grant-form.js';
 import { pathText } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
 import { Privileges } from './access.js';
 import { CopyButton } from './copy-button.js';
 import { Path } from './path.js';
 import { addressOf, Principal } from './principal.js';
-import { Region } from './region.js';
+import { Region } from './page.js';
 
 type Step = Schemas['ChangeStepResponse'];
 

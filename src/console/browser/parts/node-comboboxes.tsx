@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { useNames } from '../api/names.js';
-import { nodeOfNames, type NodeNames, NO_NAMES } from '../domain/node-names.js';
+import { useNames } from '../api/catalog.js';
+import { NO_NAMES, type NodeNames, nodeOfNames } from '../domain/node-path.js';
 import { Combobox } from './combobox.js';
 import { TextField } from './text-field.js';
 

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useId } from 'react';
 
 /** The head of a page: its one heading of level 1, and the title of the window. */
 export function PageHead({
@@ -59,5 +59,40 @@ export function Empty({
       <p>{children}</p>
       {action}
     </div>
+  );
+}
+
+/** A name and what it is, in a list of facts. */
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+interface RegionProps {
+  title: string;
+  /** Beside the title: how many. */
+  count?: ReactNode;
+  /** At the far end of the head. */
+  actions?: ReactNode;
+  isStack?: boolean;
+  children: ReactNode;
+}
+
+/** A part of a page under a heading of its own, whose name it has. */
+export function Region({ title, count, actions, isStack = false, children }: RegionProps) {
+  const id = useId();
+  return (
+    <section className={isStack ? 'stack stack--tight' : undefined} aria-labelledby={id}>
+      <div className="head">
+        <h2 id={id}>{title}</h2>
+        {count !== undefined && <span className="count">{count}</span>}
+        {actions}
+      </div>
+      {children}
+    </section>
   );
 }

@@ -1,6 +1,6 @@
-import type { ReactNode } from 'react';
-import { Link } from 'wouter';
-import type { Policy } from '../api/entries.js';
+import { type ReactNode, useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { accessChanged, type Policy } from '../api/entries.js';
 import { KIND_NAMES } from '../domain/policy-form.js';
 import { Privileges } from './access.js';
 import { Icon } from './icon.js';
@@ -9,6 +9,9 @@ import { Moment } from './moment.js';
 import { Path } from './path.js';
 import { addressOf, Principal } from './principal.js';
 import { Cell } from './table.js';
+import { api, bodyOf } from '../api/client.js';
+import { PreviewDialog } from './preview-dialog.js';
+import { toast } from './toast.js';
 
 export const KIND_ICONS = { row_filter: 'filter', column_mask: 'mask', hidden_column: 'column', deny: 'stop' } as const;
 
@@ -75,4 +78,33 @@ export function PolicyEffect({ policy: { expression, privileges, resource } }: {
   if (privileges !== undefined) return <Privileges names={privileges} />;
   if (expression === undefined) return column === undefined ? null : <code>{column}</code>;
   return <code>{expression.length > LONGEST ? `${expression.slice(0, LONGEST)}…` : expression}</code>;
+}
+
+/** Deletes a policy, after it was shown who gains what. */
+export function DeletePolicy({ policy: { body, version } }: { policy: { body: Policy; version: string } }) {
+  const [isOpen, setOpen] = useState(false);
+  const [, go] = useLocation();
+  const { id } = body;
+  const params = { path: { id }, header: { 'If-Match': version } };
+  return (
+    <>
+      <button className="button button--danger button--quiet" type="button" onClick={() => setOpen(true)}>
+        Delete…
+      </button>
+      {isOpen && (
+        <PreviewDialog
+          title={`Delete policy ${id}?`}
+          act={['Delete', 'Deleting…']}
+          draft={{ policies: { delete: [id] } }}
+          side="gains"
+          run={() => bodyOf(api.DELETE('/api/admin/policies/{id}', { params }))}
+          done={() => {
+            toast({ text: `Policy ${id} is deleted. It ends with the next publication.` });
+            return accessChanged(() => go('/policies'));
+          }}
+          close={() => setOpen(false)}
+        />
+      )}
+    </>
+  );
 }

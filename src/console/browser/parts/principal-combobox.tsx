@@ -5,7 +5,7 @@ import { moreText, peopleText } from '../domain/count-text.js';
 import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
 import { type Choice, Combobox } from './combobox.js';
 import type { Named } from './principal.js';
-import { useSettled } from './settled.js';
+import { useSettled } from './address.js';
 
 interface PrincipalChoice extends Choice {
   of: Named;

@@ -1,12 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { isProblem } from '../api/client.js';
+import { isProblem, Problem } from '../api/client.js';
 import { confirmAtProvider, confirmByPassword, noteConfirmed, refreshStart, useStart } from '../api/session.js';
-import { returnAddress } from './asked.js';
+import { RETURN, returnAddress } from './address.js';
 import { Form, type FormProps } from './form.js';
 import { HiddenUsername, PasswordField } from './password-field.js';
-import { ProviderProof } from './provider-proof.js';
+import { Failure } from './failure.js';
 
 /**
  * What an act needs besides a yes. A proof of who acts: the password each time, or a sign-in at the provider, from which one comes back
@@ -72,4 +72,31 @@ export function ProofForm<T>({ asks, run, done, act, isDanger = false, children,
       {withProvider && <ProviderProof isConfirmed={account.is_confirmed} />}
     </Form>
   );
+}
+
+/** Why nothing was confirmed. */
+const TEXTS = {
+  sign_in_cancelled: 'You did not sign in at the provider. Nothing was confirmed.',
+  other_person: 'Somebody else signed in at the provider. Sign in there as yourself.',
+  not_signed_in_anew: 'The provider did not ask you to sign in anew. Nothing was confirmed.',
+  other: 'The provider sent you back, and nothing was confirmed.',
+};
+
+/** What the dialog of an act says to people who have no password here. */
+function ProviderProof({ isConfirmed }: { isConfirmed: boolean }) {
+  if (isConfirmed) return <p role="status">You confirmed at the provider.</p>;
+  return (
+    <>
+      <p className="hint">You sign in at the provider once more, and come back to this question.</p>
+      <ReturnFailure texts={TEXTS} />
+    </>
+  );
+}
+
+/** Why somebody came back from the provider without what they left for. @param props.texts by code; `other` of all without one */
+export function ReturnFailure({ texts }: { texts: Readonly<Record<string, string>> & { other: string } }) {
+  const [search] = useSearchParams();
+  const code = search.get(RETURN.code);
+  if (code === null) return null;
+  return <Failure problem={new Problem(0, code, texts[code] ?? texts.other, search.get(RETURN.requestId), null, [])} />;
 }

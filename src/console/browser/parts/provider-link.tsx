@@ -3,11 +3,11 @@ import { useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
 import { linkAtProvider, queries, useProvider, useStart } from '../api/session.js';
 import { ActDialog } from './act-dialog.js';
-import { useAsked } from './asked.js';
+import { useAsked } from './address.js';
 import { Failure } from './failure.js';
 import { Moment } from './moment.js';
-import { ReturnFailure } from './provider-proof.js';
-import { Region } from './region.js';
+import { ReturnFailure } from './proof-form.js';
+import { Region } from './page.js';
 
 /** Why nothing was linked. */
 const TEXTS = {

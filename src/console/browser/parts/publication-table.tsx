@@ -1,12 +1,11 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Entry, Run, Version } from '../api/publishing.js';
-import { numberText } from '../domain/count-text.js';
+import { numberText, sizeText } from '../domain/count-text.js';
 import { Change } from './change.js';
 import { Icon } from './icon.js';
 import { Listing, type Pages } from './listing.js';
 import { Moment } from './moment.js';
-import { sizeText } from './size.js';
 import { Cell } from './table.js';
 
 const COLUMNS = [

@@ -1,9 +1,8 @@
 import type { Schemas } from '../api/client.js';
-import { numberText } from '../domain/count-text.js';
+import { numberText, sizeText } from '../domain/count-text.js';
 import { now } from '../now.js';
-import { Fact } from './fact.js';
+import { Fact } from './page.js';
 import { Moment } from './moment.js';
-import { sizeText } from './size.js';
 
 /** What a ConfigMap holds at most. */
 const CONFIGMAP = 1024 ** 2;

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { endRestore, restore } from '../api/publishing.js';
 import { ActDialog } from './act-dialog.js';
-import { useAsked } from './asked.js';
+import { useAsked } from './address.js';
 import { Icon } from './icon.js';
 import { Moment } from './moment.js';
 import { Notice } from './notice.js';

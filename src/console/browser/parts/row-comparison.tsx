@@ -7,8 +7,8 @@ import type { PolicyForm } from '../domain/policy-form.js';
 import { rowSampleOf } from '../domain/row-sample.js';
 import { DataTable } from './data-table.js';
 import { failureText } from './failure.js';
-import { Region } from './region.js';
-import { useSettled } from './settled.js';
+import { Region } from './page.js';
+import { useSettled } from './address.js';
 
 /** Milliseconds without a change before the engine is asked. */
 const PAUSE = 600;

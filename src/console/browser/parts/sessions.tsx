@@ -5,7 +5,7 @@ import { queries } from '../api/session.js';
 import { Failure } from './failure.js';
 import { Listing } from './listing.js';
 import { Moment } from './moment.js';
-import { Region } from './region.js';
+import { Region } from './page.js';
 import { Cell } from './table.js';
 
 const COLUMNS = [{ name: 'Where' }, { name: 'Began' }, { name: 'Last used' }, { name: 'Action', isHidden: true }];

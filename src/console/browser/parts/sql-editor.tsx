@@ -1,4 +1,9 @@
-import { autocompletion, completionKeymap } from '@codemirror/autocomplete';
+import {
+  autocompletion,
+  type CompletionContext,
+  completionKeymap,
+  type CompletionResult,
+} from '@codemirror/autocomplete';
 import { history, historyKeymap, standardKeymap } from '@codemirror/commands';
 import { sql, StandardSQL } from '@codemirror/lang-sql';
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
@@ -6,7 +11,8 @@ import { Compartment, EditorState, Prec } from '@codemirror/state';
 import { Decoration, EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
-import { completeNames } from './sql-names.js';
+import { ownNames } from '../api/catalog.js';
+import { quoted } from '../domain/node-path.js';
 
 interface SqlEditorProps {
   label: string;
@@ -114,3 +120,30 @@ const THEME = EditorView.theme({
   },
   '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '620' },
 });
+
+/** A path as far as it is typed: names with dots between them, in quotes where they need them. */
+const PATH = /(?:(?:"(?:[^"]|"")*"|\w+)\.)*(?:"(?:[^"]|"")*|\w*)$/;
+
+/** Completes paths by the catalogs, schemas and tables that the person may see. */
+function completeNames(place: () => { catalog: string; schema: string }) {
+  return async (context: CompletionContext): Promise<CompletionResult | null> => {
+    const typed = context.matchBefore(PATH);
+    if (typed === null || (typed.text === '' && !context.explicit)) return null;
+    const names = [...typed.text.matchAll(/"((?:[^"]|"")*)"?|(\w+)/g)].map(
+      ([, inQuotes, plain = '']) => inQuotes?.replaceAll('""', '"') ?? plain.toLowerCase(),
+    );
+    const part = typed.text === '' || typed.text.endsWith('.') ? '' : (names.pop() ?? '');
+    const last = /(?:"(?:[^"]|"")*|\w*)$/.exec(typed.text)?.[0].length ?? 0;
+    const found = await Promise.all(placesOf(names, place()).map((under) => ownNames(under, part)));
+    const options = [...new Set(found.flat())].map((name) => ({ label: name, apply: quoted(name) }));
+    // Of tables, schemas and catalogs, those nearest to the place of the statement come first.
+    return options.length === 0 ? null : { from: context.pos - last, options };
+  };
+}
+
+/** Nodes whose children a path may name next. */
+function placesOf(names: readonly string[], { catalog, schema }: { catalog: string; schema: string }): string[][] {
+  if (names.length > 2) return [];
+  const places = [[catalog, schema], [catalog], []].filter((place) => !place.includes(''));
+  return places.map((place) => [...place, ...names]).filter((place) => place.length < 3);
+}

@@ -1,5 +1,5 @@
 import { barOf, FRAME, labelledStops, sizeLineOf, type Stop, ticksOf, timelineText, xOf } from '../domain/timeline.js';
-import { sizeText } from './size.js';
+import { sizeText } from '../domain/count-text.js';
 
 interface TimelineProps {
   /** Of the last day, the oldest first. */

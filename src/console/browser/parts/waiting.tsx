@@ -3,9 +3,9 @@ import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { approve, useCandidate } from '../api/publishing.js';
 import { countText, peopleText } from '../domain/count-text.js';
-import { whyLost } from '../domain/why-lost.js';
+import { whyLost } from '../domain/why-address.js';
 import { ActDialog } from './act-dialog.js';
-import { useAsked } from './asked.js';
+import { useAsked } from './address.js';
 import { Icon } from './icon.js';
 import { Moment } from './moment.js';
 

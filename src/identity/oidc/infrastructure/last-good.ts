@@ -1,4 +1,4 @@
-import type { Timers } from '../../../kernel/timers.js';
+import type { Timers } from '../../../kernel/clock.js';
 
 /** In milliseconds. */
 export interface Lifetime {

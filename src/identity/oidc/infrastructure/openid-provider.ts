@@ -15,9 +15,8 @@ import {
   type ServerMetadata,
   WWWAuthenticateChallengeError,
 } from 'openid-client';
-import type { Clock } from '../../../kernel/clock.js';
+import type { Clock, Timers } from '../../../kernel/clock.js';
 import { Opaque } from '../../../kernel/secret.js';
-import type { Timers } from '../../../kernel/timers.js';
 import type { Settings } from '../../../platform/settings.js';
 import {
   type FlowSecrets,

@@ -1,6 +1,5 @@
 import { type createLocalJWKSet, errors, jwtVerify, type JWTHeaderParameters } from 'jose';
-import type { Clock } from '../../../kernel/clock.js';
-import type { Timers } from '../../../kernel/timers.js';
+import type { Clock, Timers } from '../../../kernel/clock.js';
 import type { Claims, ProviderTokenFault } from '../domain/identity-provider.js';
 import { LastGood } from './last-good.js';
 import { ProviderUnavailable } from './provider-transport.js';

@@ -1,4 +1,4 @@
-import { secretDigest } from '../../../kernel/secret-digest.js';
+import { secretDigest } from '../../../kernel/secret.js';
 
 /** `glt_`, an id of 8, 32 random bytes as 43, and a checksum of 6 characters of base62. */
 const FORM = /^(glt_([0-9A-Za-z]{8})[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;

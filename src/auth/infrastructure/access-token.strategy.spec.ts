@@ -1,4 +1,4 @@
-import { VerifiedTokens } from './verified-tokens.js';
+import { VerifiedTokens } from './access-token.strategy.js';
 
 describe('verified tokens', () => {
   it('are known by every character', () => {

@@ -1,4 +1,4 @@
-import { readListing } from './catalog-listing.js';
+import { readListing } from './acl-import.js';
 
 describe('a listing of what the engine has', () => {
   it('is a name a line, or rows of CSV with a header or without', () => {

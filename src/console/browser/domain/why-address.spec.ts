@@ -1,4 +1,4 @@
-import { whyLost } from './why-lost.js';
+import { whyLost } from './why-address.js';
 
 const ana = { type: 'user', id: 4 };
 
