@@ -87,19 +87,21 @@ export function joinedDenials(
 /** A wide node: its users with access to whom the companions of its tables are closed. */
 export interface WideSibling extends Sibling<RuleEffect> {
   closed: Bitset;
+  /** Users with the same access as above, to whom companions are closed here only. */
+  closedHere: Bitset;
 }
 
 /**
- * Denials of all companions, in front of the rules that give something on these nodes: for the users of these rules to whom the
- * companions there are closed.
+ * Denials of all companions, in front of the rules that give something on these nodes, or above them: for the users of these rules to
+ * whom the companions there are closed.
  */
 export function closingSiblings(
   rectangles: readonly Rectangle<RuleEffect>[],
   siblings: readonly WideSibling[],
 ): Sibling<RuleEffect>[] {
-  return siblings.flatMap(({ name, closed, holders }) => {
+  return siblings.flatMap(({ name, closed, closedHere, holders }) => {
     const giving = rectangles.filter(({ effect, names }) => effect.privileges.length > 0 && names.includes(name));
-    const must = giving.reduce((all, { people }) => all.or(people ?? closed), closed.minus(closed)).and(closed);
+    const must = giving.reduce((all, { people }) => all.or(people ?? closed), closedHere).and(closed);
     if (must.isEmpty()) return [];
     return [{ name, parts: [{ effect: NOTHING, rank: 0, must, may: must }], holders: holders.minus(closed) }];
   });

@@ -102,7 +102,10 @@ function sibling(
   const { changes } = access;
   const byEffect = new Map<RuleEffect, number[]>();
   const closed: number[] = [];
+  const closedHere: number[] = [];
   for (const { position, from, to } of changes) {
+    const isClosedHere = to.closesCompanions && !from.closesCompanions;
+    if (isClosedHere && from.effect === to.effect && to.effect.privileges.length > 0) closedHere.push(position);
     // The rule about the base table's companions decides.
     if (to.isClosedCompanion) closed.push(position);
     if (to.isClosedCompanion || from.effect === to.effect || serviceAccounts.has(position)) continue;
@@ -119,7 +122,13 @@ function sibling(
   });
   const reached = [...byEffect].flatMap(([{ privileges }, people]) => (privileges.length > 0 ? people : []));
   const holders = stayed(above.reached).or(setOf(reached));
-  return { name, parts, holders, closed: access.closed.minus(serviceAccounts) };
+  return {
+    name,
+    parts,
+    holders,
+    closed: access.closed.minus(serviceAccounts),
+    closedHere: setOf(closedHere).minus(serviceAccounts),
+  };
 }
 
 /** The companions of a restricted table: those who would have them by what is said above lose them. */
@@ -136,5 +145,13 @@ function companions(
   const must = closed.and(above.reached).minus(serviceAccounts);
   if (must.isEmpty()) return [];
   const holders = above.reached.minus(above.closed).minus(closed).minus(serviceAccounts);
-  return [{ name: companionsOf(name), parts: [{ effect: NOTHING, rank: 0, must, may: must }], holders, closed: none }];
+  return [
+    {
+      name: companionsOf(name),
+      parts: [{ effect: NOTHING, rank: 0, must, may: must }],
+      holders,
+      closed: none,
+      closedHere: none,
+    },
+  ];
 }

@@ -29,6 +29,16 @@ describe('the check of a text', () => {
     );
   });
 
+  it('closes companions where a restriction takes nothing else', () => {
+    const snapshot = aSnapshot()
+      .group('editors', ['ana'])
+      .may('UPDATE', '')
+      .everyone()
+      .mayNot('sales', 'SELECT')
+      .snapshot();
+    expect(checkRules(compile(snapshot).text, snapshot)).toEqual([]);
+  });
+
   it('finds nothing where row filters begin one another', () => {
     fc.assert(
       fc.property(anySnapshot(['row_filter']), (snapshot) => {
