@@ -268,7 +268,7 @@ export class QueryExecution {
 
   private async fetchPages(): Promise<void> {
     for (let asked: string | null = null; ;) {
-      if (!(await this.save())) this.release();
+      while (this.changes !== this.saved && !this.isReleased()) if (!(await this.save())) this.release();
       const { waitingSince, nextPath, pagePath, pageStart } = this.state;
       const isElsewhere = this.isElsewhere();
       const path = isElsewhere ? pagePath : nextPath;

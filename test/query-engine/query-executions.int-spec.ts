@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as afterwards } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
+import { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fakes/fake-timers.js';
 import type { FakeTrino } from '../support/fakes/fake-trino.js';
@@ -84,6 +86,30 @@ describe('query executions', () => {
 
     expect(values(again)).toEqual(values(last));
     expect(await executions.find(id)).toMatchObject({ state: 'finished', rowsReturned: 1 });
+  });
+
+  it('ask for no further page before the one of a stream is stored as handed out', async () => {
+    let open: () => void = () => undefined;
+    const after = new Promise<void>((resolve) => (open = resolve));
+    engine.answers('SELECT n', { columns: NUMBERS, data: [[1]], after }, { data: [[2]] });
+    const id = await executions.begun('SELECT n');
+    const { store } = executions;
+    const gates: (() => void)[] = [];
+    store.save = async (replica, state) => {
+      await new Promise<void>((resolve) => gates.push(resolve));
+      return PostgresQueryStore.prototype.save.call(store, replica, state);
+    };
+    open();
+    await until(() => gates.length === 1);
+    const reading = executions.rows(one, id, 0, Infinity);
+    gates[0]?.();
+    await until(() => gates.length === 2);
+    for (let turn = 0; turn < 50; turn += 1) await afterwards();
+
+    expect(executions.asked('GET')).toEqual(['0']);
+    store.save = PostgresQueryStore.prototype.save.bind(store);
+    gates[1]?.();
+    expect(values(await reading)).toEqual([1]);
   });
 
   it('store a page for which a reader waits in the statement that hands it out', async () => {
