@@ -152,7 +152,7 @@ function keyOf(groups: readonly string[]): string {
 }
 
 /** With these users in the groups of these names alone, which is a new account where there is none. */
-function withMembers(
+export function withMembers(
   snapshot: Snapshot,
   changed: readonly ListedUser[],
   renamed: ReadonlyMap<string, string>,
