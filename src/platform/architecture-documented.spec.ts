@@ -4,12 +4,12 @@ import { join } from 'node:path';
 describe('ARCHITECTURE.md', () => {
   it('has a budget of lines for each module, which none passes', () => {
     const rows = readFileSync('ARCHITECTURE.md', 'utf8').matchAll(/^\| `(\S+?)\/?` +\| +([\d,]+) +\|$/gm);
-    const budgets = Object.fromEntries([...rows].map(([, name, lines = '']) => [name, Number(lines.replace(',', ''))]));
+    const budgets = new Map([...rows].map(([, name = '', lines = '']) => [name, Number(lines.replace(',', ''))]));
     const modules = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
     const sizes = Object.fromEntries(modules.map(({ name }) => [name, linesBelow(join('src', name))]));
 
-    expect(Object.keys(budgets).sort()).toEqual(Object.keys(sizes).sort());
-    expect(Object.entries(sizes).filter(([name, lines]) => lines > (budgets[name] ?? 0))).toEqual([]);
+    expect([...budgets.keys()].sort()).toEqual(Object.keys(sizes).sort());
+    expect(Object.entries(sizes).filter(([name, lines]) => lines > (budgets.get(name) ?? 0))).toEqual([]);
   });
 });
 

@@ -104,11 +104,12 @@ function sibling(
   const closed: number[] = [];
   const closedHere: number[] = [];
   for (const { position, from, to } of changes) {
+    const isSame = from.effect === to.effect;
     const isClosedHere = to.closesCompanions && !from.closesCompanions;
-    if (isClosedHere && from.effect === to.effect && to.effect.privileges.length > 0) closedHere.push(position);
+    if (isClosedHere && isSame && to.effect.privileges.length > 0) closedHere.push(position);
     // The rule about the base table's companions decides.
     if (to.isClosedCompanion) closed.push(position);
-    if (to.isClosedCompanion || from.effect === to.effect || serviceAccounts.has(position)) continue;
+    if (to.isClosedCompanion || isSame || serviceAccounts.has(position)) continue;
     getOrInsert(byEffect, to.effect, () => []).push(position);
   }
   for (const [effect, people] of byEffect) least.meet(effect, people, name);

@@ -109,8 +109,8 @@ stopsEach({
   },
   'closes companions in a schema to all whom its rules are about': {
     file: COMPANIONS,
-    from: 'closed.minus(closed)).and(closed)',
-    to: 'closed.minus(closed))',
+    from: 'closedHere).and(closed)',
+    to: 'closedHere)',
     found: /ned may SELECT from hr\.staff\.…\$… by grant \d+/,
   },
   'closes companions in a schema to everybody': {
