@@ -1,4 +1,4 @@
-import { addressOfNode, pathText } from './node-path.js';
+import { addressOfNode, nearest, pathText, sqlPath } from './node-path.js';
 
 const NODES: [object, string, string][] = [
   [{}, 'everything', '/data'],
@@ -14,5 +14,33 @@ const NODES: [object, string, string][] = [
 describe('a node', () => {
   it.each(NODES)('%j is called %s and has the page %s', (node, text, address) => {
     expect([pathText(node), addressOfNode(node)]).toEqual([text, address]);
+  });
+});
+
+describe('a path in SQL', () => {
+  it.each([
+    [['sales', 'eu', 'orders_2026'], 'sales.eu.orders_2026'],
+    [['sales-eu', 'a.b', 'say "no"'], '"sales-eu"."a.b"."say ""no"""'],
+    [['2026', 'Orders'], '"2026"."Orders"'],
+    [[], ''],
+  ])('of %j', (names, text) => expect(sqlPath(names)).toBe(text));
+});
+
+const of = (...paths: string[]) =>
+  paths.map((path) => {
+    const [catalog = '', schema, table] = path.split('.');
+    return { resource: { catalog, ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) } };
+  });
+
+describe('the nearest entries', () => {
+  it('share the longest path, and stand in their order otherwise', () => {
+    const entries = of('hr', 'sales.us', 'sales.eu.orders', 'sales.eu', 'lake.raw');
+    expect(nearest({ catalog: 'sales', schema: 'eu', table: 'lines' }, entries)).toEqual(
+      of('sales.eu.orders', 'sales.eu', 'sales.us', 'hr', 'lake.raw'),
+    );
+  });
+
+  it('are five at most', () => {
+    expect(nearest({}, of('a', 'b', 'c', 'd', 'e', 'f'))).toEqual(of('a', 'b', 'c', 'd', 'e'));
   });
 });

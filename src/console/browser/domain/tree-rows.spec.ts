@@ -1,4 +1,4 @@
-import { type Branch, treeRows, type TreeRow, withFoundTables } from './tree-rows.js';
+import { type Branch, type TreeRow, treeRows, treeSearch, withFoundTables } from './tree-rows.js';
 
 const branch = (names: string[] | null, left: number | null = 0): Branch => ({
   items: names?.map((name) => ({ name, in_engine: true, grants: 0 }) as never) ?? null,
@@ -55,5 +55,19 @@ describe('the rows of the tree', () => {
     const none = treeRows(['b'], [branch(['b']), branch([])]);
     expect(withFoundTables(none, 'b', []).map(textOf)).toEqual(['/', '/ b', 'none at 2']);
     expect(withFoundTables(none, 'b', found.slice(0, 1)).map(textOf)).toEqual(['/', '/ b', '/ b x', '/ b x t1']);
+  });
+});
+
+describe('a search of the tree', () => {
+  it.each([
+    [['lake'], 'ord', ['lake'], 'ord'],
+    [['lake', 'raw', 'events'], 'ord', ['lake', 'raw'], 'ord'],
+    [[], 'sales.', ['sales'], ''],
+    [['lake', 'raw'], 'sales.eu.ord', ['sales', 'eu'], 'ord'],
+    [['lake'], '.ord', ['lake'], '.ord'],
+    [['lake'], 'a.b.c.d', ['lake'], 'a.b.c.d'],
+    [[], '', [], ''],
+  ])('at %j for %j', (open, text, under, part) => {
+    expect(treeSearch(open, text)).toEqual({ under, part });
   });
 });

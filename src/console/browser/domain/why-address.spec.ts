@@ -1,4 +1,4 @@
-import { whyLost } from './why-address.js';
+import { prepositionOf, questionOfAddress, takenBy, whyAddress, whyLost, whyOfEntry } from './why-address.js';
 
 const ana = { type: 'user', id: 4 };
 
@@ -11,5 +11,71 @@ describe('why something is lost', () => {
 
   it.each(['may kill queries', 'SELECT from a.b.c.d', ''])('has no address: %s', (what) => {
     expect(whyLost(what, ana)).toBeNull();
+  });
+});
+
+const asked = (address: string) => questionOfAddress(new URLSearchParams(address.split('?')[1]));
+
+describe('the question of Why', () => {
+  it.each([
+    [{ type: 'user', id: 4 }, 'SELECT', { catalog: 'sales', schema: 'eu', table: 'orders' }],
+    [{ type: 'engine', name: 'airflow' }, 'EXECUTE_FUNCTION', { catalog: 'sales', schema: 'eu', routine: 'total' }],
+    [{ type: 'group', id: 3 }, 'KILL_QUERIES', { engine: true }],
+    [{ type: 'user', id: 4 }, 'VIEW_QUERIES', { queries: { type: 'engine', name: 'airflow' } }],
+    [{ type: 'user', id: 4 }, 'IMPERSONATE', { as: { type: 'group', id: 3 } }],
+  ])('comes back from its address: %j %s %j', (principal, privilege, node) => {
+    expect(asked(whyAddress(principal, privilege, node))).toEqual({ principal, privilege, node });
+  });
+
+  it.each<[object, Parameters<typeof whyOfEntry>[1]['privileges'], string]>([
+    [
+      { queries: { type: 'user', id: 7 } },
+      ['KILL_QUERIES'],
+      '/why?principal=user%3A4&privilege=KILL_QUERIES&queries=user%3A7',
+    ],
+    [{ queries: { type: 'group', id: 3 } }, ['KILL_QUERIES'], '/grants?state=all&grant=12'],
+    [{ engine: true }, [], '/why?principal=user%3A4&privilege=EXECUTE_QUERIES&engine=true'],
+  ])('is asked by an entry of access, where one can be: %j', (resource, privileges, address) => {
+    expect(whyOfEntry({ type: 'user', id: 4 }, { resource, privileges, origins: [{ grant_id: 12 }] })).toBe(address);
+  });
+
+  it('is about SELECT on everything, of nobody yet', () => {
+    expect(asked('/why?principal=x&privilege=DANCE')).toEqual({ principal: null, privilege: 'SELECT', node: {} });
+  });
+
+  it('is said in SQL', () => {
+    const said = (['SELECT', 'INSERT', 'DELETE', 'UPDATE'] as const).map(prepositionOf);
+    expect(said).toEqual(['from', 'into', 'from', 'on']);
+  });
+
+  const [schema, orders] = [
+    { catalog: 'sales', schema: 'eu' },
+    { catalog: 'sales', schema: 'eu', table: 'orders' },
+  ];
+  it.each<[string, Parameters<typeof takenBy>[0], string]>([
+    [
+      'orders$files',
+      [
+        { policy_id: 3, kind: 'row_filter', resource: orders },
+        { policy_id: 5, kind: 'column_mask', resource: { ...schema, column: 'email' } },
+      ],
+      'row filter 3 on sales.eu.orders, column mask 5 on sales.eu.email close companion tables, too',
+    ],
+    [
+      'orders$files',
+      [{ policy_id: 3, kind: 'deny', resource: orders }],
+      'deny 3 on sales.eu.orders closes companion tables, too',
+    ],
+    [
+      'orders$files',
+      [
+        { policy_id: 3, kind: 'row_filter', resource: orders },
+        { policy_id: 4, kind: 'deny', resource: schema },
+      ],
+      'deny 4 on sales.eu takes it',
+    ],
+    ['orders', [{ policy_id: 3, kind: 'row_filter', resource: orders }], 'row filter 3 on sales.eu.orders takes it'],
+  ])('of %s names what takes it: %j', (table, restrictions, text) => {
+    expect(takenBy(restrictions, { table })).toBe(text);
   });
 });
