@@ -6,7 +6,7 @@ import { type Door, DoorSearch, type Opening, type Path, type Person, sql, type 
 import type { ServiceSettings } from './file-invariants.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import type { PlacedFinding } from './placed-finding.js';
-import { GATED_SECTIONS, shutGates } from './shut-gates.js';
+import { GATED_SECTIONS, ineffectiveRules } from './ineffective-rules.js';
 import { FAULTY_EXPRESSIONS, isColumn, isMasked, reads } from './statement-faults.js';
 
 /** About ten nanoseconds each. */
@@ -32,7 +32,7 @@ export function openDoors(rules: ForeignRules, settings: ServiceSettings, at: nu
     for (const { section, levels, all } of sections) {
       const isOfTables = section === 'tables';
       const search = new DoorSearch(all, catalogs, listed, budget, levels, isOfTables ? rules.get('queries') : []);
-      const doors = [...(isOfTables ? doorsOf(search, settings) : []), ...shutGates(section, search, rules)];
+      const doors = [...(isOfTables ? doorsOf(search, settings) : []), ...ineffectiveRules(section, search, rules)];
       for (const door of doors) openings(door, search, found);
     }
   } catch (error) {

@@ -22,7 +22,7 @@ const WRITES = ['INSERT', 'UPDATE', 'DELETE', 'OWNERSHIP', 'GRANT_SELECT'];
 const LISTINGS: Path = [SYSTEM, 'jdbc', 'tables'];
 
 /** Rules of a section that are without effect for their people: "catalogs" or "queries" is shut to them, or tools cannot list the tables. */
-export function shutGates(section: GatedSection, search: DoorSearch, rules: ForeignRules): Door[] {
+export function ineffectiveRules(section: GatedSection, search: DoorSearch, rules: ForeignRules): Door[] {
   const [catalogs, queries] = [rules.get('catalogs'), rules.get('queries')];
   const entry: Gate = { rules: catalogs, isOfCatalogs: true, isOpen: (rule) => catalogMode(rule) !== 'none' };
   const writing: Gate = { ...entry, isOpen: (rule) => catalogMode(rule) === 'all' };
