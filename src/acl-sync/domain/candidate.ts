@@ -10,7 +10,7 @@ import { inOneLine } from '../../rules-files/check/foreign-expression.js';
 import { readLeniently } from '../../rules-files/check/lenient-reader.js';
 import { anyPatterns, type ListedUser, ListedUsers, recordedUsers } from '../../rules-files/foreign/audiences.js';
 import { foreignDocument } from '../../rules-files/foreign/foreign-document.js';
-import { comparable } from '../../rules-files/import/proven-import.js';
+import { withComparableFilters } from '../../rules-files/foreign/equal-filters.js';
 import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { principalsOf, type Snapshot } from '../../trino-rules/model/snapshot.js';
 import { checkRules } from '../../trino-rules/verify/check.js';
@@ -114,7 +114,9 @@ function accessOverForeign({ snapshot, foreign }: Preparation, next: RulesDocume
       new ListedUsers(listedPrincipals(snapshot), patterns),
       ({ text }) => inOneLine(text),
     );
-    return unjudged.length > 0 ? null : compareAccess(comparable(document), comparable(next), undefined, patterns);
+    return unjudged.length > 0
+      ? null
+      : compareAccess(withComparableFilters(document), withComparableFilters(next), undefined, patterns);
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
     return null;

@@ -1,4 +1,5 @@
 import type { AccessDiff, AccessDifference } from '../../trino-rules/diff/access-diff.js';
+import { READERS_FILTER, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
 import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
@@ -43,4 +44,20 @@ function filterKey({ resource, expression }: RowFilter): string {
 
 function isSomebodys({ people, strangers }: Pick<AccessDifference, 'people' | 'strangers'>): boolean {
   return people.length + strangers.length > 0;
+}
+
+/** The document with each row filter as a set of bare expressions: a compiled filter has parentheses around each. */
+export function withComparableFilters(document: RulesDocument): RulesDocument {
+  const tables = document.tables.map((rule) =>
+    // The filter of those who only read is none of rows.
+    rule.filter === undefined || rule.filter === READERS_FILTER
+      ? rule
+      : {
+          ...rule,
+          filter: conjuncts(rule.filter)
+            .map((conjunct) => `(${withoutParentheses(conjunct)})`)
+            .join(' AND '),
+        },
+  );
+  return { ...document, tables };
 }

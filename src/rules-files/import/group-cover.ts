@@ -25,7 +25,8 @@ export class GroupCover {
   private readonly shared: Holder[];
   private readonly groups: Holder[];
   private readonly isJoiner: ReadonlySet<string>;
-  private readonly isPair: ReadonlySet<string>;
+  /** Joiners of two groups that nobody of the list has alone. */
+  readonly isPair: ReadonlySet<string>;
   /** Who joins no group. */
   private readonly alone: string;
   /** Users, each with itself out of a group. */

@@ -35,7 +35,6 @@ export class ImportedRows {
   /** By user, those who are alike in everything. */
   private readonly alike = new Map<string, readonly string[]>();
   private readonly isJoiner: ReadonlySet<string>;
-  private readonly isPair: ReadonlySet<string>;
 
   constructor(
     private readonly listed: readonly ListedUser[],
@@ -44,7 +43,6 @@ export class ImportedRows {
     this.principals = new ImportedPrincipals(listed);
     this.cover = new GroupCover(listed, joiners);
     this.isJoiner = new Set(joiners.map(({ name }) => name));
-    this.isPair = new Set(joiners.filter(({ isPair }) => isPair).map(({ name }) => name));
   }
 
   /** Gives all of these the same access. */
@@ -75,7 +73,7 @@ export class ImportedRows {
     // Denies stand beside grants to groups of which some have less.
     const held = new HeldRights(this.given.values());
     const open = [...this.restricting.values()].flatMap(({ what, names }) => {
-      const pairs = this.applied({ what, names }, held).missed.filter((name) => this.isPair.has(name));
+      const pairs = this.applied({ what, names }, held).missed.filter((name) => this.cover.isPair.has(name));
       return pairs.length === 0 ? [] : [{ what, names: new Set(pairs) }];
     });
     const grants = this.grants(held, open);
@@ -110,7 +108,7 @@ export class ImportedRows {
         const those = new Map<string, Row<PolicyDetails>>();
         for (const name of denied) {
           const privileges = lacking(name);
-          const node = held.deniable(name, resource, privileges) ?? (this.isPair.has(name) ? resource : null);
+          const node = held.deniable(name, resource, privileges) ?? (this.cover.isPair.has(name) ? resource : null);
           if (node === null) return null;
           note(those, { kind: 'deny', resource: node, privileges }, [name]);
         }
@@ -174,7 +172,7 @@ export class ImportedRows {
   /** The groups and users that a policy names. */
   private applied({ what, names }: Row<PolicyDetails>, held: HeldRights): ReturnType<GroupCover['ofPolicy']> {
     const isSpared = (name: string): boolean =>
-      !this.isPair.has(name) && held.isSpared(name, what, !this.isJoiner.has(name));
+      !this.cover.isPair.has(name) && held.isSpared(name, what, !this.isJoiner.has(name));
     // What comes with any access is taken from everyone.
     const isForAll = what.resource.catalog === SYSTEM ? true : undefined;
     return this.cover.ofPolicy(names, isSpared, (name) => held.isBeside(name, what), isForAll);

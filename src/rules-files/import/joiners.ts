@@ -20,9 +20,8 @@ const MOST_PAIRS = 1_000;
 const PRIVATE_USE = 0xf0000;
 
 /**
- * New users: for each combination of groups that the list has, for each group alone, for none, and for each pair of which one
- * group's rules go before the other's. And those whom a rule
- * names, out of each of their groups.
+ * New users for each combination of groups in the list, for each group alone, for no group, and for each pair of groups whose rules
+ * contend. Besides, each user whom a rule names, once without each of their groups.
  * @returns `uncompared`: pairs beyond as many as are compared in some seconds
  */
 export function joinersOf(
@@ -110,7 +109,7 @@ export function withJoiners(
 function contendingGroups(rules: ForeignRules, named: ReadonlySet<string>, patterns: PatternCache): string[][] {
   const found = new Map<string, string[]>();
   for (const [section, all] of rules) {
-    if (OF_NO_PAIR.has(section)) continue;
+    if (SECTIONS_WITHOUT_PAIRS.has(section)) continue;
     const ofGroups = all.flatMap((rule) => {
       const text = groupPattern(rule)?.text;
       if (text === undefined) return [];
@@ -135,7 +134,7 @@ function contendingGroups(rules: ForeignRules, named: ReadonlySet<string>, patte
 }
 
 /** Sections about programs, about sign-in, and of settings. */
-const OF_NO_PAIR: ReadonlySet<string> = new Set([
+const SECTIONS_WITHOUT_PAIRS: ReadonlySet<string> = new Set([
   'impersonation',
   'principals',
   'authorization',

@@ -1,9 +1,7 @@
 import type { ForeignPattern, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
-import { READERS_FILTER, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
-import { conjuncts } from '../../trino-rules/engine/actual-access.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import {
@@ -21,7 +19,7 @@ import { type Joiner, joinersOf } from './joiners.js';
 import type { ListedName } from './known-names.js';
 import { type ListedRules, listedRules } from './listed-rules.js';
 import { DifferenceFindings } from './difference-findings.js';
-import { withoutParentheses } from '../foreign/equal-filters.js';
+import { withComparableFilters } from '../foreign/equal-filters.js';
 import { rulesForUsers } from './programs.js';
 import { letsJoinersIn, ungrantableRights, usersWithoutPrincipal } from './ungrantable-rights.js';
 import { isOfSystem } from './without-effect.js';
@@ -88,8 +86,8 @@ export function provenImport(
     const { snapshot } = made;
     const after = compile(made.withJoiners).document;
     const { gained: all, lost: without } = diffAccess(
-      comparable(forAll.document),
-      comparable(after),
+      withComparableFilters(forAll.document),
+      withComparableFilters(after),
       budget,
       anyPatterns(budget),
     );
@@ -220,22 +218,6 @@ function queryFindings(rules: ForeignRules, at: number, silent: readonly string[
       place,
     ),
   ];
-}
-
-/** Filters as sets of expressions: a compiled one has parentheses around each. */
-export function comparable(document: RulesDocument): RulesDocument {
-  const tables = document.tables.map((rule) =>
-    // The filter of those who only read is none of rows.
-    rule.filter === undefined || rule.filter === READERS_FILTER
-      ? rule
-      : {
-          ...rule,
-          filter: conjuncts(rule.filter)
-            .map((conjunct) => `(${withoutParentheses(conjunct)})`)
-            .join(' AND '),
-        },
-  );
-  return { ...document, tables };
 }
 
 /**
