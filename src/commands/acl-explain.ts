@@ -30,7 +30,7 @@ interface FileExplanation {
   section: SectionName;
   /** The same where the file has not got it. */
   absent_section: SectionName | null;
-  /** What the deciding rule's filter or masks make the engine refuse; null: nothing. */
+  /** Why the engine refuses the statement although the rule allows it (a fault in the filter or a mask); null: it does not. */
   refused_for: string | null;
 }
 

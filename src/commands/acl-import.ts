@@ -110,8 +110,8 @@ const FIELD = /^\s*(?:"((?:[^"]|"")*)"|([^",]*?))\s*(?:,|$)/;
 const HEADER = /^(?:table_cat|table_catalog|catalog_name)$/i;
 
 /**
- * What the engine has, a name a line: `catalog.schema.table`, `catalog.schema` or `catalog`; or the rows of an answer as CSV, with a header
- * or without. Blank lines and lines that begin with `#` are skipped.
+ * Reads a listing of the engine's catalogs, schemas and tables: one name per line (`catalog.schema.table`, `catalog.schema` or `catalog`),
+ * or CSV rows with or without a header. Skips blank lines and lines that begin with `#`.
  */
 export function readListing(text: string): { names: ListedName[]; problems: { line: number; message: string }[] } {
   const names: ListedName[] = [];

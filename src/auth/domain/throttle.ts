@@ -34,13 +34,13 @@ export abstract class Throttle {
   abstract registration(address: string): Promise<Attempt>;
   /** Of a token of the identity provider's. */
   abstract exchange(address: string): Promise<Attempt>;
-  /** Of a code to redeem at the identity provider, which a stranger can invent. */
+  /** Counts a code before it is redeemed at the identity provider: strangers can invent codes. */
   abstract redemption(address: string): Promise<Attempt>;
   /** Of a sign-in at the identity provider that has failed: it is refused anyway, and is recorded while it is counted. */
   abstract failedSignIn(address: string): Promise<Attempt>;
   /** Of a login: forgets the name's failures; on the address takes only this one back, so that a success buys no tries on other names. */
   abstract succeeded(attempt: CountedAttempt): Promise<void>;
-  /** Of an attempt that was turned away before anything was judged, or of an exchange or a redemption that succeeded. */
+  /** Uncounts an attempt that was refused before its credential was judged, or an exchange or redemption that succeeded. */
   abstract takeBack(attempt: CountedAttempt): Promise<void>;
   /** Removes counters whose window has ended. @returns how many. */
   abstract sweep(): Promise<number>;

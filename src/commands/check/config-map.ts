@@ -42,7 +42,7 @@ const SECTION = new RegExp(`"(?:${SECTION_NAMES.join('|')})"\\s*:`);
 /** Most bytes after decompressing; the API server takes no object that is larger as a text. */
 const MAX_BYTES = 16_777_216;
 
-/** Of a ConfigMap, or a Secret, whose `data` are bytes. */
+/** Reads the rules files of a ConfigMap or a Secret; a Secret's `data` is base64. */
 export function readConfigMap(node: ManifestNode, kind: 'ConfigMap' | 'Secret'): ConfigMap {
   const map = emptyMap(node, textOf(entryOf(node, 'metadata', 'name')?.value));
   const name = entryOf(node, 'metadata', 'name')?.value;
@@ -53,7 +53,7 @@ export function readConfigMap(node: ManifestNode, kind: 'ConfigMap' | 'Secret'):
   const [texts, bytes] = kind === 'ConfigMap' ? ['data', 'binaryData'] : ['stringData', 'data'];
   for (const entry of entriesOf(entryOf(node, texts)?.value)) readData(entry, map);
   for (const entry of entriesOf(entryOf(node, bytes)?.value)) {
-    // Other keys of Secrets are none of our business.
+    // Other keys of a Secret are not read.
     if (kind === 'ConfigMap' || entry.key.startsWith(RULES)) readBinary(entry, map);
   }
   return map;

@@ -54,7 +54,7 @@ export function entriesOf(node: ManifestNode | undefined): ManifestEntry[] {
   return node?.kind === 'map' ? node.entries() : [];
 }
 
-/** What a map or list holds. */
+/** The values of a map or the items of a list. */
 export function childrenOf(node: ManifestNode): ManifestNode[] {
   return node.kind === 'map' ? node.entries().map(({ value }) => value) : listOf(node);
 }
