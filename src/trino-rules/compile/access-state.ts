@@ -39,8 +39,7 @@ export class AccessState {
   readonly isOwnershipLost: boolean;
   /** Whether something that restricts reading closes the companions of the tables here: names that begin with theirs and a `$`. */
   readonly closesCompanions: boolean;
-  /** An owner would rename what a restriction is bound to, and read past it (seen on 483). */
-  private readonly held: number;
+  private knownHeld: number | null = null;
   private knownEffect: RuleEffect | null = null;
 
   /** @param given rights, one bit each; so are those `taken` */
@@ -53,10 +52,7 @@ export class AccessState {
     const left = given & ~taken;
     this.isRestricted = (taken & OVER_DATA) !== 0 || !restrictions.isEmpty;
     this.closesCompanions = (flags & APART) === 0 && ((taken & SELECT) !== 0 || !restrictions.isEmpty);
-    const yields = this.isRestricted || (flags & DISOWNED) !== 0;
-    this.isOwnershipLost = yields && (left & OWNERSHIP) !== 0;
-    const { lost } = restrictions.restricting(flags);
-    this.held = (flags & CLOSED_COMPANION) !== 0 ? 0 : left & ~lost & ~(yields ? OWNERSHIP : 0);
+    this.isOwnershipLost = this.ownershipYields && (left & OWNERSHIP) !== 0;
   }
 
   /** Without any entry. @param isOpenToReaders whether those who only read keep table procedures */
@@ -89,6 +85,22 @@ export class AccessState {
   /** Whether the name of the node alone closes it: a rule about all companions of a table does. */
   get isClosedCompanion(): boolean {
     return (this.flags & CLOSED_COMPANION) !== 0;
+  }
+
+  /** An owner would rename what a restriction is bound to, and read past it (seen on 483). */
+  private get ownershipYields(): boolean {
+    return this.isRestricted || (this.flags & DISOWNED) !== 0;
+  }
+
+  /** Worked out when asked for: most states are only on the way to others, and a list of policies is long. */
+  private get held(): number {
+    return (this.knownHeld ??= this.rightsLeft());
+  }
+
+  private rightsLeft(): number {
+    if (this.isClosedCompanion) return 0;
+    const { lost } = this.restrictions.restricting(this.flags);
+    return this.given & ~this.taken & ~lost & ~(this.ownershipYields ? OWNERSHIP : 0);
   }
 
   has(right: DataRight | RoutineRight): boolean {

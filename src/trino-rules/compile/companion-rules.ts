@@ -61,6 +61,7 @@ export function joinedDenials(
   rectangles: readonly Rectangle<RuleEffect>[],
   siblings: readonly Sibling<RuleEffect>[],
 ): Rectangle<RuleEffect>[] {
+  if (rectangles.every(({ effect }) => effect.privileges.length > 0)) return [...rectangles];
   const open = new Map(siblings.map(({ name, holders }) => [name, holders]));
   return rectangles.map((rectangle) => {
     const { people } = rectangle;
@@ -86,7 +87,8 @@ export function joinedDenials(
 
 /** A wide node: its users with access to whom the companions of its tables are closed. */
 export interface WideSibling extends Sibling<RuleEffect> {
-  closed: Bitset;
+  /** A function, because tables have no use for it and there are thousands of them. */
+  closed: () => Bitset;
   /** Users with the same access as above, to whom companions are closed here only. */
   closedHere: Bitset;
 }
@@ -99,7 +101,8 @@ export function closingSiblings(
   rectangles: readonly Rectangle<RuleEffect>[],
   siblings: readonly WideSibling[],
 ): Sibling<RuleEffect>[] {
-  return siblings.flatMap(({ name, closed, closedHere, holders }) => {
+  return siblings.flatMap(({ name, closed: closedAt, closedHere, holders }) => {
+    const closed = closedAt();
     const giving = rectangles.filter(({ effect, names }) => effect.privileges.length > 0 && names.includes(name));
     const must = giving.reduce((all, { people }) => all.or(people ?? closed), closedHere).and(closed);
     if (must.isEmpty()) return [];

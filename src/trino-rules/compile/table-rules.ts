@@ -80,7 +80,7 @@ export function* siblingNodes(
     for (const node of parent.children()) {
       if (deeper !== null) yield* below(node, deeper, { ...where, [level]: literal(node.name) });
       siblings.push(sibling(node, parent.access, principals, least));
-      if (level === 'table') siblings.push(...companions(node, parent.access, principals));
+      if (deeper === null) siblings.push(...companions(node, parent.access, principals));
     }
     least.addNames(nameOf);
     yield { scope: level, above: parent.name, path, where, siblings };
@@ -127,7 +127,7 @@ function sibling(
     name,
     parts,
     holders,
-    closed: access.closed.minus(serviceAccounts),
+    closed: () => access.closed.minus(serviceAccounts),
     closedHere: setOf(closedHere).minus(serviceAccounts),
   };
 }
@@ -151,7 +151,7 @@ function companions(
       name: companionsOf(name),
       parts: [{ effect: NOTHING, rank: 0, must, may: must }],
       holders,
-      closed: none,
+      closed: () => none,
       closedHere: none,
     },
   ];
