@@ -9,7 +9,7 @@ interface Asked<Row> {
 
 /**
  * A query for one row that nearly every request makes: those that ask in one turn of the event loop share a statement, which
- * begins after the last of them has asked (docs/decisions/0060). One that is alone has the query itself, as in a transaction.
+ * begins after the last of them has asked (record 0060). One that is alone has the query itself, as in a transaction.
  */
 export class GatheredQuery<Row extends QueryResultRow> {
   private asked: Asked<Row>[] = [];
