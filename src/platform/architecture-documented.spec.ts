@@ -11,6 +11,13 @@ describe('ARCHITECTURE.md', () => {
     expect([...budgets.keys()].sort()).toEqual(Object.keys(sizes).sort());
     expect(Object.entries(sizes).filter(([name, lines]) => lines > (budgets.get(name) ?? 0))).toEqual([]);
   });
+
+  it('leads to a README of the access rules that names their rooms', () => {
+    const readme = readFileSync('src/trino-rules/README.md', 'utf8');
+    const rooms = readdirSync('src/trino-rules', { withFileTypes: true }).filter((entry) => entry.isDirectory());
+
+    expect([...readme.matchAll(/^\| `(\w+)`/gm)].map(([, room]) => room).sort()).toEqual(rooms.map(({ name }) => name));
+  });
 });
 
 /** Lines of TypeScript, without specs and generated types. */

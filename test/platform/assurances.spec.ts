@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-describe('the assurances of SECURITY.md', () => {
-  const named = [...readFileSync('SECURITY.md', 'utf8').matchAll(/`((?:src|test)\/[\w./-]+)`/g)].map(
+describe('the assurances of docs/attacks.md', () => {
+  const named = [...readFileSync('docs/attacks.md', 'utf8').matchAll(/`((?:src|test)\/[\w./-]+)`/g)].map(
     ([, path = '']) => path,
   );
 
