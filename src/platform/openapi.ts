@@ -74,7 +74,7 @@ const PROBLEM = {
 };
 
 /** The OpenAPI 3.1 document of the routes, with every problem that each of them can answer. */
-export function describeApi(app: INestApplication, version: string): OpenAPIObject {
+export function describeApi(app: INestApplication, version: string, now = new Date()): OpenAPIObject {
   const options = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Grantline')
@@ -83,24 +83,111 @@ export function describeApi(app: INestApplication, version: string): OpenAPIObje
     )
     .setVersion(version)
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
+    .addServer('/', 'This service')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'access-token')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'glt_…' }, API_TOKEN)
     .build();
   const document = SwaggerModule.createDocument(app, options);
+  document.tags = Object.entries(TAGS).map(([name, description]) => ({ name, description }));
   const schemas = ((document.components ??= {}).schemas ??= {});
   schemas['Problem'] = PROBLEM;
-  for (const code of CODES) schemas[schemaName(code)] = problemSchema(code);
+  const met = new Set<ErrorCode>();
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of METHODS) {
       const operation: Operation | undefined = item[method];
       if (operation === undefined) continue;
       describeRowIds(operation);
-      describeProblems(operation, path, method);
+      describeCallers(operation, path);
+      for (const code of describeProblems(operation, path, method)) met.add(code);
     }
   }
+  for (const code of CODES) if (met.has(code)) schemas[schemaName(code)] = problemSchema(code);
   closeBodies(schemas);
+  addExamples(schemas, now);
   return document;
 }
+
+const TAGS = {
+  auth: 'Register, sign in, refresh, sign out; sessions, passwords and API tokens of one’s own; the identity provider.',
+  queries: 'Run SQL on the engine under one’s own name, and read the rows.',
+  access: 'Questions: what somebody may do, why, who may do something, and what a draft would change.',
+  catalog: 'Names of catalogs, schemas and tables.',
+  users: 'Accounts: roles, activation, sessions and API tokens.',
+  groups: 'Groups and their members.',
+  grants: 'Who may do what. A grant is proved before it is stored, and takes effect with the next publication.',
+  policies: 'Row filters, column masks, hidden columns and denies.',
+  publishing: 'Runs of the sync, published versions, approvals, and what the engine uses.',
+  audit: 'The audit trail.',
+  console: 'Sessions of the web console, which are cookies.',
+};
+
+/** Says who may call an operation. Scopes of API tokens stand in the text, and in `x-scopes` for programs. */
+function describeCallers(operation: Operation, path: string): void {
+  const scopes = operation.security?.flatMap((scheme) => scheme[API_TOKEN] ?? []) ?? [];
+  for (const scheme of operation.security ?? []) if (API_TOKEN in scheme) scheme[API_TOKEN] = [];
+  if (scopes.length > 0) Object.assign(operation, { 'x-scopes': scopes });
+  const callers =
+    operation.security === undefined
+      ? 'Needs no sign-in.'
+      : path.startsWith('/api/admin/')
+        ? 'For administrators.'
+        : 'For everybody who is signed in.';
+  const tokens = scopes.length > 0 ? ` API tokens need the scope \`${scopes.join('` or `')}\`.` : '';
+  operation.description ??= `${callers}${tokens}`;
+}
+
+/** Values to try, for fields of bodies by their names. */
+function addExamples(schemas: Record<string, Schema>, now: Date): void {
+  const inAMonth = new Date(now.getTime() + 30 * 86_400_000);
+  const examples = new Map(
+    Object.entries({ ...EXAMPLES, expires_at: `${inAMonth.toISOString().slice(0, 10)}T00:00:00Z` }),
+  );
+  for (const [name, schema] of Object.entries(schemas)) {
+    if (!name.endsWith('Dto') || '$ref' in schema) continue;
+    schema.example ??= BODIES[name];
+    for (const [field, property] of Object.entries(schema.properties ?? {})) {
+      if (!('$ref' in property)) property.example ??= examples.get(field);
+    }
+  }
+}
+
+/** Whole bodies, where not all fields go together. */
+const BODIES: Record<string, unknown> = {
+  PolicyDto: {
+    kind: 'row_filter',
+    principal: { type: 'user', id: 1 },
+    resource: { catalog: 'sales', schema: 'eu' },
+    expression: "region = 'EU'",
+  },
+  DraftDto: {
+    grant: [
+      { principal: { type: 'user', id: 1 }, resource: { catalog: 'tpch', schema: 'tiny' }, privileges: ['SELECT'] },
+    ],
+  },
+  UserChangeDto: { is_active: true },
+  GroupChangeDto: { description: 'reads the orders of the quarter' },
+};
+
+const EXAMPLES: Record<string, unknown> = {
+  username: 'ana',
+  email: 'ana@example.org',
+  password: 'correct horse battery',
+  current_password: 'correct horse battery',
+  new_password: 'a longer horse battery',
+  name: 'analysts',
+  description: 'reads the orders of the quarter',
+  engine: 'dashboards',
+  principal: { type: 'user', id: 1 },
+  resource: { catalog: 'tpch', schema: 'tiny' },
+  privileges: ['SELECT'],
+  expression: "region = 'EU'",
+  reason: 'the new version hides the orders',
+  sql: 'SELECT name FROM tpch.tiny.nation',
+  catalog: 'tpch',
+  schema: 'tiny',
+  parameters: [],
+  to: '/me',
+};
 
 /** Bodies have no further fields (docs/decisions/0005); their classes, and those of nested objects, end in `Dto`. */
 function closeBodies(schemas: Record<string, Schema>): void {
@@ -117,7 +204,8 @@ function describeRowIds({ parameters }: Operation): void {
   }
 }
 
-function describeProblems(operation: Operation, path: string, method: (typeof METHODS)[number]): void {
+/** @returns the codes */
+function describeProblems(operation: Operation, path: string, method: (typeof METHODS)[number]): Iterable<ErrorCode> {
   const codes = [...(operation['x-problems'] ?? []), ...problemsByShape(operation, path, method)];
   delete operation['x-problems'];
   const created = operation.responses['201'];
@@ -128,6 +216,7 @@ function describeProblems(operation: Operation, path: string, method: (typeof ME
     byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
   }
   for (const [status, known] of byStatus) operation.responses[status] = problemResponse(status, [...known]);
+  return [...byStatus.values()].flatMap((known) => [...known]);
 }
 
 /** Statuses of requests that are no HTTP, or come too slowly or with too many headers: before any route is known. */

@@ -4,6 +4,20 @@ import { ERRORS } from '../../src/kernel/errors.js';
 import { sharedAdministrator } from '../support/service/administrator.js';
 import { sharedService } from '../support/service/service.js';
 
+interface Offered {
+  example?: object;
+  properties?: Record<string, Offered & { enum?: unknown[]; items?: { enum?: unknown[] } }>;
+}
+
+/** What Swagger UI offers to send. */
+function offered({ example, properties = {} }: Offered): object {
+  const fields = Object.entries(properties).map(([name, { example: value, enum: values, items }]) => {
+    const first = values?.[0] ?? (items?.enum === undefined ? undefined : [items.enum[0]]);
+    return [name, value ?? first] as const;
+  });
+  return example ?? Object.fromEntries(fields);
+}
+
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 describe('the OpenAPI document', () => {
@@ -62,6 +76,29 @@ describe('the OpenAPI document', () => {
       }
     }
     expect(failed).toEqual([]);
+  });
+
+  it('says of each operation what it does and for whom, in groups that are described', () => {
+    const tags = document.tags?.map(({ name }) => name) ?? [];
+
+    expect(operations().filter(({ operation }) => !operation.summary || !operation.description)).toEqual([]);
+    expect([...new Set(operations().flatMap(({ operation }) => operation.tags ?? []))].sort()).toEqual(tags.sort());
+  });
+
+  it.each([
+    '/api/admin/groups',
+    '/api/admin/grants',
+    '/api/admin/policies',
+    '/api/auth/tokens',
+    '/api/admin/access/preview',
+  ])('offers a body that %s accepts', async (path) => {
+    const body = document.paths[path]?.post?.requestBody as { content: Record<string, { schema: object }> };
+    const [name = ''] = /\w+$/.exec(JSON.stringify(body.content['application/json']?.schema).slice(0, -2)) ?? [];
+    const schema = document.components?.schemas?.[name] as Offered;
+
+    const { status, body: answer } = await admin.send('POST', path, offered(schema));
+
+    expect([answer, [200, 201].includes(status)]).toEqual([answer, true]);
   });
 
   it('describes the id of a row, in a path, as a positive integer', () => {
