@@ -15,19 +15,16 @@ export function refuseOtherSites(server: FastifyInstance, { production, console 
   });
 }
 
-function isRefused({ headers, url, protocol, hostname, host }: FastifyRequest, production: boolean): boolean {
+function isRefused(request: FastifyRequest, production: boolean): boolean {
+  const { headers, routeOptions, protocol, hostname, host } = request;
   if (headers.cookie === undefined || headers.authorization !== undefined) return false;
   if (browserCookieIn(headers.cookie, { production, protocol, hostname }) === null) return false;
   // In production a proxy may end TLS without saying so.
   const own = `${production ? 'https' : protocol}://${host}`;
   const source = { fetchSite: oneOf(headers['sec-fetch-site']), origin: headers.origin, referer: headers.referer };
-  return !isOpenToOtherSites(pathOf(url)) && !isSameOrigin(source, own);
+  return !isOpenToOtherSites(routeOptions.url) && !isSameOrigin(source, own);
 }
 
 function oneOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join() : header;
-}
-
-function pathOf(url: string): string {
-  return new URL(url, 'http://localhost').pathname;
 }

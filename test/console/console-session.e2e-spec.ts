@@ -37,6 +37,8 @@ describe('the session of the web console', () => {
     });
     const beside = await withCookie(cookie, 'GET', SESSION, undefined, { Authorization: 'Bearer of-somebody' });
     expect(beside.body).toMatchObject({ account: null });
+    // A neighbouring host can set a cookie of that name, in which a browser sees no prefix.
+    expect((await withCookie(`a=b; \u00a0${cookie}`, 'GET', SESSION)).body).toMatchObject({ account: null });
     const sessions = (await withCookie(cookie, 'GET', '/api/auth/sessions')).body?.['items'] as { current: boolean }[];
     expect(sessions.map(({ current }) => current)).toEqual([true, false]);
 
@@ -80,10 +82,17 @@ describe('the session of the web console', () => {
       'Sec-Fetch-Site': 'same-site',
     });
     expect(outcomeOf(form)).toEqual([403, 'cross_site']);
+    // Routes are found by the decoded path.
+    const encoded = await anonymous.send('POST', '/%61pi/auth/logout-all', undefined, {
+      Cookie: cookie,
+      'Sec-Fetch-Site': 'same-site',
+    });
+    expect(outcomeOf(encoded)).toEqual([403, 'cross_site']);
     const provider = '/api/auth/oidc/start?return_to=https://a.example/&code_challenge=x';
     for (const path of ['/', '/people/1', provider, '/api/docs']) {
       expect((await fetch(service.url + path, { headers: { Cookie: cookie } })).status).not.toBe(403);
     }
+    expect((await fetch(`${service.url}//`, { headers: { Cookie: cookie } })).status).toBe(404);
   });
 
   it('is ignored beside an Authorization header', async () => {

@@ -20,11 +20,15 @@ function originOf(referer: string | undefined): string | null {
 }
 
 /**
- * Whether a cookie may come along from anywhere: routes that never read it. Those of the identity provider are reached from
+ * Whether a cookie may come along from anywhere: on routes that never read it. Those of the identity provider are reached from
  * its site, the API's description by an address that somebody typed.
+ *
+ * @param route its pattern, not the path as it was sent, which may spell letters as `%61`; undefined: there is none
  */
-export function isOpenToOtherSites(path: string): boolean {
+export function isOpenToOtherSites(route: string | undefined): boolean {
   return (
-    !path.startsWith('/api/') || /^\/api\/(auth\/oidc\/(start|console|callback)|docs(\/.*)?|openapi\.json)$/.test(path)
+    route === undefined ||
+    !route.startsWith('/api/') ||
+    /^\/api\/(auth\/oidc\/(start|console|callback)|docs(\/.*)?|openapi\.json)$/.test(route)
   );
 }
