@@ -100,6 +100,21 @@ describe('a password that was right when it was read', () => {
     ]);
   });
 
+  it('makes no API token for who keeps a session that ends with it', async () => {
+    const { id, access_token } = await person();
+    const expires_at = new Date(service.clock.now().getTime() + 86_400_000).toISOString();
+
+    const answer = await duringTransaction(service.database.url, async (other) => {
+      await setHash(other, id, 'another password');
+      await endSessions(other, id);
+      const wish = { name: 'of a thief', scopes: ['queries'], expires_at };
+      return () => anonymous.as(access_token).post('/api/auth/tokens', wish);
+    });
+
+    expect([answer.status, answer.body?.['code']]).toEqual([401, 'token_invalid']);
+    expect(await query('SELECT FROM api_tokens WHERE user_id = $1', [id])).toEqual([]);
+  });
+
   const changes = {
     changed: ({ name, access_token }: Person) =>
       anonymous.as(access_token).post('/api/auth/password', {

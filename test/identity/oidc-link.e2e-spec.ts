@@ -1,3 +1,5 @@
+import { DataSource } from 'typeorm';
+import { duringTransaction } from '../support/database/concurrent-transaction.js';
 import { passwordOf, signedUp } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
 import { sharedOidcService } from '../support/service/oidc-service.js';
@@ -43,6 +45,8 @@ describe('people with a password, who link their account at the provider', () =>
   };
   const idOf = async (browser: OidcBrowser) => Number((await browser.ask('GET', '/api/auth/me')).body?.['id']);
   const statusOf = async (browser: OidcBrowser) => (await browser.ask('GET', '/api/auth/me')).status;
+  const rows = (text: string, values: unknown[]): Promise<unknown[]> =>
+    service.app.get(DataSource).query<unknown[]>(text, values);
   const events = async (event: string, id: number) =>
     (await boss.get(`/api/admin/audit?event=${event}&subject=user:${id}`)).body?.['items'];
 
@@ -149,5 +153,44 @@ describe('people with a password, who link their account at the provider', () =>
     expect(await idOf(await atProvider('another sub of quin', 'quin'))).toBe(id);
     // Whose programs are not those of the former one.
     expect((await program.get('/api/auth/me')).status).toBe(401);
+  });
+
+  it('are signed in by nothing that was under way when it was unlinked, and keep no API token of then', async () => {
+    const id = await idOf(await atProvider('sub of rob', 'rob'));
+    const unlinking = async <T>(begin: () => Promise<T>): Promise<T> => {
+      const outcome = await duringTransaction(service.database.url, async (other) => {
+        await other.query('DELETE FROM oidc_people WHERE user_id = $1', [id]);
+        return begin;
+      });
+      await atProvider('sub of rob', 'rob');
+      return outcome;
+    };
+    const sessions = async () => rows('SELECT FROM sessions WHERE user_id = $1 AND ended_at IS NULL', [id]);
+    const before = (await sessions()).length;
+
+    const browser = new OidcBrowser(service);
+    const answer = provider.signIn(await browser.go('/api/auth/oidc/console'), { sub: 'sub of rob' });
+    const back = new URL(await unlinking(() => comeBack(browser, answer)));
+    expect([back.searchParams.get('error'), browser.cookies.size]).toEqual(['session_ended', 0]);
+    const web = new OidcBrowser(service);
+    const shown = provider.signIn(await web.start(), { sub: 'sub of rob' });
+    expect(await unlinking(() => web.finish(shown))).toMatchObject({ error: 'session_ended' });
+    const token = await provider.token({ sub: 'sub of rob', preferred_username: 'rob' });
+    expect(await unlinking(() => client.post('/api/auth/oidc/exchange', { token }))).toMatchObject({
+      body: { code: 'token_invalid' },
+    });
+    expect(await sessions()).toHaveLength(before + 3);
+
+    const unlinked = await duringTransaction(service.database.url, async (other) => {
+      await other.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [id]);
+      await other.query(
+        `INSERT INTO api_tokens (id, user_id, name, scopes, digest, created_at, expires_at)
+         VALUES ('underway', $1, 'a program', '{queries}', decode(repeat('00', 32), 'hex'), now(), now() + interval '1 day')`,
+        [id],
+      );
+      return () => boss.delete(`/api/admin/users/${id}/link`);
+    });
+    expect(unlinked.status).toBe(204);
+    expect(await rows('SELECT FROM api_tokens WHERE user_id = $1 AND revoked_at IS NULL', [id])).toEqual([]);
   });
 });

@@ -66,7 +66,7 @@ export class OidcConfirmationsService {
     if (session === null) return failure('answer_invalid', 'sid', account);
     return this.transaction.run(async () => {
       const proof = { at: judgement.at, by: 'oidc' } as const;
-      const hasEnded = await this.store.hasEnded(session);
+      const hasEnded = await this.store.hasEnded(session, userId);
       if (hasEnded || !(await this.sessions.prove(sessionId, account, proof, client))) {
         return failure('session_ended', 'ended', account);
       }

@@ -98,7 +98,7 @@ export class OidcExchangesService {
     if (isAbsent(person.name)) return refused('name_missing', given.usernameClaim);
     const session = providerSessionOf(claims, given.issuer, null);
     if (session === null) return refused('token_invalid', 'sub or sid');
-    if (await this.store.hasEnded(session)) return ENDED;
+    if (await this.store.hasEnded(session, null)) return ENDED;
     const now = this.clock.now();
     const left = Number(claims['exp']) * 1000 - now.getTime();
     if (left <= 0) return refused('token_expired', 'exp');
@@ -121,7 +121,7 @@ export class OidcExchangesService {
   /** Together: a sign-out by the back channel finds the session as soon as there is one. */
   private open(account: Account, at: NewProviderSession, proof: VouchedProof, client: Client): Promise<Judged> {
     return this.transaction.run(async () => {
-      if (await this.store.hasEnded(at)) return ENDED;
+      if (await this.store.hasEnded(at, account.id)) return ENDED;
       const opened = await this.sessions.openVouched(account, { ...proof, by: 'exchange' }, client);
       if (opened === null) return refused('account_deactivated', 'session', account);
       await this.store.keepSession(opened.sessionId, at, this.clock.now());

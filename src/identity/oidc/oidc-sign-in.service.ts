@@ -114,7 +114,7 @@ export class OidcSignInService {
   ): Promise<string | Failed> {
     const longest = this.settings.given.sessionHours * HOUR_MS;
     return this.transaction.run(async () => {
-      if (await this.store.hasEnded(at)) return ended(account);
+      if (await this.store.hasEnded(at, account.id)) return ended(account);
       const opened = await this.sessions.openForBrowser(account, { provedAt, longest }, client);
       if (opened === null) return failure('account_deactivated', 'session', account);
       await this.store.keepSession(opened.sessionId, at, this.clock.now());
@@ -128,7 +128,7 @@ export class OidcSignInService {
     if (person === null) return failure('subject_invalid', 'claims');
     const session = providerSessionOf(claims, given.issuer, this.seal.sealTokens(tokens));
     if (session === null) return failure('answer_invalid', 'sub or sid');
-    if (await this.store.hasEnded(session)) return ended(null);
+    if (await this.store.hasEnded(session, null)) return ended(null);
     const by = { actor: null, origin: client };
     const found = await this.people.accountOf(person, given, by);
     if (found.kind === 'refused') return failure(found.code, 'person', found.account);
@@ -149,7 +149,7 @@ export class OidcSignInService {
     const now = this.clock.now();
     const expiresAt = new Date(now.getTime() + CODE_MS);
     return this.transaction.run(async () => {
-      if (await this.store.hasEnded(asked.session)) return null;
+      if (await this.store.hasEnded(asked.session, account.id)) return null;
       await this.store.putCode(secretDigest(code), { userId: account.id, expiresAt, ...asked }, now);
       return code;
     });

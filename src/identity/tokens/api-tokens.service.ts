@@ -3,6 +3,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { AuditContext, AuditSubject } from '../../audit/domain/audit-event.js';
 import { DeactivationsService } from '../../auth/deactivations.service.js';
 import { Clock } from '../../kernel/clock.js';
+import { Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
 import type { AuthenticatedUser } from '../../platform/access.js';
 import { KeyedDigests } from '../../platform/keyed-digests.js';
@@ -35,6 +36,7 @@ export class ApiTokensService {
     deactivations.join((userId) => this.store.revokeAllOf(userId, this.clock.now()));
   }
 
+  /** @throws Refused `token_invalid` where the session has ended meanwhile */
   async create(user: AuthenticatedUser, wanted: WantedToken, by: AuditContext): Promise<TokenCreation> {
     const now = this.clock.now();
     const problem = wishProblem(wanted, user.role, { now, maxDays: this.settings.auth.tokenMaxDays });
@@ -44,6 +46,8 @@ export class ApiTokensService {
     return this.transaction.run(async () => {
       const kind = await this.store.add(user.id, token, this.digests.of('api-token', text));
       if (kind !== 'added') return { kind };
+      // A change of the password may have held the account until now: it ends sessions, and the tokens that it finds.
+      if (!(await user.isStillAdmitted())) throw new Refused('token_invalid', { reason: 'session-ended' });
       const details = { scopes: token.scopes, expires_at: token.expiresAt.toISOString() };
       await this.audit.record({ event: 'token_created', ...by, subject: tokenSubject(token), details });
       return { kind: 'created', token, text };

@@ -99,8 +99,12 @@ export abstract class OidcStore {
    * @param at by the provider's clock @returns the sessions of it, the ended ones included
    */
   abstract endedAt(issuer: string, ended: EndedAtProvider, at: Date, now: Date): Promise<string[]>;
-  /** Whether the provider has ended a session since it issued a token of it; in a transaction, it ends none until that has ended. */
-  abstract hasEnded(session: NewProviderSession): Promise<boolean>;
+  /**
+   * Whether the provider has ended a session since it issued a token of it, or the account was unlinked. In a transaction, neither
+   * happens until that has ended.
+   * @param userId null: it is not known yet whose account it is
+   */
+  abstract hasEnded(session: NewProviderSession, userId: number | null): Promise<boolean>;
   /** False: it was used before. Forgets what has expired. */
   abstract use(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean>;
   abstract wasUsed(digest: Buffer): Promise<boolean>;

@@ -74,6 +74,8 @@ export class PostgresOidcStore extends OidcStore {
     const [[person]] = await this.session.manager.query<[PersonKey[], number]>(remove, [userId]);
     if (person === undefined) return null;
     await this.session.manager.query('DELETE FROM oidc_codes WHERE user_id = $1', [userId]);
+    // API tokens that are being made are waited for, and end with the others.
+    await this.session.manager.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
     const select =
       'SELECT session_id AS id FROM oidc_sessions JOIN sessions ON sessions.id = session_id WHERE user_id = $1';
     const sessions = await this.session.manager.query<{ id: string }[]>(select, [userId]);
@@ -168,11 +170,17 @@ export class PostgresOidcStore extends OidcStore {
     return rows.map(({ session_id }) => session_id);
   }
 
-  override async hasEnded({ issuer, subject, sid, issuedAt }: NewProviderSession): Promise<boolean> {
+  override async hasEnded(
+    { issuer, subject, sid, issuedAt }: NewProviderSession,
+    userId: number | null,
+  ): Promise<boolean> {
     await this.session.manager.query('SELECT pg_advisory_xact_lock_shared($1)', [ENDED_LOCK]);
     const select = `SELECT FROM oidc_ended WHERE issuer = $1 AND ended_at >= $2
                       AND (kind = 'subject' AND value = $3 OR kind = 'sid' AND value = $4) LIMIT 1`;
-    return (await this.session.manager.query<unknown[]>(select, [issuer, issuedAt, subject, sid])).length > 0;
+    const ended = await this.session.manager.query<unknown[]>(select, [issuer, issuedAt, subject, sid]);
+    if (ended.length > 0 || userId === null) return ended.length > 0;
+    const link = 'SELECT FROM oidc_people WHERE user_id = $1 FOR KEY SHARE';
+    return (await this.session.manager.query<unknown[]>(link, [userId])).length === 0;
   }
 
   override async use(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean> {
