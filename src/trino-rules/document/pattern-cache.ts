@@ -65,6 +65,8 @@ export class PatternCache {
     const language = languageOf(this.pattern(text), this.budget, this.maxNames(text));
     this.languages.set(text, language);
     if (language.kind === 'names') this.take(language.names);
+    // The base of a companion stands for others as a suffix does.
+    if (language.kind === 'open') for (const base of language.companions?.bases ?? []) this.take([`$${base}`]);
     return language;
   }
 
@@ -107,7 +109,7 @@ export class PatternCache {
     }
   }
 
-  /** Whether a name is spelled out that should stand for all other companions of a table. */
+  /** Whether a name is spelled out that should stand for all other companions, of a table or of any table. */
   get spellsFreshCompanion(): boolean {
     return this.spellsCompanion;
   }

@@ -1,4 +1,5 @@
 import { compile } from '../../../src/trino-rules/compile/compile.js';
+import { FRESH_PREFIX } from '../../../src/trino-rules/document/open-names.js';
 import type { RulesDocument, TableRule } from '../../../src/trino-rules/document/rules-document.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { aSnapshot } from '../snapshots/snapshot-builder.js';
@@ -22,7 +23,7 @@ const right = compile(wronged).document;
 const SA = 'service-account-grantline';
 const FIVE_LETTERS = '[a-z][a-z][a-z][a-z][a-z]';
 /** A name that a proof could take for unused. */
-const UNLIKELY = `fresh-${'x'.repeat(128)}`;
+const UNLIKELY = FRESH_PREFIX;
 const SELECT = { privileges: ['SELECT'] } satisfies Partial<TableRule>;
 const [public_, desk] = [
   { catalog: 'hr', schema: 'public' },
@@ -101,6 +102,14 @@ export function wrongDocuments(): Record<string, WrongDocument> {
       rules: tables({ user: 'ana', ...desk, table: UNLIKELY, privileges: [] }, { user: 'ana', ...desk, ...SELECT }),
       shownBy: selects('ana', 'desk', 'salaries'),
     },
+    'companions of every table but one unlikely name': {
+      rules: companions(`${UNLIKELY}[$].*`, '.*[$].*'),
+      shownBy: selects('ana', 'desk', 'salaries$files'),
+    },
+    'companions of a table but one unlikely name': {
+      rules: companions(`a[$]${UNLIKELY}([$].*)?`, 'a[$].*'),
+      shownBy: selects('ana', 'desk', 'a$files'),
+    },
     'every schema but one unlikely name': {
       rules: tables(
         { user: 'ana', catalog: 'hr', schema: `desk|${UNLIKELY}`, privileges: [] },
@@ -150,6 +159,13 @@ export function wrongDocuments(): Record<string, WrongDocument> {
       shownBy: selects('ana', 'a\u0085b', 'keys'),
     },
   };
+}
+
+function companions(denied: string, given: string): RulesDocument {
+  return tables(
+    { user: 'ana', ...desk, table: denied, privileges: [] },
+    { user: 'ana', ...desk, table: given, ...SELECT },
+  );
 }
 
 /** In front of what denies, behind what gives: the honest rules stay as they are for all that is named. */
