@@ -27,6 +27,7 @@ export type ImportCode = keyof typeof CHOSEN;
 const CHOSEN = {
   'import-engine-groups': ['error', 'taken over as it is'],
   'import-uncompared': ['error', 'not compared'],
+  'import-newcomers': ['error', 'kept from nobody: add them to the list, or write a deny'],
   'import-lost': ['warning', 'not granted'],
   'import-pattern-resolved': ['warning', 'granted on the names of the listing alone'],
   'import-right': ['warning', 'given to nobody'],

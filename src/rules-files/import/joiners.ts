@@ -142,10 +142,10 @@ const SECTIONS_WITHOUT_PAIRS: ReadonlySet<string> = new Set([
   'catalog_session_properties',
 ]);
 
-/** Whether two rules of a section may be about the same name. */
-function areAboutSame(one: ForeignRule, other: ForeignRule, patterns: PatternCache): boolean {
+/** Whether two rules of a section may be about the same name, and the same user where that is a level. */
+function areAboutSame(one: ForeignRule, other: ForeignRule, patterns: PatternCache, levels = OF_OBJECTS): boolean {
   patterns.budget.spend(STEPS_PER_PAIR);
-  return ['catalog', 'schema', 'table', 'function', 'procedure'].every((level) => {
+  return levels.every((level) => {
     const [text, otherText] = [one.patterns.get(level)?.text, other.patterns.get(level)?.text];
     if (text === otherText || !isJudged(text) || !isJudged(otherText)) return true;
     const [names, others] = [patterns.language(text), patterns.language(otherText)];
@@ -154,6 +154,7 @@ function areAboutSame(one: ForeignRule, other: ForeignRule, patterns: PatternCac
   });
 }
 
+const OF_OBJECTS = ['catalog', 'schema', 'table', 'function', 'procedure'];
 const STEPS_PER_PAIR = 50;
 
 /** The groups of the list that a rule is for. */
@@ -161,4 +162,43 @@ function groupsOfRules(rules: ForeignRules, listed: readonly ListedUser[], patte
   const texts = new Set([...rules.values()].flat().flatMap((rule) => groupPattern(rule)?.text ?? []));
   const groups = [...new Set(listed.flatMap((user) => user.groups))];
   return new Set(groups.filter((group) => [...texts].some((text) => !isJudged(text) || patterns.matches(text, group))));
+}
+
+/**
+ * Names and groups that the list has not, or patterns of them, from which a rule keeps what one behind it gives: the import cannot keep
+ * it from those who come under them later.
+ */
+export function restrictedNewcomers(
+  rules: ForeignRules,
+  listed: readonly ListedUser[],
+  patterns: PatternCache,
+): { names: string[]; rule: ForeignRule | null } {
+  const [users, groups] = [new Set(listed.map(({ name }) => name)), new Set(listed.flatMap((user) => user.groups))];
+  const unlisted = (text: string | undefined, known: ReadonlySet<string>): string[] => {
+    if (text === undefined || !isJudged(text) || patterns.matches(text, SIGN)) return [];
+    const language = patterns.language(text);
+    return language.kind === 'names' ? [...language.names].filter((name) => !known.has(name)) : [text];
+  };
+  const found = new Set<string>();
+  let first: ForeignRule | null = null;
+  for (const [section, all] of rules) {
+    if (SECTIONS_WITHOUT_PAIRS.has(section)) continue;
+    for (const [i, rule] of all.entries()) {
+      const names = [...unlisted(userPattern(rule)?.text, users), ...unlisted(groupPattern(rule)?.text, groups)];
+      const isBehind = (other: ForeignRule) =>
+        keepsFrom(rule, other) && areAboutSame(rule, other, patterns, ['user', ...OF_OBJECTS]);
+      if (names.length === 0 || !all.slice(i + 1).some(isBehind)) continue;
+      for (const name of names) found.add(name);
+      first ??= rule;
+    }
+  }
+  return { names: [...found].sort(), rule: first };
+}
+
+/** Whether a rule gives nothing, or restricts what it gives otherwise, where the other one gives something. */
+function keepsFrom(rule: ForeignRule, other: ForeignRule): boolean {
+  const isGiving = ({ gives }: ForeignRule): boolean => gives.some((right) => right !== 'none' && right !== 'false');
+  const isRestricting = rule.filter !== null || rule.columns.length > 0;
+  const restrictions = ({ filter, columns }: ForeignRule): string => JSON.stringify([filter, columns]);
+  return isGiving(other) && (!isGiving(rule) || (isRestricting && restrictions(rule) !== restrictions(other)));
 }

@@ -1,6 +1,7 @@
 import type { ForeignPattern, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
+import { firstNames } from '../../kernel/name.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
@@ -15,7 +16,7 @@ import {
 import { isPossible } from '../foreign/foreign-diff.js';
 import { compareFindings, importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, importRules } from './import-rules.js';
-import { type Joiner, joinersOf } from './joiners.js';
+import { type Joiner, joinersOf, restrictedNewcomers } from './joiners.js';
 import type { ListedName } from './known-names.js';
 import { type ListedRules, listedRules } from './listed-rules.js';
 import { DifferenceFindings } from './difference-findings.js';
@@ -300,10 +301,25 @@ function findingsOfList(
   const own = serviceAccounts.map((name) => ({ name, groups: [] }));
   const { names, rule } = unlistedUsers(rules, [...users, ...own], patterns);
   const [what, why] = [['what rules give them'], 'the list has not got them'];
+  const newcomers = restrictedNewcomers(rules, [...users, ...own], patterns);
   return [
     ...groupFindings(rules, users, patterns),
+    ...(newcomers.rule === null ? [] : [newcomersFinding(newcomers.names, newcomers.rule)]),
     ...(rule === null ? [] : [importFinding('import-users-missing', names, what, why, placeOf(rule, userPattern))]),
   ];
+}
+
+function newcomersFinding(names: readonly string[], rule: ForeignRule): ImportFinding {
+  const what = [`what rules keep from ${firstNames(names, MOST_NAMED)}`];
+  const why =
+    'the list has not got them: who comes under such a name, or into such a group, has what the rules behind give';
+  return importFinding(
+    'import-newcomers',
+    [],
+    what,
+    why,
+    placeOf(rule, (each) => userPattern(each) ?? groupPattern(each)),
+  );
 }
 
 /** A file with rules for groups is nearly always meant for users with some. */
