@@ -114,13 +114,13 @@ module.exports = {
       from: { path: '^src/([^/]+)/' },
       to: {
         path: '^src/(audit|users|auth|grants|query-engine|identity|acl-sync|console)/',
-        // Every way to sign in or out answers the same, and every credential admits the same.
+        // Every way to sign in or out answers and is throttled alike.
         pathNot: [
           '^src/$1/',
           PURE,
           '[.](service|module)[.]ts$',
-          '^src/auth/((token|sign-out)[.]response|admitted-account)[.]ts$',
-          '^src/users/account-columns[.]ts$',
+          '^src/auth/(auth[.]dto|throttle[.]store)[.]ts$',
+          '^src/users/(user|principal-names)[.]store[.]ts$',
         ],
       },
     },

@@ -7,7 +7,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Registry } from 'prom-client';
 import { AppModule } from './app.module.js';
-import { SCIM_ERRORS } from './identity/scim/scim-error-form.js';
+import { SCIM_ERRORS } from './identity/scim/scim-request.js';
 import { serveConsole } from './console/console-pages.js';
 import { refuseOtherSites } from './console/console-site.js';
 import { leaveBodiesUnread } from './platform/http/body-limits.js';

@@ -35,12 +35,10 @@ import {
   UserQuery,
   UsedAccountResponse,
 } from './administration.dto.js';
-import { AdministrationService } from './administration.service.js';
-import { OneTimePasswordResponse } from './auth.dto.js';
+import { AdministrationService, changeAsksForProof, newAccountAsksForProof } from './administration.service.js';
+import { OneTimePasswordResponse, SessionPage, toSessionResponse } from './auth.dto.js';
 import { type Account, holderText, type NameHolder } from '../users/domain/account.js';
-import { asksForProof, asksForProofAnew } from './domain/recent-proof.js';
 import { PasswordsService } from './passwords.service.js';
-import { SessionPage, toSessionResponse } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';
 
 @ApiTags('users')
@@ -83,7 +81,7 @@ export class AdministrationController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<NewUserResponse> {
     const asked = toNewUser(body);
-    if (asksForProofAnew(asked)) this.sessions.requireRecentProof(user);
+    if (newAccountAsksForProof(asked)) this.sessions.requireRecentProof(user);
     const outcome = await this.administration.create(asked, by, client, signal);
     if (outcome.kind !== 'created') throw nameTaken(body.username, outcome);
     void reply.header('Location', `/api/admin/users/${outcome.account.id}`);
@@ -117,7 +115,7 @@ export class AdministrationController {
     @CurrentAuditContext() by: AuditContext,
   ): Promise<AccountResponse> {
     const [asked, before] = [toChange(body), found(await this.administration.find(id))];
-    if (asksForProof(asked, before)) this.sessions.requireRecentProof(user);
+    if (changeAsksForProof(asked, before)) this.sessions.requireRecentProof(user);
     const outcome = await this.administration.change(id, asked, by);
     switch (outcome.kind) {
       case 'changed':
@@ -163,7 +161,7 @@ export class AdministrationController {
   @Delete(':id/sessions')
   @NoContent()
   async endSessions(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
-    if (!(await this.administration.endSessions(id, by))) throw new Refused('not_found');
+    await this.sessions.endSessions('sessions_ended', found(await this.administration.find(id)), by);
   }
 
   @ApiRoute(

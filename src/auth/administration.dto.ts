@@ -5,10 +5,10 @@ import { headerNameWarning } from '../kernel/name.js';
 import { INTEGER, MOMENT, NAME, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
 import { PageQuery, SearchText } from '../platform/page.dto.js';
 import { FieldRule, TextRule } from '../platform/validation.js';
-import { accountNameProblem } from '../users/domain/account-name.js';
 import {
   type Account,
   type AccountEdit,
+  accountNameProblem,
   emailProblem,
   type Role,
   ROLES,

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
-import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/transaction.js';
@@ -17,10 +16,10 @@ import type {
   Role,
   UserFilter,
 } from '../users/domain/account.js';
+import { UserStore } from '../users/user.store.js';
 import { UsersService } from '../users/users.service.js';
-import { DeactivationsService } from './deactivations.service.js';
-import { SessionStore } from './domain/session.js';
 import { PasswordsService } from './passwords.service.js';
+import { SessionsService } from './sessions.service.js';
 
 /** An account that an administrator makes. */
 export interface NewUser {
@@ -33,7 +32,7 @@ export interface NewUser {
 export interface MadeAccount {
   account: Account;
   isEmailTaken: boolean;
-  /** Stored nowhere. */
+  /** Shown once, and not stored. */
   oneTimePassword: string | null;
 }
 
@@ -41,38 +40,37 @@ export type UsedAccount = Account & AccountUse;
 
 const NO_USE: AccountUse = { groups: [], groupCount: 0, lastSignInAt: null, formerNames: [] };
 
-/** Administration of accounts: with the audit trail the one exception from per-user isolation. */
+/** Administration of accounts: with the audit trail the only exception from per-user isolation. */
 @Injectable()
 export class AdministrationService {
   constructor(
+    private readonly accounts: UserStore,
     private readonly users: UsersService,
-    private readonly sessions: SessionStore,
+    private readonly sessions: SessionsService,
     private readonly passwords: PasswordsService,
     private readonly administrators: AdministratorsService,
-    private readonly deactivations: DeactivationsService,
     private readonly changes: AccessChangesService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
-    private readonly clock: Clock,
   ) {}
 
   async list(filter: UserFilter, { limit, after }: PageRequest): Promise<Page<UsedAccount>> {
-    const page = pageOf(await this.users.page(filter, after, limit + 1), limit, (account) => account.id);
+    const page = pageOf(await this.accounts.page(filter, after, limit + 1), limit, (account) => account.id);
     return { ...page, items: await this.withUse(page.items) };
   }
 
   count(filter: UserFilter): Promise<number> {
-    return this.users.count(filter);
+    return this.accounts.count(filter);
   }
 
   async find(id: number): Promise<UsedAccount | null> {
-    const account = await this.users.find(id);
+    const account = await this.accounts.find(id);
     const [used = null] = await this.withUse(account === null ? [] : [account]);
     return used;
   }
 
   private async withUse(accounts: readonly Account[]): Promise<UsedAccount[]> {
-    const uses = await this.users.useOf(accounts.map(({ id }) => id));
+    const uses = await this.accounts.useOf(accounts.map(({ id }) => id));
     return accounts.map((account) => ({ ...account, ...(uses.get(account.id) ?? NO_USE) }));
   }
 
@@ -97,8 +95,8 @@ export class AdministrationService {
   }
 
   /**
-   * A deactivated account's sessions and API tokens end for good: activating it again does not bring them back.
-   * @param more for the audit events
+   * Changes an account. A deactivation ends its sessions and API tokens, which an activation does not restore.
+   * @param more details of the audit events
    * @throws Refused `managed_elsewhere` for taking the role that the identity provider's group gives
    */
   async change(
@@ -112,31 +110,29 @@ export class AdministrationService {
       const outcome = await this.users.change(id, change);
       if (outcome.kind !== 'changed') return outcome;
       const { before, account } = outcome;
-      if (before.isActive && !account.isActive) {
-        await this.sessions.endAllOf(id, this.clock.now(), null);
-        await this.deactivations.end(id);
-      }
+      if (before.isActive && !account.isActive) await this.sessions.endAllOf(id, null);
       for (const [event, details] of eventsOf(outcome)) {
         await this.audit.record({ event, ...by, subject: userSubject(account), details: { ...details, ...more } });
       }
       return outcome;
     });
-    // A deactivated account must leave the rules, and so must a former name.
+    // The rules must be published without a deactivated account and without a former name.
     if (done.kind === 'changed') this.changes.announce();
     return done;
   }
+}
 
-  /** False: there is no such account. */
-  async endSessions(id: number, by: AuditContext): Promise<boolean> {
-    const account = await this.users.find(id);
-    if (account === null) return false;
-    await this.transaction.run(async () => {
-      const details = { ended: await this.sessions.endAllOf(id, this.clock.now(), null) };
-      const subject = userSubject(account);
-      await this.audit.record({ event: 'sessions_ended', ...by, subject, details });
-    });
-    return true;
-  }
+/** Whether a change needs a recent proof: it concerns an administrator, or may give the account to another person by its name. */
+export function changeAsksForProof({ role, username }: AccountEdit, before: Pick<Account, 'role'>): boolean {
+  return role === 'admin' || before.role === 'admin' || username !== undefined;
+}
+
+/** Whether a new account needs a recent proof: it is an administrator's, or comes with a password. */
+export function newAccountAsksForProof({
+  role,
+  withOneTimePassword,
+}: Pick<NewUser, 'role' | 'withOneTimePassword'>): boolean {
+  return role === 'admin' || withOneTimePassword;
 }
 
 function byGroup(): Refused {
@@ -157,7 +153,7 @@ function eventsOf({
   if (before.isActive !== account.isActive) {
     events.push([account.isActive ? 'account_activated' : 'account_deactivated', {}]);
   }
-  // Inactive before and after, but from now on only an administrator activates it.
+  // Inactive before and after, but only an administrator can activate it now.
   if (takenFrom !== null) events.push(['account_deactivated', { taken_from: takenFrom }]);
   return events;
 }

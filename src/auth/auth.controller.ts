@@ -13,12 +13,20 @@ import {
 import { BodyLimits } from '../platform/http/body-limits.js';
 import { TOKEN_SCOPES } from '../platform/domain/token-scope.js';
 import { ApiRoute } from '../platform/openapi.js';
-import { LoginDto, PASSWORD_REFUSALS, RefreshDto, RegisterDto, toUserResponse, UserResponse } from './auth.dto.js';
-import type { AdmittedRequest } from './admitted-account.js';
+import {
+  LoginDto,
+  PASSWORD_REFUSALS,
+  RefreshDto,
+  RegisterDto,
+  TokenResponse,
+  toTokenResponse,
+  toUserResponse,
+  UserResponse,
+} from './auth.dto.js';
 import { RefreshesService } from './refreshes.service.js';
 import { RegistrationService } from './registration.service.js';
+import type { AdmittedRequest } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
-import { TokenResponse, toTokenResponse } from './token.response.js';
 
 @ApiTags('auth')
 @Controller('api/auth')

@@ -1,11 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { INTEGER, MOMENT } from '../platform/api-fields.js';
+import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
 import { TextRule, WITHOUT_NUL, anyText } from '../platform/validation.js';
-import { type Account, type Role, ROLES, emailProblem } from '../users/domain/account.js';
-import { usernameProblem } from '../users/domain/account-name.js';
+import { type Account, emailProblem, type Role, ROLES, usernameProblem } from '../users/domain/account.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
+import type { SessionView } from './domain/session.js';
+import type { TokenPair } from './tokens.service.js';
 
-/** Codes of requests with a password that are refused. */
+/** Codes of the refusals of a request with a password. */
 export const PASSWORD_REFUSALS = ['invalid_credentials', 'too_many_requests', 'busy'] as const;
 
 export const NEW_PASSWORD = {
@@ -29,7 +30,7 @@ export class RegisterDto {
   password!: string;
 }
 
-/** Only texts that cannot be stored are refused by form: unknown users get 401, not 400. */
+/** Only texts that cannot be stored get 400, so that unknown users get 401. */
 export class LoginDto {
   @ApiProperty({ pattern: WITHOUT_NUL, description: 'In any case.' })
   @TextRule(passwordCharacterProblem)
@@ -66,6 +67,24 @@ export class EmailChangeDto {
   current_password!: string;
 }
 
+export class TokenResponse {
+  @ApiProperty() access_token!: string;
+  @ApiProperty() refresh_token!: string;
+  @ApiProperty({ enum: ['bearer'] }) token_type!: 'bearer';
+
+  @ApiProperty({ type: 'integer', description: 'Seconds until the access token expires (RFC 6749 section 5.1).' })
+  expires_in!: number;
+}
+
+export function toTokenResponse({ accessToken, refreshToken, expiresIn }: TokenPair): TokenResponse {
+  return { access_token: accessToken, refresh_token: refreshToken, token_type: 'bearer', expires_in: expiresIn };
+}
+
+export class SignOutResponse {
+  @ApiProperty({ format: 'uri', description: 'Where the browser goes to sign out at the identity provider, too.' })
+  sign_out_url!: string;
+}
+
 export class OneTimePasswordResponse {
   @ApiProperty({ description: 'Shown here and never again. It opens nothing but POST /api/auth/password.' })
   one_time_password!: string;
@@ -98,4 +117,28 @@ export class UserResponse {
 export function toUserResponse({ id, username, email, role, isActive, createdAt }: Account): UserResponse {
   // Always a string, which clients rely on; administrators see null.
   return { id, username, email: email ?? '', role, is_active: isActive, created_at: createdAt.toISOString() };
+}
+
+export class SessionResponse {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty(MOMENT) created_at!: string;
+  @ApiProperty({ ...MOMENT, description: 'When it was started or last refreshed.' }) last_used_at!: string;
+  @ApiProperty({ ...MOMENT, description: 'However often it is refreshed, it ends then.' }) expires_at!: string;
+  @ApiProperty(NULLABLE_TEXT) user_agent!: string | null;
+  @ApiProperty() address!: string;
+  @ApiProperty({ description: 'The session of this request.' }) current!: boolean;
+}
+
+export class SessionPage extends PageResponse(SessionResponse) {}
+
+export function toSessionResponse(session: SessionView, currentId: string): SessionResponse {
+  return {
+    id: session.id,
+    created_at: session.createdAt.toISOString(),
+    last_used_at: session.lastUsedAt.toISOString(),
+    expires_at: session.expiresAt.toISOString(),
+    user_agent: session.userAgent,
+    address: session.address,
+    current: session.id === currentId,
+  };
 }

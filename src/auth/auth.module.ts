@@ -4,25 +4,28 @@ import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AdministrationController } from './administration.controller.js';
 import { AdministrationService } from './administration.service.js';
-import { AdministratorsWatchService } from './administrators-watch.service.js';
 import { AuthController } from './auth.controller.js';
-import { DeactivationsService } from './deactivations.service.js';
-import { SessionStore } from './domain/session.js';
-import { AccessTokenStrategy } from './infrastructure/access-token.strategy.js';
-import { BrowserSessionStrategy } from './infrastructure/browser-session.strategy.js';
-import { PostgresSessionStore } from './infrastructure/postgres-session-store.js';
-import { SigningKey } from './infrastructure/signing-key.js';
-import { PasswordsController } from './passwords.controller.js';
+import { CredentialsService } from './credentials.service.js';
+import { MaintenanceService } from './maintenance.service.js';
+import { OwnAccountController } from './own-account.controller.js';
+import { PasswordHasher } from './password-hasher.js';
 import { PasswordsService } from './passwords.service.js';
 import { RefreshesService } from './refreshes.service.js';
-import { RegistrationModule } from './registration.module.js';
-import { SessionUsesService } from './session-uses.service.js';
-import { SessionsController } from './sessions.controller.js';
+import { RegistrationService } from './registration.service.js';
+import { SessionStore } from './session.store.js';
+import { AccessTokenStrategy, BrowserSessionStrategy } from './session.strategies.js';
 import { SessionsService } from './sessions.service.js';
-import { SignInMetrics } from './sign-in.metrics.js';
 import { SignInService } from './sign-in.service.js';
-import { SweepService } from './sweep.service.js';
-import { TokensService } from './tokens.service.js';
+import { Throttle } from './throttle.store.js';
+import { SigningKey, TokensService } from './tokens.service.js';
+
+/** Accounts and their passwords, without tokens: needs no signing key. */
+@Module({
+  imports: [AuditModule, UsersModule],
+  providers: [RegistrationService, CredentialsService, PasswordHasher, Throttle],
+  exports: [RegistrationService, CredentialsService, PasswordHasher, Throttle],
+})
+export class RegistrationModule {}
 
 @Module({
   imports: [
@@ -35,37 +38,25 @@ import { TokensService } from './tokens.service.js';
       useFactory: ({ key }: SigningKey) => ({
         secretOrKeyProvider: () => key,
         signOptions: { algorithm: 'HS256' },
-        // Times are judged by claims.ts, by the clock that was handed in.
+        // judgeClaims judges times, by the clock that was handed in.
         verifyOptions: { algorithms: ['HS256'], ignoreExpiration: true },
       }),
     }),
   ],
-  controllers: [AuthController, SessionsController, PasswordsController, AdministrationController],
+  controllers: [AuthController, OwnAccountController, AdministrationController],
   providers: [
     SignInService,
-    SignInMetrics,
     SessionsService,
     RefreshesService,
-    SessionUsesService,
     PasswordsService,
     AdministrationService,
-    AdministratorsWatchService,
-    DeactivationsService,
-    SweepService,
+    MaintenanceService,
     TokensService,
     SigningKey,
     AccessTokenStrategy,
     BrowserSessionStrategy,
-    { provide: SessionStore, useClass: PostgresSessionStore },
+    SessionStore,
   ],
-  exports: [
-    RegistrationModule,
-    SessionsService,
-    SessionUsesService,
-    AdministrationService,
-    DeactivationsService,
-    SignInService,
-    PasswordsService,
-  ],
+  exports: [RegistrationModule, SessionsService, AdministrationService, SignInService, PasswordsService],
 })
 export class AuthModule {}

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/access.js';
 import type { Account, AccountToProve, AccountWithHash } from '../users/domain/account.js';
-import { type Hashing, PasswordHasher } from './domain/password.js';
-import { type CountedAttempt, Throttle, type ThrottledAttempt } from './domain/throttle.js';
+import { type Hashing, PasswordHasher } from './password-hasher.js';
+import { type CountedAttempt, Throttle, type ThrottledAttempt } from './throttle.store.js';
 
 /** A presented name and password. */
 export interface PresentedCredentials {
@@ -19,7 +19,7 @@ export type Proof<T> =
   | { kind: 'deactivated'; account: Account }
   | ThrottledAttempt;
 
-/** Does something with the account in one transaction, on condition that the hash is still its own; null: it is not. */
+/** Work in one transaction, on condition that the account still has the hash; null: it has another one. */
 export type Act<T> = (account: AccountWithHash, hashing: Hashing) => Promise<T | null>;
 
 /** How often a password is checked again because another sign-in has renewed its hash. */

@@ -7,11 +7,9 @@ import { Ids } from '../kernel/ids.js';
 import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/access.js';
 import { Transaction } from '../platform/transaction.js';
 import type { Account, NewHash } from '../users/domain/account.js';
-import { UsersService } from '../users/users.service.js';
+import { UserStore } from '../users/user.store.js';
 import { type PresentedCredentials, CredentialsService, type Proof } from './credentials.service.js';
-import { DeactivationsService } from './deactivations.service.js';
-import { PasswordHasher } from './domain/password.js';
-import { SessionStore } from './domain/session.js';
+import { PasswordHasher } from './password-hasher.js';
 import { SessionsService } from './sessions.service.js';
 
 export type FailedProof = Exclude<Proof<never>, { kind: 'proved' }>;
@@ -27,18 +25,16 @@ const ONE_TIME_MS = 24 * 3_600_000;
 export class PasswordsService {
   constructor(
     private readonly credentials: CredentialsService,
-    private readonly users: UsersService,
+    private readonly users: UserStore,
     private readonly hasher: PasswordHasher,
-    private readonly store: SessionStore,
     private readonly sessions: SessionsService,
-    private readonly deactivations: DeactivationsService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
     private readonly clock: Clock,
     private readonly ids: Ids,
   ) {}
 
-  /** All other sessions and all API tokens end, a thief's among them. */
+  /** Ends all other sessions and all API tokens, also those of a thief. */
   async changePassword(
     user: AuthenticatedUser,
     passwords: { current: string; next: string },
@@ -53,8 +49,7 @@ export class PasswordsService {
         return this.transaction.run(async () => {
           const replaced = await this.users.replaceHash(user.id, passwordHash, { hash, oneTimeUntil: null });
           if (!replaced) return null;
-          const ended = await this.store.endAllOf(user.id, this.clock.now(), sessionIdOf(user));
-          const revokedTokens = await this.deactivations.end(user.id);
+          const { ended, revokedTokens } = await this.sessions.endAllOf(user.id, sessionIdOf(user));
           await this.record('password_changed', user, user, client, { ended, revoked_tokens: revokedTokens });
           return { kind: 'changed', revokedTokens };
         });
@@ -83,10 +78,10 @@ export class PasswordsService {
   }
 
   /**
-   * The person of a session proves once more who it is; a session that asks for proofs has it noted.
+   * Checks the password again, and notes the proof for a session that asks for recent ones.
    * @throws Refused `invalid_credentials`, `too_many_requests`, `busy`
    */
-  async demand(user: AuthenticatedUser, password: string, client: Client, signal: AbortSignal): Promise<void> {
+  async confirm(user: AuthenticatedUser, password: string, client: Client, signal: AbortSignal): Promise<void> {
     const presented = this.credentialsOf(user, password);
     const proof = await this.credentials.prove(presented, client, signal, () =>
       this.sessions.prove(sessionIdOf(user), user, { at: this.clock.now(), by: 'password' }, client),
@@ -108,17 +103,16 @@ export class PasswordsService {
     const account = await this.users.find(userId);
     if (account === null) return null;
     const { password, stored } = await this.nextOneTimePassword(client, signal);
-    const revokedTokens = await this.transaction.run(async () => {
+    return this.transaction.run(async () => {
       await this.users.setHash(userId, stored);
-      const ended = await this.store.endAllOf(userId, this.clock.now(), null);
-      const revoked = await this.deactivations.end(userId);
-      await this.record('one_time_password_set', administrator, account, client, { ended, revoked_tokens: revoked });
-      return revoked;
+      const { ended, revokedTokens } = await this.sessions.endAllOf(userId, null);
+      const details = { ended, revoked_tokens: revokedTokens };
+      await this.record('one_time_password_set', administrator, account, client, details);
+      return { password, until: stored.oneTimeUntil, revokedTokens };
     });
-    return { password, until: stored.oneTimeUntil, revokedTokens };
   }
 
-  /** A one-time password before it is set, and what is stored of it. @throws Refused `busy` */
+  /** Makes a one-time password. @returns it with what is to be stored of it. @throws Refused `busy` */
   async nextOneTimePassword(
     client: Client,
     signal: AbortSignal,
@@ -128,7 +122,7 @@ export class PasswordsService {
     return { password, stored: { hash, oneTimeUntil: new Date(this.clock.now().getTime() + ONE_TIME_MS) } };
   }
 
-  /** Counted like a sign-in: a stolen session must not serve to guess passwords. */
+  /** Credentials that are throttled like a sign-in, so that a stolen session does not help to guess the password. */
   private credentialsOf({ id, username }: AuthenticatedUser, password: string): PresentedCredentials {
     return { username, password, find: () => this.users.findWithHash(id) };
   }

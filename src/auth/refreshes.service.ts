@@ -6,7 +6,8 @@ import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
 import type { TokenFault } from './domain/claims.js';
 import { judgeRotation } from './domain/refresh-rotation.js';
-import { type PresentedRefresh, SessionStore } from './domain/session.js';
+import type { PresentedRefresh } from './domain/session.js';
+import { SessionStore } from './session.store.js';
 import { sessionSubject } from './sessions.service.js';
 import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 

@@ -5,12 +5,12 @@ import { type FieldError, Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/access.js';
 import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
-import { emailProblem, type Registration } from '../users/domain/account.js';
-import { usernameProblem } from '../users/domain/account-name.js';
-import { UsersService } from '../users/users.service.js';
+import { emailProblem, type Registration, usernameProblem } from '../users/domain/account.js';
+import { UserStore } from '../users/user.store.js';
 import { CredentialsService } from './credentials.service.js';
-import { type Hashing, PasswordHasher, passwordProblem } from './domain/password.js';
-import { Throttle, type ThrottledAttempt } from './domain/throttle.js';
+import { passwordProblem } from './domain/password.js';
+import { PasswordHasher } from './password-hasher.js';
+import { Throttle, type ThrottledAttempt } from './throttle.store.js';
 
 export interface Registrant {
   username: string;
@@ -20,7 +20,7 @@ export interface Registrant {
 
 export type RegistrationOutcome = Registration | { kind: 'closed' | 'password-sign-in-disabled' } | ThrottledAttempt;
 
-/** The address under which the command line takes its turn. */
+/** The address of the command line in the queue of hashes. */
 const LOOPBACK = '127.0.0.1';
 
 /** Creates accounts. */
@@ -28,7 +28,7 @@ const LOOPBACK = '127.0.0.1';
 export class RegistrationService {
   constructor(
     private readonly credentials: CredentialsService,
-    private readonly users: UsersService,
+    private readonly users: UserStore,
     private readonly hasher: PasswordHasher,
     private readonly throttle: Throttle,
     private readonly audit: AuditService,
@@ -42,54 +42,43 @@ export class RegistrationService {
     if (!this.settings.auth.registrationEnabled) return { kind: 'closed' };
     const attempt = await this.throttle.registration(client.address);
     if (attempt.kind === 'throttled') {
-      await this.recordThrottled(attempt.first, client);
+      const event = 'registration_throttled';
+      // Once in a window, so that a flood does not fill the audit trail.
+      if (attempt.first) await this.audit.record({ event, actor: null, subject: null, origin: client, details: {} });
       return attempt;
     }
-    return this.credentials.admitted(attempt, client, signal, (hashing) => this.make(registrant, client, hashing));
-  }
-
-  private async make(
-    { username, email, password }: Registrant,
-    client: Client,
-    hashing: Hashing,
-  ): Promise<RegistrationOutcome> {
-    const taken = await this.users.taken(username, email);
-    if (taken !== null) return { kind: taken };
-    const passwordHash = await hashing.hash(password);
-    return this.transaction.run(async () => {
-      const outcome = await this.users.register({ username, email, passwordHash, role: 'user' });
-      if (outcome.kind !== 'registered') return outcome;
-      const { account } = outcome;
-      const subject = userSubject(account);
-      await this.audit.record({ event: 'account_registered', actor: account, subject, origin: client, details: {} });
-      return outcome;
+    return this.credentials.admitted(attempt, client, signal, async (hashing) => {
+      const taken = await this.users.taken(registrant.username, registrant.email);
+      if (taken !== null) return { kind: taken };
+      return this.make(registrant, await hashing.hash(registrant.password), client);
     });
   }
 
   /**
-   * The first administrator, or another one, from the command line: also while registration is closed.
-   * @throws Refused `validation_failed` with everything that is wrong.
+   * Makes an administrator from the command line, also while registration is closed.
+   * @throws Refused `validation_failed` with all problems
    */
   async createAdministrator(registrant: Registrant): Promise<Registration> {
     const errors = registrantErrors(registrant);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
-    const { username, email, password } = registrant;
-    const passwordHash = await this.hasher.admit(LOOPBACK, new AbortController().signal, (hashing) =>
-      hashing.hash(password),
+    const hash = await this.hasher.admit(LOOPBACK, new AbortController().signal, (hashing) =>
+      hashing.hash(registrant.password),
     );
-    return this.transaction.run(async () => {
-      const outcome = await this.users.register({ username, email, passwordHash, role: 'admin' });
-      if (outcome.kind !== 'registered') return outcome;
-      const subject = userSubject(outcome.account);
-      await this.audit.record({ event: 'administrator_created', actor: null, subject, origin: null, details: {} });
-      return outcome;
-    });
+    return this.make(registrant, hash, null);
   }
 
-  private async recordThrottled(first: boolean, client: Client): Promise<void> {
-    if (!first) return; // once in a window: a flood must not fill the audit trail
-    const event = 'registration_throttled';
-    await this.audit.record({ event, actor: null, subject: null, origin: client, details: {} });
+  /** @param client null: the command line, which makes administrators */
+  private make({ username, email }: Registrant, passwordHash: string, client: Client | null): Promise<Registration> {
+    const [role, event] =
+      client === null ? (['admin', 'administrator_created'] as const) : (['user', 'account_registered'] as const);
+    return this.transaction.run(async () => {
+      const outcome = await this.users.register({ username, email, passwordHash, role });
+      if (outcome.kind !== 'registered') return outcome;
+      const { account } = outcome;
+      const actor = client === null ? null : account;
+      await this.audit.record({ event, actor, subject: userSubject(account), origin: client, details: {} });
+      return outcome;
+    });
   }
 }
 

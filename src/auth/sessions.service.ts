@@ -5,35 +5,60 @@ import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Ids } from '../kernel/ids.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
-import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/access.js';
+import {
+  type AdmittedUser,
+  type AuthenticatedRequest,
+  type AuthenticatedUser,
+  type Client,
+  sessionIdOf,
+} from '../platform/access.js';
 import { KeyedDigests } from '../platform/keyed-digests.js';
 import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
 import { COOKIE_BYTES, hasCookieForm } from './domain/browser-cookie.js';
 import type { Account } from '../users/domain/account.js';
-import {
-  type BrowserProof,
-  type BrowserSession,
-  type Session,
-  type SessionView,
-  type StoredProof,
-  type VouchedProof,
-  SessionStore,
+import type {
+  AdmittedSession,
+  BrowserSession,
+  Session,
+  SessionView,
+  SignInProof,
+  StoredProof,
 } from './domain/session.js';
+import { SessionStore } from './session.store.js';
+import type { ThrottledAttempt } from './throttle.store.js';
 import { type TokenPair, TokensService } from './tokens.service.js';
-
-/** Of the audit event of a sign-in. */
-type Details = Record<string, string | boolean>;
 
 const HOUR_MS = 3_600_000;
 
-/** How long a proof counts for what asks for a recent one. */
+/** How long a proof counts as recent. */
 const PROOF_MS = 5 * 60_000;
+
+/** The user that a strategy puts on a request, with the account that was read for it. */
+export interface AdmittedAccount extends AdmittedUser {
+  account: Account;
+}
+
+export type AdmittedRequest = AuthenticatedRequest & { user: AdmittedAccount };
+
+export function admittedAccount(
+  account: Account,
+  credential: AuthenticatedUser['credential'],
+  isStillAdmitted: AuthenticatedUser['isStillAdmitted'],
+): AdmittedAccount {
+  const { id, username, role, oneTimeUntil } = account;
+  return { id, username, role, credential, isStillAdmitted, mustChangePassword: oneTimeUntil !== null, account };
+}
 
 /** Opens, lists and ends sessions. */
 @Injectable()
 export class SessionsService {
-  private signOutUrl: (sessionId: string) => Promise<string | null> = () => Promise.resolve(null);
+  /** Hook of a later module: the address that signs a session out at the identity provider; null: it began here. */
+  signOutUrl: (sessionId: string) => Promise<string | null> = () => Promise.resolve(null);
+  /** Hook of a later module: notified of every use of a session. It must not throw, and works in the background. */
+  noteUse: (sessionId: string) => void = () => undefined;
+  /** Hook of a later module: ends the API tokens of an account in the running transaction. @returns how many */
+  revokeTokens: (userId: number) => Promise<number> = () => Promise.resolve(0);
 
   constructor(
     private readonly sessions: SessionStore,
@@ -46,37 +71,29 @@ export class SessionsService {
     private readonly settings: Settings,
   ) {}
 
-  /**
-   * Opens a session for an account that has proved who it is.
-   * @param checkedHash the stored hash that the password was checked against
-   * @returns null: the account was deactivated or its hash changed meanwhile
-   */
-  open(account: Account, checkedHash: string, client: Client): Promise<TokenPair | null> {
-    const opened = { checkedHash, provedAt: null, client, details: this.byPassword };
-    return this.begin(account, this.tokens.nextSession(account.id, client), opened);
+  /** Records a refused sign-in without the typed name, which may be a password. An existing account is recorded by its own name. */
+  async recordFailure(account: Account | null, details: Record<string, string>, client: Client): Promise<void> {
+    const subject = account === null ? null : userSubject(account);
+    await this.audit.record({ event: 'login_failed', actor: null, subject, origin: client, details });
+  }
+
+  /** Records the attempt that crossed the limit; a flood must not fill the audit trail. */
+  async recordThrottled({ first, quota }: ThrottledAttempt, client: Client): Promise<void> {
+    if (!first) return;
+    const details = { limit: quota.name };
+    await this.audit.record({ event: 'login_throttled', actor: null, subject: null, origin: client, details });
+  }
+
+  /** Ends the sessions of an account, except one, and its API tokens. */
+  async endAllOf(userId: number, except: string | null): Promise<{ ended: number; revokedTokens: number }> {
+    const ended = await this.sessions.endAllOf(userId, this.clock.now(), except);
+    return { ended, revokedTokens: await this.revokeTokens(userId) };
   }
 
   /**
-   * Opens a session for an account that the identity provider vouched for.
-   * @param by for the audit event
-   * @returns null: the account is not active
+   * Ends sessions that began at the identity provider.
+   * @param by `oidc`: the provider ended them; `recheck`: it does not vouch for them any more; `unlink`: the account was unlinked here
    */
-  async openVouched(
-    account: Account,
-    { provedAt, longest, by }: VouchedProof & { by: 'oidc' | 'exchange' },
-    client: Client,
-  ): Promise<{ sessionId: string; tokens: TokenPair } | null> {
-    const session = this.tokens.nextSession(account.id, client, longest);
-    const tokens = await this.begin(account, session, { checkedHash: null, provedAt, client, details: { by } });
-    return tokens === null ? null : { sessionId: session.id, tokens };
-  }
-
-  /** Sessions that began at the identity provider are signed out there, too. @param url where; null: it began here */
-  signOutElsewhere(url: (sessionId: string) => Promise<string | null>): void {
-    this.signOutUrl = url;
-  }
-
-  /** Ends sessions of anybody that began at the identity provider. @param by `oidc`: it said so; `recheck`: it does not vouch any more; `unlink`: here */
   async endVouched(
     sessionIds: readonly string[],
     by: 'oidc' | 'recheck' | 'unlink',
@@ -91,42 +108,64 @@ export class SessionsService {
     });
   }
 
-  /**
-   * Opens a session without tokens for the web console.
-   * @returns with the cookie's value, which is stored nowhere; null: the account was deactivated or its hash changed meanwhile
-   */
-  async openForBrowser(
-    account: Account,
-    proof: BrowserProof,
-    client: Client,
-  ): Promise<{ sessionId: string; cookie: string } | null> {
-    const isVouched = 'provedAt' in proof;
-    const session = this.tokens.nextSession(account.id, client, isVouched ? proof.longest : undefined);
-    const { checkedHash, provedAt } = isVouched
-      ? { ...proof, checkedHash: null }
-      : { ...proof, provedAt: session.createdAt };
-    const cookie = this.ids.bytes(COOKIE_BYTES).toString('base64url');
-    return this.transaction.run(async () => {
-      if (!(await this.sessions.beginForBrowser(session, this.digests.of('cookie', cookie), { checkedHash, provedAt })))
-        return null;
-      await this.recordSignIn(account, client, isVouched ? { by: 'oidc' } : { by: 'console', ...this.byPassword });
-      return { sessionId: session.id, cookie };
+  /** Opens a session with tokens. @returns null: the account was deactivated or its hash changed meanwhile */
+  open(account: Account, proof: SignInProof, client: Client): Promise<{ sessionId: string; tokens: TokenPair } | null> {
+    const refresh = this.tokens.nextRefresh(null);
+    return this.begin(account, proof, client, async (session, stored) => {
+      if (!(await this.sessions.begin(session, refresh.stored, stored))) return null;
+      return { sessionId: session.id, tokens: this.tokens.issue(session, refresh) };
     });
   }
 
-  /** The account of a session that lives; null: it does not, or is another's. */
-  accountOf({ id, userId }: Pick<Session, 'id' | 'userId'>): Promise<Account | null> {
+  /** Opens a session of the web console. @returns its cookie, of which only a digest is stored; null: as for `open` */
+  openForBrowser(
+    account: Account,
+    proof: SignInProof,
+    client: Client,
+  ): Promise<{ sessionId: string; cookie: string } | null> {
+    const cookie = this.ids.bytes(COOKIE_BYTES).toString('base64url');
+    return this.begin(account, proof, client, async (session, { checkedHash, provedAt }) => {
+      const stored = { checkedHash, provedAt: provedAt ?? session.createdAt };
+      const isStored = await this.sessions.beginForBrowser(session, this.digests.of('cookie', cookie), stored);
+      return isStored ? { sessionId: session.id, cookie } : null;
+    });
+  }
+
+  private begin<T>(
+    account: Account,
+    proof: SignInProof,
+    client: Client,
+    store: (session: Session, stored: StoredProof) => Promise<T | null>,
+  ): Promise<T | null> {
+    const isByPassword = 'checkedHash' in proof;
+    const session = this.tokens.nextSession(account.id, client, isByPassword ? undefined : proof.longest);
+    const stored = isByPassword
+      ? { checkedHash: proof.checkedHash, provedAt: null }
+      : { checkedHash: null, provedAt: proof.provedAt };
+    const isBreakGlass = isByPassword && !this.settings.auth.passwordSignInEnabled;
+    const details = { ...(proof.by !== null && { by: proof.by }), ...(isBreakGlass && { break_glass: true }) };
+    return this.transaction.run(async () => {
+      const opened = await store(session, stored);
+      if (opened === null) return null;
+      const subject = userSubject(account);
+      await this.audit.record({ event: 'login_succeeded', actor: account, subject, origin: client, details });
+      return opened;
+    });
+  }
+
+  /** The account of a live session; null: the session has ended, or is another account's. */
+  accountOf({ id, userId }: Pick<Session, 'id' | 'userId'>): Promise<AdmittedSession | null> {
     return this.sessions.admit(id, userId, this.clock.now());
   }
 
-  /** The session of a cookie, used now. */
+  /** The session of a cookie, whose use is noted. */
   async admitBrowser(cookie: string): Promise<BrowserSession | null> {
     if (!hasCookieForm(cookie)) return null;
     const { now, idleSince } = this.times();
     return this.sessions.admitBrowser(this.digests.of('cookie', cookie), idleSince, now);
   }
 
-  /** The person has proved once more who it is. @returns false: the account has no such session that lives and asks for it */
+  /** Notes a new proof of the person. @returns false: the account has no such live session that asks for proofs */
   async prove(
     sessionId: string,
     account: { id: number; username: string },
@@ -141,13 +180,12 @@ export class SessionsService {
     });
   }
 
-  /** @throws Refused `reauthentication_required` where the person proved who it is too long ago */
+  /** @throws Refused `reauthentication_required` where the last proof is too old */
   requireRecentProof({ credential }: AuthenticatedUser): void {
     const provedAt = credential.kind === 'session' ? credential.provedAt : null;
     if (provedAt !== null && !this.isRecent(provedAt)) throw new Refused('reauthentication_required');
   }
 
-  /** Whether a proof counts for what asks for a recent one. */
   isRecent(provedAt: Date): boolean {
     return this.clock.now().getTime() - provedAt.getTime() <= PROOF_MS;
   }
@@ -157,30 +195,8 @@ export class SessionsService {
     return { now, idleSince: new Date(now.getTime() - this.settings.console.idleHours * HOUR_MS) };
   }
 
-  private get byPassword(): Details {
-    return this.settings.auth.passwordSignInEnabled ? {} : { break_glass: true };
-  }
-
-  private async recordSignIn(account: Account, client: Client, details: Details): Promise<void> {
-    const subject = userSubject(account);
-    await this.audit.record({ event: 'login_succeeded', actor: account, subject, origin: client, details });
-  }
-
-  private async begin(
-    account: Account,
-    session: Session,
-    { client, details, ...proof }: StoredProof & { client: Client; details: Details },
-  ): Promise<TokenPair | null> {
-    const refresh = this.tokens.nextRefresh(null);
-    return this.transaction.run(async () => {
-      if (!(await this.sessions.begin(session, refresh.stored, proof))) return null;
-      await this.recordSignIn(account, client, details);
-      return this.tokens.issue(session, refresh);
-    });
-  }
-
   /**
-   * Its access tokens are refused from the next request on, its refresh token at once.
+   * Its tokens are refused from now on.
    * @returns where the user signs out at the identity provider; null: the session did not begin there
    */
   async logout(user: AuthenticatedUser, client: Client): Promise<string | null> {
@@ -193,23 +209,26 @@ export class SessionsService {
     return this.signOutUrl(id);
   }
 
-  async logoutAll(user: AuthenticatedUser, client: Client): Promise<void> {
+  async endSessions(
+    event: 'logout_all' | 'sessions_ended',
+    account: Pick<Account, 'id' | 'username'>,
+    by: AuditContext,
+  ): Promise<void> {
     await this.transaction.run(async () => {
-      const ended = await this.sessions.endAllOf(user.id, this.clock.now(), null);
-      const subject = userSubject(user);
-      await this.audit.record({ event: 'logout_all', actor: user, subject, origin: client, details: { ended } });
+      const details = { ended: await this.sessions.endAllOf(account.id, this.clock.now(), null) };
+      await this.audit.record({ event, ...by, subject: userSubject(account), details });
     });
   }
 
   async list(userId: number, { limit, after }: PageRequest): Promise<Page<SessionView>> {
-    const sessions = await this.sessions.ownedBy(userId).list(this.times(), after, limit + 1);
+    const sessions = await this.sessions.listOf(userId, this.times(), after, limit + 1);
     return pageOf(sessions, limit, (session) => session.number);
   }
 
   /** False: the user never had such a session. Ending an ended one is no event. */
   async end(userId: number, sessionId: string, by: AuditContext): Promise<boolean> {
     return this.transaction.run(async () => {
-      const end = await this.sessions.ownedBy(userId).end(sessionId, this.clock.now());
+      const end = await this.sessions.endOf(userId, sessionId, this.clock.now());
       if (end === 'ended') {
         const subject = sessionSubject(sessionId);
         await this.audit.record({ event: 'session_ended', ...by, subject, details: {} });

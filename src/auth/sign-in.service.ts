@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { AuditService } from '../audit/audit.service.js';
-import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
+import { type Counter, Registry } from 'prom-client';
 import { Clock } from '../kernel/clock.js';
 import type { Client } from '../platform/access.js';
+import { counter } from '../platform/metrics.js';
 import { Settings } from '../platform/settings.js';
 import type { Account, AccountToProve, AccountWithHash } from '../users/domain/account.js';
-import { UsersService } from '../users/users.service.js';
+import { UserStore } from '../users/user.store.js';
 import { CredentialsService } from './credentials.service.js';
-import { type Hashing, PasswordHasher } from './domain/password.js';
-import type { ThrottledAttempt } from './domain/throttle.js';
+import { type Hashing, PasswordHasher } from './password-hasher.js';
 import { SessionsService } from './sessions.service.js';
-import { SignInMetrics } from './sign-in.metrics.js';
+import type { ThrottledAttempt } from './throttle.store.js';
 import type { TokenPair } from './tokens.service.js';
 
 /** `opened`: what the person gets, such as tokens. */
@@ -21,31 +20,36 @@ interface Refusal {
   code: 'invalid_credentials' | 'account_deactivated' | 'password_sign_in_disabled';
 }
 
-/** From a name and a password to a session. */
+/** Opens sessions for names and passwords. */
 @Injectable()
 export class SignInService {
+  private readonly breakGlassSignIns: Counter;
+
   constructor(
     private readonly credentials: CredentialsService,
-    private readonly users: UsersService,
+    private readonly users: UserStore,
     private readonly hasher: PasswordHasher,
     private readonly sessions: SessionsService,
-    private readonly audit: AuditService,
     private readonly clock: Clock,
     private readonly settings: Settings,
-    private readonly metrics: SignInMetrics,
-  ) {}
+    registry: Registry,
+  ) {
+    const help = 'Sign-ins of administrators with a password while AUTH_PASSWORD_SIGN_IN_ENABLED is false.';
+    this.breakGlassSignIns = counter(registry, 'grantline_break_glass_sign_ins_total', help);
+  }
 
   /** A session with tokens. */
   signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn<TokenPair>> {
-    return this.prove({ username, password }, client, signal, (account, checkedHash) =>
-      this.sessions.open(account, checkedHash, client),
-    );
+    return this.prove({ username, password }, client, signal, async (account, checkedHash) => {
+      const opened = await this.sessions.open(account, { checkedHash, by: null }, client);
+      return opened?.tokens ?? null;
+    });
   }
 
   /** A session of the web console: its cookie. */
   signInBrowser(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn<string>> {
     return this.prove({ username, password }, client, signal, async (account, checkedHash) => {
-      const opened = await this.sessions.openForBrowser(account, { checkedHash }, client);
+      const opened = await this.sessions.openForBrowser(account, { checkedHash, by: 'console' }, client);
       return opened?.cookie ?? null;
     });
   }
@@ -62,43 +66,43 @@ export class SignInService {
     );
     switch (proof.kind) {
       case 'proved':
-        if (!this.isOpen) this.metrics.brokeGlass();
+        if (!this.isOpen) this.breakGlassSignIns.inc();
         return { kind: 'signed-in', opened: proof.outcome };
       case 'throttled':
-        if (proof.first) await this.record('login_throttled', null, client, { limit: proof.quota.name });
+        await this.sessions.recordThrottled(proof, client);
         return proof;
       case 'wrong-password':
-        // One answer to all others: it says neither that the password was right nor that the account is an administrator's.
+        // One answer to all others: it reveals neither that the password was right nor that the account is an administrator's.
         return this.refuse(this.isOpen ? 'invalid_credentials' : 'password_sign_in_disabled', proof.account, client);
       case 'deactivated':
         return this.refuse('account_deactivated', proof.account, client);
     }
   }
 
-  /** Whether everybody with a password signs in by it; else administrators alone, as a break glass. */
+  /** Whether everybody with a password signs in by it; otherwise only administrators do, as a break glass. */
   private get isOpen(): boolean {
     return this.settings.auth.passwordSignInEnabled;
   }
 
-  /** A password that opens nothing counts as none, which costs the same work. */
+  /** An account whose password cannot be used is given without its hash, which costs the same work. */
   private async find(username: string): Promise<AccountToProve | null> {
     const found = await this.users.findForLogin(username);
     return found === null || this.opens(found.account) ? found : { account: found.account, passwordHash: null };
   }
 
   private opens({ role, oneTimeUntil }: Account): boolean {
-    const isSpent = oneTimeUntil !== null && oneTimeUntil <= this.clock.now();
-    return !isSpent && (this.isOpen || role === 'admin');
+    const hasExpired = oneTimeUntil !== null && oneTimeUntil <= this.clock.now();
+    return !hasExpired && (this.isOpen || role === 'admin');
   }
 
   private async refuse(code: Refusal['code'], account: Account | null, client: Client): Promise<Refusal> {
     // The trail tells guesses at an administrator's password apart.
     const isGuess = code === 'password_sign_in_disabled' && account?.role === 'admin';
-    await this.record('login_failed', account, client, { reason: isGuess ? 'invalid_credentials' : code });
+    await this.sessions.recordFailure(account, { reason: isGuess ? 'invalid_credentials' : code }, client);
     return { kind: 'refused', code };
   }
 
-  /** Replaces a hash of another cost, or of the text before it was normalised, while the password is known. @returns the stored hash. */
+  /** Replaces a hash of another cost, or of the text before it was normalised, while the password is known. @returns the stored hash */
   private async renewHash(
     { account, passwordHash }: AccountWithHash,
     password: string,
@@ -108,21 +112,7 @@ export class SignInService {
     const isOfNormalised = password === normalised || (await hashing.matches(normalised, passwordHash));
     if (isOfNormalised && this.hasher.isCurrent(passwordHash)) return passwordHash;
     const hash = await hashing.hash(password);
-    const renewed = await this.users.replaceHash(account.id, passwordHash, {
-      hash,
-      oneTimeUntil: account.oneTimeUntil,
-    });
-    return renewed ? hash : passwordHash;
-  }
-
-  /** Without the typed name, which may be a password. An existing account is recorded by its own name. */
-  private async record(
-    event: AuditEventName,
-    account: Account | null,
-    client: Client,
-    details: Record<string, string>,
-  ): Promise<void> {
-    const subject = account === null ? null : userSubject(account);
-    await this.audit.record({ event, actor: null, subject, origin: client, details });
+    const { oneTimeUntil } = account;
+    return (await this.users.replaceHash(account.id, passwordHash, { hash, oneTimeUntil })) ? hash : passwordHash;
   }
 }

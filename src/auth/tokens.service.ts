@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { Clock } from '../kernel/clock.js';
@@ -6,13 +7,12 @@ import { secretDigest } from '../kernel/secret.js';
 import type { Client } from '../platform/access.js';
 import { KeyedDigests } from '../platform/keyed-digests.js';
 import { Settings } from '../platform/settings.js';
-import { type ClaimsVerdict, judgeClaims, type TokenType } from './domain/claims.js';
+import { type ClaimsVerdict, hasJwsSyntax, judgeClaims, type TokenType } from './domain/claims.js';
 import type { LivingSession, NewRefreshToken, Session } from './domain/session.js';
-import { hasJwsSyntax } from './domain/jws-syntax.js';
 
 const DAY_MS = 86_400_000;
 
-/** As of Ids.secret. */
+/** As many as in Ids.secret. */
 const JTI_BYTES = 18;
 
 /** The tokens that a sign-in or a refresh issues. */
@@ -29,6 +29,21 @@ export interface NextRefresh {
   stored: NewRefreshToken;
 }
 
+/**
+ * AUTH_SECRET_KEY as a key, made once: handed a string, jsonwebtoken tries to read it as a public key at every signature and
+ * every verification, which takes some forty times as long as either.
+ */
+@Injectable()
+export class SigningKey {
+  readonly key: KeyObject;
+
+  constructor(settings: Settings) {
+    const { secretKey } = settings.auth;
+    if (secretKey === null) throw new Error('a command without AUTH_SECRET_KEY signs no tokens');
+    this.key = createSecretKey(secretKey.reveal(), 'utf8');
+  }
+}
+
 /** Makes and reads tokens, and the sessions that they belong to. */
 @Injectable()
 export class TokensService {
@@ -40,7 +55,7 @@ export class TokensService {
     private readonly settings: Settings,
   ) {}
 
-  /** A session before it is stored. @param longest milliseconds, where it lives shorter than others */
+  /** A session before it is stored. @param longest its longest lifetime in milliseconds, where shorter than the setting */
   nextSession(userId: number, client: Client, longest = Infinity): Session {
     const createdAt = this.clock.now();
     const lifetime = Math.min(this.settings.auth.sessionMaxDays * DAY_MS, longest);
@@ -54,7 +69,7 @@ export class TokensService {
     };
   }
 
-  /** @param parent the `jti` of the token that is exchanged, from which the next one follows, so that both can be made again; null: a sign-in */
+  /** @param parent the `jti` of the exchanged token; the next one is derived from it, so that it can be issued again. Null: a sign-in */
   nextRefresh(parent: string | null): NextRefresh {
     const jti = parent === null ? this.ids.secret() : this.jtiAfter(parent);
     const issuedAt = this.clock.now();
@@ -91,7 +106,7 @@ export class TokensService {
     return this.digests.of('next-access', jti).subarray(0, JTI_BYTES).toString('base64url');
   }
 
-  /** Judges a refresh token that came in a body. Access tokens are judged where passport takes them (AccessTokenStrategy). */
+  /** Judges a refresh token of a body. Access tokens are judged by AccessTokenStrategy. */
   readRefreshToken(token: string): ClaimsVerdict {
     if (!hasJwsSyntax(token)) return { kind: 'invalid', reason: 'syntax' };
     let payload: unknown;
@@ -104,7 +119,7 @@ export class TokensService {
   }
 }
 
-/** The name of a refresh token's row: the digest of its `jti`, so that a copy of the database names no token. */
+/** The id of a refresh token's row: the digest of its `jti`, so that a copy of the database reveals no token. */
 export function storedId(jti: string): string {
   return secretDigest(jti).toString('hex');
 }

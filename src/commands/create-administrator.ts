@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { RegistrationModule } from '../auth/registration.module.js';
+import { RegistrationModule } from '../auth/auth.module.js';
 import { RegistrationService } from '../auth/registration.service.js';
 import { Refused } from '../kernel/errors.js';
 import { readGiven, readStandardInput } from './given-file.js';

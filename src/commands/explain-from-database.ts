@@ -6,7 +6,8 @@ import { foldedName } from '../kernel/name.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Question } from '../trino-rules/model/question.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { UsersService } from '../users/users.service.js';
+import { PrincipalNames } from '../users/principal-names.store.js';
+import { UserStore } from '../users/user.store.js';
 import { noAccount } from './explain-question.js';
 import { remark } from './output.js';
 import { withPublishing } from './run-report.js';
@@ -15,7 +16,12 @@ import { withPublishing } from './run-report.js';
 export function explainFromDatabase(user: string, question: Question): Promise<ReturnType<typeof explanationForm>> {
   return withPublishing('acl explain', async (modules) => {
     const snapshots = modules.get(SnapshotService);
-    const access = new AccessService(snapshots, modules.get(PublishedRules), modules.get(UsersService));
+    const access = new AccessService(
+      snapshots,
+      modules.get(PublishedRules),
+      modules.get(UserStore),
+      modules.get(PrincipalNames),
+    );
     return explanationForm(await access.explain(principalNamed(await snapshots.read(), user), question), false);
   });
 }

@@ -7,11 +7,11 @@ import {
   type CookieSite,
   expiredBrowserCookie,
 } from '../auth/domain/browser-cookie.js';
+import { SignOutResponse } from '../auth/auth.dto.js';
 import type { BrowserSession } from '../auth/domain/session.js';
 import { PasswordsService } from '../auth/passwords.service.js';
 import { SessionsService } from '../auth/sessions.service.js';
 import { SignInService } from '../auth/sign-in.service.js';
-import { SignOutResponse } from '../auth/sign-out.response.js';
 import { Refused } from '../kernel/errors.js';
 import {
   type AuthenticatedUser,
@@ -125,7 +125,7 @@ export class ConsoleSessionController {
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,
   ): Promise<void> {
-    return this.passwords.demand(user, password, client, signal);
+    return this.passwords.confirm(user, password, client, signal);
   }
 
   private accountOf({ account, provedAt }: BrowserSession): ConsoleAccountResponse {

@@ -15,7 +15,8 @@ import type { NamedPolicyPrincipal, PolicyPrincipal, Principal } from '../trino-
 import type { Question } from '../trino-rules/model/question.js';
 import { isKillQuery, namedBy, type NamedNode, type Node, withNamed } from '../trino-rules/model/node.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { UsersService } from '../users/users.service.js';
+import { PrincipalNames } from '../users/principal-names.store.js';
+import { UserStore } from '../users/user.store.js';
 import type { Explained } from './domain/explanation-form.js';
 import { type CountedHolders, HolderCount } from './domain/holder-count.js';
 import { PublishedRules, type PublishedVersion } from './domain/published-rules.js';
@@ -33,7 +34,8 @@ export class AccessService {
   constructor(
     private readonly snapshots: SnapshotService,
     private readonly published: PublishedRules,
-    private readonly users: UsersService,
+    private readonly users: UserStore,
+    private readonly names: PrincipalNames,
   ) {}
 
   /**
@@ -122,7 +124,7 @@ export class AccessService {
   /** The name, as an account or another engine principal has it, where that closes it to an engine principal. */
   private async closedName(principal: Principal): Promise<string | null> {
     if (principal.type !== 'engine') return null;
-    const [held] = await this.users.namesClosedToEngine([principal.name]);
+    const [held] = await this.names.closedToEngine([principal.name]);
     return held?.name ?? null;
   }
 }

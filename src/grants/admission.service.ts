@@ -10,7 +10,7 @@ import { namedBy, type Node } from '../trino-rules/model/node.js';
 import { Principals } from '../trino-rules/model/principals.js';
 import { closedProblem, privilegesProblem } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { UsersService } from '../users/users.service.js';
+import { PrincipalNames } from '../users/principal-names.store.js';
 import {
   AdmissionProof,
   EngineNames,
@@ -51,7 +51,7 @@ const PROVED_GRANTS = 20_000;
 export class AdmissionService {
   constructor(
     private readonly directory: PrincipalDirectory,
-    private readonly users: UsersService,
+    private readonly names: PrincipalNames,
     private readonly snapshots: SnapshotService,
     private readonly settings: Settings,
     private readonly size: SizeForecast,
@@ -129,13 +129,13 @@ export class AdmissionService {
     const missing = new Set((await this.directory.missing(all)).map(principalText));
     const errors = this.principalErrors(principals, (named) => !missing.has(principalText(named)));
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
-    const [held] = await this.users.claimEngineNames(engineNames(all));
+    const [held] = await this.names.claimForEngine(engineNames(all));
     if (held !== undefined) throw new Refused('name_taken', { detail: holderText(held) });
   }
 
   /** Why `admitPrincipals` would refuse engine principals; null: it would not. */
   async takenName(principals: readonly PolicyPrincipal[]): Promise<string | null> {
-    const [held] = await this.users.namesClosedToEngine(engineNames(principals));
+    const [held] = await this.names.closedToEngine(engineNames(principals));
     return held === undefined ? null : holderText(held);
   }
 

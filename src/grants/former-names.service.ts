@@ -5,7 +5,8 @@ import { found, Refused } from '../kernel/errors.js';
 import { nameProblem } from '../kernel/name.js';
 import { Transaction } from '../platform/transaction.js';
 import { UserUniverse } from '../trino-rules/engine/user-universe.js';
-import { UsersService } from '../users/users.service.js';
+import { PrincipalNames } from '../users/principal-names.store.js';
+import { UserStore } from '../users/user.store.js';
 import { PublishedRules } from './domain/published-rules.js';
 import { SnapshotService } from './snapshot.service.js';
 
@@ -13,7 +14,8 @@ import { SnapshotService } from './snapshot.service.js';
 @Injectable()
 export class FormerNamesService {
   constructor(
-    private readonly users: UsersService,
+    private readonly users: UserStore,
+    private readonly names: PrincipalNames,
     private readonly published: PublishedRules,
     private readonly snapshots: SnapshotService,
     private readonly audit: AuditService,
@@ -27,7 +29,7 @@ export class FormerNamesService {
   async free(id: number, name: string, by: AuditContext): Promise<void> {
     const account = found(await this.users.find(id));
     await this.transaction.run(async () => {
-      if (nameProblem(name) !== null || !(await this.users.freeName(id, name))) throw new Refused('not_found');
+      if (nameProblem(name) !== null || !(await this.names.free(id, name))) throw new Refused('not_found');
       const [use] = await this.uses(name);
       if (use !== undefined) throw new Refused('name_in_use', { detail: use });
       await this.audit.record({ event: 'name_freed', ...by, subject: userSubject(account), details: { name } });

@@ -16,7 +16,7 @@ import { type ExportedSnapshot, exportSnapshot, RowExport } from '../trino-rules
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { AdministratorsService } from '../users/administrators.service.js';
 import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
-import { UsersService } from '../users/users.service.js';
+import { PrincipalNames } from '../users/principal-names.store.js';
 import { AdmissionService, namedIn } from './admission.service.js';
 import { AccessFileStore } from './domain/access-file-store.js';
 import { readAccessFile, type RowPlaces } from './domain/access-file.js';
@@ -60,7 +60,7 @@ export class SnapshotFilesService {
     private readonly grants: GrantStore,
     private readonly writer: SnapshotWriter,
     private readonly admission: AdmissionService,
-    private readonly users: UsersService,
+    private readonly names: PrincipalNames,
     private readonly administrators: AdministratorsService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
@@ -193,7 +193,7 @@ export class SnapshotFilesService {
         ...except.flatMap((named, i) => engines(`${at}.except[${i}]`, named)),
       ]),
     ];
-    const held = await this.users.claimEngineNames([...new Set(named.map(({ name }) => name))]);
+    const held = await this.names.claimForEngine([...new Set(named.map(({ name }) => name))]);
     const paths = new Map<string, string[]>();
     if (held.length > 0) for (const { name, path } of named) getOrInsert(paths, foldedName(name), () => []).push(path);
     return held.flatMap(({ name, holder }) => {

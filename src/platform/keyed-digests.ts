@@ -3,10 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { Opaque } from '../kernel/secret.js';
 import { Settings } from './settings.js';
 
-/** What is made of a secret, so that no digest is another one's. */
-type Purpose = 'api-token' | 'cookie' | 'next-refresh' | 'next-access';
+/** Each purpose has its own key, so that a digest of one is never a digest of another. */
+type Purpose = 'api-token' | 'cookie' | 'next-refresh' | 'next-access' | `oidc ${string}`;
 
-/** Digests of secrets by a key derived from AUTH_SECRET_KEY: another one ends what they were kept for. */
+/** Keys derived from AUTH_SECRET_KEY, and digests of secrets by them. */
 @Opaque
 @Injectable()
 export class KeyedDigests {
@@ -18,7 +18,7 @@ export class KeyedDigests {
     return createHmac('sha256', this.key(purpose)).update(secret).digest();
   }
 
-  private key(purpose: Purpose): Buffer {
+  key(purpose: Purpose): Buffer {
     const known = this.keys.get(purpose);
     if (known !== undefined) return known;
     const { secretKey } = this.settings.auth;

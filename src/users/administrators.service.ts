@@ -6,13 +6,14 @@ import { foldedName } from '../kernel/name.js';
 import { singleFlight } from '../kernel/promises.js';
 import { Settings } from '../platform/settings.js';
 import { Transaction } from '../platform/transaction.js';
-import { AdministratorStore, type AdministratorsGroup, type OutdatedRole } from './domain/administrators.js';
+import { AdministratorStore } from './administrator.store.js';
+import type { AdministratorsGroup, OutdatedRole } from './domain/administrators.js';
 import type { Role } from './domain/account.js';
 
-/** Not for good: the identity provider's group and SQL can take the last one away. */
+/** Milliseconds for which the answer counts: the identity provider's group or SQL can remove the last administrator. */
 const KNOWN_MS = 60_000;
 
-/** Administrators by the identity provider's group (AUTH_OIDC_ADMINISTRATORS_GROUP), and whether there are any. */
+/** Administrators by the identity provider's group (AUTH_OIDC_ADMINISTRATORS_GROUP). */
 @Injectable()
 export class AdministratorsService {
   private knownUntil = 0;
@@ -25,7 +26,7 @@ export class AdministratorsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Gives and takes roles; to be called in the transaction of each change of members or of groups' names. */
+  /** Gives and takes roles. To be called in the transaction of each change of members or of groups' names. */
   async follow(by: AuditContext): Promise<void> {
     await this.transaction.run(async () => {
       const { promoted, demoted } = await this.store.follow(this.group);
@@ -37,17 +38,17 @@ export class AdministratorsService {
     });
   }
 
-  /** Whether the account is in the group, which then decides about its role. */
+  /** Whether the account is in the group, which then decides its role. */
   async isMember(userId: number): Promise<boolean> {
     return this.group !== null && this.store.isMember(userId, this.group);
   }
 
-  /** Whether groups are called so by the identity provider alone: a local one would keep its group, and so its members, out. */
+  /** Whether a name is reserved for the provider's group: a local group of that name would exclude it and its members. */
   isGroupName(name: string): boolean {
     return this.group !== null && foldedName(this.group.name) === foldedName(name);
   }
 
-  /** Whether somebody is an active administrator, for anybody to ask: once it is true, for a minute without a statement. */
+  /** Whether there is an active administrator. Strangers may ask, so that a yes counts for a minute without a statement. */
   async exist(): Promise<boolean> {
     return this.clock.now().getTime() < this.knownUntil || this.ask();
   }

@@ -2,25 +2,16 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { AccessChangesService } from './access-changes.service.js';
+import { AdministratorStore } from './administrator.store.js';
 import { AdministratorsService } from './administrators.service.js';
-import { UserStore, PrincipalNames } from './domain/account.js';
-import { AdministratorStore } from './domain/administrators.js';
-import { PostgresAdministratorStore } from './infrastructure/postgres-administrator-store.js';
-import { TypeormPrincipalNames } from './infrastructure/typeorm-principal-names.js';
-import { TypeormUserStore } from './infrastructure/typeorm-user-store.js';
-import { PrincipalNameRow, UserRow } from './infrastructure/user.entity.js';
+import { PrincipalNames } from './principal-names.store.js';
+import { UserRow } from './user.entity.js';
+import { UserStore } from './user.store.js';
 import { UsersService } from './users.service.js';
 
 @Module({
-  imports: [AuditModule, TypeOrmModule.forFeature([UserRow, PrincipalNameRow])],
-  providers: [
-    UsersService,
-    AccessChangesService,
-    AdministratorsService,
-    { provide: AdministratorStore, useClass: PostgresAdministratorStore },
-    { provide: UserStore, useClass: TypeormUserStore },
-    { provide: PrincipalNames, useClass: TypeormPrincipalNames },
-  ],
-  exports: [UsersService, AccessChangesService, AdministratorsService],
+  imports: [AuditModule, TypeOrmModule.forFeature([UserRow])],
+  providers: [UserStore, PrincipalNames, UsersService, AccessChangesService, AdministratorStore, AdministratorsService],
+  exports: [UserStore, PrincipalNames, UsersService, AccessChangesService, AdministratorsService],
 })
 export class UsersModule {}

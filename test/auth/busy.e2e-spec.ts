@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
-import { PasswordHasher } from '../../src/auth/domain/password.js';
+import { PasswordHasher } from '../../src/auth/password-hasher.js';
 import { type Answer, ApiClient, passwordOf, signedUp, signIn, registrant } from '../support/service/api-client.js';
 import { sharedService } from '../support/service/service.js';
 import { until } from '../support/service/until.js';

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { DataSource } from 'typeorm';
-import { PasswordHasher } from '../../src/auth/domain/password.js';
+import { PasswordHasher } from '../../src/auth/password-hasher.js';
 import { type Answer, ApiClient, passwordOf, signedUp } from '../support/service/api-client.js';
 import { sharedService } from '../support/service/service.js';
 

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Registry } from 'prom-client';
-import { PiscinaPasswordHasher } from '../../src/auth/infrastructure/piscina-password-hasher.js';
+import { PasswordHasher } from '../../src/auth/password-hasher.js';
 import { HealthRegistry } from '../../src/platform/health.js';
 import { parseSettings } from '../../src/platform/settings-parser.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
@@ -12,7 +12,7 @@ const staying = new AbortController().signal;
 describe('the hashing pool', () => {
   let metrics: Registry;
   let health: HealthRegistry;
-  let hasher: PiscinaPasswordHasher;
+  let hasher: PasswordHasher;
   beforeAll(async () => {
     const { settings } = parseSettings({
       NODE_ENV: 'test',
@@ -22,7 +22,7 @@ describe('the hashing pool', () => {
     });
     metrics = new Registry();
     health = new HealthRegistry();
-    hasher = new PiscinaPasswordHasher(settings, metrics, health);
+    hasher = new PasswordHasher(settings, metrics, health);
     // Every thread is up once it has hashed.
     await Promise.all(Array.from({ length: availableParallelism() * 4 }, () => hash('warm up')));
   });

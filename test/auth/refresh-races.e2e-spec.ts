@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { SweepService } from '../../src/auth/sweep.service.js';
+import { MaintenanceService } from '../../src/auth/maintenance.service.js';
 import { sharedService } from '../support/service/service.js';
 import { type Answer, ApiClient, signedUp, signIn, tokensOf } from '../support/service/api-client.js';
 import { throughLockBarrier } from './lock-barrier.js';
@@ -77,12 +77,12 @@ describe('refreshes at once', () => {
     service.clock.advance(5 * 86_400);
     const young = await signIn(anonymous, 'fred');
     service.clock.advance(4 * 86_400);
-    await service.app.get(SweepService).sweep();
+    await service.app.get(MaintenanceService).sweep();
     expect((await refresh(young.refresh_token)).status).toBe(200);
     expect((await refresh(refresh_token)).status).toBe(401);
 
     service.clock.advance(40 * 86_400);
-    await service.app.get(SweepService).sweep();
+    await service.app.get(MaintenanceService).sweep();
     expect(await query('SELECT count(*)::int FROM sessions')).toEqual([{ count: 0 }]);
     expect(await query('SELECT count(*)::int FROM refresh_tokens')).toEqual([{ count: 0 }]);
   });

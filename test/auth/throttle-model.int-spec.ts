@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Throttle } from '../../src/auth/domain/throttle.js';
+import { Throttle } from '../../src/auth/throttle.store.js';
 import { sharedService } from '../support/service/service.js';
 
 const PER_NAME = 3;

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
-import { Throttle } from '../../src/auth/domain/throttle.js';
-import { SweepService } from '../../src/auth/sweep.service.js';
+import { Throttle } from '../../src/auth/throttle.store.js';
+import { MaintenanceService } from '../../src/auth/maintenance.service.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { startService, type TestService } from '../support/service/service.js';
 import { type Answer, ApiClient, passwordOf, signedUp, registrant } from '../support/service/api-client.js';
@@ -134,7 +134,7 @@ describe('throttling', () => {
     expect((await login('ana', passwordOf('ana'), address)).status).toBe(200);
 
     await query('UPDATE throttle_counters SET expire = 0');
-    await replicas[0]?.app.get(SweepService).sweep();
+    await replicas[0]?.app.get(MaintenanceService).sweep();
     expect(await query('SELECT * FROM throttle_counters')).toEqual([]);
   });
 

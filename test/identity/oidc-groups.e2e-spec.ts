@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose';
 import { DataSource } from 'typeorm';
-import { AdministratorsWatchService } from '../../src/auth/administrators-watch.service.js';
+import { MaintenanceService } from '../../src/auth/maintenance.service.js';
 import { administrator } from '../support/service/administrator.js';
 import { type ApiClient, tokensOf } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
@@ -230,7 +230,7 @@ describe('groups of people who sign in at the provider', () => {
       const role = async () => (await mia.get('/api/auth/me')).body?.['role'];
       expect(await role()).toBe('admin');
       await administrator(service, 'nan');
-      await service.app.get(AdministratorsWatchService).follow();
+      await service.app.get(MaintenanceService).followAdministrators();
       expect(await role()).toBe('user');
     });
 
@@ -275,7 +275,7 @@ describe('groups of people who sign in at the provider', () => {
       expect(await afterStart('HEADS')).toEqual(['kai']);
       expect(await afterStart('Locals')).toEqual([]);
       // As after a rollout, in which a former replica wrote last.
-      await service.app.get(AdministratorsWatchService).follow();
+      await service.app.get(MaintenanceService).followAdministrators();
       expect(await administratorsAmongThem()).toEqual(['jo']);
       expect(await afterStart('')).toEqual([]);
     });

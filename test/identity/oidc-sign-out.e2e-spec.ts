@@ -1,5 +1,5 @@
 import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
-import { OidcStore } from '../../src/identity/oidc/domain/oidc-store.js';
+import { OidcStore } from '../../src/identity/oidc/oidc.store.js';
 import { ApiClient, tokensOf } from '../support/service/api-client.js';
 import { OidcBrowser } from '../support/service/oidc-browser.js';
 import { sharedOidcService } from '../support/service/oidc-service.js';

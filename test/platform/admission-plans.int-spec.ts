@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
-import { PostgresSessionStore } from '../../src/auth/infrastructure/postgres-session-store.js';
-import { PostgresApiTokenStore } from '../../src/identity/tokens/infrastructure/postgres-api-token-store.js';
+import { SessionStore } from '../../src/auth/session.store.js';
+import { ApiTokenStore } from '../../src/identity/tokens/api-token.store.js';
 import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 
@@ -21,7 +21,7 @@ describe('the statements that admit requests', () => {
 
   it('are planned once, however many requests share them', async () => {
     const session = new DatabaseSession(source);
-    const [sessions, tokens] = [new PostgresSessionStore(session), new PostgresApiTokenStore(session)];
+    const [sessions, tokens] = [new SessionStore(session), new ApiTokenStore(session)];
     const now = new Date();
     for (let turn = 0; turn < 6 * PLANNED_ANEW; turn += 1) {
       const asking = Array.from({ length: 1 + (turn % 3) }, () => [

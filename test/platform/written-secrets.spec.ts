@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TOKEN_BYTES, tokenText } from '../../src/identity/tokens/domain/token-text.js';
+import { TOKEN_BYTES, tokenText } from '../../src/identity/tokens/domain/api-token.js';
 import { assertNoLoggedTokens, loggedTokens } from '../support/service/logged-tokens.js';
 import { leaksOfFile, noteSecrets, noteStatement, recordOutput, TEST_SECRET } from '../support/service/secrets.js';
 import { sharedFolder } from '../support/service/shared-folder.js';

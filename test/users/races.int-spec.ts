@@ -1,13 +1,16 @@
 import { sharedService } from '../support/service/service.js';
-import { UsersService } from '../../src/users/users.service.js';
+import { PrincipalNames } from '../../src/users/principal-names.store.js';
+import { UserStore } from '../../src/users/user.store.js';
 
 const HASH = `$2b$04$${'a'.repeat(53)}`;
 
 describe('many at once', () => {
   const service = sharedService({ DATABASE_POOL_MAX: '50' });
-  let users: UsersService;
+  let users: UserStore;
+  let names: PrincipalNames;
   beforeAll(() => {
-    users = service.app.get(UsersService);
+    users = service.app.get(UserStore);
+    names = service.app.get(PrincipalNames);
   });
 
   const register = (username: string, email: string, role: 'user' | 'admin' = 'user') =>
@@ -29,7 +32,7 @@ describe('many at once', () => {
       const name = `contested_${round}`;
       const [account, ...claims] = await Promise.all([
         register(name.toUpperCase(), `${name}@example.org`),
-        ...Array.from({ length: 4 }, () => users.claimEngineNames([name])),
+        ...Array.from({ length: 4 }, () => names.claimForEngine([name])),
       ]);
 
       const won = account.kind === 'registered';
@@ -38,15 +41,13 @@ describe('many at once', () => {
   });
 
   it('claims of the same names in any order wait for each other in no circle', async () => {
-    const names = Array.from({ length: 50 }, (_, at) => `engine-${at}`);
-    const orders = [names, [...names].reverse(), [...names.slice(25), ...names.slice(0, 25)]];
+    const engines = Array.from({ length: 50 }, (_, at) => `engine-${at}`);
+    const orders = [engines, [...engines].reverse(), [...engines.slice(25), ...engines.slice(0, 25)]];
 
-    const claims = await Promise.all(
-      Array.from({ length: 12 }, (_, at) => users.claimEngineNames(orders[at % 3] ?? [])),
-    );
+    const claims = await Promise.all(Array.from({ length: 12 }, (_, at) => names.claimForEngine(orders[at % 3] ?? [])));
 
     expect(claims.every((held) => held.length === 0)).toBe(true);
-    expect(await users.claimEngineNames(['ENGINE-1'])).toEqual([{ name: 'engine-1', holder: 'engine' }]);
+    expect(await names.claimForEngine(['ENGINE-1'])).toEqual([{ name: 'engine-1', holder: 'engine' }]);
   });
 
   it('of ten administrators taken away at once, one stays', async () => {

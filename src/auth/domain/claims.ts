@@ -1,4 +1,6 @@
-/** What is read of a token that is ours: user (`sub`), session (`sid`) and id (`jti`). */
+import { type JsonMember, readJson } from '../../kernel/json-reader.js';
+
+/** Claims of our tokens: user (`sub`), session (`sid`) and id (`jti`). */
 export interface Claims {
   userId: number;
   sessionId: string;
@@ -11,7 +13,7 @@ export type ClaimsVerdict =
   | { kind: 'invalid'; reason: TokenFault }
   | { kind: 'expired' };
 
-/** Why a token is invalid. It is logged with the request and never sent: a client can do nothing about it but sign in again. */
+/** Why a token is invalid: logged with the request and never sent, since a client can only sign in again. */
 export type TokenFault =
   | 'several-headers'
   | 'syntax'
@@ -24,14 +26,14 @@ export type TokenFault =
   /** No live session of an active account has it: ended, expired, deactivated, or never issued. */
   | 'session-ended'
   | 'reused'
-  /** An API token that is not ours by its form or checksum. */
+  /** An API token without our form and checksum. */
   | 'token-form'
-  /** No API token of an active account is that: revoked, its account deactivated, or never made. */
+  /** An API token that was revoked or never issued, or whose account is deactivated. */
   | 'token-unknown'
   /** An API token of an account without a password, whose person has not signed in at the identity provider for AUTH_OIDC_TOKEN_DAYS. */
   | 'owner-away';
 
-/** How far the clock of a replica that issues a token may run ahead of ours. `exp` has no such leeway. */
+/** How far the clock of an issuing replica may run ahead. `exp` has no such leeway. */
 const MAX_AHEAD_MS = 60_000;
 
 /**
@@ -66,9 +68,57 @@ function isNumericDate(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= MAX_NUMERIC_DATE;
 }
 
-/** `sub` is the id as a string in its only spelling: no sign, no leading zero, within PostgreSQL's integer. */
+/** `sub` is the id as a string in its only spelling, within PostgreSQL's integer. */
 function readUserId(sub: unknown): number | null {
   if (typeof sub !== 'string' || !/^[1-9][0-9]{0,9}$/.test(sub)) return null;
   const id = Number(sub);
   return id <= 2_147_483_647 ? id : null;
+}
+
+/** Our tokens have some 330 characters; larger ones are not decoded. */
+const MAX_LENGTH = 1024;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Whether a text has the syntax of our tokens (RFC 7515 section 3.1, RFC 7519 section 7.2): three parts in canonical
+ * base64url, header and payload JSON objects without duplicate names, `alg` HS256, `typ` JWT if any, and no `crit`, since we
+ * understand no extension (RFC 7515 section 4.1.11). jsonwebtoken checks the signature and little else.
+ */
+export function hasJwsSyntax(token: string): boolean {
+  if (token.length > MAX_LENGTH) return false;
+  const parts = token.split('.');
+  const [header, payload, signature] = parts;
+  if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined) return false;
+  if (decode(signature) === null) return false;
+  const fields = readObject(header);
+  if (fields === null || readObject(payload) === null) return false;
+  const typ = textOf(fields, 'typ');
+  const isJwt = typ === undefined || typ?.toUpperCase() === 'JWT';
+  return textOf(fields, 'alg') === 'HS256' && isJwt && textOf(fields, 'crit') === undefined;
+}
+
+function decode(part: string): Buffer | null {
+  const bytes = Buffer.from(part, 'base64url');
+  // Node's decoder ignores foreign characters, padding and stray bits; only what it encodes itself is canonical.
+  return part !== '' && bytes.toString('base64url') === part ? bytes : null;
+}
+
+/** The members of a JSON object whose names are all different; JSON.parse would silently keep the last of two. */
+function readObject(part: string): JsonMember[] | null {
+  const bytes = decode(part);
+  if (bytes === null) return null;
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return null;
+  }
+  const { root, faults } = readJson(text);
+  return faults.length === 0 && root?.kind === 'object' ? root.members : null;
+}
+
+function textOf(members: readonly JsonMember[], key: string): string | null | undefined {
+  const member = members.find((candidate) => candidate.key === key);
+  if (member === undefined) return undefined;
+  return member.value.kind === 'string' ? member.value.value : null;
 }

@@ -25,8 +25,8 @@ describe('a refresh token', () => {
     ['the live one', child(), child(), 'live'],
     ['the live one, at its last moment', child({ expiresAt: NOW }), child(), 'expired'],
     ['a used one, past its time', parent({ expiresAt: NOW }), child(), 'expired'],
-    ['the direct parent, at once', parent(), child(), 'late-tab'],
-    ['the direct parent, in time', parent({ usedAt: NOW - PARENT_GRACE_MS + 1 }), child(), 'late-tab'],
+    ['the direct parent, at once', parent(), child(), 'superseded'],
+    ['the direct parent, in time', parent({ usedAt: NOW - PARENT_GRACE_MS + 1 }), child(), 'superseded'],
     ['the direct parent, too late', parent({ usedAt: NOW - PARENT_GRACE_MS }), child(), 'reuse'],
     ['a grandparent, at once', parent({ id: 'grandparent' }), child(), 'reuse'],
     ['a used one of a session without a live one', parent(), null, 'reuse'],
@@ -37,7 +37,7 @@ describe('a refresh token', () => {
   it.each<[string, RefreshRow, number, Rotation]>([
     ['the direct parent, in time', parent({ usedAt: NOW - 29_999 }), 30_000, 'repeat'],
     ['the direct parent, too late', parent({ usedAt: NOW - 30_000 }), 30_000, 'reuse'],
-    ['the direct parent, after a short time to repeat', parent({ usedAt: NOW - 5_000 }), 5_000, 'late-tab'],
+    ['the direct parent, after a short time to repeat', parent({ usedAt: NOW - 5_000 }), 5_000, 'superseded'],
     ['a grandparent', parent({ id: 'grandparent' }), 30_000, 'reuse'],
   ])('is repeated within the time of the setting: %s', (_, presented, repeatMs, verdict) => {
     expect(judgeRotation(presented, child(), NOW, repeatMs)).toBe(verdict);

@@ -10,9 +10,9 @@ export interface RefreshRow {
 
 /**
  * The state of a presented refresh token. Only a live one is exchanged; `repeat` gets the current pair again; `reuse` ends the whole
- * session, `late-tab` does not.
+ * session, `superseded` does not.
  */
-export type Rotation = 'live' | 'expired' | 'repeat' | 'reuse' | 'late-tab';
+export type Rotation = 'live' | 'expired' | 'repeat' | 'reuse' | 'superseded';
 
 /** How long after its use a direct parent is taken for a second browser tab's. */
 export const PARENT_GRACE_MS = 10_000;
@@ -34,5 +34,5 @@ export function judgeRotation(
   if (presented.id !== current?.parentId) return 'reuse';
   const since = now - presented.usedAt;
   if (since < repeatMs) return 'repeat';
-  return since < PARENT_GRACE_MS ? 'late-tab' : 'reuse';
+  return since < PARENT_GRACE_MS ? 'superseded' : 'reuse';
 }

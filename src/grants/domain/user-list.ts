@@ -1,7 +1,6 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { foldedName, principalNameProblem } from '../../kernel/name.js';
-import { emailProblem } from '../../users/domain/account.js';
-import { accountKey, accountNameProblem } from '../../users/domain/account-name.js';
+import { accountKey, accountNameProblem, emailProblem } from '../../users/domain/account.js';
 
 /** A line of a list of users. */
 export interface ListEntry {

@@ -1,18 +1,28 @@
 import { Injectable } from '@nestjs/common';
-import { Throttle } from '../../auth/domain/throttle.js';
+import { Throttle } from '../../auth/throttle.store.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
 import { secretDigest } from '../../kernel/secret.js';
 import type { Account } from '../../users/domain/account.js';
-import { clearCookie, cookieName, setCookie, surplusCookies } from './domain/cookies.js';
-import { FLOW_MS, type FlowCookie, type FlowPurpose, type FlowState } from './domain/flow.js';
-import { type Claims, IdentityProvider } from './domain/identity-provider.js';
-import { OidcStore } from './domain/oidc-store.js';
-import type { SignInFailure } from './domain/sign-in-failure.js';
+import type { Claims } from './domain/claims.js';
+import {
+  clearCookie,
+  cookieName,
+  FLOW_MS,
+  type FlowCookie,
+  type FlowPurpose,
+  type FlowState,
+  setCookie,
+  type SignInFailure,
+  surplusCookies,
+} from './domain/flow.js';
+import { IdentityProvider } from './identity-provider.js';
+import { OidcSettings } from './oidc-settings.js';
+import { OidcStore } from './oidc.store.js';
 import { SealService } from './seal.service.js';
 
-/** Where the browser goes next, and the cookies that it gets. */
+/** A redirect of the browser, and the cookies that it gets. */
 export interface Onward {
   location: string;
   cookies: string[];
@@ -26,21 +36,22 @@ export interface Failed {
   account: Account | null;
 }
 
-/** Somebody whom the provider vouched for, and why they went there. */
+/** A return from the provider, which vouched for the claims. */
 export interface Returned {
   kind: 'returned';
   purpose: FlowPurpose;
   /** Milliseconds since 1970. */
   startedAt: number;
   claims: Claims;
-  /** Of the session there. */
+  /** Tokens of the provider's session. */
   tokens: { idToken: string; refreshToken: string | null };
 }
 
-/** The way to the provider and back, for whatever purpose. */
+/** Sends people to the provider and judges their return, for all purposes. */
 @Injectable()
 export class OidcFlowsService {
   constructor(
+    private readonly settings: OidcSettings,
     private readonly provider: IdentityProvider,
     private readonly store: OidcStore,
     private readonly seal: SealService,
@@ -49,7 +60,7 @@ export class OidcFlowsService {
     private readonly ids: Ids,
   ) {}
 
-  /** The way there. @param cookies those that the browser has @returns null: the provider does not say where */
+  /** The redirect to the provider. @param cookies those of the browser @returns null: the provider is unavailable */
   async begin(returnTo: string, purpose: FlowPurpose, cookies: ReadonlyMap<string, string>): Promise<Onward | null> {
     const state = this.seal.seal('state', { returnTo, startedAt: this.clock.now().getTime() });
     const flow: FlowCookie = { purpose, nonce: this.ids.secret(), verifier: this.ids.secret() + this.ids.secret() };
@@ -59,9 +70,16 @@ export class OidcFlowsService {
     return { location, cookies: [...surplusCookies(cookies).map(clearCookie), cookie] };
   }
 
+  /** The redirect to the provider and back to a page of the console. @throws Refused `provider_unavailable` */
+  async beginAt(page: string, purpose: FlowPurpose, cookies: ReadonlyMap<string, string>): Promise<Onward> {
+    const onward = await this.begin(new URL(page, this.settings.given.publicUrl).href, purpose, cookies);
+    if (onward === null) throw new Refused('provider_unavailable', { reason: 'discovery' });
+    return onward;
+  }
+
   /**
-   * The way back, once; failures at the provider are throttled by address. @returns also the cookie that has served
-   * @throws Refused `bad_request` for a `state` that is not ours, which leads nowhere
+   * Judges a return, once; failures at the provider are throttled by address. @returns also the header that clears the flow's cookie
+   * @throws Refused `bad_request` for a `state` that is not ours: there is no address to return to
    */
   async comeBack(
     answer: URLSearchParams,
@@ -93,7 +111,7 @@ export class OidcFlowsService {
       return wasUsed ? failure('sign_in_replayed', 'no cookie') : failure('other_browser', 'no cookie');
     }
     if (!(await this.store.use(secretDigest(state), until, now))) return failure('sign_in_replayed', 'state');
-    const attempt = await this.throttle.redemption(address);
+    const attempt = await this.throttle.atProvider('redemption', address);
     if (attempt.kind === 'throttled') return failure('too_many_requests', attempt.quota.name);
     const vouched = await this.provider.redeem(answer, state, flow);
     if (vouched.kind === 'vouched' || vouched.code === 'provider_unavailable') await this.throttle.takeBack(attempt);

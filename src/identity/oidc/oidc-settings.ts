@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Refused } from '../../kernel/errors.js';
 import { Settings } from '../../platform/settings.js';
 
-/** The settings of the provider, where there is one. */
+/** The settings of the provider, if there is one. */
 @Injectable()
 export class OidcSettings {
   constructor(private readonly settings: Settings) {}
@@ -16,7 +16,7 @@ export class OidcSettings {
     if (!this.isOn) throw new Refused('not_found');
   }
 
-  /** @throws Refused `not_found` without a provider: there are no such routes then */
+  /** @throws Refused `not_found` without a provider */
   get given(): NonNullable<Settings['oidc']> {
     if (this.settings.oidc === null) throw new Refused('not_found');
     return this.settings.oidc;

@@ -1,31 +1,35 @@
 import { Injectable } from '@nestjs/common';
-import { AuditService } from '../../audit/audit.service.js';
-import { userSubject } from '../../audit/domain/audit-event.js';
 import { browserCookie, type CookieSite } from '../../auth/domain/browser-cookie.js';
-import { Throttle } from '../../auth/domain/throttle.js';
 import { SessionsService } from '../../auth/sessions.service.js';
+import { Throttle, type ThrottledAttempt } from '../../auth/throttle.store.js';
+import type { TokenPair } from '../../auth/tokens.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Ids } from '../../kernel/ids.js';
 import { secretDigest } from '../../kernel/secret.js';
 import type { Client } from '../../platform/access.js';
 import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';
-import { provedAtOf } from './domain/confirmation.js';
-import { CODE_MS } from './domain/flow.js';
-import { type NewProviderSession, OidcStore } from './domain/oidc-store.js';
+import { UserStore } from '../../users/user.store.js';
+import { type Claims, type ExchangeFailure, isAbsent, provedAtOf, shownTokenFault } from './domain/claims.js';
+import { addressWith, CODE_MS, isVerifierOf } from './domain/flow.js';
 import { personOf } from './domain/person.js';
-import { providerSessionOf } from './domain/provider-session.js';
-import { addressWith } from './domain/return-address.js';
-import { OidcConfirmationsService } from './oidc-confirmations.service.js';
+import { type NewProviderSession, providerSessionOf, type SignInCode } from './domain/provider-session.js';
+import { IdentityProvider, type ProviderTokenFault } from './identity-provider.js';
+import { OidcAccountService } from './oidc-account.service.js';
 import { type Failed, failure, OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
-import { OidcGroupsService } from './oidc-groups.service.js';
-import { OidcLinksService } from './oidc-links.service.js';
 import { OidcMetrics } from './oidc.metrics.js';
 import { OidcSettings } from './oidc-settings.js';
+import { OidcStore } from './oidc.store.js';
 import { PeopleService } from './people.service.js';
 import { SealService } from './seal.service.js';
 
 const HOUR_MS = 3_600_000;
+
+/** `reason` is for the log: all three look the same to a client that guesses. */
+export type Redemption =
+  | { kind: 'signed-in'; tokens: TokenPair }
+  | { kind: 'invalid'; reason: 'unknown' | 'expired' | 'verifier' }
+  | { kind: 'deactivated' };
 
 interface SignedIn {
   kind: 'signed-in';
@@ -33,30 +37,51 @@ interface SignedIn {
   session: NewProviderSession;
 }
 
-/** People's way to the provider, and back to the web client that they came from. */
+export type Exchange = Judged | ThrottledAttempt;
+
+type Judged = { kind: 'exchanged'; tokens: TokenPair } | ExchangeRefusal;
+
+/** `reason` is for the log and the audit event. */
+interface ExchangeRefusal {
+  kind: 'refused';
+  code: ExchangeFailure;
+  reason: string;
+  account: Account | null;
+}
+
+const CODES: Record<ProviderTokenFault, ExchangeFailure> = {
+  past: 'token_expired',
+  future: 'clocks_differ',
+  audience: 'token_wrong_audience',
+  other: 'token_invalid',
+};
+
+/**
+ * Signs people in at the provider: for web clients, which get a code, for the console, which gets a cookie, and for clients that
+ * present a token of the provider.
+ */
 @Injectable()
 export class OidcSignInService {
   constructor(
     private readonly settings: OidcSettings,
+    private readonly provider: IdentityProvider,
     private readonly flows: OidcFlowsService,
-    private readonly confirmations: OidcConfirmationsService,
-    private readonly links: OidcLinksService,
+    private readonly accounts: OidcAccountService,
     private readonly people: PeopleService,
-    private readonly groups: OidcGroupsService,
+    private readonly users: UserStore,
     private readonly store: OidcStore,
     private readonly sessions: SessionsService,
     private readonly transaction: Transaction,
     private readonly seal: SealService,
     private readonly throttle: Throttle,
-    private readonly audit: AuditService,
     private readonly clock: Clock,
     private readonly ids: Ids,
     private readonly metrics: OidcMetrics,
   ) {}
 
   /**
-   * The way there. @param challenge the web client's; null: it is our console @param isAnew also for those who are signed in there
-   * @param cookies those that the browser has
+   * The redirect to the provider. @param challenge of the web client; null: the console @param isAnew also for people who are signed in
+   * there @param cookies those of the browser
    */
   async begin(
     { returnTo, challenge, isAnew }: { returnTo: string; challenge: string | null; isAnew: boolean },
@@ -68,7 +93,7 @@ export class OidcSignInService {
     return { location: await this.failed(returnTo, failure('provider_unavailable', 'discovery'), client), cookies: [] };
   }
 
-  /** The way back, for whatever purpose. @throws Refused `bad_request` for a `state` that is not ours, which leads nowhere */
+  /** The redirect after the return from the provider. @throws Refused `bad_request` for a `state` that is not ours */
   async finish(
     answer: URLSearchParams,
     cookies: ReadonlyMap<string, string>,
@@ -85,41 +110,30 @@ export class OidcSignInService {
     if (purpose.kind !== 'sign-in') {
       const isLink = purpose.kind === 'link';
       const refused = isLink
-        ? await this.links.finish(purpose, returned, client)
-        : await this.confirmations.finish(purpose, returned, client);
-      if (refused === null) this.metrics.succeeded(isLink ? 'linked' : 'confirmed');
+        ? await this.accounts.link(purpose, returned, client)
+        : await this.accounts.confirm(purpose, returned, client);
+      if (refused === null) this.metrics.signIns.inc({ outcome: isLink ? 'linked' : 'confirmed' });
       return refused ?? { location: returnTo, cookies: [] };
     }
     const outcome = await this.signIn(returned, client);
     if (outcome.kind === 'failed') return outcome;
     const { account, session } = outcome;
     const provedAt = provedAtOf(claims, this.clock.now());
-    if (purpose.challenge !== null) {
-      const code = await this.codeFor(account, { challenge: purpose.challenge, provedAt, session });
-      if (code === null) return ended(account);
-      return { location: addressWith(returnTo, { code }), cookies: [] };
-    }
-    const cookie = await this.openConsole(account, session, provedAt, client);
-    if (typeof cookie !== 'string') return cookie;
-    this.metrics.succeeded('signed_in');
-    return { location: returnTo, cookies: [browserCookie(site, cookie)] };
-  }
-
-  /** Together: a sign-out by the back channel finds the session as soon as there is one. @returns its cookie */
-  private openConsole(
-    account: Account,
-    at: NewProviderSession,
-    provedAt: Date,
-    client: Client,
-  ): Promise<string | Failed> {
-    const longest = this.settings.given.sessionHours * HOUR_MS;
-    return this.transaction.run(async () => {
-      if (await this.store.hasEnded(at, account.id)) return ended(account);
-      const opened = await this.sessions.openForBrowser(account, { provedAt, longest }, client);
+    // In one transaction, so that a back-channel sign-out finds the code or session as soon as it exists.
+    const onward = await this.transaction.run(async (): Promise<Onward | Failed> => {
+      if (await this.store.hasEnded(session, account.id)) return ended(account);
+      if (purpose.challenge !== null) {
+        const code = await this.codeFor({ userId: account.id, challenge: purpose.challenge, provedAt, session });
+        return { location: addressWith(returnTo, { code }), cookies: [] };
+      }
+      const longest = this.settings.given.sessionHours * HOUR_MS;
+      const opened = await this.sessions.openForBrowser(account, { provedAt, longest, by: 'oidc' }, client);
       if (opened === null) return failure('account_deactivated', 'session', account);
-      await this.store.keepSession(opened.sessionId, at, this.clock.now());
-      return opened.cookie;
+      await this.store.keepSession(opened.sessionId, session, this.clock.now());
+      return { location: returnTo, cookies: [browserCookie(site, opened.cookie)] };
     });
+    if ('location' in onward && purpose.challenge === null) this.metrics.signIns.inc({ outcome: 'signed_in' });
+    return onward;
   }
 
   private async signIn({ claims, tokens }: Returned, client: Client): Promise<SignedIn | Failed> {
@@ -130,47 +144,134 @@ export class OidcSignInService {
     if (session === null) return failure('answer_invalid', 'sub or sid');
     if (await this.store.hasEnded(session, null)) return ended(null);
     const by = { actor: null, origin: client };
-    const found = await this.people.accountOf(person, given, by);
+    const found = await this.people.accountOf(person, by);
     if (found.kind === 'refused') return failure(found.code, 'person', found.account);
-    // A session with a refresh token is asked for.
+    // Groups of a session with a refresh token are rechecked.
     const heldMs = tokens.refreshToken === null ? given.sessionHours * HOUR_MS : 0;
-    if (!(await this.groups.follow(found.account, claims, by, { isReported: true, heldMs }))) {
+    if (!(await this.people.followGroups(found.account, claims, by, { isReported: true, heldMs }))) {
       return failure('busy', 'groups');
     }
     return { kind: 'signed-in', account: found.account, session };
   }
 
-  /** A code of ours, which only the client that began can exchange; a sign-out by the back channel finds it. @returns null: it came first */
-  private codeFor(
-    account: Account,
-    asked: { challenge: string; provedAt: Date; session: NewProviderSession },
-  ): Promise<string | null> {
+  /** A code that only the client that began the flow can redeem. */
+  private async codeFor(signIn: Omit<SignInCode, 'expiresAt'>): Promise<string> {
     const code = this.ids.secret();
     const now = this.clock.now();
-    const expiresAt = new Date(now.getTime() + CODE_MS);
-    return this.transaction.run(async () => {
-      if (await this.store.hasEnded(asked.session, account.id)) return null;
-      await this.store.putCode(secretDigest(code), { userId: account.id, expiresAt, ...asked }, now);
-      return code;
+    await this.store.putCode(secretDigest(code), { ...signIn, expiresAt: new Date(now.getTime() + CODE_MS) }, now);
+    return code;
+  }
+
+  /** Gives a web client tokens for a code, once: a wrong verifier uses the code up. */
+  async redeem(code: string, verifier: string, client: Client): Promise<Redemption> {
+    const { sessionHours } = this.settings.given;
+    // In one transaction, so that a back-channel sign-out finds the code or its session.
+    const redemption = await this.transaction.run(async (): Promise<Redemption> => {
+      const taken = await this.store.takeCode(secretDigest(code));
+      if (taken === null) return { kind: 'invalid', reason: 'unknown' };
+      if (taken.expiresAt <= this.clock.now()) return { kind: 'invalid', reason: 'expired' };
+      if (!isVerifierOf(taken.challenge, verifier)) return { kind: 'invalid', reason: 'verifier' };
+      const account = await this.users.find(taken.userId);
+      const proof = { provedAt: taken.provedAt, longest: sessionHours * HOUR_MS, by: 'oidc' } as const;
+      const opened = account && (await this.sessions.open(account, proof, client));
+      if (opened === null) return { kind: 'deactivated' };
+      await this.store.keepSession(opened.sessionId, taken.session, this.clock.now());
+      return { kind: 'signed-in', tokens: opened.tokens };
+    });
+    if (redemption.kind === 'signed-in') this.metrics.signIns.inc({ outcome: 'signed_in' });
+    return redemption;
+  }
+
+  /**
+   * Opens a session for a presented token of the provider. Failures are throttled by address only: the host of a notebook exchanges
+   * tokens of many people. @throws Refused `not_found` without a provider
+   */
+  async exchange(token: string, client: Client): Promise<Exchange> {
+    this.settings.demand();
+    const attempt = await this.throttle.atProvider('exchange', client.address);
+    if (attempt.kind === 'throttled') {
+      await this.sessions.recordThrottled(attempt, client);
+      return attempt;
+    }
+    const outcome = await this.judged(token, client);
+    if (outcome.kind === 'exchanged') {
+      await this.throttle.takeBack(attempt);
+      this.metrics.signIns.inc({ outcome: 'exchanged' });
+      return outcome;
+    }
+    const { code, reason, account } = outcome;
+    if (code === 'busy' || code === 'provider_unavailable') await this.throttle.takeBack(attempt);
+    this.metrics.signIns.inc({ outcome: code });
+    await this.sessions.recordFailure(account, { by: 'exchange', reason: code, cause: reason }, client);
+    return outcome;
+  }
+
+  private async judged(token: string, client: Client): Promise<Judged> {
+    const verdict = await this.provider.judge(token, this.settings.given.audience, null);
+    if (verdict.kind === 'unavailable') return refused('provider_unavailable', 'keys');
+    if (verdict.kind === 'refused') return refused(CODES[verdict.fault], verdict.reason);
+    const { claims, type } = verdict;
+    const fault = shownTokenFault(claims, type, this.settings.given.clientId);
+    return fault === null ? this.exchangeClaims(token, claims, client) : refused(fault.code, fault.reason);
+  }
+
+  /** Uses the token up, also where the sign-in fails. */
+  private async exchangeClaims(token: string, claims: Claims, client: Client): Promise<Judged> {
+    const { given } = this.settings;
+    const person = personOf(claims, given);
+    if (person === null) return refused('token_without_subject', given.subjectClaim);
+    if (isAbsent(person.name)) return refused('name_missing', given.usernameClaim);
+    const session = providerSessionOf(claims, given.issuer, null);
+    if (session === null) return refused('token_invalid', 'sub or sid');
+    if (await this.store.hasEnded(session, null)) return ENDED;
+    const now = this.clock.now();
+    const left = Number(claims['exp']) * 1000 - now.getTime();
+    if (left <= 0) return refused('token_expired', 'exp');
+    if (!(await this.store.use(digestOf(token), new Date(now.getTime() + HOUR_MS), now))) {
+      return refused('token_used', 'used before');
+    }
+    const by = { actor: null, origin: client };
+    const found = await this.people.accountOf(person, by);
+    if (found.kind === 'refused') return refused(found.code, 'person', found.account);
+    const { account } = found;
+    // A token of another client may omit the claim, although the person is in groups.
+    const saysGroups = given.groupsClaim !== null && claims[given.groupsClaim] !== undefined;
+    const longest = Math.min(left, given.sessionHours * HOUR_MS);
+    const isDone =
+      !saysGroups || (await this.people.followGroups(account, claims, by, { isReported: true, heldMs: longest }));
+    if (!isDone) return refused('busy', 'groups', account);
+    const proof = { provedAt: provedAtOf(claims, now), longest, by: 'exchange' } as const;
+    return this.transaction.run(async (): Promise<Judged> => {
+      if (await this.store.hasEnded(session, account.id)) return ENDED;
+      const opened = await this.sessions.open(account, proof, client);
+      if (opened === null) return refused('account_deactivated', 'session', account);
+      await this.store.keepSession(opened.sessionId, session, this.clock.now());
+      return { kind: 'exchanged', tokens: opened.tokens };
     });
   }
 
-  /** The address to go back to without having signed in. Strangers cannot fill the audit trail: past the throttle, no more is recorded. */
+  /** The return address after a failure. Failures past the throttle are not recorded, so that strangers cannot fill the audit trail. */
   private async failed(returnTo: string, { code, reason, account }: Failed, client: Client): Promise<string> {
-    this.metrics.failed(code);
-    const attempt = await this.throttle.failedSignIn(client.address);
+    this.metrics.signIns.inc({ outcome: code });
+    const attempt = await this.throttle.atProvider('sign-in', client.address);
     if (attempt.kind === 'counted') {
-      const subject = account === null ? null : userSubject(account);
-      const details = { by: 'oidc', reason: code, cause: reason };
-      await this.audit.record({ event: 'login_failed', actor: null, subject, origin: client, details });
-    } else if (attempt.first) {
-      const details = { limit: attempt.quota.name };
-      await this.audit.record({ event: 'login_throttled', actor: null, subject: null, origin: client, details });
-    }
+      await this.sessions.recordFailure(account, { by: 'oidc', reason: code, cause: reason }, client);
+    } else await this.sessions.recordThrottled(attempt, client);
     return addressWith(returnTo, { error: code, request_id: client.requestId });
   }
 }
 
 function ended(account: Account | null): Failed {
   return failure('session_ended', 'ended at the provider', account);
+}
+
+const ENDED = refused('token_invalid', 'of an ended session');
+
+/** The digest of the signed part: a signature has several spellings, and not every provider gives tokens an id. */
+function digestOf(token: string): Buffer {
+  return secretDigest(`exchange ${token.slice(0, token.lastIndexOf('.'))}`);
+}
+
+function refused(code: ExchangeFailure, reason: string, account: Account | null = null): ExchangeRefusal {
+  return { kind: 'refused', code, reason, account };
 }

@@ -1,18 +1,16 @@
 import { Body, Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiFoundResponse, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { TokenResponse, toTokenResponse } from '../../auth/token.response.js';
+import { TokenResponse, toTokenResponse } from '../../auth/auth.dto.js';
 import { Refused } from '../../kernel/errors.js';
 import { type Client, CurrentClient, Public } from '../../platform/access.js';
 import { BodyLimits, FORM } from '../../platform/http/body-limits.js';
 import { cookiesOf } from '../../platform/domain/cookies.js';
 import { ApiRoute } from '../../platform/openapi.js';
 import { Settings } from '../../platform/settings.js';
-import { consoleReturn, pagePathProblem, returnProblem } from './domain/return-address.js';
-import { OidcCodesService } from './oidc-codes.service.js';
-import { EXCHANGE_FAILURES } from './domain/shown-token.js';
-import { OidcExchangesService } from './oidc-exchanges.service.js';
-import { OidcLogoutService } from './oidc-logout.service.js';
+import { EXCHANGE_FAILURES } from './domain/claims.js';
+import { consoleReturn, pagePathProblem, returnProblem } from './domain/flow.js';
+import { OidcSessionsService } from './oidc-sessions.service.js';
 import { OidcSettings } from './oidc-settings.js';
 import type { Onward } from './oidc-flows.service.js';
 import { OidcSignInService } from './oidc-sign-in.service.js';
@@ -36,9 +34,7 @@ export class OidcController {
     private readonly settings: OidcSettings,
     private readonly platform: Settings,
     private readonly signIn: OidcSignInService,
-    private readonly codes: OidcCodesService,
-    private readonly exchanges: OidcExchangesService,
-    private readonly logout: OidcLogoutService,
+    private readonly sessions: OidcSessionsService,
   ) {}
 
   @ApiRoute('getIdentityProvider', 'The identity provider at which people sign in')
@@ -113,7 +109,7 @@ export class OidcController {
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
   async tokens(@Body() { code, code_verifier }: CodeDto, @CurrentClient() client: Client): Promise<TokenResponse> {
-    const redemption = await this.codes.redeem(code, code_verifier, client);
+    const redemption = await this.signIn.redeem(code, code_verifier, client);
     switch (redemption.kind) {
       case 'signed-in':
         return toTokenResponse(redemption.tokens);
@@ -137,7 +133,7 @@ export class OidcController {
   @HttpCode(200)
   @ApiOkResponse({ type: ExchangeResponse })
   async exchange(@Body() { token }: ExchangeDto, @CurrentClient() client: Client): Promise<ExchangeResponse> {
-    const exchange = await this.exchanges.exchange(token, client);
+    const exchange = await this.signIn.exchange(token, client);
     switch (exchange.kind) {
       case 'exchanged': {
         const { refresh_token: _, ...answer } = toTokenResponse(exchange.tokens);
@@ -169,7 +165,7 @@ export class OidcController {
     @CurrentClient() client: Client,
   ): Promise<void> {
     const token = form?.['logout_token'];
-    await this.logout.end(typeof token === 'string' ? token : '', client);
+    await this.sessions.endByProvider(typeof token === 'string' ? token : '', client);
   }
 
   /** A page of the console, or an address of a web client, which shows its own challenge. @throws Refused 400 */

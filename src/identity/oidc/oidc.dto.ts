@@ -1,11 +1,10 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
+import { TokenResponse } from '../../auth/auth.dto.js';
 import { passwordCharacterProblem } from '../../auth/domain/password.js';
-import { TokenResponse } from '../../auth/token.response.js';
 import { NULLABLE_MOMENT, NULLABLE_TEXT } from '../../platform/api-fields.js';
 import { anyText, FieldRule, TextRule, WITHOUT_NUL } from '../../platform/validation.js';
-import type { Link } from './domain/oidc-store.js';
-import { challengeProblem, verifierProblem } from './domain/code-challenge.js';
-import { PAGE_PATH, pagePathProblem } from './domain/return-address.js';
+import { challengeProblem, PAGE_PATH, pagePathProblem, verifierProblem } from './domain/flow.js';
+import type { Link } from './domain/provider-session.js';
 
 export class StartQuery {
   @ApiProperty({
@@ -100,7 +99,7 @@ export class ExchangeDto {
   token!: string;
 }
 
-/** A TokenResponse without a refresh token: the next token of the provider's is exchanged in its place. */
+/** A TokenResponse without a refresh token: the client exchanges the provider's next token instead. */
 export class ExchangeResponse extends OmitType(TokenResponse, ['refresh_token']) {}
 
 /** A form, which may have further fields (OpenID Connect Back-Channel Logout 1.0 section 2.5). */

@@ -2,27 +2,19 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../../audit/audit.module.js';
 import { AuthModule } from '../../auth/auth.module.js';
 import { Clock, Timers } from '../../kernel/clock.js';
+import { HealthRegistry } from '../../platform/health.js';
 import { Settings } from '../../platform/settings.js';
 import { UsersModule } from '../../users/users.module.js';
-import { IdentityProvider } from './domain/identity-provider.js';
-import { OidcStore } from './domain/oidc-store.js';
-import { OpenidProvider } from './infrastructure/openid-provider.js';
-import { PostgresOidcStore } from './infrastructure/postgres-oidc-store.js';
-import { ProviderWatchService } from './provider-watch.service.js';
-import { OidcCodesService } from './oidc-codes.service.js';
-import { OidcConfirmationController } from './oidc-confirmation.controller.js';
-import { OidcConfirmationsService } from './oidc-confirmations.service.js';
-import { OidcExchangesService } from './oidc-exchanges.service.js';
+import { IdentityProvider } from './identity-provider.js';
+import { OidcAccountController } from './oidc-account.controller.js';
+import { OidcAccountService } from './oidc-account.service.js';
 import { OidcFlowsService } from './oidc-flows.service.js';
-import { OidcGroupsService } from './oidc-groups.service.js';
-import { OidcLinksController } from './oidc-links.controller.js';
-import { OidcLinksService } from './oidc-links.service.js';
-import { OidcLogoutService } from './oidc-logout.service.js';
-import { OidcRechecksService } from './oidc-rechecks.service.js';
+import { OidcSessionsService } from './oidc-sessions.service.js';
 import { OidcSettings } from './oidc-settings.js';
 import { OidcSignInService } from './oidc-sign-in.service.js';
 import { OidcController } from './oidc.controller.js';
 import { OidcMetrics } from './oidc.metrics.js';
+import { OidcStore } from './oidc.store.js';
 import { PeopleService } from './people.service.js';
 import { SealService } from './seal.service.js';
 
@@ -34,29 +26,23 @@ export class OidcModule {
     return {
       module: OidcModule,
       imports: [AuditModule, UsersModule, AuthModule, grants],
-      controllers: [OidcController, OidcConfirmationController, OidcLinksController],
+      controllers: [OidcController, OidcAccountController],
       providers: [
         OidcSettings,
+        OidcStore,
         OidcFlowsService,
         OidcSignInService,
-        OidcConfirmationsService,
-        OidcLinksService,
-        OidcCodesService,
-        OidcExchangesService,
-        OidcLogoutService,
-        OidcRechecksService,
-        OidcGroupsService,
+        OidcAccountService,
+        OidcSessionsService,
         PeopleService,
         SealService,
         OidcMetrics,
-        ProviderWatchService,
-        { provide: OidcStore, useClass: PostgresOidcStore },
         {
           provide: IdentityProvider,
           // Without a provider no route reaches it.
-          useFactory: (settings: Settings, timers: Timers, clock: Clock) =>
-            settings.oidc === null ? null : new OpenidProvider(settings.oidc, timers, clock),
-          inject: [Settings, Timers, Clock],
+          useFactory: (settings: Settings, timers: Timers, clock: Clock, health: HealthRegistry) =>
+            settings.oidc === null ? null : new IdentityProvider(settings.oidc, timers, clock, health),
+          inject: [Settings, Timers, Clock, HealthRegistry],
         },
       ],
     };

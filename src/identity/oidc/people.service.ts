@@ -1,78 +1,81 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
+import { ProviderGroupsService } from '../../grants/provider-groups.service.js';
 import { Clock } from '../../kernel/clock.js';
+import { Refused } from '../../kernel/errors.js';
 import { Transaction } from '../../platform/transaction.js';
 import type { Account } from '../../users/domain/account.js';
+import { UserStore } from '../../users/user.store.js';
 import { UsersService } from '../../users/users.service.js';
-import { OidcStore } from './domain/oidc-store.js';
-import {
-  accountNameOf,
-  decidePerson,
-  type Person,
-  type PersonRefusal,
-  type PersonRules,
-  type Present,
-} from './domain/person.js';
+import { type Claims, claimedGroups } from './domain/claims.js';
+import { accountNameOf, decidePerson, type Person, type PersonRefusal, type Present } from './domain/person.js';
+import { OidcMetrics } from './oidc.metrics.js';
+import { OidcSettings } from './oidc-settings.js';
+import { OidcStore } from './oidc.store.js';
 
 export type FoundPerson =
   | { kind: 'account'; account: Account }
   | { kind: 'refused'; code: PersonRefusal; account: Account | null };
 
-/** Attempts while others make or link the same account. */
+/** Attempts while concurrent requests make or link the same account. */
 const MOST_TRIES = 3;
 
-/** Finds, links and makes the accounts of people whom the provider vouches for. */
+/** Names in an audit event. */
+const SHOWN = 20;
+
+const MINUTE_MS = 60_000;
+
+/** Accounts and memberships of people that the provider vouches for. */
 @Injectable()
 export class PeopleService {
   constructor(
+    private readonly settings: OidcSettings,
     private readonly store: OidcStore,
+    private readonly accounts: UserStore,
     private readonly users: UsersService,
+    private readonly groups: ProviderGroupsService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
     private readonly clock: Clock,
+    private readonly metrics: OidcMetrics,
   ) {}
 
-  async accountOf(person: Person, rules: PersonRules, by: AuditContext): Promise<FoundPerson> {
+  /** Finds, links or makes the account of a person. */
+  async accountOf(person: Person, by: AuditContext): Promise<FoundPerson> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const found = await this.transaction.run(async () =>
-        this.carryOut(person, await this.present(person), rules, by),
-      );
+      const found = await this.transaction.run(async () => this.carryOut(person, await this.present(person), by));
       if (found !== null) return found;
     }
     return { kind: 'refused', code: 'name_taken', account: null };
   }
 
-  /** The link comes last: the name may have been taken by another tab of the same person a moment ago. */
+  /** The link is read last: another tab of the same person may have made the account a moment ago. */
   private async present(person: Person): Promise<Present> {
-    const named = await this.named(accountNameOf(person));
-    const pushed = person.externalId === null ? null : await this.pushed(person.externalId);
-    const linked = await this.store.accountOf(person);
-    return { named, pushed, linked: linked === null ? null : await this.users.find(linked) };
+    const name = accountNameOf(person);
+    const named = name === null ? null : await this.accounts.findForLogin(name);
+    const pushed = person.externalId === null ? null : await this.store.pushedAccount(person.externalId);
+    return {
+      // Looked up in any case, but a name with other letters is another name.
+      named: named?.account.username === name ? await this.withLink(named.account) : null,
+      pushed: pushed === null ? null : await this.withLink(await this.accounts.find(pushed)),
+      linked: await this.linkedAccount(person),
+    };
   }
 
-  private async pushed(externalId: string): Promise<Present['pushed']> {
-    const id = await this.store.pushedAccount(externalId);
-    const account = id === null ? null : await this.users.find(id);
-    return account === null ? null : { account, isLinked: (await this.store.linkOf(account.id)) !== null };
+  private async withLink(account: Account | null): Promise<Present['named']> {
+    if (account === null) return null;
+    return { account, isLinked: (await this.store.linkOf(account.id)) !== null };
   }
 
-  private async named(name: string | null): Promise<Present['named']> {
-    if (name === null) return null;
-    const found = await this.users.findForLogin(name);
-    // Looked up in any case, but a name of other letters is another one.
-    if (found?.account.username !== name) return null;
-    return { account: found.account, isLinked: (await this.store.linkOf(found.account.id)) !== null };
+  private async linkedAccount(person: Person): Promise<Account | null> {
+    const id = await this.store.accountOf(person);
+    return id === null ? null : this.accounts.find(id);
   }
 
-  /** Null: somebody was faster, and it has to be decided anew. */
-  private async carryOut(
-    person: Person,
-    present: Present,
-    rules: PersonRules,
-    by: AuditContext,
-  ): Promise<FoundPerson | null> {
-    const decision = decidePerson(person, present, rules);
+  /** Null: a concurrent request was faster, and the decision has to be made anew. */
+  private async carryOut(person: Person, present: Present, by: AuditContext): Promise<FoundPerson | null> {
+    const decision = decidePerson(person, present, this.settings.given);
     switch (decision.kind) {
       case 'sign-in':
         await this.store.signedIn(decision.account.id, this.clock.now());
@@ -102,4 +105,52 @@ export class PeopleService {
     await this.audit.record({ event: 'account_linked', ...by, subject: userSubject(account), details });
     return true;
   }
+
+  /**
+   * Applies the claim about groups to the account's memberships, unless it is unknown or newer claims were applied.
+   * @param isReported whether disregarded groups are recorded
+   * @param heldMs how long the memberships count without newer claims; at least until the next recheck
+   * @returns false: too much is being written
+   */
+  async followGroups(
+    account: Account,
+    claims: Claims,
+    by: AuditContext,
+    { isReported, heldMs }: { isReported: boolean; heldMs: number },
+  ): Promise<boolean> {
+    const { groupsClaim, recheckMinutes } = this.settings.given;
+    if (groupsClaim === null) return true;
+    const claimed = claimedGroups(claims, groupsClaim);
+    if (claimed.kind === 'unknown') {
+      if (isReported) await this.reportGroups(account, { unknown: true }, by);
+      return true;
+    }
+    const issuedAt = new Date(Number(claims['iat']) * 1000);
+    const heldUntil = new Date(this.clock.now().getTime() + Math.max(heldMs, recheckMinutes * MINUTE_MS));
+    const isCurrent = (): Promise<boolean> => this.store.takeClaims(account.id, issuedAt, heldUntil);
+    const taken = await this.groups.follow(account.id, claimed.names, by, isCurrent).catch(nullIfBusy);
+    if (taken === null) return false;
+    const { ambiguous, unusable } = claimed;
+    if (isReported && taken.length + ambiguous.length + unusable > 0) {
+      const details = { taken: taken.slice(0, SHOWN), ambiguous: ambiguous.slice(0, SHOWN), unusable };
+      await this.reportGroups(account, details, by);
+    }
+    return true;
+  }
+
+  /** Ends memberships whose claims have expired. */
+  async lapseGroups(userId: number): Promise<void> {
+    const hasLapsed = (): Promise<boolean> => this.store.haveClaimsLapsed(userId, this.clock.now());
+    await this.groups.follow(userId, [], { actor: null, origin: null }, hasLapsed).catch(nullIfBusy);
+  }
+
+  private async reportGroups(account: Account, details: Record<string, unknown>, by: AuditContext): Promise<void> {
+    this.metrics.disregardedGroups.inc();
+    await this.audit.record({ event: 'groups_disregarded', ...by, subject: userSubject(account), details });
+  }
+}
+
+function nullIfBusy(error: unknown): null {
+  if (error instanceof Refused && error.code === 'busy') return null;
+  throw error;
 }

@@ -1,11 +1,10 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { jsonOrNull } from '../../kernel/json-reader.js';
-import { Opaque } from '../../kernel/secret.js';
-import { Settings } from '../../platform/settings.js';
+import { KeyedDigests } from '../../platform/keyed-digests.js';
 import type { FlowCookie, FlowState } from './domain/flow.js';
 
-/** What is sealed for which purpose. Each has a key of its own, so that one cannot be shown as another. */
+/** Sealed values by purpose. Each purpose has its own key, so that a text of one cannot be presented for another. */
 interface Sealed {
   state: FlowState;
   cookie: FlowCookie;
@@ -18,15 +17,12 @@ type Purpose = keyof Sealed;
 const IV = 12;
 const TAG = 16;
 
-/** Texts that whoever keeps them, a browser or the database, can neither read nor change: AES-256-GCM with keys derived from AUTH_SECRET_KEY. */
-@Opaque
+/** Seals values that a browser or the database keeps: AES-256-GCM with keys derived from AUTH_SECRET_KEY. */
 @Injectable()
 export class SealService {
-  private readonly keys = new Map<Purpose, Buffer>();
+  constructor(private readonly digests: KeyedDigests) {}
 
-  constructor(private readonly settings: Settings) {}
-
-  /** @param context what it is sealed for: it opens only with the same. @returns base64url, which begins with random characters */
+  /** @param context the text opens only with the same one. @returns base64url, which begins with random characters */
   seal<P extends Purpose>(purpose: P, value: Sealed[P], context = ''): string {
     const iv = randomBytes(IV);
     const cipher = createCipheriv('aes-256-gcm', this.key(purpose), iv, { authTagLength: TAG });
@@ -35,7 +31,7 @@ export class SealService {
     return Buffer.concat([iv, sealed, cipher.getAuthTag()]).toString('base64url');
   }
 
-  /** What the provider gave of a session, to be kept. */
+  /** Seals the provider's tokens of a session. */
   sealTokens({ idToken, refreshToken }: { idToken: string; refreshToken: string | null }) {
     return {
       idToken: this.seal('id-token', idToken),
@@ -43,7 +39,7 @@ export class SealService {
     };
   }
 
-  /** What was sealed; null: nothing of this service for that purpose and context. */
+  /** The sealed value; null: the text was not sealed by this service for that purpose and context. */
   open<P extends Purpose>(purpose: P, text: string, context = ''): Sealed[P] | null {
     const bytes = Buffer.from(text, 'base64url');
     if (bytes.length < IV + TAG || bytes.toString('base64url') !== text) return null;
@@ -52,7 +48,7 @@ export class SealService {
     decipher.setAuthTag(bytes.subarray(-TAG));
     try {
       const opened = Buffer.concat([decipher.update(bytes.subarray(IV, -TAG)), decipher.final()]);
-      // Nobody else has the key: it is what was sealed.
+      // Authenticated by the key, so it has the type that was sealed.
       return jsonOrNull(opened.toString()) as Sealed[P] | null;
     } catch {
       return null;
@@ -60,12 +56,6 @@ export class SealService {
   }
 
   private key(purpose: Purpose): Buffer {
-    const known = this.keys.get(purpose);
-    if (known !== undefined) return known;
-    const { secretKey } = this.settings.auth;
-    if (secretKey === null) throw new Error('a command without AUTH_SECRET_KEY seals nothing');
-    const key = Buffer.from(hkdfSync('sha256', secretKey.reveal(), '', `grantline oidc ${purpose}`, 32));
-    this.keys.set(purpose, key);
-    return key;
+    return this.digests.key(`oidc ${purpose}`);
   }
 }

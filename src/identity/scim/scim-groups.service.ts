@@ -10,18 +10,18 @@ import {
   type GroupChange,
   joining,
   membershipAfter,
+  type ScimGroup,
   touched,
   wholeGroup,
 } from './domain/group-changes.js';
-import type { ListRequest, ListResult } from './domain/list-request.js';
+import { type ListRequest, type ListResult, wants } from './domain/list-request.js';
 import { operationsOf } from './domain/patch.js';
-import { type ScimGroup, ScimGroupStore } from './domain/scim-group.js';
-import { invalid, shown } from './domain/scim-refusal.js';
-import { wants } from './domain/selection.js';
+import { integerId, invalid, shown } from './domain/values.js';
+import { ScimGroupStore } from './scim-group.store.js';
 import type { VersionCheck } from './scim-request.js';
 import { ScimWritesService } from './scim-writes.service.js';
 
-/** Groups by SCIM: made, changed row by row, deleted. */
+/** Creates, changes and deletes groups by SCIM. */
 @Injectable()
 export class ScimGroupsService {
   constructor(
@@ -35,8 +35,8 @@ export class ScimGroupsService {
     return found(await this.store.find(id, withMembers));
   }
 
-  list({ filter, selection, ...page }: ListRequest): Promise<ListResult<ScimGroup>> {
-    return this.store.list(filter, page, wants(selection, 'members'));
+  list(request: ListRequest): Promise<ListResult<ScimGroup>> {
+    return this.store.list(request, wants(request.selection, 'members'));
   }
 
   /** @returns its id. @throws Refused 400; `name_taken` */
@@ -69,7 +69,7 @@ export class ScimGroupsService {
     });
   }
 
-  /** Locked, so that of several changes at once each sees what the one before left; written are the rows that change alone. */
+  /** Changes a locked group, so that concurrent changes follow one another. Writes only the rows that change. */
   private change(
     id: number,
     changes: readonly GroupChange[],
@@ -78,7 +78,7 @@ export class ScimGroupsService {
   ): Promise<void> {
     return this.writes.run(async () => {
       await this.find(id, false);
-      // Users before groups, as whoever deletes a user locks them.
+      // Locks users before groups, as the deletion of a user does.
       await this.checkJoining(changes);
       const group = found(await this.store.lock(id));
       check(group);
@@ -106,9 +106,8 @@ export class ScimGroupsService {
 /** Ids in a message. */
 const SHOWN = 10;
 
-/** An id has one spelling; others are nobody's, and have no place in a column of integers. */
 function userId(text: string): number[] {
-  return /^[1-9]\d{0,8}$/.test(text) ? [Number(text)] : [];
+  return [integerId(text) ?? []].flat();
 }
 
 function asMembers(ids: readonly string[]): GroupMember[] {

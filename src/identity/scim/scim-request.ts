@@ -1,75 +1,123 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { timingSafeEqual } from 'node:crypto';
+import { type CanActivate, createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { matchesEntityTag } from '../../kernel/entity-tag.js';
 import { Refused } from '../../kernel/errors.js';
-import { BodyLimits, BULK } from '../../platform/http/body-limits.js';
+import { secretDigest } from '../../kernel/secret.js';
+import { bearerToken } from '../../platform/bearer-token.js';
 import { clientAddress } from '../../platform/domain/client-address.js';
-import { parametersOf } from './domain/list-request.js';
-import type { ResourceForm } from './domain/resource-form.js';
-import { SCIM_PATH } from './scim-error-form.js';
-import { selected, type Selection, selectionOf } from './domain/selection.js';
+import { BodyLimits, BULK } from '../../platform/http/body-limits.js';
+import type { ErrorForm, Problem } from '../../platform/http/problem.js';
+import { Settings } from '../../platform/settings.js';
+import { parametersOf, selected, type Selection, selectionOf } from './domain/list-request.js';
+import type { ResourceForm } from './domain/resources.js';
 
-/** RFC 7644 section 8.1; clients send the other type, too. */
-export const ScimBody = (): MethodDecorator =>
-  BodyLimits({ ...BULK, types: ['application/json', 'application/scim+json'] });
+/** The prefix of all routes of SCIM. */
+const SCIM_PATH = '/api/scim/v2';
+const SCIM_TYPE = 'application/scim+json';
 
-/** A request of the identity provider. Its body is whatever JSON object it sent. */
-export interface ScimRequest {
-  /** Address of the routes, as the client has it. */
-  base: string;
-  parameters: ReadonlyMap<string, string>;
-  selection: Selection;
-  body: unknown;
-  by: AuditContext;
-  /** @throws Refused `precondition_failed` where the client knows another version of the resource */
-  check: (resource: ResourceForm) => void;
-  /** A resource as it is answered, with its ETag; a made one with its address; 304 where the client has that version (RFC 7644 section 3.14). */
-  answer: (resource: ResourceForm, status?: 200 | 201) => object | undefined;
-  /** 204, with the ETag of the resource. */
-  answerNothing: (resource: ResourceForm) => void;
+/** SCIM's codes (RFC 7644 section 3.12) of refusals that have codes of our own. */
+const SCIM_TYPES: Partial<Record<Problem['code'], string>> = {
+  malformed_json: 'invalidSyntax',
+  name_taken: 'uniqueness',
+  account_has_password: 'mutability',
+};
+
+/** The form of errors of SCIM's routes. Clients refuse members that are not SCIM's, so that only the log has our code. */
+export const SCIM_ERRORS: ErrorForm = {
+  path: SCIM_PATH,
+  type: `${SCIM_TYPE}; charset=utf-8`,
+  of: (problem) => {
+    const { status, detail, code } = problem;
+    const scimType = 'scimType' in problem ? problem.scimType : SCIM_TYPES[code];
+    return {
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+      status: String(status),
+      ...(scimType !== undefined && { scimType }),
+      detail,
+    };
+  },
+};
+
+/** Admits the identity provider's token. Without the setting there are no routes. */
+@Injectable()
+export class ScimGuard implements CanActivate {
+  private readonly digests: readonly Buffer[];
+
+  constructor(settings: Settings) {
+    this.digests = settings.scim.tokens.map((token) => secretDigest(token.reveal()));
+  }
+
+  canActivate(context: ExecutionContext): boolean {
+    if (this.digests.length === 0) throw new Refused('not_found');
+    const http = context.switchToHttp();
+    const token = bearerToken(http.getRequest<FastifyRequest>());
+    if (token === null) throw new Refused('token_missing', { detail: 'The token of SCIM is missing.' });
+    const shown = secretDigest(token);
+    // All are compared, so that the time does not tell which one matches.
+    const isOurs = this.digests.map((digest) => timingSafeEqual(digest, shown)).includes(true);
+    if (!isOurs) throw new Refused('token_invalid', { detail: 'The token of SCIM is another one.', reason: 'scim' });
+    void http.getResponse<FastifyReply>().type(SCIM_ERRORS.type);
+    return true;
+  }
 }
 
-/** Refuses a version of a resource that is not the one that a client knows. */
+/** RFC 7644 section 8.1; clients also send `application/json`. */
+export const ScimBody = (): MethodDecorator => BodyLimits({ ...BULK, types: ['application/json', SCIM_TYPE] });
+
+/** @throws Refused `precondition_failed` where the client knows another version of the resource */
 export type VersionCheck<T> = (resource: T) => void;
 
-/** The check of a request, for resources that are answered in this form. */
-export function versionCheck<T>(
-  { base, check }: ScimRequest,
-  form: (resource: T, base: string) => ResourceForm,
-): VersionCheck<T> {
-  return (resource) => check(form(resource, base));
+/** A request of the identity provider. */
+export class ScimRequest {
+  /** Address of the routes, as the client has it. */
+  readonly base: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly selection: Selection;
+  /** Any JSON object. */
+  readonly body: unknown;
+  readonly by: AuditContext;
+
+  constructor(
+    private readonly request: FastifyRequest,
+    private readonly reply: FastifyReply,
+  ) {
+    this.base = `${request.protocol}://${request.host}${SCIM_PATH}`;
+    this.parameters = parametersOf(request.query);
+    this.selection = selectionOf(this.parameters.get('attributes'), this.parameters.get('excludedattributes'));
+    this.body = request.body;
+    this.by = { actor: null, origin: { address: clientAddress(request.ip), requestId: request.id } };
+  }
+
+  /** The check of the request's `If-Match`, for resources that are answered in this form. */
+  versionCheck<T>(form: (resource: T, base: string) => ResourceForm): VersionCheck<T> {
+    return (resource) => {
+      const { version } = form(resource, this.base).meta;
+      const known = this.request.headers['if-match'];
+      if (known === undefined || matchesEntityTag(known, version)) return;
+      throw new Refused('precondition_failed', { detail: `The resource has another version: ${version}.` });
+    };
+  }
+
+  /** The answer with its ETag, for 201 with its address; 304 where the client has that version (RFC 7644 section 3.14). */
+  answer(resource: ResourceForm, status: 200 | 201 = 200): object | undefined {
+    const { location, version } = resource.meta;
+    const known = this.request.method === 'GET' ? this.request.headers['if-none-match'] : undefined;
+    const isKnown = known !== undefined && matchesEntityTag(known, version);
+    void this.reply.status(isKnown ? 304 : status).header('ETag', version);
+    if (status === 201) void this.reply.header('Location', location);
+    return isKnown ? undefined : selected(resource, this.selection);
+  }
+
+  /** Answers 204 with the ETag of the resource. */
+  answerNothing({ meta }: ResourceForm): void {
+    void this.reply.status(204).header('ETag', meta.version);
+  }
 }
 
 /** The parameter that holds a ScimRequest. */
 export const CurrentScimRequest = createParamDecorator((_: unknown, context: ExecutionContext): ScimRequest => {
   const http = context.switchToHttp();
-  return scimRequestOf(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  return new ScimRequest(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
 });
-
-function scimRequestOf(request: FastifyRequest, reply: FastifyReply): ScimRequest {
-  const parameters = parametersOf(request.query);
-  const selection = selectionOf(parameters.get('attributes'), parameters.get('excludedattributes'));
-  return {
-    base: `${request.protocol}://${request.host}${SCIM_PATH}`,
-    parameters,
-    selection,
-    body: request.body,
-    by: { actor: null, origin: { address: clientAddress(request.ip), requestId: request.id } },
-    check: (resource) => checkVersion(request.headers['if-match'], resource),
-    answer: (resource, status = 200) => {
-      const { location, version } = resource.meta;
-      const known = request.method === 'GET' ? request.headers['if-none-match'] : undefined;
-      const isKnown = known !== undefined && matchesEntityTag(known, version);
-      void reply.status(isKnown ? 304 : status).header('ETag', version);
-      if (status === 201) void reply.header('Location', location);
-      return isKnown ? undefined : selected(resource, selection);
-    },
-    answerNothing: ({ meta }) => void reply.status(204).header('ETag', meta.version),
-  };
-}
-
-function checkVersion(known: string | undefined, { meta: { version } }: ResourceForm): void {
-  if (known === undefined || matchesEntityTag(known, version)) return;
-  throw new Refused('precondition_failed', { detail: `The resource has another version: ${version}.` });
-}

@@ -7,22 +7,31 @@ import { Clock } from '../../kernel/clock.js';
 import { found, Refused } from '../../kernel/errors.js';
 import { BEYOND_HEADERS, isHeaderText } from '../../kernel/name.js';
 import { Transaction } from '../../platform/transaction.js';
-import { type Account, emailProblem, holderText } from '../../users/domain/account.js';
+import { emailProblem, holderText } from '../../users/domain/account.js';
 import { AdministratorsService } from '../../users/administrators.service.js';
+import { UserStore } from '../../users/user.store.js';
 import { UsersService } from '../../users/users.service.js';
 import type { ListRequest, ListResult } from './domain/list-request.js';
 import { operationsOf } from './domain/patch.js';
-import { invalid } from './domain/scim-refusal.js';
-import { type ScimUser, ScimUserStore } from './domain/scim-user.js';
+import {
+  accountEmail,
+  changedUser,
+  type ScimUser,
+  UNSET,
+  type UserAttributes,
+  wholeUser,
+} from './domain/user-attributes.js';
+import { invalid } from './domain/values.js';
 import type { VersionCheck } from './scim-request.js';
+import { ScimUserStore } from './scim-user.store.js';
 import { ScimWritesService } from './scim-writes.service.js';
-import { accountEmail, changedUser, type UserAttributes, wholeUser } from './domain/user-attributes.js';
 
-/** Accounts by SCIM: made, adopted, changed, deleted. */
+/** Creates, adopts, changes and deletes accounts by SCIM. */
 @Injectable()
 export class ScimUsersService {
   constructor(
     private readonly store: ScimUserStore,
+    private readonly accounts: UserStore,
     private readonly users: UsersService,
     private readonly administrators: AdministratorsService,
     private readonly administration: AdministrationService,
@@ -38,11 +47,11 @@ export class ScimUsersService {
     return found(await this.store.find(id));
   }
 
-  list({ filter, offset, count }: ListRequest): Promise<ListResult<ScimUser>> {
-    return this.store.list(filter, offset, count);
+  list(request: ListRequest): Promise<ListResult<ScimUser>> {
+    return this.store.list(request);
   }
 
-  /** A person who was disabled comes back to the same account. @throws Refused 400; `name_taken` for a name or an external id that is another account's */
+  /** A disabled person gets the same account again. @throws Refused 400; `name_taken` for a name or external id of another account */
   async create(body: unknown, by: AuditContext): Promise<ScimUser> {
     const asked = wholeUser(body, null);
     return this.writes.run(async () => {
@@ -79,7 +88,7 @@ export class ScimUsersService {
   }
 
   /**
-   * Deactivates the account for good: its sessions end, its grants are revoked, it leaves its groups and its name, and is gone for SCIM.
+   * Deactivates the account for good: ends its sessions, revokes its grants, takes it out of groups, frees its name, and hides it from SCIM.
    * @throws Refused `not_found`
    */
   async delete(id: number, check: VersionCheck<ScimUser>, by: AuditContext): Promise<void> {
@@ -96,7 +105,7 @@ export class ScimUsersService {
     });
   }
 
-  /** Locked, so that of several changes at once each sees what the one before left. */
+  /** Changes a locked user, so that concurrent changes follow one another. */
   private change(
     id: number,
     check: VersionCheck<ScimUser>,
@@ -125,7 +134,7 @@ export class ScimUsersService {
     return this.find(user.id);
   }
 
-  /** Whoever has the name or the external id would sign in first, with a role that somebody here gave to another person. */
+  /** Another person with the new name or external id would get a role that was given to this one. */
   private async checkTaken(id: number): Promise<void> {
     if ((await this.store.linkedSubject(id)) !== null || (await this.administrators.isMember(id))) return;
     const detail = 'An administrator who has not signed in at the provider yet keeps userName and externalId.';
@@ -144,12 +153,12 @@ export class ScimUsersService {
   }
 
   /**
-   * Null: no account of that name, in any case of ASCII, that an import or a sign-in at the provider made, and that has no password.
-   * @throws Refused `name_taken` where another person signs in to it
+   * Adopts an account of that name, in any case of ASCII, that an import or a sign-in at the provider made, and that has no password.
+   * @returns null: there is none. @throws Refused `name_taken` where another person signs in to it
    */
   private adopt(username: string, externalId: string | null, by: AuditContext): Promise<ScimUser | null> {
     return this.transaction.run(async () => {
-      const account = await this.users.takeOver(username, ['import', 'oidc'], 'scim');
+      const account = await this.accounts.takeOver(username, ['import', 'oidc'], 'scim');
       if (account === null) return null;
       const subject = await this.store.linkedSubject(account.id);
       if (subject !== null && subject !== externalId) {
@@ -157,7 +166,8 @@ export class ScimUsersService {
           `The userName ${username} is of somebody who signs in with another subject than this externalId.`,
         );
       }
-      await this.store.put(account.id, profileOf(account, externalId), this.clock.now());
+      const emails = account.email === null ? [] : [{ value: account.email, type: 'work', primary: true }];
+      await this.store.put(account.id, { ...UNSET, externalId, emails }, this.clock.now());
       const details = { external_id: externalId };
       await this.audit.record({ event: 'account_adopted', ...by, subject: userSubject(account), details });
       return this.find(account.id);
@@ -165,17 +175,7 @@ export class ScimUsersService {
   }
 }
 
-function profileOf({ email }: Account, externalId: string | null) {
-  const name = { formatted: null, familyName: null, givenName: null };
-  return {
-    externalId,
-    name,
-    displayName: null,
-    emails: email === null ? [] : [{ value: email, type: 'work', primary: true }],
-  };
-}
-
-/** What is no address is kept for SCIM, and is not the account's. */
+/** The address of the account. An invalid one is kept for SCIM only. */
 function addressOf({ emails }: UserAttributes): string | null {
   const email = accountEmail(emails);
   return email === null || emailProblem(email) !== null ? null : email;
@@ -197,8 +197,8 @@ function nameTaken(detail: string): Refused {
 }
 
 /**
- * Of a new name alone: an account that has one already goes on. An administrator who makes an account reads a warning; of SCIM's
- * answers nobody reads more than the refusal, and the mapping at the provider can still be changed.
+ * Refuses new names only; accounts with such a name stay. Administrators read a warning instead, but nobody reads SCIM's answers,
+ * and the mapping at the provider can be changed.
  */
 function refuseBeyondHeaders(username: string): void {
   if (!isHeaderText(username)) throw invalid('invalidValue', `No SQL can be run as userName: ${BEYOND_HEADERS}.`);

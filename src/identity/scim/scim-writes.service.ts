@@ -2,12 +2,12 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { AccessWritesService } from '../../grants/access-writes.service.js';
 import { Timers } from '../../kernel/clock.js';
 import { Log } from '../../platform/log.js';
-import { ScimGroupStore } from './domain/scim-group.js';
-import { ScimUserStore } from './domain/scim-user.js';
+import { ScimGroupStore } from './scim-group.store.js';
+import { ScimUserStore } from './scim-user.store.js';
 
 const REPORT_INTERVAL_MS = 15_000;
 
-/** Writes of SCIM. A first synchronisation takes minutes: while changes come, and once after the last, the log says how far it is. */
+/** Runs writes of SCIM and logs their progress: a first synchronisation takes minutes. */
 @Injectable()
 export class ScimWritesService implements BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
@@ -40,11 +40,12 @@ export class ScimWritesService implements BeforeApplicationShutdown {
       await this.timers.wait(REPORT_INTERVAL_MS, this.stopping.signal);
       const { changes } = this;
       this.changes = 0;
-      const users = await this.users.list(null, 0, 0);
-      const groups = await this.groups.list(null, { offset: 0, count: 0 }, false);
+      const none = { filter: null, offset: 0, count: 0 };
+      const users = await this.users.list(none);
+      const groups = await this.groups.list(none, false);
       this.log.info('SCIM changes', { changes, users: users.total, groups: groups.total });
     } catch {
-      // The service stops, or the database is away, which the requests' own lines say.
+      // The service stops, or the database is unavailable, which the requests log themselves.
     }
   }
 }

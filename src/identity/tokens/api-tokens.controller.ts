@@ -3,10 +3,17 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nest
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { SessionsService } from '../../auth/sessions.service.js';
-import { Refused } from '../../kernel/errors.js';
-import { type AuthenticatedUser, CurrentAuditContext, CurrentUser } from '../../platform/access.js';
+import { found, Refused } from '../../kernel/errors.js';
+import {
+  AdministratorsOnly,
+  type AuthenticatedUser,
+  CurrentAuditContext,
+  CurrentUser,
+  OpenToTokens,
+} from '../../platform/access.js';
 import { BodyLimits } from '../../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../../platform/openapi.js';
+import { RowIdPipe } from '../../platform/row-id.pipe.js';
 import {
   ApiTokenList,
   NewApiTokenDto,
@@ -18,7 +25,7 @@ import {
 import { ApiTokensService } from './api-tokens.service.js';
 import { MOST_TOKENS } from './domain/api-token.js';
 
-/** The own tokens. No token opens these routes: else a stolen one could outlive its revocation. */
+/** The own tokens. No token opens these routes, so that a stolen one cannot outlive its revocation. */
 @ApiTags('auth')
 @ApiBearerAuth('access-token')
 @Controller('api/auth/tokens')
@@ -77,5 +84,32 @@ export class ApiTokensController {
     @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
     if (!(await this.tokens.revoke(user.id, id, by))) throw new Refused('not_found');
+  }
+}
+
+@ApiTags('users')
+@ApiBearerAuth('access-token')
+@AdministratorsOnly()
+@Controller('api/admin/users/:id/tokens')
+export class ApiTokensAdministrationController {
+  constructor(private readonly tokens: ApiTokensService) {}
+
+  @OpenToTokens('admin.read')
+  @ApiRoute('listUserTokens', 'API tokens of an account, newest first')
+  @Get()
+  @ApiOkResponse({ type: ApiTokenList })
+  async list(@Param('id', RowIdPipe) id: number): Promise<ApiTokenList> {
+    return toApiTokenList(found(await this.tokens.listOfAccount(id)));
+  }
+
+  @ApiRoute('revokeUserToken', 'Revoke an API token of an account')
+  @Delete(':token')
+  @NoContent()
+  async revoke(
+    @Param('id', RowIdPipe) id: number,
+    @Param('token') token: string,
+    @CurrentAuditContext() by: AuditContext,
+  ): Promise<void> {
+    if (!(await this.tokens.revoke(id, token, by))) throw new Refused('not_found');
   }
 }

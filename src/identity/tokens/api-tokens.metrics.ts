@@ -3,13 +3,14 @@ import { Registry } from 'prom-client';
 import { Clock, Timers } from '../../kernel/clock.js';
 import { gaugeOf } from '../../platform/metrics.js';
 import { Settings } from '../../platform/settings.js';
-import { ApiTokenStore, DAY_MS } from './domain/api-token.js';
+import { ApiTokenStore } from './api-token.store.js';
+import { DAY_MS } from './domain/api-token.js';
 
 const UNUSED_DAYS = 90;
 /** In milliseconds: a database that does not answer keeps no scrape waiting for longer than its health does. */
 const DEADLINE = 2_000;
 
-/** What alerts see of API tokens. */
+/** The figure of API tokens that alerts use. */
 @Injectable()
 export class ApiTokensMetrics {
   constructor(
@@ -24,7 +25,7 @@ export class ApiTokensMetrics {
     gaugeOf(registry, 'grantline_stale_administrator_tokens', help, () => this.stale());
   }
 
-  /** NaN while the database does not say: that no token is stale is not known then. */
+  /** NaN while the database does not answer, since 0 would say that no token is stale. */
   private async stale(): Promise<number> {
     const now = this.clock.now();
     const unusedSince = new Date(now.getTime() - UNUSED_DAYS * DAY_MS);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import type { AuditContext, AuditSubject } from '../../audit/domain/audit-event.js';
-import { DeactivationsService } from '../../auth/deactivations.service.js';
+import { SessionsService } from '../../auth/sessions.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
@@ -9,11 +9,11 @@ import type { AuthenticatedUser } from '../../platform/access.js';
 import { KeyedDigests } from '../../platform/keyed-digests.js';
 import { Settings } from '../../platform/settings.js';
 import { Transaction } from '../../platform/transaction.js';
-import { UsersService } from '../../users/users.service.js';
-import { type ApiToken, ApiTokenStore, type WantedToken, wishProblem } from './domain/api-token.js';
-import { isTokenId, TOKEN_BYTES, tokenText } from './domain/token-text.js';
+import { UserStore } from '../../users/user.store.js';
+import { ApiTokenStore } from './api-token.store.js';
+import { type ApiToken, isTokenId, TOKEN_BYTES, tokenText, type WantedToken, wishProblem } from './domain/api-token.js';
 
-/** `created`: the text is stored nowhere. */
+/** The text of a created token is stored nowhere. */
 export type TokenCreation =
   | { kind: 'created'; token: ApiToken; text: string }
   | { kind: 'too-many' | 'not-active' }
@@ -24,16 +24,16 @@ export type TokenCreation =
 export class ApiTokensService {
   constructor(
     private readonly store: ApiTokenStore,
-    private readonly users: UsersService,
+    private readonly users: UserStore,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
     private readonly ids: Ids,
     private readonly clock: Clock,
     private readonly digests: KeyedDigests,
     private readonly settings: Settings,
-    deactivations: DeactivationsService,
+    sessions: SessionsService,
   ) {
-    deactivations.join((userId) => this.store.revokeAllOf(userId, this.clock.now()));
+    sessions.revokeTokens = (userId) => this.store.revokeAllOf(userId, this.clock.now());
   }
 
   /** @throws Refused `token_invalid` where the session has ended meanwhile */
@@ -63,7 +63,7 @@ export class ApiTokensService {
     return (await this.users.find(userId)) === null ? null : this.listOf(userId);
   }
 
-  /** Refused from the next request on. Revoking a revoked one is no event. False: the account has no such token. */
+  /** Revokes a token from the next request on. Revoking a revoked one is no event. False: the account has no such token. */
   async revoke(userId: number, id: string, by: AuditContext): Promise<boolean> {
     if (!isTokenId(id)) return false;
     return this.transaction.run(async () => {

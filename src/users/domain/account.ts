@@ -1,3 +1,5 @@
+import { foldedName, nameProblem } from '../../kernel/name.js';
+
 export const ROLES = ['user', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -23,15 +25,15 @@ export interface Account {
   oneTimeUntil: Date | null;
 }
 
-/** What the list of accounts says besides of each. */
+/** How an account is used, for the list of accounts. */
 export interface AccountUse {
-  /** The first of the groups that it is in, by name. */
+  /** The first three of its groups, by name. */
   groups: readonly string[];
-  /** Of all of them. */
+  /** The number of all its groups. */
   groupCount: number;
-  /** As the audit trail has it; null: never, or longer ago than the trail is kept. */
+  /** By the audit trail; null: never, or longer ago than the trail is kept. */
   lastSignInAt: Date | null;
-  /** Names that it was renamed away from and that were not freed, in their order. */
+  /** Names that it was renamed away from and that were not freed, sorted. */
   formerNames: readonly string[];
 }
 
@@ -41,15 +43,15 @@ export interface AccountWithHash {
   passwordHash: string;
 }
 
-/** An account for signing in. `passwordHash` null: it has no password that could be used. */
+/** An account that is about to prove its password. `passwordHash` null: it has no password that could be used. */
 export interface AccountToProve {
   account: Account;
   passwordHash: string | null;
 }
 
 /**
- * Whether a change would leave no active administrator who has a password: the account is the last one, and would not be one
- * any more. Without a password an administrator signs in by the provider alone, which may be down.
+ * Whether a change would leave no active administrator who has a password. An administrator without one signs in only at the
+ * provider, which may be down.
  */
 export function takesLastAdministrator(
   activeAdministrators: readonly number[],
@@ -89,10 +91,9 @@ export interface NewRegistration {
   email: string;
   passwordHash: string;
   role: Role;
-  createdAt: Date;
 }
 
-/** An account that somebody else makes. `password` null: it has none. */
+/** An account that does not register itself. `password` null: it has none. */
 export interface NewAccount {
   username: string;
   email: string | null;
@@ -101,7 +102,7 @@ export interface NewAccount {
   password: NewHash | null;
 }
 
-/** `isEmailTaken`: another account has the address, which is not stored. `exists`: an account has that very name. */
+/** `isEmailTaken`: another account has the address, which is not stored. `exists`: an account has exactly that name. */
 export type Creation =
   | { kind: 'created'; account: Account; isEmailTaken: boolean }
   | { kind: 'exists'; account: Account }
@@ -113,9 +114,9 @@ export interface NewHash {
   oneTimeUntil: Date | null;
 }
 
-/** The unique field that another account has already; of both, the username. */
-export type Taken = 'username-taken' | 'email-taken';
-export type Registration = { kind: 'registered'; account: Account } | { kind: Taken };
+/** The unique field that another account has already: the username, if both are taken. */
+export type FieldTaken = 'username-taken' | 'email-taken';
+export type Registration = { kind: 'registered'; account: Account } | { kind: FieldTaken };
 
 /** `outdated`: the hash was changed meanwhile, or the account deactivated. */
 export type EmailChange = 'changed' | 'email-taken' | 'outdated';
@@ -128,21 +129,21 @@ export interface UserFilter {
   source: Source | null;
 }
 
-/** What an administrator may change. A name only of an account without a password, and nothing of another one by SCIM. */
+/** A change of an account. The name of an account with a password stays, and SCIM changes nothing of such an account. */
 export interface AccountEdit {
   isActive?: boolean;
   role?: Role;
   username?: string;
-  /** Null: none. Of another account's address the account gets none. */
+  /** Null: none. An address that another account has is not stored. */
   email?: string | null;
-  /** Who changes it; absent: an administrator. */
+  /** Absent: an administrator. */
   by?: Deactivator;
 }
 
-/** Who can deactivate an account. What one of them did, SCIM alone does not undo. */
+/** An administrator's deactivation is never undone by SCIM. */
 export type Deactivator = 'administrator' | 'scim';
 
-/** Whether an account is active, and if not, by whom; null: by somebody of the time before that was recorded, an administrator. */
+/** `deactivatedBy` of an inactive account; null: an administrator, before this was recorded. */
 export interface Activation {
   isActive: boolean;
   deactivatedBy: Deactivator | null;
@@ -162,42 +163,10 @@ export function activationAfter(
 }
 
 export type AccountChange =
-  /** `takenFrom`: who had deactivated the account that now stays inactive by another one's word; null: nothing of that. */
+  /** `takenFrom`: the former deactivator of an account that stays inactive and has another one now; null: it is unchanged. */
   | { kind: 'changed'; before: Account; account: Account; takenFrom: Deactivator | null }
   | { kind: 'unknown' | 'last-administrator' | 'has-password' }
   | { kind: 'name-taken'; holder: NameHolder };
-
-/** Where accounts are kept. Usernames and e-mails are looked up in any case. */
-export abstract class UserStore {
-  /** Claims the name and makes the account, or neither; of many at once exactly one succeeds. */
-  abstract register(registration: NewRegistration): Promise<Registration>;
-  /** Why a registration would fail now; null: it would not. */
-  abstract taken(username: string, email: string): Promise<Taken | null>;
-  /** Accounts whose names are claimed. In their order; where another account has the e-mail address, without it. */
-  abstract add(accounts: readonly NewAccount[], at: Date): Promise<Account[]>;
-  abstract findByUsername(username: string): Promise<AccountToProve | null>;
-  abstract findById(id: number): Promise<AccountToProve | null>;
-  /** By their very names. */
-  abstract named(usernames: readonly string[]): Promise<Account[]>;
-  /** Puts a new hash in the place of the one that was checked; false: it was changed meanwhile, or the account deactivated. */
-  abstract replaceHash(id: number, checkedHash: string, next: NewHash): Promise<boolean>;
-  /** Sets a password whatever the present one is. False: there is no such account. */
-  abstract setHash(id: number, next: NewHash): Promise<boolean>;
-  /** Where the hash that was checked is still there, and the account active. */
-  abstract changeEmail(id: number, email: string, checkedHash: string): Promise<EmailChange>;
-  /** By rising id, beginning above `after` (null: at the first), at most `limit`. */
-  abstract page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]>;
-  /** How accounts are used, by their ids. */
-  abstract useOf(ids: readonly number[]): Promise<Map<number, AccountUse>>;
-  abstract count(filter: UserFilter): Promise<number>;
-  /**
-   * The account of a name, in any case of ASCII, becomes one of the source `to`.
-   * @returns null: it is of another source than `from`, has a password, or is an administrator's
-   */
-  abstract takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null>;
-  /** The last active administrator cannot be taken away, by any number of changes at once. */
-  abstract change(id: number, change: AccountEdit, at: Date): Promise<AccountChange>;
-}
 
 /** The holder of a name, and its spelling. */
 export interface HeldName {
@@ -213,7 +182,7 @@ export interface NameHolder {
   formerOf?: number | null;
 }
 
-/** The end of a sentence that begins with the name that was asked for. */
+/** Why the name cannot be had: the end of a sentence that begins with it. */
 export function holderText({ name, holder, formerOf }: NameHolder, asked: string): string {
   const spelling = name === asked ? '' : `, which is spelled ${name}`;
   switch (holder) {
@@ -228,24 +197,34 @@ export function holderText({ name, holder, formerOf }: NameHolder, asked: string
   }
 }
 
-/** The one table of names: a name has one holder, in any case of its letters. */
-export abstract class PrincipalNames {
-  /** Claims names for accounts. @returns those that it could not, with their holders; none: all are claimed. */
-  abstract claimForAccounts(names: readonly string[], at: Date): Promise<Map<string, NameHolder>>;
-  /**
-   * Claims an account's next name in the place of its present one, which nobody else can have then; or one that it had before, or
-   * respells its name. @returns the holder of the name; null: it is the account's.
-   */
-  abstract rename(account: Pick<Account, 'id' | 'username'>, next: string, at: Date): Promise<NameHolder | null>;
-  /** Gives an account that is gone for good another name; its own and its former ones are free then. False: the next one is held. */
-  abstract release(account: Pick<Account, 'id' | 'username'>, next: string): Promise<boolean>;
-  /** Frees a former name of an account. False: it is none of that account's. */
-  abstract free(id: number, name: string): Promise<boolean>;
-  /**
-   * Claims names for engine principals, all that are free or held by engine principals in the same spelling already.
-   * @returns those that are not: held by an account, or spelled otherwise. Empty: all are claimed.
-   */
-  abstract claimForEngine(names: readonly string[], at: Date): Promise<HeldName[]>;
-  /** The names among these that no engine principal can have: held by an account, or spelled otherwise. */
-  abstract closedToEngine(names: readonly string[]): Promise<HeldName[]>;
+/** The problem of a username that registers: 3 to 64 ASCII letters, digits and underscores. */
+export function usernameProblem(text: string): string | null {
+  if (text.length < 3 || text.length > 64) return 'must be 3 to 64 characters long';
+  // `$` would let a final newline pass in some languages; in JavaScript it does not (no flag m).
+  if (!/^[a-zA-Z0-9_]+$/.test(text)) return 'must consist of letters, digits and underscores';
+  return null;
+}
+
+/** The prefix by which identity providers name the accounts of clients. */
+const OF_SERVICE_ACCOUNTS = 'service-account-';
+
+/**
+ * The problem of the name of an account that does not register: a user name as the engine sees it, such as an e-mail address. One
+ * normalization form and no invisible characters keep names that look alike apart.
+ */
+export function accountNameProblem(text: string): string | null {
+  const problem = nameProblem(text);
+  if (problem !== null) return problem;
+  if (text !== text.trim()) return 'must not begin or end with a blank';
+  if (text !== text.normalize('NFC')) return 'must be in Unicode normalization form NFC';
+  const isOfService = foldedName(text).startsWith(OF_SERVICE_ACCOUNTS);
+  return isOfService ? `must not begin with ${OF_SERVICE_ACCOUNTS}, as service accounts do` : null;
+}
+
+/**
+ * A key that is equal for names that differ only in case, also beyond ASCII. By upper case first, so that `ß` equals `SS`. Stored with
+ * the name, because the database folds only ASCII (docs/decisions/0007).
+ */
+export function accountKey(name: string): string {
+  return name.toUpperCase().toLowerCase().normalize('NFC');
 }

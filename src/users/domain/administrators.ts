@@ -6,10 +6,10 @@ export interface AdministratorsGroup {
   source: 'oidc' | 'scim';
 }
 
-/** Why nobody else names a group so. */
+/** The problem of any other group with that name. */
 export const GROUP_NAME_TAKEN = "is the name of the identity provider's group of administrators";
 
-/** An account whose role is not what the group says: a member who is no administrator, or an administrator by it who is no member. */
+/** An account whose role contradicts the group: a member without the role, or an administrator by the group who is no member. */
 export interface OutdatedRole extends Pick<Account, 'id' | 'username' | 'isActive'> {
   isMember: boolean;
 }
@@ -19,7 +19,7 @@ export interface RoleChanges {
   demoted: OutdatedRole[];
 }
 
-/** @param administrators those who are active and have a password: the last of them stays one, until there is another */
+/** @param administrators ids of the active ones with a password: the last of them keeps the role */
 export function planRoles(outdated: readonly OutdatedRole[], administrators: readonly number[]): RoleChanges {
   const promoted = outdated.filter(({ isMember }) => isMember);
   const demoted: OutdatedRole[] = [];
@@ -30,13 +30,4 @@ export function planRoles(outdated: readonly OutdatedRole[], administrators: rea
     left = left.filter((id) => id !== account.id);
   }
   return { promoted, demoted };
-}
-
-/** Where roles by the group are kept, apart from those that people gave; and whether anybody has the role, by whatever. */
-export abstract class AdministratorStore {
-  /** Gives and takes roles, so that members alone are administrators by the group. @param group null: there is none */
-  abstract follow(group: AdministratorsGroup | null): Promise<RoleChanges>;
-  abstract isMember(userId: number, group: AdministratorsGroup): Promise<boolean>;
-  /** Whether any active account is an administrator. */
-  abstract exist(): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { idInToken } from '../../../src/identity/tokens/domain/token-text.js';
+import { idInToken } from '../../../src/identity/tokens/domain/api-token.js';
 
 const FORM = /glt_[0-9A-Za-z]{57}/g;
 

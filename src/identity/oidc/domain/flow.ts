@@ -1,28 +1,146 @@
-import type { FlowSecrets } from './identity-provider.js';
+import { createHash } from 'node:crypto';
 
-/** Milliseconds in which somebody can sign in at the provider. */
+/** Milliseconds that a person has to sign in at the provider. */
 export const FLOW_MS = 600_000;
 
-/** Milliseconds in which a web client can exchange its code. */
+/** Milliseconds that a web client has to exchange its code. */
 export const CODE_MS = 60_000;
 
-/** What travels to the provider and back as `state`, sealed: so that also a failure finds its way back, without a cookie. */
+/** The sealed `state`, which the provider returns, so that failures find the way back without a cookie. */
 export interface FlowState {
   returnTo: string;
   /** Milliseconds since 1970. */
   startedAt: number;
 }
 
-/** Why somebody goes to the provider. */
+/** Why a person is sent to the provider. */
 export type FlowPurpose =
-  /** For a session. `challenge`: the web client's own (RFC 7636, S256); null: it is our console, which gets a cookie and no code. */
+  /** For a session. `challenge`: that of the web client (RFC 7636, S256); null: the console, which gets a cookie and no code. */
   | { kind: 'sign-in'; challenge: string | null; isAnew: boolean }
-  /** To prove once more whose a session of the console is. Its cookie does not come along from the provider's site. */
+  /** To confirm a session of the console, whose cookie is not sent from the provider's site. */
   | { kind: 'confirm'; userId: number; sessionId: string }
-  /** To make the person theirs who has a password here. */
+  /** To link an account that has a password to the person. */
   | { kind: 'link'; userId: number; sessionId: string };
 
-/** What the browser keeps meanwhile, sealed. */
+/** Secrets of one sign-in (RFC 7636, OpenID Connect Core 3.1.2.1). */
+export interface FlowSecrets {
+  nonce: string;
+  verifier: string;
+}
+
+/** The sealed cookie that the browser keeps until it returns. */
 export interface FlowCookie extends FlowSecrets {
   purpose: FlowPurpose;
+}
+
+/** Why a sign-in, confirmation or link failed: `error=` of the return address. Stable, and explained in docs/identity.md. */
+export type SignInFailure =
+  // on the way
+  | 'sign_in_cancelled'
+  | 'sign_in_expired'
+  | 'sign_in_replayed'
+  | 'other_browser'
+  // of the provider
+  | 'wrong_issuer'
+  | 'provider_refused'
+  | 'provider_unavailable'
+  | 'answer_invalid'
+  | 'clocks_differ'
+  // of this service
+  | 'busy'
+  | 'too_many_requests'
+  // of the person
+  | 'subject_invalid'
+  | 'name_missing'
+  | 'name_invalid'
+  | 'name_taken'
+  | 'account_missing'
+  | 'account_deactivated'
+  // of a confirmation
+  | 'other_person'
+  | 'not_signed_in_anew'
+  | 'session_ended'
+  // of a link
+  | 'already_linked'
+  | 'person_linked';
+
+/** The problem of a web client's challenge (RFC 7636 section 4.2, S256). */
+export function challengeProblem(text: unknown): string | null {
+  return typeof text === 'string' && /^[\w-]{43}$/.test(text)
+    ? null
+    : 'must be the SHA-256 of the verifier in base64url, without padding';
+}
+
+/** The problem of a verifier (RFC 7636 section 4.1). */
+export function verifierProblem(text: string): string | null {
+  return /^[\w.~-]{43,128}$/.test(text) ? null : 'must be a verifier of 43 to 128 characters (RFC 7636)';
+}
+
+export function isVerifierOf(challenge: string, verifier: string): boolean {
+  return createHash('sha256').update(verifier).digest('base64url') === challenge;
+}
+
+/** Concurrent sign-ins of one browser, such as in several tabs. */
+const MOST_COOKIES = 5;
+
+const COOKIE_PREFIX = '__Host-grantline-oidc-';
+
+/** Each sign-in has its own cookie, so that a second tab does not break the first. */
+export function cookieName(state: string): string {
+  return COOKIE_PREFIX + state.slice(0, 8);
+}
+
+/** Cookies of the oldest sign-ins, which a new one replaces: browsers send older cookies first. */
+export function surplusCookies(cookies: ReadonlyMap<string, string>): string[] {
+  const ours = [...cookies.keys()].filter((name) => name.startsWith(COOKIE_PREFIX));
+  return ours.slice(0, Math.max(0, ours.length - MOST_COOKIES + 1));
+}
+
+/** Only this host, only https or loopback, not for scripts. Lax: sent when the provider redirects the browser back. */
+export function setCookie(name: string, value: string, seconds: number): string {
+  return `${name}=${value}; Max-Age=${seconds}; Path=/; Secure; HttpOnly; SameSite=Lax`;
+}
+
+export function clearCookie(name: string): string {
+  return setCookie(name, '', 0);
+}
+
+/** Characters of a return address, which is part of `state`. */
+const LONGEST_ADDRESS = 1000;
+
+/**
+ * The problem of a web client's return address; null: none.
+ * @param allowed exact addresses (RFC 9700 section 4.1.3), and origins, which allow all their addresses
+ */
+export function returnProblem(address: string, allowed: readonly string[]): string | null {
+  if (address.length > LONGEST_ADDRESS) return `must have at most ${LONGEST_ADDRESS} characters`;
+  if (!URL.canParse(address)) return 'must be an address such as https://app.example.org/signed-in';
+  const { origin, username, password, hash } = new URL(address);
+  if (!allowed.includes(address) && !allowed.includes(origin))
+    return 'must be an address of AUTH_OIDC_RETURN_ORIGINS, to the letter, or at one of its origins';
+  if (username !== '' || password !== '') return 'must not name a user';
+  return hash === '' ? null : 'must have no fragment';
+}
+
+/** The address with these parameters, which replace those of the same name. */
+export function addressWith(address: string, parameters: Readonly<Record<string, string>>): string {
+  const url = new URL(address);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
+}
+
+/** The console's page that shows why a sign-in failed, or goes on to the path `to`. */
+export function consoleReturn(publicUrl: string, to: string): string {
+  return addressWith(new URL('/sign-in', publicUrl).href, { to });
+}
+
+/** A path with its query in ASCII. URL parsers drop tabs, so that `/<tab>/host` would lead to another host. */
+export const PAGE_PATH = '^/([!-.0-\\[\\]-~][!-~]*)?$';
+
+const PAGE_PATH_FORM = new RegExp(PAGE_PATH);
+
+export function pagePathProblem(path: string): string | null {
+  return path.length <= LONGEST_ADDRESS && PAGE_PATH_FORM.test(path)
+    ? null
+    : 'must be a path such as /people/12?tab=groups';
 }

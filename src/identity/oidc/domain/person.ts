@@ -1,22 +1,20 @@
-import { type Account, emailProblem } from '../../../users/domain/account.js';
-import { accountNameProblem } from '../../../users/domain/account-name.js';
-import type { Claims } from './identity-provider.js';
-import { isIdentifier } from './identifiers.js';
-import type { SignInFailure } from './sign-in-failure.js';
+import { type Account, accountNameProblem, emailProblem } from '../../../users/domain/account.js';
+import { type Claims, isIdentifier } from './claims.js';
+import type { SignInFailure } from './flow.js';
 
-/** Somebody whom the provider vouches for. */
+/** A person that the provider vouches for. */
 export interface Person {
   issuer: string;
-  /** Theirs for good at this issuer. */
+  /** Permanent at this issuer. */
   subject: string;
-  /** As the claim has it; of any type. */
+  /** The value of the claim, of any type. */
   name: unknown;
   email: string | null;
-  /** As SCIM knows them, by a claim of the settings; null: the claim is absent. */
+  /** The id that SCIM uses, by a claim of the settings; null: the claim is absent. */
   externalId: string | null;
 }
 
-/** Null: there is no subject that could be kept. */
+/** Null: the subject is no valid identifier. */
 export function personOf(
   claims: Claims,
   {
@@ -37,12 +35,12 @@ export function personOf(
   };
 }
 
-/** A name that an account could have; null: the claim is none. */
+/** The person's name where an account can have it. */
 export function accountNameOf({ name }: Person): string | null {
   return typeof name === 'string' && accountNameProblem(name) === null ? name : null;
 }
 
-/** What is there already when somebody comes. */
+/** The accounts that exist for a person. */
 export interface Present {
   /** The account of the person. */
   linked: Account | null;
@@ -68,16 +66,16 @@ export type PersonRefusal = Extract<
   'name_missing' | 'name_invalid' | 'name_taken' | 'account_missing' | 'account_deactivated'
 >;
 
-/** Of the settings. */
+/** Settings. */
 export interface PersonRules {
   createAccounts: boolean;
   externalIdClaim: string | null;
 }
 
 /**
- * Whose account it is. A person keeps an account whatever its name or the person's is later. By external id or name an account is
- * found once, and only one that nobody can sign in to: never one with a password. Where SCIM's external id is a claim, an account of
- * SCIM's is never found by its name, which people may be able to change.
+ * The account of a person. A linked person keeps the account, whatever the names are later. By external id or name an account is found
+ * once, and only if nobody can sign in to it: never one with a password. Where SCIM's external id is a claim, an account of SCIM is
+ * not found by its name, which people may be able to change.
  */
 export function decidePerson(
   person: Person,
@@ -96,7 +94,7 @@ export function decidePerson(
   return createAccounts ? { kind: 'create', username, email: person.email } : refuse('account_missing');
 }
 
-/** Of who comes for the first time. */
+/** The decision at the first sign-in. */
 function first({ account, isLinked }: FoundAccount): PersonDecision {
   if (account.hasPassword || isLinked) return refuse('name_taken', account);
   return account.isActive ? { kind: 'link', account } : deactivated(account);

@@ -2,10 +2,10 @@ import { NamedError } from '../../../kernel/errors.js';
 import { Opaque } from '../../../kernel/secret.js';
 import { AxiosExchange, type Reply } from '../../../platform/infrastructure/axios-exchange.js';
 
-/** The provider gave no answer that could be used. The message is a short code. */
+/** The provider gave no usable answer. The message is a short code. */
 export class ProviderUnavailable extends NamedError {}
 
-/** Milliseconds for a whole answer, for which somebody waits. */
+/** Milliseconds for a whole answer, while a person waits. */
 const DEADLINE = 5_000;
 const LARGEST_ANSWER = 256 * 1024;
 
@@ -16,11 +16,12 @@ interface FetchOptions {
   body?: unknown;
 }
 
-/** Requests to the provider: few bytes, soon, and from there alone: a redirect is an answer like any other. */
+/** Requests to the provider, limited in bytes and time. Redirects are not followed. */
 @Opaque
 export class ProviderTransport {
   private readonly exchange: AxiosExchange;
-  private reachable: boolean | null = null;
+  /** Whether the last request got a usable answer; null: there was none. */
+  isReachable: boolean | null = null;
 
   constructor(caFile: string | null) {
     this.exchange = new AxiosExchange(LARGEST_ANSWER, { caFile });
@@ -53,14 +54,9 @@ export class ProviderTransport {
     throw this.unusable('no JSON');
   }
 
-  /** Whether the last request was answered as it should; null: there was none. */
-  isReachable(): boolean | null {
-    return this.reachable;
-  }
-
-  /** What was answered is of no use: as if nothing had been. */
+  /** The error of an unusable answer, which counts like no answer. */
   unusable(code: string): ProviderUnavailable {
-    this.reachable = false;
+    this.isReachable = false;
     return new ProviderUnavailable(code);
   }
 
@@ -77,7 +73,7 @@ export class ProviderTransport {
     try {
       const reply = await this.exchange.ask({ ...question, timeout: DEADLINE });
       if (reply.status >= 500) throw new ProviderUnavailable(`status ${reply.status}`);
-      this.reachable = true;
+      this.isReachable = true;
       return reply;
     } catch (error) {
       throw this.unusable(error instanceof Error ? error.message : 'unknown');

@@ -1,6 +1,40 @@
-import { type AttributePath, attributePath } from './attribute-path.js';
-import { invalid, type ScimType, shown } from './scim-refusal.js';
-import { MAX_TEXT } from './values.js';
+import { invalid, MAX_TEXT, type ScimType, shown } from './values.js';
+
+/** `name.familyName`: both parts in lower case, because attributes are compared without case (RFC 7643 section 2.1). */
+export interface AttributePath {
+  attribute: string;
+  sub: string | null;
+  /** The schema is an extension, whose attributes are accepted and not kept. */
+  isForeign: boolean;
+}
+
+export const CORE_SCHEMAS = {
+  User: 'urn:ietf:params:scim:schemas:core:2.0:User',
+  Group: 'urn:ietf:params:scim:schemas:core:2.0:Group',
+} as const;
+
+const CORE = new Set(Object.values(CORE_SCHEMAS).map((urn) => urn.toLowerCase()));
+const ATTRIBUTE_NAME = /^\$?[a-z_][\w$-]*$/;
+
+/**
+ * An attribute's path (RFC 7644 section 3.10), with the URN of its schema or without.
+ * @returns null: it is none
+ */
+export function attributePath(text: string): AttributePath | null {
+  const lower = text.toLowerCase();
+  const end = lower.startsWith('urn:') ? lower.lastIndexOf(':') : -1;
+  const isForeign = end >= 0 && !CORE.has(lower.slice(0, end));
+  // Nothing is read or written by names of foreign attributes, so that any form is accepted.
+  if (isForeign) return { attribute: lower, sub: null, isForeign };
+  const [attribute = '', sub = null, ...more] = lower.slice(end + 1).split('.');
+  const isPath = [attribute, sub ?? attribute].every((name) => ATTRIBUTE_NAME.test(name)) && more.length === 0;
+  return isPath ? { attribute, sub, isForeign } : null;
+}
+
+/** Whether a key of a body is the URN of a core schema, whose attributes are its value. */
+export function isCoreSchema(key: string): boolean {
+  return CORE.has(key.toLowerCase());
+}
 
 export const COMPARISONS = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'] as const;
 export type Comparison = (typeof COMPARISONS)[number];
@@ -19,10 +53,10 @@ export interface PatchPath extends AttributePath {
   filter: Filter | null;
 }
 
-/** Levels of brackets and of `not`; comparisons and logical operators together; characters, of which Node's parser takes as many of a URL. */
+/** Levels of brackets and of `not`; comparisons and operators together; characters, as many as Node allows in a URL. */
 const LIMITS = { depth: 10, nodes: 200, length: 16_384 };
 
-/** How many comparisons a filter makes with one entry, at most. */
+/** The most comparisons of a filter with one entry. */
 export function comparisonsIn(filter: Filter): number {
   switch (filter.kind) {
     case 'and':
@@ -54,13 +88,13 @@ export function parsePatchPath(text: string): PatchPath {
 }
 
 /** A word, a text in quotes, or a bracket. */
-const TOKEN = /\s*(?:([^\s()[\]"]+)|("(?:[^"\\]|\\.)*")|([()[\]]))/y;
+const TOKEN = /\s*([^\s()[\]"]+|"(?:[^"\\]|\\.)*"|[()[\]])/y;
 
 class Reader {
   private at = 0;
   private nodes = 0;
-  /** The one that is next; null: the text has ended. */
-  private token: { text: string; kind: 'word' | 'quoted' | 'bracket' } | null = null;
+  /** The next token; null: the text has ended. */
+  private token: string | null = null;
 
   constructor(
     private readonly text: string,
@@ -80,11 +114,7 @@ class Reader {
     if (path.sub !== null) throw this.fault('a list has no part before its brackets');
     const filter = this.filter(1);
     this.expect(']');
-    const rest = this.takeWord((word) => word.startsWith('.'));
-    if (rest === null) return { ...path, filter };
-    const sub = attributePath(rest.slice(1));
-    if (sub?.sub !== null || sub.isForeign) throw this.fault(`${shown(rest)} is no part of an attribute`);
-    return { ...path, filter, sub: sub.attribute };
+    return { ...path, filter, sub: this.subAttribute()?.attribute ?? null };
   }
 
   /** `or` binds weakest, then `and`, then `not`. */
@@ -104,7 +134,7 @@ class Reader {
     if (depth > LIMITS.depth) throw this.fault(`nested more than ${LIMITS.depth} levels deep`);
     if (this.takes('(')) return this.closed(this.filter(depth + 1), ')');
     // An attribute may be called `not`: then a bracket does not follow.
-    if (this.isWord('not') && /^\s*\(/.test(this.text.slice(this.at))) {
+    if (this.token?.toLowerCase() === 'not' && /^\s*\(/.test(this.text.slice(this.at))) {
       this.advance();
       this.expect('(');
       return this.node({ kind: 'not', filter: this.closed(this.filter(depth + 1), ')') });
@@ -114,7 +144,16 @@ class Reader {
 
   private expression(depth: number): Filter {
     const path = this.path();
-    if (this.takes('[')) return this.afterEntry({ ...path }, this.closed(this.filter(depth + 1), ']'));
+    if (!this.takes('[')) return this.test(path);
+    const left = this.closed(this.filter(depth + 1), ']');
+    // Some clients ask for `emails[type eq "work"].value eq "x"`: one entry fulfils both.
+    const sub = this.subAttribute();
+    const filter = sub === null ? left : this.node({ kind: 'and', left, right: this.test(sub) });
+    return this.node({ kind: 'any', path, filter });
+  }
+
+  /** The operator after an attribute, with its value. */
+  private test(path: AttributePath): Filter {
     const word = this.takeWord(() => true)?.toLowerCase();
     if (word === 'pr') return this.node({ kind: 'present', path });
     const comparison = COMPARISONS.find((each) => each === word);
@@ -122,20 +161,13 @@ class Reader {
     return this.node({ kind: 'compare', path, comparison, value: this.literal() });
   }
 
-  /** Some clients ask for `emails[type eq "work"].value eq "x"`: one entry fulfils both. */
-  private afterEntry(path: AttributePath, filter: Filter): Filter {
-    const rest = this.takeWord((word) => word.startsWith('.'));
-    if (rest === null) return this.node({ kind: 'any', path, filter });
-    const sub = attributePath(rest.slice(1));
-    if (sub === null) throw this.fault(`${shown(rest)} is no part of an attribute`);
-    const word = this.takeWord(() => true)?.toLowerCase();
-    const comparison = COMPARISONS.find((each) => each === word);
-    if (word !== 'pr' && comparison === undefined) throw this.fault(`${shown(word ?? '')} is no operator`);
-    const right: Filter =
-      comparison === undefined
-        ? { kind: 'present', path: sub }
-        : { kind: 'compare', path: sub, comparison, value: this.literal() };
-    return this.node({ kind: 'any', path, filter: this.node({ kind: 'and', left: filter, right }) });
+  /** The `.value` after brackets; null: there is none. */
+  private subAttribute(): AttributePath | null {
+    const word = this.takeWord((text) => text.startsWith('.'));
+    if (word === null) return null;
+    const path = attributePath(word.slice(1));
+    if (path?.sub !== null || path.isForeign) throw this.fault(`${shown(word)} is no part of an attribute`);
+    return path;
   }
 
   private path(): AttributePath {
@@ -148,21 +180,19 @@ class Reader {
   /** JSON's literals; `True` and `False` as some clients write them. */
   private literal(): Literal {
     const { token } = this;
-    if (token === null || token.kind === 'bracket') throw this.unexpected();
+    if (token === null || /^[()[\]]/.test(token)) throw this.unexpected();
     this.advance();
-    const text =
-      token.kind === 'word' && /^(true|false|null)$/i.test(token.text) ? token.text.toLowerCase() : token.text;
     try {
-      const value: unknown = JSON.parse(text);
+      const value: unknown = JSON.parse(/^(true|false|null)$/i.test(token) ? token.toLowerCase() : token);
       const isText = typeof value === 'string';
-      // NUL and half a surrogate pair have no place in PostgreSQL.
       if (isText && value.length > MAX_TEXT) throw this.fault(`a text has more than ${MAX_TEXT} characters`);
+      // PostgreSQL cannot store NUL and lone surrogates.
       if (isText && /[\0\p{Cs}]/u.test(value)) throw this.fault('a text holds a character that none may hold');
       if (isText || typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;
     }
-    throw this.fault(`${shown(token.text)} is no value`);
+    throw this.fault(`${shown(token)} is no value`);
   }
 
   private node(filter: Filter): Filter {
@@ -181,13 +211,9 @@ class Reader {
   }
 
   private takes(bracket: string): boolean {
-    if (this.token?.kind !== 'bracket' || this.token.text !== bracket) return false;
+    if (this.token !== bracket) return false;
     this.advance();
     return true;
-  }
-
-  private isWord(word: string): boolean {
-    return this.token?.kind === 'word' && this.token.text.toLowerCase() === word;
   }
 
   private takesWord(word: string): boolean {
@@ -195,33 +221,86 @@ class Reader {
   }
 
   private takeWord(isWanted: (text: string) => boolean): string | null {
-    if (this.token?.kind !== 'word' || !isWanted(this.token.text)) return null;
-    const { text } = this.token;
+    const { token } = this;
+    if (token === null || /^["()[\]]/.test(token) || !isWanted(token)) return null;
     this.advance();
-    return text;
+    return token;
   }
 
   private advance(): void {
     TOKEN.lastIndex = this.at;
-    const found = TOKEN.exec(this.text);
-    if (found === null) {
-      if (this.text.slice(this.at).trim() !== '') throw this.fault('a text in quotes does not end');
-      this.token = null;
-      return;
-    }
-    this.at = TOKEN.lastIndex;
-    const [, word, quoted, bracket = ''] = found;
-    if (word !== undefined) this.token = { kind: 'word', text: word };
-    else if (quoted !== undefined) this.token = { kind: 'quoted', text: quoted };
-    else this.token = { kind: 'bracket', text: bracket };
+    this.token = TOKEN.exec(this.text)?.[1] ?? null;
+    if (this.token !== null) this.at = TOKEN.lastIndex;
+    else if (this.text.slice(this.at).trim() !== '') throw this.fault('a text in quotes does not end');
   }
 
   private unexpected(): Error {
-    return this.fault(this.token === null ? 'it ends early' : `${shown(this.token.text)} is not expected there`);
+    return this.fault(this.token === null ? 'it ends early' : `${shown(this.token)} is not expected there`);
   }
 
   private fault(what: string): Error {
     const name = this.scimType === 'invalidPath' ? 'path' : 'filter';
     return invalid(this.scimType, `Invalid ${name} near character ${this.at}: ${what}.`);
   }
+}
+
+/** Comparisons of one request, which block the process for some tenths of a second. */
+const MOST_COMPARISONS = 500_000;
+
+/** Makes a predicate of a filter for a number of entries. @throws Refused 400 `tooMany` */
+export type EntryMatchers = (filter: Filter, entries: number) => (entry: object) => boolean;
+
+/** The predicates of one request, whose comparisons are counted before they run. */
+export function entryMatchers(): EntryMatchers {
+  let comparisons = 0;
+  return (filter, entries) => {
+    comparisons += comparisonsIn(filter) * entries;
+    if (comparisons > MOST_COMPARISONS) {
+      throw invalid('tooMany', `The filters make more than ${MOST_COMPARISONS} comparisons with entries of the list.`);
+    }
+    return (entry) => entryMatches(filter, entry);
+  };
+}
+
+/** Whether an entry, with keys in lower case, fulfils a filter of PATCH. Texts are compared without case (RFC 7643 section 4.1.2). */
+function entryMatches(filter: Filter, entry: object): boolean {
+  switch (filter.kind) {
+    case 'and':
+      return entryMatches(filter.left, entry) && entryMatches(filter.right, entry);
+    case 'or':
+      return entryMatches(filter.left, entry) || entryMatches(filter.right, entry);
+    case 'not':
+      return !entryMatches(filter.filter, entry);
+    case 'present':
+      return valueOf(entry, filter.path.attribute) !== null;
+    case 'compare':
+      return isFulfilled(filter.comparison, valueOf(entry, filter.path.attribute), filter.value);
+    case 'any':
+      return false;
+  }
+}
+
+function valueOf(entry: object, attribute: string): unknown {
+  return Object.hasOwn(entry, attribute) ? (entry as Record<string, unknown>)[attribute] : null;
+}
+
+const TEXT_TESTS: Record<Comparison, (a: string, b: string) => boolean> = {
+  eq: (a, b) => a === b,
+  ne: (a, b) => a !== b,
+  co: (a, b) => a.includes(b),
+  sw: (a, b) => a.startsWith(b),
+  ew: (a, b) => a.endsWith(b),
+  gt: (a, b) => a > b,
+  ge: (a, b) => a >= b,
+  lt: (a, b) => a < b,
+  le: (a, b) => a <= b,
+};
+
+function isFulfilled(comparison: Comparison, value: unknown, wanted: Literal): boolean {
+  if (typeof value === 'string' && typeof wanted === 'string') {
+    return TEXT_TESTS[comparison](value.toLowerCase(), wanted.toLowerCase());
+  }
+  const isText = typeof value === 'boolean' && typeof wanted === 'string';
+  const isEqual = value === (isText ? wanted.toLowerCase() === 'true' : wanted);
+  return comparison === 'ne' ? !isEqual : comparison === 'eq' && isEqual;
 }

@@ -1,18 +1,32 @@
 import { nameProblem } from '../../../kernel/name.js';
-import { entryMatchers } from './entry-filter.js';
-import type { Filter } from './filter.js';
+import { entryMatchers, type Filter } from './filter.js';
 import { attributesOf, type Operation } from './patch.js';
-import { invalid, shown } from './scim-refusal.js';
-import { entriesOf, identifierOf, membersOf, refuseOtherId, requiredName } from './values.js';
+import { entriesOf, identifierOf, invalid, membersOf, refuseOtherId, requiredName, shown } from './values.js';
 
-/** Changes of a group, each of the rows that it names alone. Ids as the client gave them: they may be nobody's. */
+/** A group as SCIM manages it. */
+export interface ScimGroup {
+  id: number;
+  name: string;
+  externalId: string | null;
+  /** Ids of users, rising; null: not read. */
+  members: readonly number[] | null;
+  /** Rises with each change of it or its members. */
+  version: number;
+  createdAt: Date;
+  changedAt: Date;
+}
+
+/** The most members in one answer of a list, whose page ends early instead. */
+export const MOST_LISTED_MEMBERS = 50_000;
+
+/** Changes of a group. The ids are the client's, and may be unknown. */
 export type GroupChange =
   | { kind: 'rename'; name: string }
   | { kind: 'external-id'; externalId: string | null }
   | { kind: 'add-members' | 'remove-members' | 'replace-members'; ids: readonly string[] }
   | { kind: 'remove-matching'; filter: Filter };
 
-/** The changes that put what a body says in the place of a group: what it does not name is unset. @throws Refused 400 */
+/** The changes that replace a group by a body. Attributes that the body does not name are unset. @throws Refused 400 */
 export function wholeGroup(body: unknown, id: string | null): GroupChange[] {
   const changes = changesOf(attributesOf(body), id);
   if (!changes.some(({ kind }) => kind === 'rename')) throw invalid('invalidValue', 'displayName is required.');
@@ -24,7 +38,7 @@ export function changesOf(operations: readonly Operation[], id: string | null): 
   return operations.flatMap((operation) => changeOf(operation, id));
 }
 
-/** What the changes leave of the attributes, as far as they name them. */
+/** The attributes that the changes set. */
 export function attributesAfter(changes: readonly GroupChange[]): { name?: string; externalId?: string | null } {
   return changes.reduce((after, change) => {
     if (change.kind === 'rename') return { ...after, name: change.name };
@@ -32,12 +46,12 @@ export function attributesAfter(changes: readonly GroupChange[]): { name?: strin
   }, {});
 }
 
-/** The ids that must be users'. Who is removed may be nobody. */
+/** The ids that must be those of users; removed ones may be unknown. */
 export function joining(changes: readonly GroupChange[]): string[] {
   return [...new Set(changes.flatMap((change) => (isJoining(change) ? change.ids : [])))];
 }
 
-/** Whom the changes can move by name; null: every present member. */
+/** The ids of members that the changes can affect; null: all members. */
 export function touched(changes: readonly GroupChange[]): string[] | null {
   const ids = new Set<string>();
   for (const change of changes) {
@@ -47,7 +61,7 @@ export function touched(changes: readonly GroupChange[]): string[] | null {
   return [...ids];
 }
 
-/** Who joins and who leaves. @param present members: those that are `touched` at least. @throws Refused 400 `tooMany` */
+/** The ids that join and leave. @param present members, at least the `touched` ones. @throws Refused 400 `tooMany` */
 export function membershipAfter(
   changes: readonly GroupChange[],
   present: readonly string[],
@@ -100,12 +114,12 @@ function memberChange({ op, path: { filter, sub }, value }: Operation): GroupCha
   }
   const ids = entriesOf(value).map(memberId);
   if (op === 'add') return { kind: 'add-members', ids };
-  // Without values it takes all of them; an empty list names nobody.
+  // Without values it removes all; an empty list removes nobody.
   if (op === 'remove' && (ids.length > 0 || Array.isArray(value))) return { kind: 'remove-members', ids };
   return { kind: 'replace-members', ids: op === 'remove' ? [] : ids };
 }
 
-/** The ids of `value eq "1" or value eq "2"`; null: the filter asks for something else, too. */
+/** The ids of `value eq "1" or value eq "2"`; null: the filter has other conditions. */
 function idsIn(filter: Filter): string[] | null {
   if (filter.kind === 'or') {
     const [left, right] = [idsIn(filter.left), idsIn(filter.right)];

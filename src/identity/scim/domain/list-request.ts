@@ -1,9 +1,10 @@
-import { type Filter, parseFilter } from './filter.js';
-import { MOST_RESULTS } from './schemas.js';
-import { invalid, shown } from './scim-refusal.js';
-import { type Selection, selectionOf } from './selection.js';
+import { attributePath, type Filter, parseFilter } from './filter.js';
+import { invalid, shown } from './values.js';
 
-/** A page of a list (RFC 7644 section 3.4.2): from the resource at `offset` on, counted from 0. */
+/** The most resources in one answer. */
+export const MOST_RESULTS = 200;
+
+/** A page of a list (RFC 7644 section 3.4.2). `offset` counts from 0. */
 export interface ListRequest {
   filter: Filter | null;
   offset: number;
@@ -11,13 +12,13 @@ export interface ListRequest {
   selection: Selection;
 }
 
-/** A page of resources, and how many there are. */
+/** A page of resources. `total` counts those of all pages. */
 export interface ListResult<T> {
   total: number;
   resources: T[];
 }
 
-/** Parameters of a query, by their names in lower case. @throws Refused 400 where one is given twice */
+/** Parameters of a query, by their names in lower case. @throws Refused 400 for a repeated one */
 export function parametersOf(query: unknown): Map<string, string> {
   return new Map(
     Object.entries(query ?? {}).map(([name, value]: [string, unknown]) => {
@@ -39,7 +40,7 @@ export function listRequestOf(parameters: ReadonlyMap<string, string>): ListRequ
   };
 }
 
-/** Within what PostgreSQL counts. */
+/** Of at most nine digits, so that PostgreSQL's integers hold it. */
 function whole(text: string | undefined, name: string, fallback: number): number {
   if (text === undefined) return fallback;
   if (!/^[+-]?\d{1,9}$/.test(text.trim()))
@@ -56,4 +57,61 @@ export function listForm(resources: readonly object[], total: number, offset: nu
     itemsPerPage: resources.length,
     Resources: resources,
   };
+}
+
+/** The attributes of an answer: only some, or all except some; in lower case, `name` or `name.givenname`. */
+export interface Selection {
+  only: ReadonlySet<string> | null;
+  without: ReadonlySet<string>;
+}
+
+const MOST_NAMES = 100;
+/** Always returned (RFC 7643 section 3.1 and 7). */
+const ALWAYS = new Set(['id', 'schemas']);
+
+/** The selection by `attributes` or `excludedAttributes` (RFC 7644 section 3.9). @throws Refused 400 where both are given */
+export function selectionOf(attributes: string | undefined, excluded: string | undefined): Selection {
+  if (attributes !== undefined && excluded !== undefined) {
+    throw invalid('invalidValue', 'attributes and excludedAttributes cannot be combined.');
+  }
+  return { only: attributes === undefined ? null : namesIn(attributes), without: namesIn(excluded ?? '') };
+}
+
+/** Whether an attribute, or a part of it, is selected; others need not be read. */
+export function wants({ only, without }: Selection, attribute: string): boolean {
+  if (only === null) return !without.has(attribute);
+  return [...only].some((name) => name === attribute || name.startsWith(`${attribute}.`));
+}
+
+/** The resource with its selected attributes. */
+export function selected(resource: object, selection: Selection): object {
+  return Object.fromEntries(
+    Object.entries(resource).flatMap(([name, value]: [string, unknown]) => {
+      const attribute = name.toLowerCase();
+      if (ALWAYS.has(attribute) || selection.only?.has(attribute) === true) return [[name, value]];
+      return wants(selection, attribute) ? [[name, parts(value, attribute, selection)]] : [];
+    }),
+  );
+}
+
+function parts(value: unknown, attribute: string, { only, without }: Selection): unknown {
+  if (Array.isArray(value)) return value.map((entry: unknown) => parts(entry, attribute, { only, without }));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).filter(([name]) => {
+      const path = `${attribute}.${name.toLowerCase()}`;
+      return only === null ? !without.has(path) : only.has(path);
+    }),
+  );
+}
+
+function namesIn(list: string): Set<string> {
+  const names = list.split(',');
+  if (names.length > MOST_NAMES) throw invalid('tooMany', `More than ${MOST_NAMES} attributes are named.`);
+  const paths = names.map((name) => attributePath(name.trim()));
+  return new Set(
+    paths.flatMap((path) =>
+      path === null ? [] : [path.sub === null ? path.attribute : `${path.attribute}.${path.sub}`],
+    ),
+  );
 }

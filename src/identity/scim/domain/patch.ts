@@ -1,9 +1,7 @@
-import { attributePath, isCoreSchema } from './attribute-path.js';
-import { parsePatchPath, type PatchPath } from './filter.js';
-import { invalid, shown } from './scim-refusal.js';
-import { membersOf } from './values.js';
+import { attributePath, isCoreSchema, parsePatchPath, type PatchPath } from './filter.js';
+import { invalid, membersOf, shown } from './values.js';
 
-/** One change of one attribute. `isExplicit`: its path was given, and not the key of a value. */
+/** A change of one attribute. `isExplicit`: it was named by a path, not by a key of the value. */
 export interface Operation {
   op: 'add' | 'replace' | 'remove';
   path: PatchPath;
@@ -55,7 +53,7 @@ function expanded(op: 'add' | 'replace', entries: readonly [string, unknown][]):
   });
 }
 
-/** Null: a key that is no path is an attribute that nobody knows, and those are dropped. */
+/** Null: the key is no path, and is dropped like unknown attributes. */
 function pathOfKey(key: string): PatchPath | null {
   if (key.includes('[')) return parsePatchPath(key);
   const path = attributePath(key);

@@ -1,9 +1,16 @@
-import { accountNameProblem } from '../../../users/domain/account-name.js';
-import { type EntryMatchers, entryMatchers } from './entry-filter.js';
-import type { Filter } from './filter.js';
+import { accountNameProblem } from '../../../users/domain/account.js';
+import { type EntryMatchers, entryMatchers, type Filter } from './filter.js';
 import { attributesOf, type Operation } from './patch.js';
-import { invalid } from './scim-refusal.js';
-import { booleanOf, entriesOf, identifierOf, membersOf, refuseOtherId, requiredName, textOf } from './values.js';
+import {
+  booleanOf,
+  entriesOf,
+  identifierOf,
+  invalid,
+  membersOf,
+  refuseOtherId,
+  requiredName,
+  textOf,
+} from './values.js';
 
 export interface UserEmail {
   value: string;
@@ -17,7 +24,7 @@ export interface UserName {
   givenName: string | null;
 }
 
-/** What a client of SCIM may say about a user. Null: unset. */
+/** The attributes of a user that a client of SCIM sets. Null: unset. */
 export interface UserAttributes {
   userName: string;
   externalId: string | null;
@@ -27,16 +34,29 @@ export interface UserAttributes {
   active: boolean;
 }
 
+/** An account as SCIM manages it. */
+export interface ScimUser extends UserAttributes {
+  id: number;
+  groups: readonly { id: number; name: string }[];
+  createdAt: Date;
+  changedAt: Date;
+}
+
 const MAX_EMAILS = 100;
-const NOTHING = { externalId: null, name: { formatted: null, familyName: null, givenName: null }, displayName: null };
+/** A user without attributes. */
+export const UNSET = {
+  externalId: null,
+  name: { formatted: null, familyName: null, givenName: null },
+  displayName: null,
+};
 
 /**
- * The attributes of a user who is made or replaced: what a body does not name is unset.
- * @param present of the user who is replaced: without `active` in the body that stays as it is; null: a new one
+ * The attributes of a new or replaced user. Those that the body does not name are unset, except `active`, which stays.
+ * @param present the user that is replaced; null: a new one
  * @throws Refused 400
  */
 export function wholeUser(body: unknown, present: { id: string; active: boolean } | null): UserAttributes {
-  const empty = { ...NOTHING, userName: '', emails: [], active: present?.active ?? true };
+  const empty = { ...UNSET, userName: '', emails: [], active: present?.active ?? true };
   const user = changedUser(empty, present?.id ?? null, attributesOf(body));
   if (user.userName === '') throw invalid('invalidValue', 'userName is required.');
   return user;
@@ -44,7 +64,7 @@ export function wholeUser(body: unknown, present: { id: string; active: boolean 
 
 /**
  * The attributes after the operations, in their order. Attributes that are not kept are dropped.
- * @param id that may be in the body; null: of a new user, whose id is nobody's to choose
+ * @param id the only one that the body may have; null: a new user, for whom it is ignored
  * @throws Refused 400
  */
 export function changedUser(user: UserAttributes, id: string | null, operations: readonly Operation[]): UserAttributes {
@@ -86,10 +106,10 @@ const NAME_PARTS = new Map<string, keyof UserName>([
   ['givenname', 'givenName'],
 ]);
 
-/** The parts that a value names; others stay, as RFC 7644 section 3.5.2.3 has it of complex attributes. */
+/** Changes the parts that the value names; others stay (RFC 7644 section 3.5.2.3). */
 function nameAfter(name: UserName, { op, path, value }: Operation): UserName {
   if (path.sub === null) {
-    if (op === 'remove' || value === null || value === undefined) return NOTHING.name;
+    if (op === 'remove' || value === null || value === undefined) return UNSET.name;
     return [...membersOf(value, 'name')].reduce((changed, [key, part]) => withPart(changed, key, part), name);
   }
   return withPart(name, path.sub, op === 'remove' ? null : value);
@@ -110,7 +130,7 @@ function emailsAfter(
     const given = entriesOf(value).map(emailOf);
     if (op === 'replace') return given;
     if (op === 'add') return [...emails, ...given.filter((email) => !emails.some((each) => isSame(each, email)))];
-    // Without values, all of them.
+    // Without values it removes all.
     return emails.filter((each) => given.length > 0 && !given.some((email) => email.value === each.value));
   }
   const isMeant = filter === null ? () => true : matcher(filter, emails.length);
@@ -121,7 +141,7 @@ function emailsAfter(
   return emails.map((email) => (isMeant(email) ? emailOf(sub === null ? value : { ...email, [sub]: value }) : email));
 }
 
-/** Microsoft Entra adds to the entry of a type that is not there yet. */
+/** The entry of a type that does not exist yet, to which Microsoft Entra adds. */
 function newEntry(op: Operation['op'], filter: Filter | null, sub: string | null, value: unknown): UserEmail {
   const isOfType = filter?.kind === 'compare' && filter.comparison === 'eq' && filter.path.attribute === 'type';
   if (op !== 'add' || !isOfType) throw invalid('noTarget', 'No entry of emails is the one that the path names.');
@@ -148,7 +168,7 @@ function isSame(a: UserEmail, b: UserEmail): boolean {
   return a.value === b.value && a.type === b.type && a.primary === b.primary;
 }
 
-/** A new primary one takes the place of the former (RFC 7644 section 3.5.2). */
+/** A new primary entry replaces the former one (RFC 7644 section 3.5.2). */
 function withOnePrimary(before: readonly UserEmail[], emails: UserEmail[]): UserEmail[] {
   if (emails.length > MAX_EMAILS) throw invalid('invalidValue', `There are more than ${MAX_EMAILS} emails.`);
   const primary = emails.filter((email) => email.primary === true);
@@ -157,7 +177,7 @@ function withOnePrimary(before: readonly UserEmail[], emails: UserEmail[]): User
   return emails.map((email) => (email.primary === true && email !== next ? { ...email, primary: false } : email));
 }
 
-/** The address that the account gets: the primary one, else the first. */
+/** The address of the account: the primary one, otherwise the first. */
 export function accountEmail(emails: readonly UserEmail[]): string | null {
   return (emails.find(({ primary }) => primary === true) ?? emails[0])?.value ?? null;
 }

@@ -1,4 +1,25 @@
-import { invalid, shown } from './scim-refusal.js';
+import { Refused } from '../../../kernel/errors.js';
+
+/** The codes by which clients of SCIM tell refusals apart (RFC 7644 section 3.12). */
+export type ScimType =
+  | 'invalidFilter'
+  | 'invalidPath'
+  | 'invalidSyntax'
+  | 'invalidValue'
+  | 'mutability'
+  | 'noTarget'
+  | 'tooMany';
+
+/** The refusal of a request with 400. */
+export function invalid(scimType: ScimType, detail: string): Refused {
+  return new Refused('bad_request', { detail, members: { scimType } });
+}
+
+/** A value as JSON, cut to the length of a message. */
+export function shown(value: unknown): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  return text.length > 100 ? `${text.slice(0, 100).replace(/[\ud800-\udbff]$/, '')}…` : text;
+}
 
 /** Characters of one text. */
 export const MAX_TEXT = 1_024;
@@ -8,12 +29,12 @@ export function textOf(value: unknown, attribute: string): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value !== 'string') throw invalid('invalidValue', `${attribute} must be a string, not ${shown(value)}.`);
   if (value.length > MAX_TEXT) throw invalid('invalidValue', `${attribute} has more than ${MAX_TEXT} characters.`);
-  // PostgreSQL keeps no such text.
+  // PostgreSQL cannot store it.
   if (value.includes('\u0000')) throw invalid('invalidValue', `${attribute} holds a character that none may hold.`);
   return value;
 }
 
-/** A name, which no resource is without. @throws Refused 400 `invalidValue` */
+/** A required name. @throws Refused 400 `invalidValue` */
 export function requiredName(value: unknown, attribute: string, problemOf: (name: string) => string | null): string {
   const name = textOf(value, attribute) ?? '';
   const problem = name === '' ? 'is required' : problemOf(name);
@@ -29,7 +50,7 @@ export function booleanOf(value: unknown, attribute: string): boolean | null {
   throw invalid('invalidValue', `${attribute} must be true or false, not ${shown(value)}.`);
 }
 
-/** The members of an object, by their names in lower case; of equal ones the last. @throws Refused 400 `invalidValue` */
+/** The members of an object, by their names in lower case; the last of equal names counts. @throws Refused 400 `invalidValue` */
 export function membersOf(value: unknown, attribute: string): Map<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid('invalidValue', `${attribute} must be an object, not ${shown(value)}.`);
@@ -37,7 +58,7 @@ export function membersOf(value: unknown, attribute: string): Map<string, unknow
   return new Map(Object.entries(value).map(([key, member]): [string, unknown] => [key.toLowerCase(), member]));
 }
 
-/** The entries of a list; one alone counts as a list of it, and an unset one as empty. */
+/** The entries of a list. A single value counts as a list of it, and an unset value as an empty list. */
 export function entriesOf(value: unknown): unknown[] {
   if (value === null || value === undefined) return [];
   return Array.isArray(value) ? (value as unknown[]) : [value];
@@ -54,4 +75,9 @@ export function refuseOtherId(value: unknown, id: string | null): void {
   if (id !== null && value !== null && value !== undefined && value !== id) {
     throw invalid('mutability', `id is ${id} and cannot become ${shown(value)}.`);
   }
+}
+
+/** An id in its only spelling, within PostgreSQL's integers; null: nobody has that id. */
+export function integerId(text: string): number | null {
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
 }

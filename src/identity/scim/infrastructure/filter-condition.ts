@@ -1,10 +1,10 @@
+import type { EntityManager } from 'typeorm';
 import { isInPlainYear } from '../../../platform/validation.js';
-import type { AttributePath } from '../domain/attribute-path.js';
-import type { Comparison, Filter, Literal } from '../domain/filter.js';
-import { invalid } from '../domain/scim-refusal.js';
-import { booleanOf } from '../domain/values.js';
+import type { AttributePath, Comparison, Filter, Literal } from '../domain/filter.js';
+import type { ListResult } from '../domain/list-request.js';
+import { booleanOf, integerId, invalid } from '../domain/values.js';
 
-/** How a column is compared. `expression` is the same of both sides. */
+/** A column of a filter. `expression` is applied to both sides of a comparison. */
 export type Column =
   | { type: 'text'; sql: string; expression?: (sql: string) => string }
   | { type: 'id'; sql: string }
@@ -14,44 +14,54 @@ export type Column =
 /** A text that is compared without case (RFC 7643 section 4.1). */
 export const inAnyCase = (sql: string): Column => ({ type: 'text', sql, expression: (side) => `lower(${side})` });
 
-/** A list of entries: `exists` makes a condition of one that an entry fulfils. */
+/** A list of entries. `exists` makes the condition that an entry fulfils the given one. */
 export interface Entries {
   columns: ReadonlyMap<string, Column>;
   exists: (condition: string) => string;
 }
 
-/** What a resource can be filtered by: paths in lower case. */
+/** The attributes by which a resource can be filtered, by paths in lower case. */
 export interface Filterable {
   columns: ReadonlyMap<string, Column>;
   entries: ReadonlyMap<string, Entries>;
 }
 
-/** Conditions on entries of lists in one filter: each reads them anew for each resource. */
+/** The most conditions on lists in one filter: each reads the list anew for every resource. */
 const MOST_LISTS = 10;
 
 const ORDER = { gt: '>', ge: '>=', lt: '<', le: '<=' } as const;
 
-/**
- * The condition of a filter. What a client wrote is in the parameters alone.
- * @param parameters that stand before; the filter's are added to them
- * @throws Refused 400 `invalidFilter`
- */
-export function filterCondition(filter: Filter, to: Filterable, parameters: unknown[]): string {
-  let lists = 0;
-  const counted = (entries: Entries): Entries => ({
-    ...entries,
-    exists: (condition) => {
-      lists += 1;
-      if (lists > MOST_LISTS) throw invalid('invalidFilter', `A filter has at most ${MOST_LISTS} conditions on lists.`);
-      return entries.exists(condition);
-    },
-  });
-  const entries = new Map([...to.entries].map(([name, each]) => [name, counted(each)]));
-  return conditionOf(filter, { ...to, entries }, parameters);
+/** The statements of a list: `columns` after SELECT, `source` from FROM on, with a WHERE. */
+interface Listed {
+  columns: string;
+  source: string;
+  id: string;
+  filterable: Filterable;
 }
 
-function conditionOf(filter: Filter, to: Filterable, parameters: unknown[]): string {
-  const inner = (part: Filter, within = to): string => conditionOf(part, within, parameters);
+/** A page of the resources that fulfil a filter, by rising id. @throws Refused 400 `invalidFilter` */
+export async function filteredPage<T>(
+  manager: EntityManager,
+  { columns, source, id, filterable }: Listed,
+  filter: Filter | null,
+  { offset, count }: { offset: number; count: number },
+): Promise<ListResult<T>> {
+  const parameters: unknown[] = [];
+  const from = filter === null ? source : `${source} AND ${conditionOf(filter, filterable, { parameters, lists: 0 })}`;
+  const [{ total }] = await manager.query<[{ total: number }]>(`SELECT count(*)::integer AS total ${from}`, parameters);
+  if (total <= offset || count === 0) return { total, resources: [] };
+  const page = `SELECT ${columns} ${from} ORDER BY ${id} OFFSET ${offset} LIMIT ${count}`;
+  return { total, resources: await manager.query<T[]>(page, parameters) };
+}
+
+/** The state of one filter's condition. Texts of the client become parameters. */
+interface ConditionState {
+  parameters: unknown[];
+  lists: number;
+}
+
+function conditionOf(filter: Filter, to: Filterable, state: ConditionState): string {
+  const inner = (part: Filter, within = to): string => conditionOf(part, within, state);
   switch (filter.kind) {
     case 'and':
       return `(${inner(filter.left)} AND ${inner(filter.right)})`;
@@ -63,27 +73,41 @@ function conditionOf(filter: Filter, to: Filterable, parameters: unknown[]): str
       const { attribute, sub, isForeign } = filter.path;
       const entries = isForeign || sub !== null ? undefined : to.entries.get(attribute);
       if (entries === undefined) throw unknown(filter.path);
-      return entries.exists(inner(filter.filter, { columns: entries.columns, entries: new Map() }));
+      return exists(entries, inner(filter.filter, { columns: entries.columns, entries: new Map() }), state);
     }
     case 'present':
-      return onColumn(filter.path, to, (column) => `${column.sql} IS NOT NULL`);
+      return onColumn(filter.path, to, state, (column) => `${column.sql} IS NOT NULL`);
     case 'compare':
-      return onColumn(filter.path, to, (column) => comparison(column, filter.comparison, filter.value, parameters));
+      return onColumn(filter.path, to, state, (column) =>
+        comparison(column, filter.comparison, filter.value, state.parameters),
+      );
   }
 }
 
-/** On a list, the condition is one of its entries, by their value where no part is named. */
-function onColumn(path: AttributePath, to: Filterable, condition: (column: Column) => string): string {
+/** The condition on a column or on the entries of a list, by their `value` where no part is named. */
+function onColumn(
+  path: AttributePath,
+  to: Filterable,
+  state: ConditionState,
+  condition: (column: Column) => string,
+): string {
   const { attribute, sub, isForeign } = path;
   const column = isForeign ? undefined : to.columns.get(sub === null ? attribute : `${attribute}.${sub}`);
   if (column !== undefined) return condition(column);
   const entries = isForeign ? undefined : to.entries.get(attribute);
   const part = entries?.columns.get(sub ?? 'value');
   if (entries === undefined || part === undefined) throw unknown(path);
-  return entries.exists(condition(part));
+  return exists(entries, condition(part), state);
 }
 
-/** Never null, so that `not` is the opposite: an attribute that is unset fulfils `ne` alone. */
+function exists(entries: Entries, condition: string, state: ConditionState): string {
+  state.lists += 1;
+  if (state.lists > MOST_LISTS)
+    throw invalid('invalidFilter', `A filter has at most ${MOST_LISTS} conditions on lists.`);
+  return entries.exists(condition);
+}
+
+/** Never null, so that `not` negates it: an unset attribute fulfils only `ne`. */
 function comparison(column: Column, by: Comparison, value: Literal, parameters: unknown[]): string {
   const { sql } = column;
   if (value === null && by === 'eq') return `${sql} IS NULL`;
@@ -128,11 +152,11 @@ function sides(column: Column, value: string | number | boolean, parameters: unk
       if (!isInPlainYear(time)) throw invalid('invalidFilter', 'A time is in the years 0000 to 9999 of UTC.');
       return [column.sql, parameter(time, 'timestamptz')];
     }
-    case 'id':
-      // An id has one spelling; others are nobody's, and have no place in a column of integers.
-      if (typeof value === 'string' && /^[1-9]\d{0,8}$/.test(value))
-        return [column.sql, parameter(Number(value), 'integer')];
+    case 'id': {
+      const id = typeof value === 'string' ? integerId(value) : null;
+      if (id !== null) return [column.sql, parameter(id, 'integer')];
       return [`${column.sql}::text`, parameter(String(value), 'text')];
+    }
     case 'text': {
       const { sql, expression = (each: string) => each } = column;
       return [expression(sql), expression(parameter(String(value), 'text'))];

@@ -1,7 +1,8 @@
+import { secretDigest } from '../../../kernel/secret.js';
 import { isForAdministrators, type TokenScope } from '../../../platform/domain/token-scope.js';
 import type { Account, Role } from '../../../users/domain/account.js';
 
-/** A token of a program, which acts for an account. */
+/** A token with which a program acts for an account. */
 export interface ApiToken {
   /** Part of the token. */
   id: string;
@@ -13,15 +14,15 @@ export interface ApiToken {
   lastUsedAt: Date | null;
 }
 
-/** What somebody asks a token for. */
+/** A token as it is asked for. */
 export type WantedToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'>;
 
-/** An account's tokens at one time. */
+/** The most tokens of an account. */
 export const MOST_TOKENS = 50;
 
 export const DAY_MS = 86_400_000;
 
-/** Why nobody can have that token; null: the role and the limit of the settings allow it. */
+/** Why a token is refused; null: the role and the limit of the settings allow it. */
 export function wishProblem(
   { scopes, expiresAt }: WantedToken,
   role: Role,
@@ -33,32 +34,58 @@ export function wishProblem(
   return days <= maxDays ? null : { kind: 'expiry', message: `must be at most ${maxDays} days from now` };
 }
 
-/** A token as a request shows it, with the account that it acts for. */
+/** The token of a request, with the account that it acts for. */
 export interface AdmittedToken extends Pick<ApiToken, 'id' | 'name' | 'scopes'> {
   account: Account;
   hasExpired: boolean;
-  /** It has no password, and its person has not signed in at the identity provider for too long. */
+  /** The account has no password, and its person has not signed in at the identity provider for too long. */
   isOwnerAway: boolean;
 }
 
 export interface AdmissionTimes {
   now: Date;
-  /** Since when whoever has no password must have signed in at the identity provider; null: they need not. */
+  /** The earliest last sign-in at the provider that counts for an account without a password; null: any, or none. */
   signedInSince: Date | null;
 }
 
-/** Where tokens are kept; of their texts, the digests. All methods but `admit` and the count name the owner. */
-export abstract class ApiTokenStore {
-  /** Null: no active account has it. One query by the primary key; a second one notes the use, once a minute. */
-  abstract admit(id: string, digest: Buffer, times: AdmissionTimes): Promise<AdmittedToken | null>;
-  /** Removes the account's expired ones, and adds one if it is active and has less than MOST_TOKENS; within a transaction. */
-  abstract add(userId: number, token: ApiToken, digest: Buffer): Promise<'added' | 'too-many' | 'not-active'>;
-  /** The newest first; expired ones too, until the next is added. */
-  abstract listOf(userId: number): Promise<ApiToken[]>;
-  /** `unknown`: the account never had such a token, or it has expired and been removed since. */
-  abstract revoke(userId: number, id: string, at: Date): Promise<ApiToken | 'had-ended' | 'unknown'>;
-  /** @returns how many unexpired ones */
-  abstract revokeAllOf(userId: number, at: Date): Promise<number>;
-  /** How many unexpired ones of administrators were not used since then, or expire later than that. */
-  abstract staleOfAdministrators(now: Date, unusedSince: Date, latestExpiry: Date): Promise<number>;
+/** `glt_`, an id of 8, 32 random bytes as 43, and a checksum of 6 characters of base62. */
+const FORM = /^(glt_([0-9A-Za-z]{8})[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+
+/** Whether a text has the form of a token's id; others are not looked for in the database. */
+export function isTokenId(text: string): boolean {
+  return /^[0-9A-Za-z]{8}$/.test(text);
+}
+
+/** Random bytes of a token: 6 for its id, 32 for its secret. */
+export const TOKEN_BYTES = 38;
+
+/** A new token's text and the id in it. */
+export function tokenText(random: Buffer): { id: string; text: string } {
+  const id = base62(random.subarray(0, 6), 8);
+  const unchecked = `glt_${id}${base62(random.subarray(6), 43)}`;
+  return { id, text: unchecked + checksum(unchecked) };
+}
+
+/** The id in a text with the form and the checksum of a token; null otherwise, so that typing errors and scanners cost no query. */
+export function idInToken(text: string): string | null {
+  const [, unchecked = '', id = '', check] = FORM.exec(text) ?? [];
+  return check !== undefined && checksum(unchecked) === check ? id : null;
+}
+
+/** The first 32 bits of the SHA-256, in base62. Computed at every request, with numbers, which are faster than BigInts. */
+function checksum(unchecked: string): string {
+  let rest = secretDigest(unchecked).readUInt32BE(0);
+  let text = '';
+  for (; text.length < 6; rest = Math.floor(rest / 62)) text = (DIGITS[rest % 62] ?? '') + text;
+  return text;
+}
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** The last `length` digits of the bytes as a big-endian number. */
+function base62(bytes: Buffer, length: number): string {
+  let rest = BigInt(`0x${bytes.toString('hex')}`);
+  let text = '';
+  for (; text.length < length; rest /= 62n) text = (DIGITS[Number(rest % 62n)] ?? '') + text;
+  return text;
 }

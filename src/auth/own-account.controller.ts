@@ -1,0 +1,147 @@
+import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import type { AuditContext } from '../audit/domain/audit-event.js';
+import { Refused } from '../kernel/errors.js';
+import { isUuid } from '../kernel/ids.js';
+import { mapPage } from '../kernel/page.js';
+import {
+  type AuthenticatedUser,
+  BeforePasswordChange,
+  type Client,
+  CurrentAuditContext,
+  CurrentClient,
+  CurrentUser,
+  sessionIdOf,
+  UntilClientGone,
+} from '../platform/access.js';
+import { BodyLimits } from '../platform/http/body-limits.js';
+import { ApiRoute, NoContent } from '../platform/openapi.js';
+import { BigPageQuery } from '../platform/page.dto.js';
+import {
+  EmailChangeDto,
+  PASSWORD_REFUSALS,
+  PasswordChangeDto,
+  RevokedTokensResponse,
+  SessionPage,
+  SignOutResponse,
+  toSessionResponse,
+  toUserResponse,
+  UserResponse,
+} from './auth.dto.js';
+import type { TokenFault } from './domain/claims.js';
+import { type FailedProof, PasswordsService } from './passwords.service.js';
+import { SessionsService } from './sessions.service.js';
+
+/** Sessions, password and e-mail address of the signed-in user. */
+@ApiTags('auth')
+@ApiBearerAuth('access-token')
+@Controller('api/auth')
+export class OwnAccountController {
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly passwords: PasswordsService,
+  ) {}
+
+  @BeforePasswordChange()
+  @ApiRoute('logout', 'End this session')
+  @Post('logout')
+  @NoContent()
+  @ApiOkResponse({ type: SignOutResponse, description: 'It began at the identity provider, where it goes on.' })
+  async logout(
+    @CurrentUser() user: AuthenticatedUser,
+    @CurrentClient() client: Client,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SignOutResponse | undefined> {
+    const url = await this.sessions.logout(user, client);
+    if (url === null) return undefined;
+    void reply.status(200);
+    return { sign_out_url: url };
+  }
+
+  @BeforePasswordChange()
+  @ApiRoute('logoutAll', 'End all own sessions')
+  @Post('logout-all')
+  @NoContent()
+  async logoutAll(@CurrentUser() user: AuthenticatedUser, @CurrentAuditContext() by: AuditContext): Promise<void> {
+    await this.sessions.endSessions('logout_all', user, by);
+  }
+
+  @ApiRoute('listSessions', 'The own sessions')
+  @Get('sessions')
+  @ApiOkResponse({ type: SessionPage })
+  async list(@CurrentUser() user: AuthenticatedUser, @Query() page: BigPageQuery): Promise<SessionPage> {
+    const sessions = await this.sessions.list(user.id, page);
+    return mapPage(sessions, (session) => toSessionResponse(session, sessionIdOf(user)));
+  }
+
+  /** A malformed id gets 404, like an unknown one. */
+  @ApiRoute('endSession', 'End one own session')
+  @Delete('sessions/:id')
+  @NoContent()
+  async end(
+    @Param('id') id: string,
+    @CurrentUser() user: AuthenticatedUser,
+    @CurrentAuditContext() by: AuditContext,
+  ): Promise<void> {
+    if (!isUuid(id) || !(await this.sessions.end(user.id, id, by))) throw new Refused('not_found');
+  }
+
+  @BeforePasswordChange()
+  @ApiRoute(
+    'changePassword',
+    'Change the own password; ends the other sessions and all API tokens',
+    ...PASSWORD_REFUSALS,
+  )
+  @Post('password')
+  @BodyLimits()
+  @NoContent()
+  @ApiOkResponse({ type: RevokedTokensResponse, description: 'API tokens were revoked, too.' })
+  async changePassword(
+    @CurrentUser() user: AuthenticatedUser,
+    @Body() body: PasswordChangeDto,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RevokedTokensResponse | undefined> {
+    const passwords = { current: body.current_password, next: body.new_password };
+    const change = await this.passwords.changePassword(user, passwords, client, signal);
+    if (change.kind === 'same-password') {
+      throw new Refused('validation_failed', {
+        errors: [{ field: 'new_password', message: 'must not be the current one' }],
+      });
+    }
+    if (change.kind !== 'changed') throw refusalOf(change);
+    if (change.revokedTokens === 0) return undefined;
+    void reply.status(200);
+    return { revoked_tokens: change.revokedTokens };
+  }
+
+  @ApiRoute('changeEmail', 'Change the own e-mail address', 'email_taken', ...PASSWORD_REFUSALS)
+  @Patch('me')
+  @BodyLimits()
+  @ApiOkResponse({ type: UserResponse })
+  async changeEmail(
+    @CurrentUser() user: AuthenticatedUser,
+    @Body() body: EmailChangeDto,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+  ): Promise<UserResponse> {
+    const wanted = { email: body.email, currentPassword: body.current_password };
+    const change = await this.passwords.changeEmail(user, wanted, client, signal);
+    if (change.kind === 'email-taken') throw new Refused('email_taken');
+    if (change.kind !== 'changed') throw refusalOf(change);
+    return toUserResponse(change.account);
+  }
+}
+
+function refusalOf(failed: FailedProof): Refused {
+  switch (failed.kind) {
+    case 'wrong-password':
+      return new Refused('invalid_credentials', { detail: 'The current password is another one.' });
+    case 'deactivated':
+      return new Refused('token_invalid', { reason: 'session-ended' satisfies TokenFault });
+    case 'throttled':
+      return new Refused('too_many_requests', failed);
+  }
+}

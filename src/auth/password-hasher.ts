@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Piscina } from 'piscina';
+import { type Counter, Histogram, Registry } from 'prom-client';
+import { Refused } from '../kernel/errors.js';
+import { FairQueue, type Place } from '../kernel/fair-queue.js';
+import { HealthRegistry, type Health } from '../platform/health.js';
+import { counter, gaugeOf } from '../platform/metrics.js';
+import { Settings } from '../platform/settings.js';
+import type work from './password.worker.js';
+import { countedAddress } from './throttle.store.js';
+
+/** The operations of admitted work, one at a time. */
+export interface Hashing {
+  /** A hash of the configured cost. */
+  hash(password: string): Promise<string>;
+  /** `hash` null: there is no such account; the same work is done, and the answer is false. */
+  matches(password: string, hash: string | null): Promise<boolean>;
+}
+
+/**
+ * Hashes and compares passwords by bcryptjs in worker threads, one for each core. A hash takes some 250 ms on purpose. The pool gets
+ * no more tasks than it has threads: FairQueue decides which is next.
+ */
+@Injectable()
+export class PasswordHasher implements OnApplicationShutdown {
+  private readonly pool: Piscina<Parameters<typeof work>[0], ReturnType<typeof work>>;
+  /** Resolves when the threads have loaded their program: Node aborts when a thread ends while it requires an ES module. */
+  private readonly loaded: Promise<unknown>;
+  private readonly waited: Histogram;
+  private readonly turnedAway: Counter;
+  private readonly cost: number;
+  private readonly places: number;
+  private readonly turns: FairQueue;
+  /** A moving average of one hash. Reading the pool's own histogram takes a quarter of a millisecond. */
+  private typicalMs = 0;
+
+  constructor(settings: Settings, metrics: Registry, health: HealthRegistry) {
+    this.cost = settings.auth.bcryptCost;
+    this.pool = new Piscina({
+      filename: new URL('./password.worker.js', import.meta.url).href,
+      minThreads: availableParallelism(),
+      maxThreads: availableParallelism(),
+      // On Linux the priority is the thread's own: requests without a hash go first, also in a storm of logins.
+      niceIncrement: 19,
+    });
+    this.loaded = Promise.allSettled(this.pool.threads.map((thread) => once(thread, 'message')));
+    this.places = this.pool.maxThreads + settings.auth.hashQueueMax;
+    this.turns = new FairQueue(this.pool.maxThreads, this.places);
+    health.register('password hashing', () => Promise.resolve(this.health()));
+    const waiting = 'Passwords that wait for a hashing thread.';
+    gaugeOf(metrics, 'grantline_password_hash_queue_length', waiting, () => this.turns.waiting);
+    this.waited = new Histogram({
+      name: 'grantline_password_hash_wait_seconds',
+      help: 'How long passwords waited for a hashing thread.',
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+      registers: [metrics],
+    });
+    const turnedAway = 'Passwords that were not hashed because too many waited already.';
+    this.turnedAway = counter(metrics, 'grantline_password_hash_turned_away_total', turnedAway);
+  }
+
+  /**
+   * Runs the work of a request that needs hashes if there is a place for it: one for each hashing thread, and a bounded
+   * number that wait. Places and turns are shared fairly between addresses (FairQueue).
+   * @throws Refused `busy` when no place is left for the address, or when `signal` is aborted because the client has gone
+   */
+  async admit<T>(address: string, signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T> {
+    const place = this.turns.enter(countedAddress(address));
+    if (place === null) throw this.turnAway();
+    const { cost } = this;
+    try {
+      return await work({
+        hash: async (password) => String(await this.run({ password, cost }, place, signal)),
+        matches: async (password, hash) => (await this.run({ password, cost, hash }, place, signal)) === true,
+      });
+    } finally {
+      this.turns.leave(place);
+    }
+  }
+
+  /** Whether a hash has the configured cost; otherwise it is made anew when its password is next presented. */
+  isCurrent(hash: string): boolean {
+    return Number(hash.slice(4, 6)) === this.cost;
+  }
+
+  /** After the server has stopped: sign-ins in flight still need it (onModuleDestroy comes before). */
+  async onApplicationShutdown(): Promise<void> {
+    await this.loaded;
+    await this.pool.destroy();
+  }
+
+  /** A hash that has begun is finished even if the client has gone: to abort it would end its thread. */
+  private async run(task: Parameters<typeof work>[0], place: Place, signal: AbortSignal): Promise<string | boolean> {
+    const asked = performance.now();
+    const turn = await this.turns.turn(place, signal);
+    if (turn === 'displaced') throw this.turnAway();
+    if (turn === 'aborted') throw new Refused('busy', { detail: 'The client went away.' });
+    try {
+      const { result, ms } = await this.pool.run(task);
+      this.waited.observe((performance.now() - asked - ms) / 1000);
+      this.typicalMs = this.typicalMs === 0 ? ms : 0.9 * this.typicalMs + 0.1 * ms;
+      return result;
+    } finally {
+      this.turns.done(place);
+    }
+  }
+
+  private turnAway(): Refused {
+    this.turnedAway.inc();
+    return new Refused('busy', { retryAfter: this.secondsOfQueue() });
+  }
+
+  /** Without free places some sign-ins are refused; a replica that is not ready would refuse all. */
+  private health(): Health {
+    if (this.pool.threads.length === 0) return 'down';
+    return this.turns.taken >= this.places ? 'degraded' : 'up';
+  }
+
+  /** The estimated seconds until all admitted hashes are done. */
+  private secondsOfQueue(): number {
+    return Math.ceil((this.turns.taken * this.typicalMs) / this.pool.maxThreads / 1000) || 1;
+  }
+}

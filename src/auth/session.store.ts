@@ -1,0 +1,241 @@
+import { Injectable } from '@nestjs/common';
+import { DatabaseSession } from '../platform/infrastructure/database-session.js';
+import { GatheredQuery } from '../platform/infrastructure/gathered-query.js';
+import type { Account } from '../users/domain/account.js';
+import { ACCOUNT_COLUMNS } from '../users/user.store.js';
+import type {
+  AdmittedSession,
+  BrowserSession,
+  LivingSession,
+  NewRefreshToken,
+  PresentedRefresh,
+  Session,
+  SessionView,
+  StoredProof,
+} from './domain/session.js';
+
+const ADMITTED = `
+  SELECT ${ACCOUNT_COLUMNS}, s.proved_at AS "provedAt"
+  FROM sessions s JOIN users u ON u.id = s.user_id
+  WHERE s.id = $1 AND u.id = $2 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3`;
+
+const ADMITTED_BROWSER = `
+  SELECT ${ACCOUNT_COLUMNS}, s.id AS "sessionId", s.proved_at AS "provedAt",
+         s.last_used_at <= $3::timestamptz - interval '1 minute' AS "isUseDue"
+  FROM sessions s JOIN users u ON u.id = s.user_id
+  WHERE s.cookie_digest = $1 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3 AND s.last_used_at > $2`;
+
+interface BrowserColumns {
+  sessionId: string;
+  provedAt: Date;
+  isUseDue: boolean;
+}
+
+/** Sessions and their refresh tokens. A session lives until it expires or is ended. */
+@Injectable()
+export class SessionStore {
+  private readonly admitted: GatheredQuery<AdmittedSession>;
+  private readonly admittedBrowsers: GatheredQuery<Account & BrowserColumns>;
+
+  constructor(private readonly session: DatabaseSession) {
+    this.admitted = new GatheredQuery(session, 'admit', ['uuid', 'integer'], ADMITTED);
+    this.admittedBrowsers = new GatheredQuery(session, 'admit_browser', ['bytea'], ADMITTED_BROWSER);
+  }
+
+  /**
+   * Begins a session if the account is active and still has the hash that its password was checked against, and keeps both
+   * unchanged until the transaction ends. @returns false: one of them changed meanwhile, and nothing was stored
+   */
+  async begin(session: Session, token: NewRefreshToken, { checkedHash, provedAt }: StoredProof): Promise<boolean> {
+    const { id, userId, createdAt, expiresAt, userAgent, address } = session;
+    // FOR SHARE waits for a concurrent change and reads its result; a later change waits, and then finds the session.
+    const stored = await this.session.prepared(
+      'begin',
+      `WITH account AS (
+         SELECT id FROM users WHERE id = $2 AND ($3::text IS NULL OR password_hash = $3) AND is_active FOR SHARE
+       ), session AS (
+         INSERT INTO sessions (id, user_id, created_at, expires_at, user_agent, address, proved_at)
+         SELECT $1, id, $4, $5, $6, $7, $11::timestamptz FROM account
+         RETURNING id
+       )
+       INSERT INTO refresh_tokens (id, session_id, issued_at, expires_at)
+       SELECT $8, id, $9, $10 FROM session
+       RETURNING session_id`,
+      [
+        id,
+        userId,
+        checkedHash,
+        createdAt,
+        expiresAt,
+        userAgent,
+        address,
+        bytes(token.id),
+        token.issuedAt,
+        token.expiresAt,
+        provedAt,
+      ],
+    );
+    return stored.length === 1;
+  }
+
+  /** As begin, for a session without tokens that is known by the digest of its cookie. */
+  async beginForBrowser(
+    session: Session,
+    cookieDigest: Buffer,
+    { checkedHash, provedAt }: StoredProof & { provedAt: Date },
+  ): Promise<boolean> {
+    const { id, userId, createdAt, expiresAt, userAgent, address } = session;
+    const stored = await this.session.prepared(
+      'begin_browser',
+      `WITH account AS (
+         SELECT id FROM users WHERE id = $2 AND ($3::text IS NULL OR password_hash = $3) AND is_active FOR SHARE
+       )
+       INSERT INTO sessions (id, user_id, created_at, expires_at, user_agent, address, cookie_digest, last_used_at, proved_at)
+       SELECT $1, id, $4, $5, $6, $7, $8, $4, $9 FROM account
+       RETURNING id`,
+      [id, userId, checkedHash, createdAt, expiresAt, userAgent, address, cookieDigest, provedAt],
+    );
+    return stored.length === 1;
+  }
+
+  /** The session of a cookie that was used since `idleSince`. Notes the use once a minute. */
+  async admitBrowser(cookieDigest: Buffer, idleSince: Date, now: Date): Promise<BrowserSession | null> {
+    const found = await this.admittedBrowsers.find([cookieDigest], [idleSince, now]);
+    if (found === null) return null;
+    const { sessionId, provedAt, isUseDue, ...account } = found;
+    if (isUseDue) {
+      const used = 'UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2';
+      await this.session.changed(used, [sessionId, now]);
+    }
+    return { id: sessionId, account, provedAt };
+  }
+
+  /** Notes a new proof. @returns false: the account has no such live session that asks for proofs */
+  async prove({ id, userId }: Pick<Session, 'id' | 'userId'>, at: Date, now: Date): Promise<boolean> {
+    const proved = await this.session.changed(
+      `UPDATE sessions SET proved_at = greatest(proved_at, $3)
+       WHERE id = $1 AND user_id = $2 AND proved_at IS NOT NULL AND ended_at IS NULL AND expires_at > $4`,
+      [id, userId, at, now],
+    );
+    return proved === 1;
+  }
+
+  /** The account, if it is active and the session is its own and lives. */
+  admit(sessionId: string, userId: number, now: Date): Promise<AdmittedSession | null> {
+    return this.admitted.find([sessionId, userId], [now]);
+  }
+
+  /** Null: there is no such token, its session does not live, or the account is not active. */
+  async findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null> {
+    const rows = await this.session.prepared<PresentedRefresh>(
+      'find_refresh',
+      `SELECT json_build_object('id', s.id, 'userId', s.user_id, 'expiresAt', extract(epoch FROM s.expires_at) * 1000) AS session, ${refreshRow('t')} AS presented,
+              CASE WHEN live.id IS NOT NULL THEN ${refreshRow('live')} END AS current
+       FROM refresh_tokens t
+       JOIN sessions s ON s.id = t.session_id
+       JOIN users u ON u.id = s.user_id
+       LEFT JOIN refresh_tokens live ON live.session_id = s.id AND live.used_at IS NULL
+       WHERE t.id = $1 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $2`,
+      [bytes(tokenId), now],
+    );
+    return rows[0] ?? null;
+  }
+
+  /**
+   * Marks a live token used and stores the next, or neither.
+   * @returns its session; null: it was used before or by a concurrent request, has expired, or is not of this live session
+   */
+  async rotate(
+    tokenId: string,
+    { id, userId }: Pick<Session, 'id' | 'userId'>,
+    next: NewRefreshToken,
+  ): Promise<LivingSession | null> {
+    // One statement: a crash leaves the old token or the new one, never both.
+    const rows = await this.session.prepared<{ expires_at: Date }>(
+      'rotate',
+      `WITH used AS (
+         UPDATE refresh_tokens t SET used_at = $4
+         FROM sessions s JOIN users u ON u.id = s.user_id
+         WHERE t.id = $1 AND t.used_at IS NULL AND t.expires_at > $4
+           AND s.id = t.session_id AND s.id = $2 AND s.ended_at IS NULL AND s.expires_at > $4
+           AND u.id = $3 AND u.is_active
+         RETURNING t.id, t.session_id, s.expires_at
+       ), stored AS (
+         INSERT INTO refresh_tokens (id, session_id, parent_id, issued_at, expires_at)
+         SELECT $5, session_id, id, $4, $6 FROM used
+       )
+       SELECT expires_at FROM used`,
+      [bytes(tokenId), id, userId, next.issuedAt, bytes(next.id), next.expiresAt],
+    );
+    return rows[0] === undefined ? null : { id, userId, expiresAt: rows[0].expires_at };
+  }
+
+  /** Ends a session of any account. False: it had ended. */
+  async end(sessionId: string, now: Date): Promise<boolean> {
+    const ended = 'UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL';
+    return (await this.session.changed(ended, [sessionId, now])) === 1;
+  }
+
+  /** Ends all of an account's, except one. @returns how many */
+  async endAllOf(userId: number, now: Date, except: string | null): Promise<number> {
+    return this.session.changed(
+      `UPDATE sessions SET ended_at = $2
+       WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND id IS DISTINCT FROM $3`,
+      [userId, now, except],
+    );
+  }
+
+  /**
+   * Active sessions of an account (of browsers: used since `idleSince`), newest first, with numbers below `after` (null: from the
+   * newest), at most `limit`.
+   */
+  async listOf(
+    userId: number,
+    { now, idleSince }: { now: Date; idleSince: Date },
+    after: number | null,
+    limit: number,
+  ): Promise<SessionView[]> {
+    return this.session.manager.query<SessionView[]>(
+      `SELECT s.id, s.number::float8 AS number, s.user_id AS "userId", s.created_at AS "createdAt", s.expires_at AS "expiresAt",
+              s.user_agent AS "userAgent", s.address, coalesce(s.last_used_at, live.issued_at) AS "lastUsedAt"
+       FROM sessions s LEFT JOIN refresh_tokens live ON live.session_id = s.id AND live.used_at IS NULL
+       WHERE s.user_id = $1 AND s.ended_at IS NULL AND s.expires_at > $2
+         AND (live.expires_at > $2 OR s.last_used_at > $5)
+         AND ($3::bigint IS NULL OR s.number < $3)
+       ORDER BY s.number DESC LIMIT $4`,
+      [userId, now, after, limit, idleSince],
+    );
+  }
+
+  /** Ends a session of an account. `unknown`: the account never had it, or it has been removed since. */
+  async endOf(userId: number, sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'> {
+    const [[row]] = await this.session.manager.query<[{ had_ended: boolean }[], number]>(
+      `UPDATE sessions SET ended_at = coalesce(ended_at, $3)
+       FROM (SELECT ended_at IS NOT NULL AS had_ended FROM sessions WHERE id = $1 AND user_id = $2 FOR UPDATE) AS before
+       WHERE id = $1 AND user_id = $2
+       RETURNING before.had_ended`,
+      [sessionId, userId, now],
+    );
+    return row === undefined ? 'unknown' : row.had_ended ? 'had-ended' : 'ended';
+  }
+
+  /** Removes expired and ended sessions and tokens, a day late, so that no row of a rotation in progress goes. @returns how many sessions */
+  async sweep(now: Date): Promise<number> {
+    return this.session.changed(
+      `WITH tokens AS (DELETE FROM refresh_tokens WHERE expires_at < $1::timestamptz - interval '1 day')
+       DELETE FROM sessions WHERE expires_at < $1::timestamptz - interval '1 day' OR ended_at < $1::timestamptz - interval '1 day'`,
+      [now],
+    );
+  }
+}
+
+/** Selects a RefreshRow out of the table `alias`. */
+function refreshRow(alias: string): string {
+  const milliseconds = (column: string): string => `extract(epoch FROM ${alias}.${column}) * 1000`;
+  return `json_build_object('id', encode(${alias}.id, 'hex'), 'parentId', encode(${alias}.parent_id, 'hex'),
+    'issuedAt', ${milliseconds('issued_at')}, 'expiresAt', ${milliseconds('expires_at')}, 'usedAt', ${milliseconds('used_at')})`;
+}
+
+function bytes(hex: string): Buffer {
+  return Buffer.from(hex, 'hex');
+}

@@ -1,0 +1,163 @@
+import { foldedName, nameProblem } from '../../../kernel/name.js';
+import type { SignInFailure } from './flow.js';
+
+/** Claims of a token whose signature, issuer, audience and times are good. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** Whether a claim can identify a person or a session: 1 to 255 ASCII characters, as OpenID Connect Core 2 demands of `sub`. */
+export function isIdentifier(claim: unknown): claim is string {
+  return typeof claim === 'string' && /^[\x20-\x7e]{1,255}$/.test(claim);
+}
+
+export function isAbsent(claim: unknown): boolean {
+  return claim === undefined || claim === null || claim === '';
+}
+
+/** A person's groups by a claim. `unknown`: the claim does not tell, which differs from no groups. */
+export type ClaimedGroups =
+  | { kind: 'unknown' }
+  | {
+      kind: 'known';
+      names: string[];
+      /** Names that two groups of the provider share. */
+      ambiguous: string[];
+      /** The number of names that no group can have. */
+      unusable: number;
+    };
+
+/**
+ * Reads the claim: a list of names or of paths (`/analysts`), absent for a person without groups. Microsoft Entra also omits it
+ * above 200 groups, and says so in another claim.
+ */
+export function claimedGroups(claims: Claims, claim: string): ClaimedGroups {
+  const named = claims['_claim_names'];
+  const isElsewhere = typeof named === 'object' && named !== null && Object.hasOwn(named, claim);
+  if (isElsewhere || claims['hasgroups'] === true) return { kind: 'unknown' };
+  const value = claims[claim] ?? [];
+  const listed: unknown[] = Array.isArray(value) ? value : [value];
+  if (!listed.every((name) => typeof name === 'string')) return { kind: 'unknown' };
+  const paths = listed.map((name) => name.replace(/^\//, ''));
+  const usable = paths.filter((name) => nameProblem(name) === null);
+  const count = new Map<string, number>();
+  for (const name of usable) count.set(foldedName(name), (count.get(foldedName(name)) ?? 0) + 1);
+  const isOne = (name: string) => count.get(foldedName(name)) === 1;
+  return {
+    kind: 'known',
+    names: usable.filter(isOne),
+    ambiguous: [...new Set(usable.filter((name) => !isOne(name)))],
+    unusable: paths.length - usable.length,
+  };
+}
+
+/** One session of the provider, or all sessions of a person. */
+export type EndedAtProvider = { sid: string } | { subject: string };
+
+/** The member of `events` that marks a logout token. */
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+
+/** The sessions that a logout token ends (OpenID Connect Back-Channel Logout 1.0 section 2.6). @returns null: it is no logout token */
+export function endedBy({ jti, sid, sub, events, nonce }: Claims): { jti: string; ended: EndedAtProvider } | null {
+  const isLogout = typeof events === 'object' && events !== null && isObject((events as Claims)[EVENT]);
+  // A nonce marks an ID token, which must not end anything.
+  if (!isLogout || nonce !== undefined || typeof jti !== 'string' || jti === '') return null;
+  if (isAbsent(sid)) return isIdentifier(sub) ? { jti, ended: { subject: sub } } : null;
+  return isIdentifier(sid) ? { jti, ended: { sid } } : null;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `at`: when the person signed in at the provider. `reason` is for the log. */
+export type Confirmation = { kind: 'confirmed'; at: Date } | { kind: 'refused'; code: SignInFailure; reason: string };
+
+/** Milliseconds by which the provider's clock may be ahead. */
+const AHEAD_MS = 60_000;
+
+/** The last sign-in at the provider itself (OpenID Connect Core 2, `auth_time`), never later than now; null: unknown. */
+export function signedInAt({ auth_time: seconds }: Claims, now: Date): Date | null {
+  if (typeof seconds !== 'number' || !(seconds > 0)) return null;
+  const at = seconds * 1000;
+  return at > now.getTime() + AHEAD_MS ? null : new Date(Math.min(at, now.getTime()));
+}
+
+/** The time of a missing proof. */
+const NEVER = new Date(0);
+
+/** The time of the proof of a session that begins with these claims. */
+export function provedAtOf(claims: Claims, now: Date): Date {
+  return signedInAt(claims, now) ?? NEVER;
+}
+
+/**
+ * Whether the person signed in anew: providers may disregard `max_age`.
+ * @param startedAt milliseconds since 1970
+ */
+export function judgeAnew(claims: Claims, { startedAt, now }: { startedAt: number; now: Date }): Confirmation {
+  const at = signedInAt(claims, now);
+  if (at === null) return { kind: 'refused', code: 'not_signed_in_anew', reason: 'no auth_time' };
+  // The claim has whole seconds.
+  const isAnew = at.getTime() >= Math.floor(startedAt / 1000) * 1000;
+  return isAnew ? { kind: 'confirmed', at } : { kind: 'refused', code: 'not_signed_in_anew', reason: 'auth_time' };
+}
+
+/**
+ * Whether the person who returns is the person of the session, and signed in anew.
+ * @param session `atProvider`: as it began; `ownerId`: the account that the person has now; null: none
+ */
+export function judgeConfirmation(
+  claims: Claims,
+  session: { userId: number; atProvider: { subject: string } | null; ownerId: number | null },
+  times: { startedAt: number; now: Date },
+): Confirmation {
+  const { userId, atProvider, ownerId } = session;
+  if (atProvider === null) return { kind: 'refused', code: 'session_ended', reason: 'unknown' };
+  if (claims['sub'] !== atProvider.subject) return { kind: 'refused', code: 'other_person', reason: 'sub' };
+  if (ownerId !== userId) return { kind: 'refused', code: 'other_person', reason: 'link' };
+  return judgeAnew(claims, times);
+}
+
+/** Why a token of the provider opens no session for the client that presents it: codes of the API. */
+export const EXCHANGE_FAILURES = [
+  'token_invalid',
+  'token_expired',
+  'clocks_differ',
+  'token_wrong_audience',
+  'token_used',
+  'token_without_subject',
+  'token_of_program',
+  'name_missing',
+  'name_invalid',
+  'name_taken',
+  'account_missing',
+  'account_deactivated',
+  'busy',
+  'provider_unavailable',
+] as const;
+
+export type ExchangeFailure = (typeof EXCHANGE_FAILURES)[number];
+
+/** Types of ID and access tokens (RFC 9068), with or without the prefix, in any case (RFC 7515 section 4.1.9). */
+const TYPES = /^(application\/)?(at\+)?jwt$/i;
+
+/**
+ * Why a presented token is not an ID or access token of a person; null: it is one.
+ * @param type of its header @param own the service's client at the provider
+ */
+export function shownTokenFault(
+  { typ, events, client_id, sid, idtyp, nonce, azp, aud, cnf }: Claims,
+  type: unknown,
+  own: string,
+): { code: ExchangeFailure; reason: string } | null {
+  const isOther = events !== undefined || (type !== undefined && !(typeof type === 'string' && TYPES.test(type)));
+  if (isOther) return { code: 'token_invalid', reason: 'of another type' };
+  if (typ !== undefined && typ !== 'ID' && typ !== 'Bearer') return { code: 'token_invalid', reason: 'typ' };
+  // ID tokens of sign-ins here are part of sign-out addresses, which appear in logs and histories of browsers.
+  const isForUs = azp === undefined ? [aud].flat().includes(own) : azp === own;
+  if (nonce !== undefined && isForUs) return { code: 'token_invalid', reason: 'of a sign-in here' };
+  // The client would have to prove possession of the key (RFC 7800).
+  if (cnf !== undefined) return { code: 'token_invalid', reason: 'bound to a key' };
+  // A program's token: Keycloak names the client and no session; Microsoft Entra has `idtyp`.
+  if (idtyp === 'app') return { code: 'token_of_program', reason: 'idtyp' };
+  return client_id !== undefined && isAbsent(sid) ? { code: 'token_of_program', reason: 'client_id' } : null;
+}

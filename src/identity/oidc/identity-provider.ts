@@ -1,0 +1,316 @@
+import { type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose';
+import {
+  allowInsecureRequests,
+  AuthorizationResponseError,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildEndSessionUrl,
+  calculatePKCECodeChallenge,
+  ClientError,
+  clockTolerance,
+  Configuration,
+  customFetch,
+  refreshTokenGrant,
+  ResponseBodyError,
+  type ServerMetadata,
+  WWWAuthenticateChallengeError,
+} from 'openid-client';
+import type { Clock, Timers } from '../../kernel/clock.js';
+import { Opaque } from '../../kernel/secret.js';
+import type { HealthRegistry } from '../../platform/health.js';
+import type { Settings } from '../../platform/settings.js';
+import type { Claims } from './domain/claims.js';
+import type { FlowSecrets, SignInFailure } from './domain/flow.js';
+import { LastGood } from './infrastructure/last-good.js';
+import { ProviderTransport, ProviderUnavailable } from './infrastructure/provider-transport.js';
+
+/** The claims that the provider vouched for, or why its answer was refused. `reason` is for logs, never the provider's prose. */
+export type Vouched =
+  | { kind: 'vouched'; claims: Claims; idToken: string; refreshToken: string | null }
+  | { kind: 'failed'; code: SignInFailure; reason: string };
+
+/**
+ * Whether a session at the provider goes on. `renewed`: it does; `claims`: those of a new ID token, if there is one. `silent`: the
+ * provider gave no usable answer. `refreshToken`: the next one; null: the former one stays valid.
+ */
+export type Renewal =
+  | { kind: 'renewed'; claims: Claims | null; refreshToken: string | null }
+  | { kind: 'ended' }
+  | { kind: 'silent'; reason: string; refreshToken: string | null };
+
+/** Why a token is refused. `past`: it has expired, or is older than ten minutes. */
+export type ProviderTokenFault = 'past' | 'future' | 'audience' | 'other';
+
+/** Whether the provider signed a token recently. `type`: of its header. `reason` is for logs. */
+type Verified =
+  | { kind: 'verified'; claims: Claims; type: unknown }
+  | { kind: 'refused'; fault: ProviderTokenFault; reason: string };
+
+const MINUTE = 60_000;
+/** Lifetimes in milliseconds. The last good discovery document serves as long as there is no other. */
+const DISCOVERY = { fresh: 60 * MINUTE, stale: Infinity, pause: 10_000 };
+const KEYS = { fresh: 10 * MINUTE, stale: 24 * 60 * MINUTE, pause: 10_000 };
+
+/** Seconds. `verify` judges times by the service's clock; openid-client would judge them by the machine's. */
+const ANY_TIME = 3_000_000_000;
+
+/** Signature algorithms with a key that only the provider has. */
+const ALGORITHMS = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+
+/**
+ * In seconds. A token is of the last ten minutes (Microsoft Entra dates its own five minutes back), and clocks may differ by one.
+ * Without maxTokenAge a token of next year would pass.
+ */
+const TIMES = { maxTokenAge: 600, clockTolerance: 60, requiredClaims: ['iat', 'exp'] };
+
+/** The provider's keys (RFC 7517). */
+type KeySet = ReturnType<typeof createLocalJWKSet>;
+
+/** The path of the route to which the provider redirects. */
+const CALLBACK_PATH = '/api/auth/oidc/callback';
+
+/** The company's identity provider, by OpenID Connect Core's authorization code flow with PKCE. */
+@Opaque
+export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly transport: ProviderTransport;
+  private readonly discovery: LastGood<Configuration>;
+  private readonly keys: LastGood<KeySet>;
+  private readonly redirectUri: string;
+  private readonly stopping = new AbortController();
+  private watching: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly settings: NonNullable<Settings['oidc']>,
+    private readonly timers: Timers,
+    private readonly clock: Clock,
+    private readonly health: HealthRegistry,
+  ) {
+    this.transport = new ProviderTransport(settings.caFile);
+    this.discovery = new LastGood(() => this.discover(), DISCOVERY, timers);
+    this.keys = new LastGood(() => this.keySet(), KEYS, timers);
+    this.redirectUri = settings.publicUrl + CALLBACK_PATH;
+  }
+
+  /**
+   * Asks for the discovery document now and every minute, for health. The service starts without waiting for it, and is ready without
+   * it: passwords and sessions do not need the provider.
+   */
+  onApplicationBootstrap(): void {
+    this.health.register('sign_in_provider', () =>
+      Promise.resolve(this.transport.isReachable === false ? 'degraded' : 'up'),
+    );
+    const probe = async (): Promise<void> => {
+      await this.discovery.renewed().catch(() => undefined);
+    };
+    this.watching = probe().then(() => this.timers.every(MINUTE, this.stopping.signal, probe));
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
+    this.transport.close(); // ends a request under way
+    await this.watching;
+  }
+
+  /** Where people sign in; null: the provider is unavailable. @param isAnew also people who are signed in there already */
+  async authorizationUrl(state: string, { nonce, verifier }: FlowSecrets, isAnew: boolean): Promise<string | null> {
+    const configuration = await this.known();
+    if (configuration === null) return null;
+    return buildAuthorizationUrl(configuration, {
+      redirect_uri: this.redirectUri,
+      scope: this.settings.scopes.join(' '),
+      state,
+      nonce,
+      code_challenge: await calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      ...(isAnew && { max_age: '0' }),
+    }).href;
+  }
+
+  /** Exchanges the code of the provider's answer. @param answer the parameters of the callback's address */
+  async redeem(answer: URLSearchParams, state: string, { nonce, verifier }: FlowSecrets): Promise<Vouched> {
+    try {
+      const configuration = await this.discovery.get();
+      if (!this.isOfIssuer(answer, configuration)) return failed('wrong_issuer', 'iss');
+      // From the settings, never from the Host header: the provider compares it.
+      const address = new URL(`${this.redirectUri}?${answer.toString()}`);
+      const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
+      const { id_token = '', refresh_token = null } = await authorizationCodeGrant(configuration, address, checks);
+      // The library trusts the connection and checks no signature.
+      const verified = await this.verify(id_token, this.settings.clientId, { isOfProvider: true });
+      if (verified.kind === 'verified')
+        return { kind: 'vouched', claims: verified.claims, idToken: id_token, refreshToken: refresh_token };
+      const isUntimely = verified.fault === 'past' || verified.fault === 'future';
+      return failed(isUntimely ? 'clocks_differ' : 'answer_invalid', verified.reason);
+    } catch (error) {
+      return failureOf(error);
+    }
+  }
+
+  /** Asks whether a session at the provider goes on (RFC 6749 section 6). */
+  async renew(refreshToken: string): Promise<Renewal> {
+    let next: string | null = null;
+    try {
+      const answer = await refreshTokenGrant(await this.discovery.get(), refreshToken);
+      next = answer.refresh_token ?? null;
+      if (answer.id_token === undefined) return { kind: 'renewed', claims: null, refreshToken: next };
+      const verified = await this.verify(answer.id_token, this.settings.clientId, { isOfProvider: true });
+      if (verified.kind === 'verified') return { kind: 'renewed', claims: verified.claims, refreshToken: next };
+      return { kind: 'silent', reason: verified.reason, refreshToken: next };
+    } catch (error) {
+      if (error instanceof ResponseBodyError && error.error === 'invalid_grant') return { kind: 'ended' };
+      return { kind: 'silent', reason: failureOf(error).reason, refreshToken: next };
+    }
+  }
+
+  /** Judges a presented token. What its claims mean is for the caller to judge. @param typ of its header; null: any */
+  async judge(token: string, audience: string, typ: string | null): Promise<Verified | { kind: 'unavailable' }> {
+    try {
+      return await this.verify(token, audience, { ...(typ !== null && { typ }), isOfProvider: false });
+    } catch (error) {
+      if (error instanceof ProviderUnavailable) return { kind: 'unavailable' };
+      throw error;
+    }
+  }
+
+  /** Where the owner of an ID token signs out at the provider; null: nowhere, or the provider is unavailable. */
+  async signOutUrl(idToken: string): Promise<string | null> {
+    const configuration = await this.known();
+    const endpoint = configuration?.serverMetadata().end_session_endpoint;
+    if (configuration === null || !isEndpoint(endpoint, this.isInsecure)) return null;
+    return buildEndSessionUrl(configuration, { id_token_hint: idToken }).href;
+  }
+
+  /**
+   * Signature, issuer, audience and times of a token.
+   * @param terms `typ`: of its header; `isOfProvider`: it came over a connection to the provider
+   * @throws ProviderUnavailable where no keys are known
+   */
+  private async verify(
+    token: string,
+    audience: string,
+    { typ, isOfProvider }: { typ?: string; isOfProvider: boolean },
+  ): Promise<Verified> {
+    const verify = async (keys: KeySet): Promise<Verified> => {
+      const expected = {
+        algorithms: ALGORITHMS,
+        issuer: this.settings.issuer,
+        audience,
+        currentDate: this.clock.now(),
+      };
+      const form = typ === undefined ? {} : { typ };
+      const { payload, protectedHeader } = await jwtVerify(token, keys, { ...expected, ...TIMES, ...form });
+      return { kind: 'verified', claims: payload, type: protectedHeader.typ };
+    };
+    const known = await this.keys.get();
+    try {
+      return await verify(known).catch(async (error: unknown) => {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        // The key of a token that the provider has just issued is newer than the known ones: worth a wait of some seconds.
+        return verify(await (isOfProvider ? this.keys.newer() : this.keys.renewed()));
+      });
+    } catch (error) {
+      if (error instanceof ProviderUnavailable) throw error;
+      return refusalOf(error);
+    }
+  }
+
+  /** RFC 9207: an answer of another provider must not be redeemed at this one. */
+  private isOfIssuer(answer: URLSearchParams, configuration: Configuration): boolean {
+    const named = answer.getAll('iss');
+    const isPromised = configuration.serverMetadata().authorization_response_iss_parameter_supported === true;
+    return named.every((issuer) => issuer === this.settings.issuer) && (named.length === 1 || !isPromised);
+  }
+
+  /** The settings allow http only on loopback outside production. */
+  private get isInsecure(): boolean {
+    return new URL(this.settings.discoveryUrl).protocol === 'http:';
+  }
+
+  /** Null: the provider is unavailable. */
+  private async known(): Promise<Configuration | null> {
+    return this.discovery.get().catch((error: unknown) => {
+      if (error instanceof ProviderUnavailable) return null;
+      throw error;
+    });
+  }
+
+  private async discover(): Promise<Configuration> {
+    const { discoveryUrl, issuer, clientId, clientSecret } = this.settings;
+    const document = await this.transport.document(discoveryUrl);
+    if (document['issuer'] !== issuer) throw this.transport.unusable('another issuer in the discovery document');
+    if (
+      !['authorization_endpoint', 'token_endpoint', 'jwks_uri'].every((name) =>
+        isEndpoint(document[name], this.isInsecure),
+      )
+    ) {
+      throw this.transport.unusable('an incomplete discovery document');
+    }
+    const configuration = new Configuration(document as unknown as ServerMetadata, clientId, {
+      client_secret: clientSecret.reveal(),
+      [clockTolerance]: ANY_TIME,
+    });
+    configuration[customFetch] = this.transport.fetch;
+    // oxlint-disable-next-line typescript/no-deprecated -- marked so to stand out
+    if (this.isInsecure) allowInsecureRequests(configuration);
+    return configuration;
+  }
+
+  private async keySet(): Promise<KeySet> {
+    const { jwks_uri } = (await this.discovery.get()).serverMetadata();
+    const document = await this.transport.document(jwks_uri ?? '');
+    try {
+      return createLocalJWKSet(document as unknown as JSONWebKeySet); // checks the form
+    } catch {
+      throw this.transport.unusable('no key set');
+    }
+  }
+}
+
+function isEndpoint(url: unknown, isInsecure: boolean): boolean {
+  if (typeof url !== 'string' || !URL.canParse(url)) return false;
+  const { protocol } = new URL(url);
+  return protocol === 'https:' || (isInsecure && protocol === 'http:');
+}
+
+function failed(code: SignInFailure, reason: string): Extract<Vouched, { kind: 'failed' }> {
+  return { kind: 'failed', code, reason };
+}
+
+function refusalOf(error: unknown): Verified {
+  // A key of the provider cannot be imported, or is too short.
+  if (!(error instanceof errors.JOSEError)) return { kind: 'refused', fault: 'other', reason: 'unusable key' };
+  if (error instanceof errors.JWTExpired)
+    return { kind: 'refused', fault: 'past', reason: `${error.code} ${error.claim}` };
+  if (!(error instanceof errors.JWTClaimValidationFailed))
+    return { kind: 'refused', fault: 'other', reason: error.code };
+  const isFuture = error.reason === 'check_failed' && ['iat', 'nbf'].includes(error.claim);
+  const fault = isFuture ? 'future' : error.claim === 'aud' ? 'audience' : 'other';
+  return { kind: 'refused', fault, reason: `${error.code} ${error.claim}` };
+}
+
+/** Reasons are texts of the libraries and codes of RFC 6749, never the provider's prose. */
+function failureOf(error: unknown): Extract<Vouched, { kind: 'failed' }> {
+  if (error instanceof AuthorizationResponseError) {
+    const isCancelled = error.error === 'access_denied';
+    return failed(isCancelled ? 'sign_in_cancelled' : 'provider_refused', plain(error.error));
+  }
+  if (error instanceof ResponseBodyError) return failed('provider_refused', plain(error.error));
+  if (error instanceof WWWAuthenticateChallengeError) return failed('provider_refused', 'challenge');
+  const unavailable = causeOf(error);
+  if (unavailable !== null) return failed('provider_unavailable', unavailable.message);
+  if (error instanceof ClientError) return failed('answer_invalid', error.code ?? 'unknown');
+  throw error;
+}
+
+function plain(code: string): string {
+  return /^\w{1,64}$/.test(code) ? code : 'unknown';
+}
+
+function causeOf(error: unknown): ProviderUnavailable | null {
+  if (error instanceof ProviderUnavailable) return error;
+  return error instanceof Error && error.cause !== undefined ? causeOf(error.cause) : null;
+}

@@ -1,0 +1,142 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AuditContext } from '../../audit/domain/audit-event.js';
+import { PasswordsService } from '../../auth/passwords.service.js';
+import { SessionsService } from '../../auth/sessions.service.js';
+import {
+  AdministratorsOnly,
+  type AuthenticatedUser,
+  type Client,
+  CurrentAuditContext,
+  CurrentClient,
+  CurrentUser,
+  UntilClientGone,
+} from '../../platform/access.js';
+import { BodyLimits } from '../../platform/http/body-limits.js';
+import { cookiesOf } from '../../platform/domain/cookies.js';
+import { ApiRoute, NoContent } from '../../platform/openapi.js';
+import { RowIdPipe } from '../../platform/row-id.pipe.js';
+import { OidcAccountService } from './oidc-account.service.js';
+import { OidcSettings } from './oidc-settings.js';
+import {
+  ConfirmUrlResponse,
+  LinkDto,
+  LinkResponse,
+  LinkUrlResponse,
+  ProviderConfirmationDto,
+  toLinkResponse,
+} from './oidc.dto.js';
+
+/** Routes of signed-in people: confirmations at the provider, and links of accounts to people there. */
+@ApiTags('auth')
+@ApiBearerAuth('access-token')
+@Controller('api')
+export class OidcAccountController {
+  constructor(
+    private readonly settings: OidcSettings,
+    private readonly accounts: OidcAccountService,
+    private readonly passwords: PasswordsService,
+    private readonly sessions: SessionsService,
+  ) {}
+
+  @ApiRoute(
+    'confirmAtProvider',
+    'Sign in at the identity provider once more, before what asks for a recent proof',
+    'not_found',
+    'provider_unavailable',
+  )
+  @Post('auth/oidc/confirm')
+  @BodyLimits()
+  @HttpCode(200)
+  @ApiOkResponse({ type: ConfirmUrlResponse })
+  async confirm(
+    @CurrentUser() user: AuthenticatedUser,
+    @Body() { to }: ProviderConfirmationDto,
+    @Req() { headers }: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ConfirmUrlResponse> {
+    const { location, cookies } = await this.accounts.beginConfirmation(user, to, cookiesOf(headers.cookie));
+    void reply.header('Set-Cookie', cookies);
+    return { confirm_url: location };
+  }
+
+  @ApiRoute('getOwnLink', 'Whether one signs in at the identity provider, too', 'not_found')
+  @Get('auth/oidc/link')
+  @ApiOkResponse({ type: LinkResponse })
+  async own(@CurrentUser() { id }: AuthenticatedUser): Promise<LinkResponse> {
+    return toLinkResponse(await this.accounts.linkOf(id));
+  }
+
+  @ApiRoute(
+    'linkAtProvider',
+    'Link the own account: where the browser goes to sign in at the identity provider',
+    'not_found',
+    'already_linked',
+    'provider_unavailable',
+    'invalid_credentials',
+    'too_many_requests',
+    'busy',
+  )
+  @Post('auth/oidc/link')
+  @BodyLimits()
+  @HttpCode(200)
+  @ApiOkResponse({ type: LinkUrlResponse })
+  async link(
+    @CurrentUser() user: AuthenticatedUser,
+    @Body() { current_password }: LinkDto,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+    @Req() { headers }: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<LinkUrlResponse> {
+    this.settings.demand();
+    await this.passwords.confirm(user, current_password, client, signal);
+    const { location, cookies } = await this.accounts.beginLink(user, cookiesOf(headers.cookie));
+    void reply.header('Set-Cookie', cookies);
+    return { link_url: location };
+  }
+
+  @ApiRoute(
+    'unlinkOwn',
+    'Unlink the own account; ends its sessions that began at the provider',
+    'not_found',
+    'last_way_in',
+  )
+  @Delete('auth/oidc/link')
+  @NoContent()
+  unlink(
+    @CurrentUser() { id }: AuthenticatedUser,
+    @CurrentAuditContext() by: AuditContext,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    return this.accounts.unlinkOwn(id, by, client);
+  }
+
+  @AdministratorsOnly()
+  @ApiRoute('getUserLink', 'Whether an account is linked to a person at the identity provider')
+  @Get('admin/users/:id/link')
+  @ApiOkResponse({ type: LinkResponse })
+  async ofUser(@Param('id', RowIdPipe) id: number): Promise<LinkResponse> {
+    return toLinkResponse(await this.accounts.linkOf(id));
+  }
+
+  /** An account without a password goes to the next person with its name. */
+  @AdministratorsOnly()
+  @ApiRoute(
+    'unlinkUser',
+    'Unlink an account; ends its sessions that began at the provider',
+    'reauthentication_required',
+  )
+  @Delete('admin/users/:id/link')
+  @NoContent()
+  async unlinkUser(
+    @Param('id', RowIdPipe) id: number,
+    @CurrentUser() user: AuthenticatedUser,
+    @CurrentAuditContext() by: AuditContext,
+    @CurrentClient() client: Client,
+  ): Promise<void> {
+    this.sessions.requireRecentProof(user);
+    return this.accounts.unlink(id, by, client);
+  }
+}

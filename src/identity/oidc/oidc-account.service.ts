@@ -1,0 +1,157 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService } from '../../audit/audit.service.js';
+import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
+import { SessionsService } from '../../auth/sessions.service.js';
+import { ProviderGroupsService } from '../../grants/provider-groups.service.js';
+import { Clock } from '../../kernel/clock.js';
+import { found, Refused } from '../../kernel/errors.js';
+import { type AuthenticatedUser, type Client, sessionIdOf } from '../../platform/access.js';
+import { Settings } from '../../platform/settings.js';
+import { Transaction } from '../../platform/transaction.js';
+import { UserStore } from '../../users/user.store.js';
+import { judgeAnew, judgeConfirmation } from './domain/claims.js';
+import type { FlowPurpose } from './domain/flow.js';
+import { personOf } from './domain/person.js';
+import { type Link, providerSessionOf } from './domain/provider-session.js';
+import { type Failed, failure, OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
+import { OidcSettings } from './oidc-settings.js';
+import { OidcStore } from './oidc.store.js';
+import { PeopleService } from './people.service.js';
+import { SealService } from './seal.service.js';
+
+type Cookies = ReadonlyMap<string, string>;
+type Purpose<K extends FlowPurpose['kind']> = Extract<FlowPurpose, { kind: K }>;
+
+/** The console's page that shows the own link. */
+const PAGE = '/me';
+
+/**
+ * Sends signed-in people to the provider: to confirm the session of an account without a password, or to link an account with a
+ * password to a person there.
+ */
+@Injectable()
+export class OidcAccountService {
+  constructor(
+    private readonly settings: OidcSettings,
+    private readonly platform: Settings,
+    private readonly flows: OidcFlowsService,
+    private readonly people: PeopleService,
+    private readonly store: OidcStore,
+    private readonly users: UserStore,
+    private readonly sessions: SessionsService,
+    private readonly groups: ProviderGroupsService,
+    private readonly seal: SealService,
+    private readonly transaction: Transaction,
+    private readonly audit: AuditService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * The redirect to the provider, for a confirmation. @param to the page to return to @param cookies those of the browser
+   * @throws Refused `not_found` where the session did not begin at the provider; `provider_unavailable`
+   */
+  async beginConfirmation(
+    { id: userId, credential }: AuthenticatedUser,
+    to: string,
+    cookies: Cookies,
+  ): Promise<Onward> {
+    const { issuer } = this.settings.given;
+    const sessionId = credential.kind === 'session' && credential.provedAt !== null ? credential.id : null;
+    const session = sessionId === null ? null : await this.store.sessionOf(sessionId);
+    if (sessionId === null || session?.issuer !== issuer) {
+      throw new Refused('not_found', { detail: 'This session did not begin at the identity provider.' });
+    }
+    return this.flows.beginAt(to, { kind: 'confirm', userId, sessionId }, cookies);
+  }
+
+  /** Confirms the session that began the flow, as a password does. @returns null: it is confirmed */
+  async confirm(
+    { userId, sessionId }: Purpose<'confirm'>,
+    { claims, tokens, startedAt }: Returned,
+    client: Client,
+  ): Promise<Failed | null> {
+    const account = await this.users.find(userId);
+    const atProvider = await this.store.sessionOf(sessionId);
+    const person = personOf(claims, this.settings.given);
+    const ownerId = person === null ? null : await this.store.accountOf(person);
+    const times = { startedAt, now: this.clock.now() };
+    const judgement = judgeConfirmation(claims, { userId, atProvider, ownerId }, times);
+    if (judgement.kind === 'refused') return failure(judgement.code, judgement.reason, account);
+    if (account === null) return failure('session_ended', 'account');
+    const session = providerSessionOf(claims, this.settings.given.issuer, this.seal.sealTokens(tokens));
+    if (session === null) return failure('answer_invalid', 'sid', account);
+    return this.transaction.run(async () => {
+      const proof = { at: judgement.at, by: 'oidc' } as const;
+      const hasEnded = await this.store.hasEnded(session, userId);
+      if (hasEnded || !(await this.sessions.prove(sessionId, account, proof, client))) {
+        return failure('session_ended', 'ended', account);
+      }
+      // The end of the provider's present session, which may be another one, is to end this session.
+      await this.store.keepSession(sessionId, session, this.clock.now());
+      return null;
+    });
+  }
+
+  /** Null: there is none. @throws Refused `not_found` without a provider, or without such an account */
+  async linkOf(userId: number): Promise<Link | null> {
+    this.settings.demand();
+    found(await this.users.find(userId));
+    return this.store.linkOf(userId);
+  }
+
+  /**
+   * The redirect to the provider, for a link, after the password was checked. The provider asks for a sign-in anew: the browser may be
+   * signed in there as another person. @param cookies those of the browser @throws Refused `already_linked`, `provider_unavailable`
+   */
+  async beginLink(user: AuthenticatedUser, cookies: Cookies): Promise<Onward> {
+    if ((await this.store.linkOf(user.id)) !== null) throw new Refused('already_linked');
+    return this.flows.beginAt(PAGE, { kind: 'link', userId: user.id, sessionId: sessionIdOf(user) }, cookies);
+  }
+
+  /** Links the account that began the flow. @returns null: it is linked */
+  async link(
+    { userId, sessionId }: Purpose<'link'>,
+    { claims, startedAt }: Returned,
+    client: Client,
+  ): Promise<Failed | null> {
+    const anew = judgeAnew(claims, { startedAt, now: this.clock.now() });
+    const person = personOf(claims, this.settings.given);
+    return this.transaction.run(async () => {
+      const account = await this.sessions.accountOf({ id: sessionId, userId });
+      if (account === null) return failure('session_ended', 'ended', await this.users.find(userId));
+      if (anew.kind === 'refused') return failure(anew.code, anew.reason, account);
+      if (person === null) return failure('subject_invalid', 'claims', account);
+      if (await this.people.link(account, person, { actor: account, origin: client })) return null;
+      const isTaken = (await this.store.linkOf(userId)) === null;
+      return failure(isTaken ? 'person_linked' : 'already_linked', 'link', account);
+    });
+  }
+
+  /** @throws Refused `not_found`; `last_way_in` where nobody could sign in by password */
+  async unlinkOwn(userId: number, by: AuditContext, client: Client): Promise<void> {
+    this.settings.demand();
+    const account = found(await this.users.find(userId));
+    const isOpen = this.platform.auth.passwordSignInEnabled || account.role === 'admin';
+    if (!isOpen || !account.hasPassword) {
+      throw new Refused('last_way_in', { detail: 'The account has no password to sign in with.' });
+    }
+    await this.unlink(userId, by, client);
+  }
+
+  /**
+   * Ends the sessions that began at the provider, and the memberships, which nothing would end later. An account without a password goes
+   * to the next person with its name, so that its API tokens end as well. @throws Refused `not_found` where there is no link; `busy`
+   */
+  async unlink(userId: number, by: AuditContext, client: Client): Promise<void> {
+    this.settings.demand();
+    await this.transaction.run(async () => {
+      const account = found(await this.users.find(userId));
+      const { person, sessionIds } = found(await this.store.unlink(userId));
+      const details = { issuer: person.issuer, subject: person.subject };
+      await this.audit.record({ event: 'account_unlinked', ...by, subject: userSubject(account), details });
+      await this.groups.follow(userId, [], by);
+      await this.sessions.endVouched(sessionIds, 'unlink', client);
+      if (!account.hasPassword) await this.sessions.revokeTokens(userId);
+    });
+  }
+}

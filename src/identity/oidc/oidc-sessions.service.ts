@@ -1,0 +1,203 @@
+import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { SessionsService } from '../../auth/sessions.service.js';
+import { Clock, Timers } from '../../kernel/clock.js';
+import { Refused } from '../../kernel/errors.js';
+import { secretDigest } from '../../kernel/secret.js';
+import type { Client } from '../../platform/access.js';
+import { Log } from '../../platform/log.js';
+import { Transaction } from '../../platform/transaction.js';
+import { endedBy } from './domain/claims.js';
+import type { Recheck } from './domain/provider-session.js';
+import { IdentityProvider, type Renewal } from './identity-provider.js';
+import { OidcMetrics } from './oidc.metrics.js';
+import { OidcSettings } from './oidc-settings.js';
+import { OidcStore } from './oidc.store.js';
+import { PeopleService } from './people.service.js';
+import { SealService } from './seal.service.js';
+
+const MINUTE_MS = 60_000;
+
+/** Milliseconds for which a used logout token is remembered; it is refused for its age sooner. */
+const REMEMBERED_MS = 60 * MINUTE_MS;
+
+/** Concurrent requests to the provider: many people sign in at nine o'clock. */
+const MOST_AT_ONCE = 4;
+
+/** Sessions in memory; for others the database is read again. */
+const MOST_KNOWN = 10_000;
+
+/** Milliseconds for which a stop waits: the provider's answer may hold the only refresh token that is still valid. */
+const STOP_MS = 6_000;
+
+/**
+ * Keeps sessions here and at the provider in step. Sign-outs on one side end the session on the other. Providers do not report people
+ * who left: sessions in use are rechecked in the background, once for all replicas. Only a clear refusal ends a session; without an
+ * answer it lives to its limit.
+ */
+@Injectable()
+export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
+  /** When a session is looked at next, in milliseconds since 1970. */
+  private readonly nextAt = new Map<string, number>();
+  /** Each session waits once, however long the provider takes. */
+  private readonly waiting = new Set<string>();
+  private readonly underWay = new Set<Promise<void>>();
+  private isStopping = false;
+  private isSilent = false;
+
+  constructor(
+    private readonly settings: OidcSettings,
+    private readonly provider: IdentityProvider,
+    private readonly store: OidcStore,
+    private readonly people: PeopleService,
+    private readonly sessions: SessionsService,
+    private readonly seal: SealService,
+    private readonly transaction: Transaction,
+    private readonly clock: Clock,
+    private readonly timers: Timers,
+    private readonly metrics: OidcMetrics,
+    private readonly log: Log,
+  ) {}
+
+  onModuleInit(): void {
+    if (!this.settings.isOn) return;
+    this.sessions.noteUse = (sessionId) => this.used(sessionId);
+    if (this.settings.given.signOutAtProvider) this.sessions.signOutUrl = (sessionId) => this.signOutUrl(sessionId);
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.isStopping = true;
+    await this.timers.atMost(STOP_MS, Promise.all(this.underWay));
+  }
+
+  /**
+   * Ends the sessions here that belong to one session of the provider, or to a person.
+   * @throws Refused `logout_token_invalid`, `provider_unavailable`
+   */
+  async endByProvider(token: string, client: Client): Promise<void> {
+    const { issuer, clientId } = this.settings.given;
+    const verdict = await this.provider.judge(token, clientId, 'logout+jwt');
+    if (verdict.kind === 'unavailable') throw new Refused('provider_unavailable');
+    if (verdict.kind === 'refused') throw new Refused('logout_token_invalid', { reason: verdict.reason });
+    const logout = endedBy(verdict.claims);
+    if (logout === null) throw new Refused('logout_token_invalid', { reason: 'claims' });
+    const [now, at] = [this.clock.now(), new Date(Number(verdict.claims['iat']) * 1000)];
+    await this.transaction.run(async () => {
+      const until = new Date(now.getTime() + REMEMBERED_MS);
+      if (!(await this.store.use(secretDigest(`logout ${logout.jti}`), until, now))) {
+        throw new Refused('logout_token_invalid', { reason: 'used before' });
+      }
+      await this.sessions.endVouched(await this.store.endedAt(issuer, logout.ended, at, now), 'oidc', client);
+    });
+  }
+
+  private async signOutUrl(sessionId: string): Promise<string | null> {
+    const session = await this.store.sessionOf(sessionId);
+    if (session?.issuer !== this.settings.given.issuer) return null;
+    const idToken = session.idToken === null ? null : this.seal.open('id-token', session.idToken);
+    return idToken === null ? null : this.provider.signOutUrl(idToken);
+  }
+
+  private used(sessionId: string): void {
+    const now = this.clock.now().getTime();
+    if (now < (this.nextAt.get(sessionId) ?? 0)) return;
+    this.lookAgain(sessionId, now + this.interval);
+    this.waiting.add(sessionId);
+    this.goOn();
+  }
+
+  private goOn(): void {
+    if (this.isStopping || this.underWay.size >= MOST_AT_ONCE) return;
+    const [sessionId] = this.waiting;
+    if (sessionId === undefined) return;
+    this.waiting.delete(sessionId);
+    const recheck = this.recheck(sessionId)
+      .catch((error: unknown) => this.log.warn('session could not be checked at the provider', { err: error }))
+      .finally(() => {
+        this.underWay.delete(recheck);
+        this.goOn();
+      });
+    this.underWay.add(recheck);
+  }
+
+  private async recheck(sessionId: string): Promise<void> {
+    const recheck = await this.take(sessionId);
+    if (recheck?.isDue === true) await this.ask(sessionId, recheck);
+    else if (recheck !== null) this.lookAgain(sessionId, recheck.askedAt.getTime() + this.interval);
+    else if (this.settings.given.groupsClaim !== null) await this.recheckGroups(sessionId);
+    // The provider cannot be asked about this session, and nothing depends on it.
+    else this.lookAgain(sessionId, Infinity);
+  }
+
+  /** Rechecks the account of a session without a refresh token by another session; without one, memberships end in time. */
+  private async recheckGroups(sessionId: string): Promise<void> {
+    const found = await this.store.standIn(sessionId, this.settings.given.issuer, this.clock.now());
+    if (found === null) return;
+    const recheck = found.sessionId === null ? null : await this.take(found.sessionId);
+    if (found.sessionId === null || recheck === null) return this.people.lapseGroups(found.userId);
+    // If that session has ended, there may be another one.
+    if (recheck.isDue && (await this.ask(found.sessionId, recheck)) === 'ended') await this.recheckGroups(sessionId);
+  }
+
+  private take(sessionId: string): Promise<Recheck | null> {
+    const now = this.clock.now();
+    return this.store.takeRecheck(sessionId, new Date(now.getTime() - this.interval), now);
+  }
+
+  /** @returns null: the provider cannot be asked */
+  private async ask(sessionId: string, recheck: Recheck): Promise<Renewal['kind'] | null> {
+    const { session } = recheck;
+    const refreshToken = this.seal.open('refresh-token', session.refreshToken);
+    if (refreshToken === null || session.issuer !== this.settings.given.issuer) return null;
+    const renewal = await this.provider.renew(refreshToken);
+    await this.apply(renewal, sessionId, recheck).finally(() => this.metrics.rechecks.inc({ outcome: renewal.kind }));
+    return renewal.kind;
+  }
+
+  private async apply(renewal: Renewal, sessionId: string, { userId, session }: Recheck): Promise<void> {
+    if (renewal.kind === 'ended') return this.end(sessionId, session.refreshToken);
+    // First, because the provider may refuse the former token from now on.
+    const kept = await this.keep(sessionId, session.refreshToken, renewal.refreshToken);
+    this.noteSilence(renewal.kind === 'silent' ? renewal.reason : null);
+    if (renewal.kind === 'silent' || renewal.claims === null) return;
+    if (renewal.claims['sub'] !== session.subject) return this.end(sessionId, kept);
+    // An unlink may have ended the session and its memberships meanwhile.
+    const account = await this.sessions.accountOf({ id: sessionId, userId });
+    if (account === null) return;
+    // If too much is being written, the next recheck follows the groups.
+    const by = { actor: null, origin: null };
+    await this.people.followGroups(account, renewal.claims, by, { isReported: false, heldMs: 0 });
+  }
+
+  /** @returns the sealed token that the session has now, unless another sign-in has replaced it */
+  private async keep(sessionId: string, former: string, next: string | null): Promise<string> {
+    if (next === null) return former;
+    const sealed = this.seal.seal('refresh-token', next);
+    await this.store.replaceRefreshToken(sessionId, former, sealed);
+    return sealed;
+  }
+
+  /** Ends the session, unless its person has confirmed it meanwhile. */
+  private async end(sessionId: string, refreshToken: string): Promise<void> {
+    await this.transaction.run(async () => {
+      if (!(await this.store.replaceRefreshToken(sessionId, refreshToken, null))) return;
+      await this.sessions.endVouched([sessionId], 'recheck', null);
+    });
+  }
+
+  /** Logs once, however many sessions there are. */
+  private noteSilence(reason: string | null): void {
+    if (reason !== null && !this.isSilent) this.log.warn('session could not be checked at the provider', { reason });
+    this.isSilent = reason !== null;
+  }
+
+  private lookAgain(sessionId: string, at: number): void {
+    this.nextAt.delete(sessionId);
+    const [oldest] = this.nextAt.keys();
+    if (this.nextAt.size >= MOST_KNOWN && oldest !== undefined) this.nextAt.delete(oldest);
+    this.nextAt.set(sessionId, at);
+  }
+
+  private get interval(): number {
+    return this.settings.given.recheckMinutes * MINUTE_MS;
+  }
+}

@@ -1,0 +1,231 @@
+import { Injectable } from '@nestjs/common';
+import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import type { EndedAtProvider } from './domain/claims.js';
+import type {
+  Link,
+  NewProviderSession,
+  PersonKey,
+  ProviderSession,
+  Recheck,
+  SignInCode,
+  StandIn,
+} from './domain/provider-session.js';
+
+/** Key of the advisory lock that orders the provider's sign-outs and new sessions. */
+const ENDED_LOCK = 7_471_093;
+
+/** Milliseconds; tokens are refused sooner for their age. */
+const REMEMBERED_MS = 3_600_000;
+
+/** Links of accounts to people at the provider, their sessions there, and what can be used once. Secrets are stored as digests. */
+@Injectable()
+export class OidcStore {
+  constructor(private readonly session: DatabaseSession) {}
+
+  /** The id of the person's account. */
+  async accountOf({ issuer, subject }: PersonKey): Promise<number | null> {
+    const rows = await this.session.manager.query<{ user_id: number }[]>(
+      'SELECT user_id FROM oidc_people WHERE issuer = $1 AND subject = $2',
+      [issuer, subject],
+    );
+    return rows[0]?.user_id ?? null;
+  }
+
+  /** The id of the account that SCIM knows by that external id. */
+  async pushedAccount(externalId: string): Promise<number | null> {
+    const select = 'SELECT user_id FROM scim_users WHERE external_id = $1';
+    const rows = await this.session.manager.query<{ user_id: number }[]>(select, [externalId]);
+    return rows[0]?.user_id ?? null;
+  }
+
+  async linkOf(userId: number): Promise<Link | null> {
+    const select = 'SELECT issuer, subject, linked_at AS "linkedAt" FROM oidc_people WHERE user_id = $1';
+    return (await this.session.manager.query<Link[]>(select, [userId]))[0] ?? null;
+  }
+
+  /** False: the account or the person is linked otherwise. */
+  async link(userId: number, { issuer, subject }: PersonKey, at: Date): Promise<boolean> {
+    const insert = `INSERT INTO oidc_people (issuer, subject, user_id, linked_at) VALUES ($1, $2, $3, $4)
+                    ON CONFLICT DO NOTHING RETURNING user_id`;
+    const rows = await this.session.manager.query<unknown[]>(insert, [issuer, subject, userId, at]);
+    return rows.length === 1;
+  }
+
+  /** Notes a sign-in at the provider. */
+  async signedIn(userId: number, at: Date): Promise<void> {
+    await this.session.changed('UPDATE oidc_people SET signed_in_at = $2 WHERE user_id = $1', [userId, at]);
+  }
+
+  /**
+   * Notes which claims about groups are applied, and locks the account for others until the transaction ends.
+   * @returns false: newer claims were applied
+   */
+  async takeClaims(userId: number, issuedAt: Date, heldUntil: Date): Promise<boolean> {
+    const rows = await this.session.manager.query<unknown[]>(
+      `INSERT INTO oidc_claims AS c (user_id, issued_at, held_until) VALUES ($1, $2, $3)
+       ON CONFLICT (user_id) DO UPDATE SET issued_at = $2, held_until = greatest(c.held_until, $3) WHERE c.issued_at <= $2
+       RETURNING user_id`,
+      [userId, issuedAt, heldUntil],
+    );
+    return rows.length === 1;
+  }
+
+  /** Whether the last applied claims have expired; locks as `takeClaims` does. */
+  async haveClaimsLapsed(userId: number, now: Date): Promise<boolean> {
+    const select = 'SELECT FROM oidc_claims WHERE user_id = $1 AND held_until <= $2 FOR UPDATE';
+    return (await this.session.manager.query<unknown[]>(select, [userId, now])).length === 1;
+  }
+
+  /** Removes the link and the codes of the account. @returns the person and the sessions that began there; null: there was no link */
+  async unlink(userId: number): Promise<{ person: PersonKey; sessionIds: string[] } | null> {
+    const remove = 'DELETE FROM oidc_people WHERE user_id = $1 RETURNING issuer, subject';
+    const [[person]] = await this.session.manager.query<[PersonKey[], number]>(remove, [userId]);
+    if (person === undefined) return null;
+    await this.session.manager.query('DELETE FROM oidc_codes WHERE user_id = $1', [userId]);
+    // Waits for API tokens that are being made, so that they end with the others.
+    await this.session.manager.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
+    const select =
+      'SELECT session_id AS id FROM oidc_sessions JOIN sessions ON sessions.id = session_id WHERE user_id = $1';
+    const sessions = await this.session.manager.query<{ id: string }[]>(select, [userId]);
+    return { person, sessionIds: sessions.map(({ id }) => id) };
+  }
+
+  /** Stores a code, and removes expired ones. */
+  async putCode(
+    digest: Buffer,
+    { userId, challenge, provedAt, expiresAt, session }: SignInCode,
+    now: Date,
+  ): Promise<void> {
+    await this.session.manager.query(
+      `WITH expired AS (DELETE FROM oidc_codes WHERE expires_at < $5)
+       INSERT INTO oidc_codes (digest, user_id, challenge, expires_at, issuer, subject, sid, id_token, refresh_token, proved_at)
+       VALUES ($1, $2, $3, $4, $6, $7, $8, $9, $10, $11)`,
+      [digest, userId, challenge, expiresAt, now, ...valuesOf(session), provedAt],
+    );
+  }
+
+  /** Removes a code and returns it; null: there is none, or it was taken before. */
+  async takeCode(digest: Buffer): Promise<SignInCode | null> {
+    const [rows] = await this.session.manager.query<[SignInCode[], number]>(
+      `DELETE FROM oidc_codes WHERE digest = $1
+       RETURNING user_id AS "userId", challenge, proved_at AS "provedAt", expires_at AS "expiresAt", ${SESSION} AS session`,
+      [digest],
+    );
+    return rows[0] ?? null;
+  }
+
+  /** Keeps what the provider issued for a session; a later call for it replaces that. */
+  async keepSession(sessionId: string, session: ProviderSession, at: Date): Promise<void> {
+    await this.session.manager.query(
+      `INSERT INTO oidc_sessions (session_id, issuer, subject, sid, id_token, refresh_token, asked_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)
+       ON CONFLICT (session_id) DO UPDATE SET sid = $4, id_token = $5, refresh_token = $6, asked_at = $7`,
+      [sessionId, ...valuesOf(session), at],
+    );
+  }
+
+  /** Takes the recheck of a session that was not asked about since `before`; one caller gets it. @returns null: it has no refresh token */
+  async takeRecheck(sessionId: string, before: Date, now: Date): Promise<Recheck | null> {
+    const rows = await this.session.manager.query<Recheck[]>(
+      `WITH due AS (
+         UPDATE oidc_sessions SET asked_at = $3
+         WHERE session_id = $1 AND asked_at <= $2 AND refresh_token IS NOT NULL RETURNING session_id
+       )
+       SELECT user_id AS "userId", asked_at AS "askedAt", ${SESSION} AS session, EXISTS (SELECT FROM due) AS "isDue"
+       FROM oidc_sessions JOIN sessions ON sessions.id = session_id
+       WHERE session_id = $1 AND refresh_token IS NOT NULL`,
+      [sessionId, before, now],
+    );
+    return rows[0] ?? null;
+  }
+
+  /**
+   * The account of a session, and another one of its live sessions that the provider can be asked about.
+   * @returns null: there is no such session
+   */
+  async standIn(sessionId: string, issuer: string, now: Date): Promise<StandIn | null> {
+    const rows = await this.session.manager.query<StandIn[]>(
+      `SELECT used.user_id AS "userId", other.session_id AS "sessionId"
+       FROM sessions used LEFT JOIN LATERAL (
+         SELECT session_id FROM oidc_sessions JOIN sessions s ON s.id = session_id
+         WHERE s.user_id = used.user_id AND issuer = $2 AND refresh_token IS NOT NULL
+           AND s.ended_at IS NULL AND s.expires_at > $3
+         ORDER BY asked_at DESC LIMIT 1
+       ) other ON true
+       WHERE used.id = $1`,
+      [sessionId, issuer, now],
+    );
+    return rows[0] ?? null;
+  }
+
+  /** False: the session has another refresh token by now. */
+  async replaceRefreshToken(sessionId: string, former: string, next: string | null): Promise<boolean> {
+    const update = 'UPDATE oidc_sessions SET refresh_token = $3 WHERE session_id = $1 AND refresh_token = $2';
+    return (await this.session.changed(update, [sessionId, former, next])) === 1;
+  }
+
+  /** Null: the session did not begin at a provider. */
+  async sessionOf(sessionId: string): Promise<ProviderSession | null> {
+    const select = `SELECT ${SESSION} AS session FROM oidc_sessions WHERE session_id = $1`;
+    const rows = await this.session.manager.query<{ session: ProviderSession }[]>(select, [sessionId]);
+    return rows[0]?.session ?? null;
+  }
+
+  /**
+   * In a transaction: remembers a sign-out at the provider, and removes the codes of its sessions. `hasEnded` waits for its end.
+   * @param at by the provider's clock @returns the sessions, including ended ones
+   */
+  async endedAt(issuer: string, ended: EndedAtProvider, at: Date, now: Date): Promise<string[]> {
+    const [column, value] = 'sid' in ended ? ['sid', ended.sid] : ['subject', ended.subject];
+    const isEnded = `issuer = $1 AND ${column} = $2`;
+    await this.session.manager.query('SELECT pg_advisory_xact_lock($1)', [ENDED_LOCK]);
+    await this.session.manager.query(
+      `WITH expired AS (DELETE FROM oidc_ended WHERE expires_at < $5)
+       INSERT INTO oidc_ended AS e (issuer, kind, value, ended_at, expires_at) VALUES ($1, $2, $3, $4, $6)
+       ON CONFLICT (issuer, kind, value) DO UPDATE SET ended_at = greatest(e.ended_at, $4), expires_at = $6`,
+      [issuer, column, value, at, now, new Date(now.getTime() + REMEMBERED_MS)],
+    );
+    // First, to wait for a code that is being exchanged: its session is found below.
+    await this.session.manager.query(`DELETE FROM oidc_codes WHERE ${isEnded}`, [issuer, value]);
+    const select = `SELECT session_id FROM oidc_sessions WHERE ${isEnded}`;
+    const rows = await this.session.manager.query<{ session_id: string }[]>(select, [issuer, value]);
+    return rows.map(({ session_id }) => session_id);
+  }
+
+  /**
+   * In a transaction: whether the provider ended the session after it issued its token, or the account was unlinked. Later sign-outs and
+   * unlinks wait for the transaction. @param userId null: the account is not known yet
+   */
+  async hasEnded({ issuer, subject, sid, issuedAt }: NewProviderSession, userId: number | null): Promise<boolean> {
+    await this.session.manager.query('SELECT pg_advisory_xact_lock_shared($1)', [ENDED_LOCK]);
+    const select = `SELECT FROM oidc_ended WHERE issuer = $1 AND ended_at >= $2
+                      AND (kind = 'subject' AND value = $3 OR kind = 'sid' AND value = $4) LIMIT 1`;
+    const ended = await this.session.manager.query<unknown[]>(select, [issuer, issuedAt, subject, sid]);
+    if (ended.length > 0 || userId === null) return ended.length > 0;
+    const link = 'SELECT FROM oidc_people WHERE user_id = $1 FOR KEY SHARE';
+    return (await this.session.manager.query<unknown[]>(link, [userId])).length === 0;
+  }
+
+  /** False: it was used before. Removes expired ones. */
+  async use(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean> {
+    const rows = await this.session.manager.query<unknown[]>(
+      `WITH expired AS (DELETE FROM oidc_used WHERE expires_at < $3)
+       INSERT INTO oidc_used (digest, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING digest`,
+      [digest, expiresAt, now],
+    );
+    return rows.length === 1;
+  }
+
+  async wasUsed(digest: Buffer): Promise<boolean> {
+    const found = 'SELECT FROM oidc_used WHERE digest = $1';
+    return (await this.session.manager.query<unknown[]>(found, [digest])).length > 0;
+  }
+}
+
+/** Selects a ProviderSession. */
+const SESSION = `json_build_object('issuer', issuer, 'subject', subject, 'sid', sid, 'idToken', id_token,
+  'refreshToken', refresh_token)`;
+
+function valuesOf({ issuer, subject, sid, idToken, refreshToken }: ProviderSession): unknown[] {
+  return [issuer, subject, sid, idToken, refreshToken];
+}

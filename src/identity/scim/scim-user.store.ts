@@ -1,0 +1,128 @@
+import { Injectable } from '@nestjs/common';
+import { DatabaseSession, violatedConstraint } from '../../platform/infrastructure/database-session.js';
+import type { ListRequest, ListResult } from './domain/list-request.js';
+import type { ScimUser, UserAttributes } from './domain/user-attributes.js';
+import { type Column, type Filterable, filteredPage, inAnyCase } from './infrastructure/filter-condition.js';
+
+const FROM = `
+  FROM scim_users s JOIN users u ON u.id = s.user_id`;
+
+const COLUMNS = `
+  u.id, u.username AS "userName", u.is_active AS active, u.created_at AS "createdAt", s.changed_at AS "changedAt",
+         s.external_id AS "externalId", s.display_name AS "displayName", s.emails,
+         json_build_object('formatted', s.formatted_name, 'familyName', s.family_name, 'givenName', s.given_name) AS name,
+         (SELECT coalesce(json_agg(json_build_object('id', g.id, 'name', g.name) ORDER BY g.id), '[]')
+            FROM group_members m JOIN groups g ON g.id = m.group_id
+           WHERE m.user_id = u.id AND g.source = 'scim' AND g.deleted_at IS NULL) AS groups`;
+
+const FILTERABLE: Filterable = {
+  columns: new Map<string, Column>([
+    ['id', { type: 'id', sql: 'u.id' }],
+    // By the case of ASCII alone, and by an index: a name that only folds to the one asked for is somebody else's.
+    ['username', { type: 'text', sql: 'u.username', expression: (side) => `lower(${side} COLLATE "C")` }],
+    ['externalid', { type: 'text', sql: 's.external_id' }],
+    ['displayname', inAnyCase('s.display_name')],
+    ['name.formatted', inAnyCase('s.formatted_name')],
+    ['name.familyname', inAnyCase('s.family_name')],
+    ['name.givenname', inAnyCase('s.given_name')],
+    ['active', { type: 'boolean', sql: 'u.is_active' }],
+    ['meta.created', { type: 'time', sql: 'u.created_at' }],
+    ['meta.lastmodified', { type: 'time', sql: 's.changed_at' }],
+  ]),
+  entries: new Map([
+    [
+      'emails',
+      {
+        columns: new Map<string, Column>([
+          ['value', inAnyCase('e.value')],
+          ['type', inAnyCase('e.type')],
+          ['primary', { type: 'boolean', sql: 'e."primary"' }],
+        ]),
+        exists: (condition) =>
+          `EXISTS (SELECT FROM jsonb_to_recordset(s.emails) AS e (value text, type text, "primary" boolean) WHERE ${condition})`,
+      },
+    ],
+    [
+      'groups',
+      {
+        columns: new Map<string, Column>([
+          ['value', { type: 'id', sql: 'g.id' }],
+          ['display', inAnyCase('g.name')],
+        ]),
+        exists: (condition) =>
+          `EXISTS (SELECT FROM group_members m JOIN groups g ON g.id = m.group_id
+                    WHERE m.user_id = u.id AND g.source = 'scim' AND g.deleted_at IS NULL AND ${condition})`,
+      },
+    ],
+  ]),
+};
+
+/** The accounts that SCIM manages, without deleted ones. */
+@Injectable()
+export class ScimUserStore {
+  constructor(private readonly session: DatabaseSession) {}
+
+  async find(id: number): Promise<ScimUser | null> {
+    const find = `SELECT ${COLUMNS} ${FROM} WHERE u.id = $1`;
+    const [user = null] = await this.session.manager.query<ScimUser[]>(find, [id]);
+    return user;
+  }
+
+  /** As find; nobody else changes the user until the transaction ends. */
+  async lock(id: number): Promise<ScimUser | null> {
+    await this.session.manager.query('SELECT FROM scim_users WHERE user_id = $1 FOR UPDATE', [id]);
+    return this.find(id);
+  }
+
+  /**
+   * Finds and locks an inactive user with the external id; or with the name, where one of the two has no external id and no other person
+   * signs in to the account.
+   */
+  async lockInactive({ userName, externalId }: Pick<ScimUser, 'userName' | 'externalId'>) {
+    const [found] = await this.session.manager.query<{ id: number }[]>(
+      `SELECT u.id ${FROM} WHERE NOT u.is_active AND (s.external_id = $1 OR (
+         (s.external_id IS NULL OR $1::text IS NULL) AND lower(u.username COLLATE "C") = lower($2 COLLATE "C")
+         AND NOT EXISTS (SELECT FROM oidc_people o WHERE o.user_id = u.id AND o.subject IS DISTINCT FROM $1)))
+       ORDER BY s.external_id = $1 DESC NULLS LAST LIMIT 1 FOR UPDATE OF s`,
+      [externalId, userName],
+    );
+    return found === undefined ? null : this.find(found.id);
+  }
+
+  list({ filter, ...page }: Pick<ListRequest, 'filter' | 'offset' | 'count'>): Promise<ListResult<ScimUser>> {
+    const listed = { columns: COLUMNS, source: `${FROM} WHERE true`, id: 'u.id', filterable: FILTERABLE };
+    return filteredPage(this.session.manager, listed, filter, page);
+  }
+
+  /** Makes the account a user of SCIM, or changes it. False: another user has the external id. */
+  async put(id: number, profile: Omit<UserAttributes, 'userName' | 'active'>, at: Date): Promise<boolean> {
+    const { externalId, name, displayName, emails } = profile;
+    const names = [name.formatted, name.familyName, name.givenName, displayName];
+    try {
+      await this.session.manager.transaction((tx) =>
+        tx.query(
+          `INSERT INTO scim_users (user_id, external_id, formatted_name, family_name, given_name, display_name, emails, changed_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+           ON CONFLICT (user_id) DO UPDATE SET external_id = $2, formatted_name = $3, family_name = $4, given_name = $5,
+             display_name = $6, emails = $7, changed_at = $8`,
+          [id, externalId, ...names, JSON.stringify(emails), at],
+        ),
+      );
+      return true;
+    } catch (error) {
+      if (violatedConstraint(error) === 'scim_users_external_id') return false;
+      throw error;
+    }
+  }
+
+  /** The subject of the person who signs in to the account at the provider. */
+  async linkedSubject(id: number): Promise<string | null> {
+    const select = 'SELECT subject FROM oidc_people WHERE user_id = $1';
+    const rows = await this.session.manager.query<{ subject: string }[]>(select, [id]);
+    return rows[0]?.subject ?? null;
+  }
+
+  async remove(id: number): Promise<void> {
+    await this.session.manager.query('DELETE FROM scim_users WHERE user_id = $1', [id]);
+  }
+}

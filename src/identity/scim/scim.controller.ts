@@ -1,0 +1,156 @@
+import { Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, UseGuards } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { found, Refused } from '../../kernel/errors.js';
+import { Public } from '../../platform/access.js';
+import { RowIdPipe } from '../../platform/row-id.pipe.js';
+import { listForm, listRequestOf, selected, wants } from './domain/list-request.js';
+import { groupForm, resourceTypes, schemas, serviceProviderConfig, userForm } from './domain/resources.js';
+import { ScimGroupsService } from './scim-groups.service.js';
+import { CurrentScimRequest, ScimBody, ScimGuard, type ScimRequest } from './scim-request.js';
+import { ScimUsersService } from './scim-users.service.js';
+
+// RFC 7644 section 3. Public means here: open to the token of SCIM, by ScimGuard.
+
+@ApiExcludeController()
+@Public()
+@UseGuards(ScimGuard)
+@Controller('api/scim/v2/Users')
+export class ScimUsersController {
+  constructor(private readonly users: ScimUsersService) {}
+
+  @Get()
+  async list(@CurrentScimRequest() { parameters, base }: ScimRequest): Promise<object> {
+    const request = listRequestOf(parameters);
+    const { total, resources } = await this.users.list(request);
+    const forms = resources.map((user) => selected(userForm(user, base), request.selection));
+    return listForm(forms, total, request.offset);
+  }
+
+  @Post()
+  @ScimBody()
+  async create(@CurrentScimRequest() request: ScimRequest): Promise<object | undefined> {
+    const { body, by, base } = request;
+    return request.answer(userForm(await this.users.create(body, by), base), 201);
+  }
+
+  @Get(':id')
+  async find(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
+    return request.answer(userForm(await this.users.find(id), request.base));
+  }
+
+  @Put(':id')
+  @ScimBody()
+  async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
+    const { body, by, base } = request;
+    return request.answer(userForm(await this.users.replace(id, body, request.versionCheck(userForm), by), base));
+  }
+
+  @Patch(':id')
+  @ScimBody()
+  async patch(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
+    const { body, by, base } = request;
+    return request.answer(userForm(await this.users.patch(id, body, request.versionCheck(userForm), by), base));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  delete(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<void> {
+    return this.users.delete(id, request.versionCheck(userForm), request.by);
+  }
+}
+
+@ApiExcludeController()
+@Public()
+@UseGuards(ScimGuard)
+@Controller('api/scim/v2/Groups')
+export class ScimGroupsController {
+  constructor(private readonly groups: ScimGroupsService) {}
+
+  @Get()
+  async list(@CurrentScimRequest() { parameters, base }: ScimRequest): Promise<object> {
+    const request = listRequestOf(parameters);
+    const { total, resources } = await this.groups.list(request);
+    const forms = resources.map((group) => selected(groupForm(group, base), request.selection));
+    return listForm(forms, total, request.offset);
+  }
+
+  @Post()
+  @ScimBody()
+  async create(@CurrentScimRequest() request: ScimRequest): Promise<object | undefined> {
+    return this.answered(await this.groups.create(request.body, request.by), request, 201);
+  }
+
+  @Get(':id')
+  find(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<object | undefined> {
+    return this.answered(id, request);
+  }
+
+  @Put(':id')
+  @ScimBody()
+  async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
+    await this.groups.replace(id, request.body, request.versionCheck(groupForm), request.by);
+    return this.answered(id, request);
+  }
+
+  /** Answers without a body, which would hold all members, unless attributes are asked for (section 3.5.2). */
+  @Patch(':id')
+  @ScimBody()
+  async patch(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
+    await this.groups.patch(id, request.body, request.versionCheck(groupForm), request.by);
+    if (request.selection.only !== null) return this.answered(id, request);
+    request.answerNothing(groupForm(await this.groups.find(id, false), request.base));
+    return undefined;
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  delete(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<void> {
+    return this.groups.delete(id, request.versionCheck(groupForm), request.by);
+  }
+
+  private async answered(id: number, request: ScimRequest, status: 200 | 201 = 200): Promise<object | undefined> {
+    const group = await this.groups.find(id, wants(request.selection, 'members'));
+    return request.answer(groupForm(group, request.base), status);
+  }
+}
+
+/** Discovery (RFC 7644 section 4), and the refusal of searches by POST. */
+@ApiExcludeController()
+@Public()
+@UseGuards(ScimGuard)
+@Controller('api/scim/v2')
+export class ScimDiscoveryController {
+  @Get('ServiceProviderConfig')
+  config(@CurrentScimRequest() { base }: ScimRequest): object {
+    return serviceProviderConfig(base);
+  }
+
+  @Get('Schemas')
+  schemas(@CurrentScimRequest() { base }: ScimRequest): object {
+    return wholeList(schemas(base));
+  }
+
+  @Get('Schemas/:id')
+  schema(@Param('id') id: string, @CurrentScimRequest() { base }: ScimRequest): object {
+    return found(schemas(base).find((schema) => schema.id === id) ?? null);
+  }
+
+  @Get('ResourceTypes')
+  resourceTypes(@CurrentScimRequest() { base }: ScimRequest): object {
+    return wholeList(resourceTypes(base));
+  }
+
+  @Get('ResourceTypes/:id')
+  resourceType(@Param('id') id: string, @CurrentScimRequest() { base }: ScimRequest): object {
+    return found(resourceTypes(base).find((type) => type.id === id) ?? null);
+  }
+
+  @Post(['.search', 'Users/.search', 'Groups/.search'])
+  search(): never {
+    throw new Refused('not_implemented', { detail: 'Searches are requests by GET with a filter.' });
+  }
+}
+
+function wholeList(resources: readonly object[]): object {
+  return listForm(resources, resources.length, 0);
+}

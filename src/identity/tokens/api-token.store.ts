@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { GatheredQuery } from '../../platform/infrastructure/gathered-query.js';
+import type { Account } from '../../users/domain/account.js';
+import { ACCOUNT_COLUMNS } from '../../users/user.store.js';
+import { type AdmissionTimes, type AdmittedToken, type ApiToken, MOST_TOKENS } from './domain/api-token.js';
+
+const TOKEN = `id, name, scopes, created_at AS "createdAt", expires_at AS "expiresAt", last_used_at AS "lastUsedAt"`;
+
+interface TokenColumns extends Pick<AdmittedToken, 'name' | 'scopes' | 'hasExpired' | 'isOwnerAway'> {
+  isUseDue: boolean;
+}
+
+/** @param isAway whether the owner is away @param person joins the table that `isAway` reads */
+function admitted(isAway: string, person: string): string {
+  return `
+    SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired", ${isAway} AS "isOwnerAway",
+           coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"
+    FROM api_tokens t JOIN users u ON u.id = t.user_id ${person}
+    WHERE t.id = $1 AND t.digest = $2 AND t.revoked_at IS NULL AND u.is_active`;
+}
+
+/** Types of id and digest. */
+const KEY_TYPES = ['text', 'bytea'];
+
+/** Reads no sign-ins at the provider where the settings do not limit their age. */
+const OF_ANY_OWNER = admitted('false', '');
+const OF_SIGNED_IN = admitted(
+  "u.password_hash IS NULL AND coalesce(p.signed_in_at, p.linked_at, '-infinity') <= $4",
+  'LEFT JOIN oidc_people p ON p.user_id = u.id',
+);
+
+/** API tokens, of which only digests are stored. */
+@Injectable()
+export class ApiTokenStore {
+  private readonly ofAnyOwner: GatheredQuery<Account & TokenColumns>;
+  private readonly ofSignedIn: GatheredQuery<Account & TokenColumns>;
+
+  constructor(private readonly session: DatabaseSession) {
+    this.ofAnyOwner = new GatheredQuery(session, 'admit_token', KEY_TYPES, OF_ANY_OWNER);
+    this.ofSignedIn = new GatheredQuery(session, 'admit_token_of_signed_in', KEY_TYPES, OF_SIGNED_IN);
+  }
+
+  /** Null: no active account has it. Notes the use once a minute. */
+  async admit(id: string, digest: Buffer, { now, signedInSince }: AdmissionTimes): Promise<AdmittedToken | null> {
+    const found = await (signedInSince === null
+      ? this.ofAnyOwner.find([id, digest], [now])
+      : this.ofSignedIn.find([id, digest], [now, signedInSince]));
+    if (found === null) return null;
+    const { name, scopes, hasExpired, isOwnerAway, isUseDue, ...account } = found;
+    if (isUseDue && !hasExpired && !isOwnerAway) {
+      await this.session.changed('UPDATE api_tokens SET last_used_at = $2 WHERE id = $1', [id, now]);
+    }
+    return { id, name, scopes, hasExpired, isOwnerAway, account };
+  }
+
+  /** In a transaction: removes the account's expired tokens, and adds one if it is active and has less than MOST_TOKENS. */
+  async add(userId: number, token: ApiToken, digest: Buffer): Promise<'added' | 'too-many' | 'not-active'> {
+    const { manager } = this.session;
+    // Concurrent calls count one after the other; a deactivation waits, and then finds the token.
+    const active = 'SELECT FROM users WHERE id = $1 AND is_active FOR NO KEY UPDATE';
+    if ((await manager.query<unknown[]>(active, [userId])).length === 0) return 'not-active';
+    await manager.query('DELETE FROM api_tokens WHERE user_id = $1 AND expires_at <= $2', [userId, token.createdAt]);
+    const added = await manager.query<unknown[]>(
+      `INSERT INTO api_tokens (id, user_id, name, scopes, digest, created_at, expires_at)
+       SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM api_tokens WHERE user_id = $2 AND revoked_at IS NULL) < $8 RETURNING id`,
+      [token.id, userId, token.name, token.scopes, digest, token.createdAt, token.expiresAt, MOST_TOKENS],
+    );
+    return added.length === 1 ? 'added' : 'too-many';
+  }
+
+  /** Newest first, with expired ones that were not removed yet. */
+  listOf(userId: number): Promise<ApiToken[]> {
+    const list = `SELECT ${TOKEN} FROM api_tokens WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at DESC, id`;
+    return this.session.manager.query<ApiToken[]>(list, [userId]);
+  }
+
+  /** `unknown`: the account never had such a token, or it has expired and been removed since. */
+  async revoke(userId: number, id: string, at: Date): Promise<ApiToken | 'had-ended' | 'unknown'> {
+    const [[token]] = await this.session.manager.query<[ApiToken[], number]>(
+      `UPDATE api_tokens SET revoked_at = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL RETURNING ${TOKEN}`,
+      [id, userId, at],
+    );
+    if (token !== undefined) return token;
+    const select = 'SELECT FROM api_tokens WHERE id = $1 AND user_id = $2';
+    return (await this.session.manager.query<unknown[]>(select, [id, userId])).length === 1 ? 'had-ended' : 'unknown';
+  }
+
+  /** @returns how many unexpired ones */
+  async revokeAllOf(userId: number, at: Date): Promise<number> {
+    const revoke =
+      'UPDATE api_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING expires_at > $2 AS live';
+    const [rows] = await this.session.manager.query<[{ live: boolean }[], number]>(revoke, [userId, at]);
+    return rows.filter(({ live }) => live).length;
+  }
+
+  /** How many unexpired tokens of administrators were not used since `unusedSince`, or expire after `latestExpiry`. */
+  async staleOfAdministrators(now: Date, unusedSince: Date, latestExpiry: Date): Promise<number> {
+    const [counted] = await this.session.prepared<{ stale: number }>(
+      'stale_tokens',
+      `SELECT count(*)::integer AS stale FROM api_tokens t JOIN users u ON u.id = t.user_id
+       WHERE u.role = 'admin' AND t.expires_at > $1 AND t.revoked_at IS NULL
+         AND (coalesce(t.last_used_at, t.created_at) <= $2 OR t.expires_at > $3)`,
+      [now, unusedSince, latestExpiry],
+    );
+    return counted?.stale ?? 0;
+  }
+}

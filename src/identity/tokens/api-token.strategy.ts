@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { PassportStrategy } from '@nestjs/passport';
+import type { FastifyRequest } from 'fastify';
+import { Strategy } from 'passport';
+import type { TokenFault } from '../../auth/domain/claims.js';
+import { type AdmittedAccount, admittedAccount } from '../../auth/sessions.service.js';
+import { Clock } from '../../kernel/clock.js';
+import { Refused } from '../../kernel/errors.js';
+import { API_TOKEN } from '../../platform/access.js';
+import { bearerToken } from '../../platform/bearer-token.js';
+import { KeyedDigests } from '../../platform/keyed-digests.js';
+import { Settings } from '../../platform/settings.js';
+import { ApiTokenStore } from './api-token.store.js';
+import { type AdmissionTimes, type AdmittedToken, DAY_MS, idInToken } from './domain/api-token.js';
+
+/** Admits an API token of an active account, until it expires, and while its owner signs in. */
+@Injectable()
+export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
+  constructor(
+    private readonly tokens: ApiTokenStore,
+    private readonly clock: Clock,
+    private readonly digests: KeyedDigests,
+    private readonly settings: Settings,
+  ) {
+    super();
+  }
+
+  /** Called by passport, which hands on Fastify's request. */
+  override authenticate(request: unknown): void {
+    this.validate(request as FastifyRequest).then(this.success.bind(this), this.error.bind(this));
+  }
+
+  override async validate(request: FastifyRequest): Promise<AdmittedAccount> {
+    const text = bearerToken(request) ?? '';
+    const id = idInToken(text);
+    if (id === null) throw invalid('token-form');
+    const digest = this.digests.of('api-token', text);
+    const find = (): Promise<AdmittedToken | null> => this.tokens.admit(id, digest, this.times());
+    const token = await find();
+    if (token === null) throw invalid('token-unknown');
+    if (token.hasExpired) throw new Refused('token_expired');
+    if (token.isOwnerAway)
+      throw invalid('owner-away', 'Sign in at the identity provider: its owner has not for too long.');
+    const { account, name, scopes } = token;
+    return admittedAccount(account, { kind: 'token', id, name, scopes }, async () => {
+      const still = await find();
+      return still !== null && !still.hasExpired && !still.isOwnerAway;
+    });
+  }
+
+  private times(): AdmissionTimes {
+    const now = this.clock.now();
+    const days = this.settings.oidc?.tokenDays ?? null;
+    return { now, signedInSince: days === null ? null : new Date(now.getTime() - days * DAY_MS) };
+  }
+}
+
+function invalid(reason: TokenFault, detail?: string): Refused {
+  return new Refused('token_invalid', { reason, ...(detail !== undefined && { detail }) });
+}

@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../kernel/clock.js';
+import { DatabaseSession, violatedConstraint } from '../platform/infrastructure/database-session.js';
+import { type Account, accountKey, type HeldName, type NameHolder } from './domain/account.js';
+
+/** The one table of names: a name has one holder, in any case of its letters. */
+@Injectable()
+export class PrincipalNames {
+  constructor(
+    private readonly session: DatabaseSession,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Claims names for accounts. @returns the names that are held already, with their holders */
+  async claimForAccounts(names: readonly string[]): Promise<Map<string, NameHolder>> {
+    // In one order, so that concurrent calls do not deadlock.
+    const claimed = await this.session.manager.query<{ name: string }[]>(
+      `INSERT INTO principal_names (name, holder, claimed_at, account_key)
+       SELECT name, 'account', $3::timestamptz, key FROM unnest($1::text[], $2::text[]) AS asked (name, key) ORDER BY key
+       ON CONFLICT DO NOTHING RETURNING name`,
+      [names, names.map(accountKey), this.clock.now()],
+    );
+    const own = new Set(claimed.map(({ name }) => name));
+    return this.holders(names.filter((name) => !own.has(name)));
+  }
+
+  /**
+   * Gives an account another name and keeps its present one for it. The other name may be a former one of the account, or another
+   * spelling of its name. @returns the holder of the name; null: the account has it now
+   */
+  async rename({ id, username }: Pick<Account, 'id' | 'username'>, next: string): Promise<NameHolder | null> {
+    const respelled = await this.respell('account_key = $2 AND (name = $3 OR former_of = $4)', [
+      ...[next, accountKey(next), username, id],
+    ]);
+    if (!respelled) {
+      const [holder] = (await this.claimForAccounts([next])).values();
+      if (holder !== undefined) return holder;
+    }
+    await this.session.manager.query('UPDATE principal_names SET former_of = $2 WHERE name = $1 AND name <> $3', [
+      username,
+      id,
+      next,
+    ]);
+    return null;
+  }
+
+  /** Gives an account that is gone for good another name, and frees its own and its former ones. False: the other name is held. */
+  async release({ id, username }: Pick<Account, 'id' | 'username'>, next: string): Promise<boolean> {
+    if (!(await this.respell('name = $3', [next, accountKey(next), username]))) return false;
+    await this.session.changed('DELETE FROM principal_names WHERE former_of = $1', [id]);
+    return true;
+  }
+
+  /** Frees a former name of an account. False: the account has no such former name. */
+  async free(id: number, name: string): Promise<boolean> {
+    const freed = 'DELETE FROM principal_names WHERE former_of = $1 AND name = $2';
+    return (await this.session.changed(freed, [id, name])) === 1;
+  }
+
+  /** @param values the other name, its key, and the parameters of the condition. False: no row fulfils it, or the name is held */
+  private async respell(condition: string, values: readonly unknown[]): Promise<boolean> {
+    try {
+      return await this.session.manager.transaction(async (tx) => {
+        const [, changed] = await tx.query<[unknown, number]>(
+          `UPDATE principal_names SET name = $1, account_key = $2, former_of = NULL WHERE ${condition}`,
+          [...values],
+        );
+        return changed === 1;
+      });
+    } catch (error) {
+      if (violatedConstraint(error) === null) throw error;
+      return false;
+    }
+  }
+
+  /** Holders of these names in any case, by the name that was asked for. */
+  private async holders(names: readonly string[]): Promise<Map<string, NameHolder>> {
+    if (names.length === 0) return new Map();
+    const held = await this.session.manager.query<(NameHolder & { asked: string })[]>(
+      `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[]) AS asked (name, key)),
+            same AS (
+              SELECT asked.name AS asked, held.* FROM asked
+                JOIN principal_names held ON lower(held.name COLLATE "C") = lower(asked.name COLLATE "C")
+              UNION ALL
+              SELECT asked.name, held.* FROM asked JOIN principal_names held ON held.account_key = asked.key)
+       SELECT asked, name, CASE WHEN former_of IS NULL THEN holder ELSE 'former' END AS holder,
+              former_of AS "formerOf" FROM same`,
+      [names, names.map(accountKey)],
+    );
+    return new Map(held.map(({ asked, ...holder }) => [asked, holder]));
+  }
+
+  /**
+   * Claims names for engine principals, for good: to be called before a grant or a policy names one.
+   * @returns the names that are held by an account, or by an engine principal in another spelling
+   */
+  async claimForEngine(names: readonly string[]): Promise<HeldName[]> {
+    if (names.length === 0) return [];
+    // In one order, so that concurrent calls do not deadlock.
+    await this.session.manager.query(
+      `INSERT INTO principal_names (name, holder, claimed_at)
+       SELECT DISTINCT name, 'engine', $2::timestamptz FROM unnest($1::text[]) AS asked (name) ORDER BY name
+       ON CONFLICT DO NOTHING`,
+      [names, this.clock.now()],
+    );
+    return this.closedToEngine(names);
+  }
+
+  /** As claimForEngine, without claiming names. */
+  closedToEngine(names: readonly string[]): Promise<HeldName[]> {
+    return this.session.manager.query<HeldName[]>(
+      `SELECT held.name, held.holder FROM principal_names AS held
+       JOIN unnest($1::text[]) AS asked (name) ON lower(held.name COLLATE "C") = lower(asked.name COLLATE "C")
+       WHERE held.holder <> 'engine' OR held.name <> asked.name
+       ORDER BY held.name`,
+      [names],
+    );
+  }
+}
