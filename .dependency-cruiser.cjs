@@ -26,6 +26,13 @@ const moduleOrder = MODULES.slice(0, -1).map((name, position) => ({
 // Decisions: plain data in, plain data out.
 const PURE = '^src/(trino-rules/|rules-files/|[^/]+/domain/|identity/[^/]+/domain/)';
 
+// Databases, files, APIs and processes, as services and controllers do not see them.
+const ADAPTERS = [
+  '/infrastructure/',
+  '^src/platform/(database|files)/',
+  'node_modules/(@nestjs/typeorm|typeorm|pg|axios)/',
+];
+
 // What a finding rests on. Nothing of the compiler can be reached from here.
 const JUDGING = '^src/(trino-rules/(engine|answers|diff|lint|verify)|rules-files/check)/';
 
@@ -99,13 +106,13 @@ module.exports = {
       name: 'services-see-ports',
       severity: 'error',
       from: { path: '^src/.*[.]service[.]ts$' },
-      to: { path: ['/infrastructure/', 'node_modules/(@nestjs/typeorm|typeorm|pg|axios)/'] },
+      to: { path: ADAPTERS, pathNot: '^src/platform/database/transaction[.]ts$' },
     },
     {
       name: 'controllers-see-services',
       severity: 'error',
       from: { path: '^src/.*[.]controller[.]ts$' },
-      to: { path: ['/infrastructure/', 'node_modules/(@nestjs/typeorm|typeorm|pg|axios)/'] },
+      to: { path: ADAPTERS, pathNot: '^src/platform/database/transaction[.]ts$' },
     },
     {
       name: 'modules-meet-at-their-service',

@@ -2,8 +2,8 @@
 // the browser (vite). The embedded database runs through: the service alone would stop and start it each time.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openDatabase } from './dist/platform/database.js';
-import { loadSettings } from './dist/platform/settings-loader.js';
+import { openDatabase } from './dist/platform/database/database.js';
+import { loadSettings } from './dist/platform/settings/settings-loader.js';
 
 const database = await openDatabase(await loadSettings('serve'), { mayCreate: true, report: () => undefined });
 const env = { ...process.env, DATABASE_URL: database.url, DATABASE_MIGRATION_URL: database.migrationUrl };

@@ -41,7 +41,7 @@ const clock = [
 }));
 const environment = {
   selector: "MemberExpression[object.name='process'][property.name='env']",
-  message: 'Settings are read in one place: src/platform/settings-loader.ts.',
+  message: 'Settings are read in one place: src/platform/settings/settings-loader.ts.',
 };
 const moduleMocks = {
   selector: "CallExpression[callee.object.name='jest'][callee.property.name=/^(mock|unstable_mockModule|doMock)$/]",
@@ -78,7 +78,7 @@ export default {
       files: ['**/*.{js,cjs,mjs}'],
       rules: all('off', `${TYPED} restrict-plus-operands restrict-template-expressions`),
     },
-    { files: ['src/platform/settings-loader.ts'], rules: { [RESTRICTED]: ['error', ...clock] } },
+    { files: ['src/platform/settings/settings-loader.ts'], rules: { [RESTRICTED]: ['error', ...clock] } },
     { files: ['src/kernel/clock.ts', 'src/console/browser/now.ts'], rules: { [RESTRICTED]: ['error', environment] } },
     {
       files: ['test/**/*'],

@@ -4,9 +4,9 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import openapiTypes, { astToString } from 'openapi-typescript';
 import { AppModule } from '../dist/app.module.js';
-import { describeApi } from '../dist/platform/openapi.js';
-import { parseSettings } from '../dist/platform/settings-parser.js';
-import { VERSION } from '../dist/platform/version.js';
+import { describeApi } from '../dist/platform/http/openapi.js';
+import { parseSettings } from '../dist/platform/settings/settings-parser.js';
+import { VERSION } from '../dist/platform/operations/version.js';
 
 const { settings } = parseSettings({});
 const foundation = { settings, database: { url: 'postgres://preview' }, log: {}, time: {} };

@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
-import { INTEGER } from '../platform/api-fields.js';
-import { Cursor, DecimalText, NOT_OURS, PageLimit } from '../platform/page.dto.js';
-import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/validation.js';
+import { INTEGER } from '../platform/http/api-fields.js';
+import { Cursor, DecimalText, NOT_OURS, PageLimit } from '../platform/http/page.dto.js';
+import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import { type HistoryPosition, positionOfCursor } from './domain/history-position.js';
 import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from './domain/restore.js';
 

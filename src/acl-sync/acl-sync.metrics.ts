@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, type Gauge, Histogram, Registry } from 'prom-client';
 import type { AuditService } from '../audit/audit.service.js';
-import { counter, gauge } from '../platform/metrics.js';
+import { counter, gauge } from '../platform/operations/metrics.js';
 import type { PublicationHistory } from './domain/publication-history.js';
 import type { EngineWatch } from './domain/engine-watch.js';
 import type { PublicationSummary, RunOutcome, Trigger } from './domain/publication.js';

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { AuthModule } from '../auth/auth.module.js';
-import type { Settings } from '../platform/settings.js';
+import type { Settings } from '../platform/settings/settings.js';
 import { QueryEngineModule } from '../query-engine/query-engine.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AclSyncController } from './acl-sync.controller.js';

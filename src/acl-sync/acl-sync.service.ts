@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
 import { Clock } from '../kernel/clock.js';
-import { traced } from '../platform/tracing.js';
+import { traced } from '../platform/operations/tracing.js';
 import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { failureOf, type RunEnding, type RunOrder, type RunOutcome, type Trigger } from './domain/publication.js';

@@ -2,8 +2,8 @@ import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap
 import { Cron } from '@nestjs/schedule';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { Clock, Timers } from '../kernel/clock.js';
-import { Log } from '../platform/log.js';
-import { Settings } from '../platform/settings.js';
+import { Log } from '../platform/log/log.js';
+import { Settings } from '../platform/settings/settings.js';
 import { AclSyncService } from './acl-sync.service.js';
 
 /** A run for a change waits for the current run, which may have missed the change; a scheduled one does not, as it recurs. */

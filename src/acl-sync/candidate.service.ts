@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { SnapshotService } from '../grants/snapshot.service.js';
-import { Log } from '../platform/log.js';
-import { Settings } from '../platform/settings.js';
-import { traced } from '../platform/tracing.js';
+import { Log } from '../platform/log/log.js';
+import { Settings } from '../platform/settings/settings.js';
+import { traced } from '../platform/operations/tracing.js';
 import { PROJECTED_EVENTS } from './domain/audit-projection.js';
 import { type Candidate, nextExpiry, type Preparation, snapshotDigest, unprepared } from './domain/candidate.js';
 import { foundBaseline, type FoundVersion } from './domain/found-version.js';

@@ -1,8 +1,8 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, Timers } from '../kernel/clock.js';
-import { HealthRegistry } from '../platform/health.js';
-import { Log } from '../platform/log.js';
-import { Settings } from '../platform/settings.js';
+import { HealthRegistry } from '../platform/operations/health.js';
+import { Log } from '../platform/log/log.js';
+import { Settings } from '../platform/settings/settings.js';
 import { EngineProbe } from '../query-engine/engine-probe.service.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';

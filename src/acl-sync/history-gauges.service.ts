@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { Timers } from '../kernel/clock.js';
-import { Log } from '../platform/log.js';
+import { Log } from '../platform/log/log.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { PublicationHistory } from './domain/publication-history.js';
 

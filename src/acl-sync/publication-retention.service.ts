@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { Clock } from '../kernel/clock.js';
-import { Log } from '../platform/log.js';
-import { Settings } from '../platform/settings.js';
+import { Log } from '../platform/log/log.js';
+import { Settings } from '../platform/settings/settings.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { SyncLock } from './domain/sync-lock.js';
 

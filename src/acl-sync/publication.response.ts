@@ -1,5 +1,12 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, TEXTS, ReferenceResponse } from '../platform/api-fields.js';
+import {
+  INTEGER,
+  MOMENT,
+  NULLABLE_MOMENT,
+  NULLABLE_TEXT,
+  TEXTS,
+  ReferenceResponse,
+} from '../platform/http/api-fields.js';
 import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';

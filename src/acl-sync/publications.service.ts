@@ -5,7 +5,7 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
-import { Transaction } from '../platform/transaction.js';
+import { Transaction } from '../platform/database/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AclSyncService, type RunResult } from './acl-sync.service.js';
 import { SYNC_JOB } from './background-runs.service.js';

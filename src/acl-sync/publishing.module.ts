@@ -4,9 +4,9 @@ import { AdmissionProof, SizeForecast } from '../grants/domain/admission-ports.j
 import { PublishedRules } from '../grants/domain/published-rules.js';
 import { GrantStoresModule } from '../grants/grant-stores.module.js';
 import { Timers } from '../kernel/clock.js';
-import { DatabaseUrl } from '../platform/database.js';
-import { Log } from '../platform/log.js';
-import type { Settings } from '../platform/settings.js';
+import { DatabaseUrl } from '../platform/database/database.js';
+import { Log } from '../platform/log/log.js';
+import type { Settings } from '../platform/settings/settings.js';
 import { UsersModule } from '../users/users.module.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { AclSyncService } from './acl-sync.service.js';

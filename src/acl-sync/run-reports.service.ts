@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
-import { Log } from '../platform/log.js';
-import { Transaction } from '../platform/transaction.js';
+import { Log } from '../platform/log/log.js';
+import { Transaction } from '../platform/database/transaction.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { restoreChanges, type RestoreChanges } from './domain/restore.js';

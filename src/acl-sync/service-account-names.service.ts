@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Settings } from '../platform/settings.js';
+import { Settings } from '../platform/settings/settings.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 
 /** Claims the names of the service accounts in every process that publishes rules for them. */

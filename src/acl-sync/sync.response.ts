@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
-import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT } from '../platform/api-fields.js';
+import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT } from '../platform/http/api-fields.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { type RunOutcome, type RunFailure, type Trigger, TRIGGERS } from './domain/publication.js';
 import {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Log } from '../platform/log.js';
+import { Log } from '../platform/log/log.js';
 import { RulesTarget, RulesTargetUnavailable, type TargetFailure } from './domain/rules-target.js';
 
 /** `denied`: rights are missing. */

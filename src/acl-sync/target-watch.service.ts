@@ -1,9 +1,9 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Gauge, Registry } from 'prom-client';
 import { Timers } from '../kernel/clock.js';
-import { HealthRegistry } from '../platform/health.js';
-import { Log } from '../platform/log.js';
-import { gauge } from '../platform/metrics.js';
+import { HealthRegistry } from '../platform/operations/health.js';
+import { Log } from '../platform/log/log.js';
+import { gauge } from '../platform/operations/metrics.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { type TargetCheck, TargetProbe } from './target-probe.service.js';

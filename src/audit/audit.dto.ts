@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import { principalNameProblem } from '../kernel/name.js';
-import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse, ReferenceResponse } from '../platform/api-fields.js';
-import { BigPageQuery, SearchText } from '../platform/page.dto.js';
-import { absentOr, FieldRule, momentProblem, WITHOUT_NUL } from '../platform/validation.js';
+import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse, ReferenceResponse } from '../platform/http/api-fields.js';
+import { BigPageQuery, SearchText } from '../platform/http/page.dto.js';
+import { absentOr, FieldRule, momentProblem, WITHOUT_NUL } from '../platform/http/validation.js';
 import {
   AUDIT_EVENTS,
   AUDIT_SUBJECTS,

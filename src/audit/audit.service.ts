@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
-import { Log } from '../platform/log.js';
-import { Settings } from '../platform/settings.js';
+import { Log } from '../platform/log/log.js';
+import { Settings } from '../platform/settings/settings.js';
 import {
   ANY_EVENT,
   type AuditEntry,

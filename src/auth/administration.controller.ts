@@ -15,11 +15,11 @@ import {
   UntilClientGone,
   OpenToTokens,
   sessionIdOf,
-} from '../platform/access.js';
+} from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { BigPageQuery } from '../platform/page.dto.js';
-import { RowIdPipe } from '../platform/row-id.pipe.js';
+import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { BigPageQuery } from '../platform/http/page.dto.js';
+import { RowIdPipe } from '../platform/http/row-id.pipe.js';
 import {
   AccountResponse,
   NewUserDto,

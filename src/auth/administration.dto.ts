@@ -2,9 +2,17 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, ValidateIf } from 'class-validator';
 import { headerNameWarning } from '../kernel/name.js';
-import { INTEGER, MOMENT, NAME, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse, TEXTS } from '../platform/api-fields.js';
-import { PageQuery, SearchText } from '../platform/page.dto.js';
-import { FieldRule, TextRule } from '../platform/validation.js';
+import {
+  INTEGER,
+  MOMENT,
+  NAME,
+  NULLABLE_MOMENT,
+  NULLABLE_TEXT,
+  PageResponse,
+  TEXTS,
+} from '../platform/http/api-fields.js';
+import { PageQuery, SearchText } from '../platform/http/page.dto.js';
+import { FieldRule, TextRule } from '../platform/http/validation.js';
 import {
   type Account,
   type AccountEdit,

@@ -3,10 +3,10 @@ import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Refused } from '../kernel/errors.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
-import { Transaction } from '../platform/transaction.js';
+import { Transaction } from '../platform/database/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdministratorsService } from '../users/administrators.service.js';
-import type { Client } from '../platform/access.js';
+import type { Client } from '../platform/http/access.js';
 import type {
   Account,
   AccountChange,

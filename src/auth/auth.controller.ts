@@ -9,10 +9,10 @@ import {
   Public,
   UntilClientGone,
   OpenToTokens,
-} from '../platform/access.js';
+} from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
-import { TOKEN_SCOPES } from '../platform/domain/token-scope.js';
-import { ApiRoute } from '../platform/openapi.js';
+import { TOKEN_SCOPES } from '../kernel/token-scope.js';
+import { ApiRoute } from '../platform/http/openapi.js';
 import {
   LoginDto,
   PASSWORD_REFUSALS,

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
-import { TextRule, WITHOUT_NUL, anyText } from '../platform/validation.js';
+import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
+import { TextRule, WITHOUT_NUL, anyText } from '../platform/http/validation.js';
 import { type Account, emailProblem, type Role, ROLES, usernameProblem } from '../users/domain/account.js';
 import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
 import type { SessionView } from './domain/session.js';

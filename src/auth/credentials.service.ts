@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Refused } from '../kernel/errors.js';
-import type { Client } from '../platform/access.js';
+import type { Client } from '../platform/http/access.js';
 import type { Account, AccountToProve, AccountWithHash } from '../users/domain/account.js';
 import { type Hashing, PasswordHasher } from './password-hasher.js';
 import { type CountedAttempt, Throttle, type ThrottledAttempt } from './throttle.store.js';

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { Clock } from '../kernel/clock.js';
-import { Log } from '../platform/log.js';
+import { Log } from '../platform/log/log.js';
 import { AdministratorsService } from '../users/administrators.service.js';
 import { SessionStore } from './session.store.js';
 import { Throttle } from './throttle.store.js';

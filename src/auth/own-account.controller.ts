@@ -14,10 +14,10 @@ import {
   CurrentUser,
   sessionIdOf,
   UntilClientGone,
-} from '../platform/access.js';
+} from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { BigPageQuery } from '../platform/page.dto.js';
+import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { BigPageQuery } from '../platform/http/page.dto.js';
 import {
   EmailChangeDto,
   PASSWORD_REFUSALS,

@@ -5,9 +5,9 @@ import { Piscina } from 'piscina';
 import { type Counter, Histogram, Registry } from 'prom-client';
 import { Refused } from '../kernel/errors.js';
 import { FairQueue, type Place } from '../kernel/fair-queue.js';
-import { HealthRegistry, type Health } from '../platform/health.js';
-import { counter, gaugeOf } from '../platform/metrics.js';
-import { Settings } from '../platform/settings.js';
+import { HealthRegistry, type Health } from '../platform/operations/health.js';
+import { counter, gaugeOf } from '../platform/operations/metrics.js';
+import { Settings } from '../platform/settings/settings.js';
 import type work from './password.worker.js';
 import { countedAddress } from './throttle.store.js';
 

@@ -4,8 +4,8 @@ import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Ids } from '../kernel/ids.js';
-import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/access.js';
-import { Transaction } from '../platform/transaction.js';
+import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/http/access.js';
+import { Transaction } from '../platform/database/transaction.js';
 import type { Account, NewHash } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
 import { type PresentedCredentials, CredentialsService, type Proof } from './credentials.service.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { Clock } from '../kernel/clock.js';
-import type { Client } from '../platform/access.js';
-import { Settings } from '../platform/settings.js';
-import { Transaction } from '../platform/transaction.js';
+import type { Client } from '../platform/http/access.js';
+import { Settings } from '../platform/settings/settings.js';
+import { Transaction } from '../platform/database/transaction.js';
 import type { TokenFault } from './domain/claims.js';
 import { judgeRotation } from './domain/refresh-rotation.js';
 import type { PresentedRefresh } from './domain/session.js';

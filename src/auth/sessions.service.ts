@@ -11,10 +11,10 @@ import {
   type AuthenticatedUser,
   type Client,
   sessionIdOf,
-} from '../platform/access.js';
-import { KeyedDigests } from '../platform/keyed-digests.js';
-import { Settings } from '../platform/settings.js';
-import { Transaction } from '../platform/transaction.js';
+} from '../platform/http/access.js';
+import { KeyedDigests } from '../platform/settings/keyed-digests.js';
+import { Settings } from '../platform/settings/settings.js';
+import { Transaction } from '../platform/database/transaction.js';
 import { COOKIE_BYTES, hasCookieForm } from './domain/browser-cookie.js';
 import type { Account } from '../users/domain/account.js';
 import type {

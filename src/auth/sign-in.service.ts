@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, Registry } from 'prom-client';
 import { Clock } from '../kernel/clock.js';
-import type { Client } from '../platform/access.js';
-import { counter } from '../platform/metrics.js';
-import { Settings } from '../platform/settings.js';
+import type { Client } from '../platform/http/access.js';
+import { counter } from '../platform/operations/metrics.js';
+import { Settings } from '../platform/settings/settings.js';
 import type { Account, AccountToProve, AccountWithHash } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
 import { CredentialsService } from './credentials.service.js';

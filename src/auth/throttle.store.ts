@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Quota } from '../kernel/errors.js';
-import { DatabaseSession } from '../platform/infrastructure/database-session.js';
-import { Settings } from '../platform/settings.js';
+import { DatabaseSession } from '../platform/database/database-session.js';
+import { Settings } from '../platform/settings/settings.js';
 
 /** The window of a counter in which an attempt was counted. It is uncounted in that window only. */
 interface CounterWindow {

@@ -4,9 +4,9 @@ import { JwtService } from '@nestjs/jwt';
 import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
 import { secretDigest } from '../kernel/secret.js';
-import type { Client } from '../platform/access.js';
-import { KeyedDigests } from '../platform/keyed-digests.js';
-import { Settings } from '../platform/settings.js';
+import type { Client } from '../platform/http/access.js';
+import { KeyedDigests } from '../platform/settings/keyed-digests.js';
+import { Settings } from '../platform/settings/settings.js';
 import { type ClaimsVerdict, hasJwsSyntax, judgeClaims, type TokenType } from './domain/claims.js';
 import type { LivingSession, NewRefreshToken, Session } from './domain/session.js';
 

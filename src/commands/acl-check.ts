@@ -1,4 +1,4 @@
-import { loadServiceSettings } from '../platform/settings-loader.js';
+import { loadServiceSettings } from '../platform/settings/settings-loader.js';
 import { checkCodes, explain } from '../rules-files/check/checks.js';
 import type { ServiceSettings } from '../rules-files/check/file-invariants.js';
 import { SEVERITIES, type Severity } from '../trino-rules/document/finding.js';

@@ -1,7 +1,7 @@
 import { snapshotSettings } from '../grants/domain/snapshot-settings.js';
 import { SystemClock } from '../kernel/clock.js';
 import { firstNames } from '../kernel/name.js';
-import { loadSettings } from '../platform/settings-loader.js';
+import { loadSettings } from '../platform/settings/settings-loader.js';
 import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
 import type { ImportFinding } from '../rules-files/import/import-finding.js';
 import { type ProvenImport, provenImport } from '../rules-files/import/proven-import.js';

@@ -2,7 +2,7 @@ import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from '../acl-sync/
 import { PublicationsService } from '../acl-sync/publications.service.js';
 import { decimal } from '../kernel/decimal.js';
 import { Refused } from '../kernel/errors.js';
-import { idProblem } from '../platform/validation.js';
+import { idProblem } from '../platform/http/validation.js';
 import { print, printJson, remark } from './output.js';
 import { BY_COMMAND, reportRun, withPublishing } from './run-report.js';
 

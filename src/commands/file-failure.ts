@@ -1,6 +1,6 @@
 import { CommitUnconfirmed } from '../grants/file-transaction.service.js';
 import { RemoteSilence } from './remote-service.js';
-import { isDatabaseOutage } from '../platform/infrastructure/database-outage.js';
+import { isDatabaseOutage } from '../platform/database/database-outage.js';
 
 /** Says what became of a file's changes where the database or the service failed; any other failure stays what it is. */
 export function fileFailure(path: string, error: unknown, verb: 'apply' | 'import'): unknown {

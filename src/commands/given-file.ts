@@ -1,4 +1,4 @@
-import { type InputFile, readInputFile } from '../platform/infrastructure/input-file.js';
+import { type InputFile, readInputFile } from '../platform/files/input-file.js';
 import { remark } from './output.js';
 
 /** Of a file of YAML: its reader takes a hundred times the size. */

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
-import type { LogOutput } from '../platform/infrastructure/log-output.js';
-import type { Log } from '../platform/log.js';
+import type { LogOutput } from '../platform/log/log-output.js';
+import type { Log } from '../platform/log/log.js';
 
 /** Milliseconds after the signal; Kubernetes kills after 30 s. At `cut` running work is broken off, at `abandon` no longer waited for. */
 const STOP = { cut: 15_000, abandon: 17_000, exit: 20_000 };

@@ -1,5 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs';
-import { reasonOf } from '../platform/infrastructure/plain-file.js';
+import { reasonOf } from '../platform/files/plain-file.js';
 
 // A reader that ends early, such as `head`, takes nothing back, and is no refusal.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,6 +1,6 @@
 import { Command, Help } from 'commander';
-import { SettingsRefused } from '../platform/settings-loader.js';
-import { VERSION } from '../platform/version.js';
+import { SettingsRefused } from '../platform/settings/settings-loader.js';
+import { VERSION } from '../platform/operations/version.js';
 import { remark } from './output.js';
 
 /**

@@ -1,12 +1,7 @@
 import { NamedError } from '../kernel/errors.js';
 import { Opaque } from '../kernel/secret.js';
-import {
-  AxiosExchange,
-  LostConnection,
-  OversizedReply,
-  type Question,
-} from '../platform/infrastructure/axios-exchange.js';
-import { loadRemoteAccess, type RemoteAccess, type RemoteOptions } from '../platform/settings-loader.js';
+import { AxiosExchange, LostConnection, OversizedReply, type Question } from '../platform/http/axios-exchange.js';
+import { loadRemoteAccess, type RemoteAccess, type RemoteOptions } from '../platform/settings/settings-loader.js';
 import { remark } from './output.js';
 
 export type { RemoteOptions };

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
-import { reasonOf } from '../platform/infrastructure/plain-file.js';
-import { replaceFile } from '../platform/infrastructure/whole-file.js';
+import { reasonOf } from '../platform/files/plain-file.js';
+import { replaceFile } from '../platform/files/whole-file.js';
 import { remark } from './output.js';
 
 /**

@@ -6,7 +6,7 @@ import { PublicationsService } from '../acl-sync/publications.service.js';
 import { TargetProbe } from '../acl-sync/target-probe.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import type { SettingsUser } from '../platform/settings-loader.js';
+import type { SettingsUser } from '../platform/settings/settings-loader.js';
 import { remark, withProgress } from './output.js';
 import { printRun } from './run-output.js';
 import { withModules } from './with-modules.js';

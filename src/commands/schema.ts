@@ -1,7 +1,7 @@
-import type { Database } from '../platform/database.js';
-import type { MigrationWait } from '../platform/infrastructure/migration-waits.js';
-import { migrate, type SchemaState, schemaState } from '../platform/infrastructure/migrator.js';
-import type { Settings } from '../platform/settings.js';
+import type { Database } from '../platform/database/database.js';
+import type { MigrationWait } from '../platform/database/migration-waits.js';
+import { migrate, type SchemaState, schemaState } from '../platform/database/migrator.js';
+import type { Settings } from '../platform/settings/settings.js';
 import { print, remark } from './output.js';
 import { atDatabase } from './start-failure.js';
 import { withDatabase } from './with-database.js';

@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
-import { type Database, openDatabase } from '../platform/database.js';
-import { LogOutput } from '../platform/infrastructure/log-output.js';
-import { createPino, PinoLog } from '../platform/infrastructure/pino-log.js';
-import type { Log } from '../platform/log.js';
-import { loadSettings } from '../platform/settings-loader.js';
-import type { Settings } from '../platform/settings.js';
+import { type Database, openDatabase } from '../platform/database/database.js';
+import { LogOutput } from '../platform/log/log-output.js';
+import { createPino, PinoLog } from '../platform/log/pino-log.js';
+import type { Log } from '../platform/log/log.js';
+import { loadSettings } from '../platform/settings/settings-loader.js';
+import type { Settings } from '../platform/settings/settings.js';
 import { Lifetime } from './lifetime.js';
 import { migrateSchema, requireTables } from './schema.js';
 import { atDatabase, listenOn } from './start-failure.js';

@@ -1,7 +1,7 @@
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
 import { appliedForm, type AppliedForm, SnapshotFilesService } from '../grants/snapshot-files.service.js';
-import { Settings } from '../platform/settings.js';
+import { Settings } from '../platform/settings/settings.js';
 import { fileFailure } from './file-failure.js';
 import { remark, withProgress } from './output.js';
 import type { StructuredFile } from './structured-file.js';

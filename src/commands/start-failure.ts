@@ -1,5 +1,5 @@
-import type { Database } from '../platform/database.js';
-import { codeOf } from '../platform/infrastructure/plain-file.js';
+import type { Database } from '../platform/database/database.js';
+import { codeOf } from '../platform/files/plain-file.js';
 
 /** An address that the service listens on, and the settings that it is made of. */
 export interface ListenAddress {

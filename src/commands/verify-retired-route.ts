@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import axios from 'axios';
-import { USER_AGENT } from '../platform/version.js';
+import { USER_AGENT } from '../platform/operations/version.js';
 import {
   judgeRoute,
   type RouteAnswer,

@@ -1,8 +1,8 @@
-import { type Database, openDatabase } from '../platform/database.js';
-import { createPino, PinoLog } from '../platform/infrastructure/pino-log.js';
-import type { Log } from '../platform/log.js';
-import { loadSettings, type SettingsUser } from '../platform/settings-loader.js';
-import type { Settings } from '../platform/settings.js';
+import { type Database, openDatabase } from '../platform/database/database.js';
+import { createPino, PinoLog } from '../platform/log/pino-log.js';
+import type { Log } from '../platform/log/log.js';
+import { loadSettings, type SettingsUser } from '../platform/settings/settings-loader.js';
+import type { Settings } from '../platform/settings/settings.js';
 import { Lifetime } from './lifetime.js';
 import { remark } from './output.js';
 

@@ -1,9 +1,9 @@
 import { type DynamicModule, type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { NestLog } from '../platform/infrastructure/nest-log.js';
+import { NestLog } from '../platform/log/nest-log.js';
 import { PlatformModule } from '../platform/platform.module.js';
-import type { SettingsUser } from '../platform/settings-loader.js';
-import type { Settings } from '../platform/settings.js';
+import type { SettingsUser } from '../platform/settings/settings-loader.js';
+import type { Settings } from '../platform/settings/settings.js';
 import { withProgress } from './output.js';
 import { migrateSchema, requireSchema } from './schema.js';
 import { mayCreate, withDatabase } from './with-database.js';

@@ -21,11 +21,11 @@ import {
   CurrentUser,
   Public,
   UntilClientGone,
-} from '../platform/access.js';
+} from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/openapi.js';
+import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { Polled } from '../platform/http/request-records.js';
-import { Settings } from '../platform/settings.js';
+import { Settings } from '../platform/settings/settings.js';
 import { AdministratorsService } from '../users/administrators.service.js';
 import {
   ConfirmationDto,

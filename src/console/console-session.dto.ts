@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { INTEGER } from '../platform/api-fields.js';
+import { INTEGER } from '../platform/http/api-fields.js';
 import { type Role, ROLES } from '../users/domain/account.js';
 import { passwordCharacterProblem } from '../auth/domain/password.js';
-import { TextRule, WITHOUT_NUL } from '../platform/validation.js';
+import { TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 
 export class ConsoleSignInDto {
   @ApiProperty({ pattern: WITHOUT_NUL, description: 'In any case.' })

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { browserCookieIn } from '../auth/domain/browser-cookie.js';
 import { Refused } from '../kernel/errors.js';
-import type { Settings } from '../platform/settings.js';
+import type { Settings } from '../platform/settings/settings.js';
 import { isOpenToOtherSites, isSameOrigin } from './domain/request-site.js';
 
 /**

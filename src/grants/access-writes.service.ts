@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Refused } from '../kernel/errors.js';
 import { FairQueue } from '../kernel/fair-queue.js';
-import { Settings } from '../platform/settings.js';
-import { Transaction, TransactionDeadlock } from '../platform/transaction.js';
+import { Settings } from '../platform/settings/settings.js';
+import { Transaction, TransactionDeadlock } from '../platform/database/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 
 /** Attempts of a write: PostgreSQL rolls one of two back that wait for each other, such as batches of the same grants. */

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
-import { AdministratorsOnly, type AuthenticatedUser, CurrentUser, OpenToTokens } from '../platform/access.js';
-import { ApiRoute } from '../platform/openapi.js';
+import { AdministratorsOnly, type AuthenticatedUser, CurrentUser, OpenToTokens } from '../platform/http/access.js';
+import { ApiRoute } from '../platform/http/openapi.js';
 import {
   EffectiveOfQuery,
   EffectiveQuery,

@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { privilegesProblem } from '../trino-rules/model/resource.js';
 import { IsIn, IsOptional } from 'class-validator';
-import { AfterNames, Limit, LIMITS, NamePageQuery } from '../platform/page.dto.js';
-import { FieldRule } from '../platform/validation.js';
+import { AfterNames, Limit, LIMITS, NamePageQuery } from '../platform/http/page.dto.js';
+import { FieldRule } from '../platform/http/validation.js';
 import type { HolderQuestion } from '../trino-rules/answers/holders.js';
 import { misplacedField, nodeKey, nodeOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';

@@ -1,6 +1,6 @@
 import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
-import { INTEGER, NULLABLE_MOMENT, PageResponse, TEXTS, ReferenceResponse } from '../platform/api-fields.js';
+import { INTEGER, NULLABLE_MOMENT, PageResponse, TEXTS, ReferenceResponse } from '../platform/http/api-fields.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
 import { kindOf, type NamedNode, NODE_KINDS, type Node, type NodeKind } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type FieldError, Refused } from '../kernel/errors.js';
-import { Settings } from '../platform/settings.js';
-import { traced } from '../platform/tracing.js';
+import { Settings } from '../platform/settings/settings.js';
+import { traced } from '../platform/operations/tracing.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';

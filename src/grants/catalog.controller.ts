@@ -6,9 +6,9 @@ import {
   CurrentUser,
   OpenToTokens,
   UntilClientGone,
-} from '../platform/access.js';
+} from '../platform/http/access.js';
 import { Compressed } from '../platform/http/compression.js';
-import { ApiRoute } from '../platform/openapi.js';
+import { ApiRoute } from '../platform/http/openapi.js';
 import { CountsWork } from '../platform/http/work.guard.js';
 import {
   AnyChildrenResponse,

@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { resourceNameProblem } from '../kernel/name.js';
 import { cursorOfNames } from '../kernel/page.js';
-import { INTEGER, PageResponse } from '../platform/api-fields.js';
-import { AfterNames, Limit, LIMITS, SearchText } from '../platform/page.dto.js';
-import { absentOr, FieldRule, TextRule, WITHOUT_NUL } from '../platform/validation.js';
+import { INTEGER, PageResponse } from '../platform/http/api-fields.js';
+import { AfterNames, Limit, LIMITS, SearchText } from '../platform/http/page.dto.js';
+import { absentOr, FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import { LEVELS, type Level } from '../trino-rules/model/node.js';
 import { type Children, type ChildrenRequest, type FoundTables, levelBelow } from './domain/catalog.js';
 import { pathNode } from './entry-filter.dto.js';

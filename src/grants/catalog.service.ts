@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
-import type { AuthenticatedUser } from '../platform/access.js';
+import type { AuthenticatedUser } from '../platform/http/access.js';
 import {
   type Children,
   type ChildrenRequest,

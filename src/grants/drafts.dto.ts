@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { principalNameProblem } from '../kernel/name.js';
-import { NAME } from '../platform/api-fields.js';
-import { AfterNames, Limit, LIMITS } from '../platform/page.dto.js';
-import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/validation.js';
+import { NAME } from '../platform/http/api-fields.js';
+import { AfterNames, Limit, LIMITS } from '../platform/http/page.dto.js';
+import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/http/validation.js';
 import type { Membership } from '../trino-rules/answers/draft.js';
 import type { DraftRequest } from './domain/draft-request.js';
 import { BATCH_MOST, GrantBatchDto, RowIds, toNewGrant } from './grants.dto.js';

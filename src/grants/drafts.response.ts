@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { cursorOfNames } from '../kernel/page.js';
-import { INTEGER, NULLABLE_TEXT, TEXTS } from '../platform/api-fields.js';
+import { INTEGER, NULLABLE_TEXT, TEXTS } from '../platform/http/api-fields.js';
 import type { AccessDifference, AccessPart } from '../trino-rules/answers/access-difference.js';
 import { compareNames, type NamedNode } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';

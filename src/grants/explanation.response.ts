@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { INTEGER, INTEGERS, MOMENT, NULLABLE_TEXT, ReferenceResponse } from '../platform/api-fields.js';
+import { INTEGER, INTEGERS, MOMENT, NULLABLE_TEXT, ReferenceResponse } from '../platform/http/api-fields.js';
 import type { Change } from '../trino-rules/answers/smallest-change.js';
 import type { WayEnd } from '../trino-rules/answers/ways.js';
 import type { NamedNode } from '../trino-rules/model/node.js';

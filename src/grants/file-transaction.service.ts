@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { NamedError } from '../kernel/errors.js';
-import { Transaction, TransactionDeadlock } from '../platform/transaction.js';
+import { Transaction, TransactionDeadlock } from '../platform/database/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 
 /** Everything was written, and the commit failed: where its answer was lost, the changes may be made. */

@@ -1,9 +1,9 @@
 import { Controller, Delete, Param } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { AuditContext } from '../audit/domain/audit-event.js';
-import { AdministratorsOnly, CurrentAuditContext } from '../platform/access.js';
-import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { RowIdPipe } from '../platform/row-id.pipe.js';
+import { AdministratorsOnly, CurrentAuditContext } from '../platform/http/access.js';
+import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { RowIdPipe } from '../platform/http/row-id.pipe.js';
 import { FormerNamesService } from './former-names.service.js';
 
 @ApiTags('users')

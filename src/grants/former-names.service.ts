@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../audit/domain/audit-event.js';
 import { found, Refused } from '../kernel/errors.js';
 import { nameProblem } from '../kernel/name.js';
-import { Transaction } from '../platform/transaction.js';
+import { Transaction } from '../platform/database/transaction.js';
 import { UserUniverse } from '../trino-rules/engine/user-universe.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 import { UserStore } from '../users/user.store.js';

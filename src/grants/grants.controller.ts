@@ -5,10 +5,10 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { found } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
-import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
+import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { RowIdPipe } from '../platform/row-id.pipe.js';
+import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { RowIdPipe } from '../platform/http/row-id.pipe.js';
 import {
   GrantBatchDto,
   GrantBatchResponse,

@@ -10,7 +10,7 @@ import {
   PageResponse,
   TEXTS,
   ReferenceResponse,
-} from '../platform/api-fields.js';
+} from '../platform/http/api-fields.js';
 import {
   absentOr,
   FieldRule,
@@ -19,7 +19,7 @@ import {
   NestedArray,
   NestedObject,
   WITHOUT_NUL,
-} from '../platform/validation.js';
+} from '../platform/http/validation.js';
 import type { NamedNode } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal } from '../trino-rules/model/principal.js';
 import {

@@ -16,11 +16,11 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiParam, ApiTags } f
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
-import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
+import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { NamePageQuery } from '../platform/page.dto.js';
-import { RowIdPipe } from '../platform/row-id.pipe.js';
+import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { NamePageQuery } from '../platform/http/page.dto.js';
+import { RowIdPipe } from '../platform/http/row-id.pipe.js';
 import type { GroupMember } from '../trino-rules/model/principal.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
 import {

@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { principalNameProblem } from '../kernel/name.js';
-import { INTEGER, MOMENT, NAME, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
-import { PageQuery, SearchText } from '../platform/page.dto.js';
-import { absentOr, FieldRule, WITHOUT_NUL } from '../platform/validation.js';
+import { INTEGER, MOMENT, NAME, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
+import { PageQuery, SearchText } from '../platform/http/page.dto.js';
+import { absentOr, FieldRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import { descriptionProblem } from './domain/description.js';
 import {
   type Group,

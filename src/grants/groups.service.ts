@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { found, Refused } from '../kernel/errors.js';
 import type { NamePageRequest, Page, PageRequest } from '../kernel/page.js';
-import { Settings } from '../platform/settings.js';
+import { Settings } from '../platform/settings/settings.js';
 import { AdministratorsService } from '../users/administrators.service.js';
 import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
 import type { GroupMember } from '../trino-rules/model/principal.js';

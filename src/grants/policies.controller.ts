@@ -3,10 +3,10 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } 
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { mapPage } from '../kernel/page.js';
-import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/access.js';
+import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/openapi.js';
-import { RowIdPipe } from '../platform/row-id.pipe.js';
+import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { RowIdPipe } from '../platform/http/row-id.pipe.js';
 import { EntryQuery, toEntryFilter } from './entry-filter.dto.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';

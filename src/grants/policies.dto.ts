@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
 import { type FieldError, Refused } from '../kernel/errors.js';
-import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
-import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/validation.js';
+import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
+import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/http/validation.js';
 import type { Node } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, NamedPrincipal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';

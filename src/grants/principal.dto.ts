@@ -1,8 +1,8 @@
 import { IsIn } from 'class-validator';
 import { decimal } from '../kernel/decimal.js';
 import { principalNameProblem } from '../kernel/name.js';
-import { NAME } from '../platform/api-fields.js';
-import { FieldRule, idProblem } from '../platform/validation.js';
+import { NAME } from '../platform/http/api-fields.js';
+import { FieldRule, idProblem } from '../platform/http/validation.js';
 import {
   type GroupMember,
   POLICY_PRINCIPAL_TYPES,

@@ -2,7 +2,7 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateIf } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
-import { FieldRule, NestedObject } from '../platform/validation.js';
+import { FieldRule, NestedObject } from '../platform/http/validation.js';
 import { misplacedField, type NodeFields, type Node, nodeOf, SYSTEM } from '../trino-rules/model/node.js';
 import { SYSTEM_SCHEMAS } from '../trino-rules/model/resource.js';
 import {

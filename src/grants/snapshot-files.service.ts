@@ -5,7 +5,7 @@ import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { getOrInsert } from '../kernel/collections.js';
 import { foldedName } from '../kernel/name.js';
-import { Transaction } from '../platform/transaction.js';
+import { Transaction } from '../platform/database/transaction.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { withNamed } from '../trino-rules/model/node.js';
 import { byName, type PolicyPrincipal } from '../trino-rules/model/principal.js';

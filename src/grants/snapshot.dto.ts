@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Exclude, Transform, Type } from 'class-transformer';
 import { IsBoolean, IsObject } from 'class-validator';
-import { TEXTS } from '../platform/api-fields.js';
+import { TEXTS } from '../platform/http/api-fields.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import type { AppliedForm } from './snapshot-files.service.js';
 import type { PlanRow, PlanStep } from './domain/snapshot-plan.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
-import { Settings } from '../platform/settings.js';
+import { Settings } from '../platform/settings/settings.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Node } from '../trino-rules/model/node.js';
 import type { GrantOnPath } from '../trino-rules/answers/ways.js';

@@ -7,7 +7,7 @@ import {
   type EngineTables,
   type TablesRequest,
 } from '../grants/domain/catalog.js';
-import { Settings } from '../platform/settings.js';
+import { Settings } from '../platform/settings/settings.js';
 import { compareNames } from '../trino-rules/model/node.js';
 import type { Row } from './running-statement.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EngineNames, type EngineNode } from '../grants/domain/admission-ports.js';
 import { Timers } from '../kernel/clock.js';
-import { Settings } from '../platform/settings.js';
+import { Settings } from '../platform/settings/settings.js';
 import type { Node } from '../trino-rules/model/node.js';
 import type { Row } from './running-statement.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Timers } from '../kernel/clock.js';
-import { Settings } from '../platform/settings.js';
-import { traced } from '../platform/tracing.js';
+import { Settings } from '../platform/settings/settings.js';
+import { traced } from '../platform/operations/tracing.js';
 import { Connection } from './connection.js';
 import type { ExecuteOptions } from './cursor.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';

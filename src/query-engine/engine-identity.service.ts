@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { singleFlight } from '../kernel/promises.js';
 import { Timers } from '../kernel/clock.js';
-import { Log } from '../platform/log.js';
-import { Settings } from '../platform/settings.js';
+import { Log } from '../platform/log/log.js';
+import { Settings } from '../platform/settings/settings.js';
 import { DbApiError } from './domain/db-api-errors.js';
 import type { NativeValue } from './domain/engine-value.js';
 import { ServiceTokenSource, TokenUnavailable } from './domain/service-token.js';

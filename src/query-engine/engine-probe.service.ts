@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Settings } from '../platform/settings.js';
+import { Settings } from '../platform/settings/settings.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
 import { judgeRulesProbe, type RulesInForce } from './domain/engine-error.js';
 import { EngineConnections } from './engine-connections.service.js';

@@ -19,9 +19,9 @@ import {
   CurrentUser,
   UntilClientGone,
   OpenToTokens,
-} from '../platform/access.js';
+} from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/openapi.js';
+import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { CountsWork } from '../platform/http/work.guard.js';
 import { readQueryCursor } from './domain/query.js';
 import { readRowCursor } from './domain/row-window.js';

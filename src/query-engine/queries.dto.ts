@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
-import { Limit, LIMITS, PageLimit } from '../platform/page.dto.js';
-import { FieldRule, TextRule } from '../platform/validation.js';
+import { Limit, LIMITS, PageLimit } from '../platform/http/page.dto.js';
+import { FieldRule, TextRule } from '../platform/http/validation.js';
 import { readQueryCursor } from './domain/query.js';
 import { readRowCursor } from './domain/row-window.js';
 import { type Parameter, parametersProblem, sqlProblem } from './domain/sql-literal.js';

@@ -4,8 +4,8 @@ import type { LogMarker } from '../kernel/log-marker.js';
 import { NamedError } from '../kernel/errors.js';
 import { Opaque } from '../kernel/secret.js';
 import { inTurn, singleFlight } from '../kernel/promises.js';
-import type { Log } from '../platform/log.js';
-import { startSpan } from '../platform/tracing.js';
+import type { Log } from '../platform/log/log.js';
+import { startSpan } from '../platform/operations/tracing.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import {
   changesBy,

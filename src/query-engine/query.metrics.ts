@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, type Gauge, Registry } from 'prom-client';
-import { counter, gauge, gaugeOf } from '../platform/metrics.js';
+import { counter, gauge, gaugeOf } from '../platform/operations/metrics.js';
 import type { Ending } from './domain/query.js';
 import { TOKEN_FAILURES, type TokenFailure, type TokenObserver } from './domain/service-token.js';
 import type { EngineFaultKind } from './domain/statement-client.js';

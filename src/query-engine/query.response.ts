@@ -1,6 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
-import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/api-fields.js';
+import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
 import type { ApiValue } from './domain/engine-value.js';
 import { type Query, QUERY_ERROR_CODES, type QueryError, type QueryState } from './domain/query.js';
 import { publicColumns } from './domain/rows-format.js';

@@ -1,7 +1,7 @@
 import { All, Controller } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
-import { Public } from '../platform/access.js';
+import { Public } from '../platform/http/access.js';
 
 /**
  * The engine's former public route: 405 for every method. AllowedMethods refuses routes for all

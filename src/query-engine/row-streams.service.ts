@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { Timers } from '../kernel/clock.js';
-import type { AuthenticatedUser } from '../platform/access.js';
-import { Log } from '../platform/log.js';
+import type { AuthenticatedUser } from '../platform/http/access.js';
+import { Log } from '../platform/log/log.js';
 import { RowLoop } from './domain/row-loop.js';
 import { QueriesService } from './queries.service.js';
 import { RowStream, RowTurns, type StreamSource } from './row-stream.js';

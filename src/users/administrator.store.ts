@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 
-import { DatabaseSession } from '../platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../platform/database/database-session.js';
 import { type AdministratorsGroup, type OutdatedRole, planRoles, type RoleChanges } from './domain/administrators.js';
 
 /**

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
-import { DatabaseSession, violatedConstraint } from '../platform/infrastructure/database-session.js';
+import { DatabaseSession, violatedConstraint } from '../platform/database/database-session.js';
 import { type Account, accountKey, type HeldName, type NameHolder } from './domain/account.js';
 
 /** The one table of names: a name has one holder, in any case of its letters. */

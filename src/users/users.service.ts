@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Ids } from '../kernel/ids.js';
 import { foldedName } from '../kernel/name.js';
-import { Settings } from '../platform/settings.js';
+import { Settings } from '../platform/settings/settings.js';
 import type { Account, AccountChange, AccountEdit, Creation, NameHolder, NewAccount } from './domain/account.js';
 import { PrincipalNames } from './principal-names.store.js';
 import { UserStore } from './user.store.js';

@@ -1,6 +1,6 @@
 import { BackgroundRunsService } from '../../src/acl-sync/background-runs.service.js';
 import { AccessChangesService } from '../../src/users/access-changes.service.js';
-import { parseSettings } from '../../src/platform/settings-parser.js';
+import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { TEST_SECRET } from '../support/service/secrets.js';

@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { RulesTargetMoved, RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { ConfigMapRulesTarget } from '../../src/acl-sync/infrastructure/configmap-rules-target.js';
 import { KubernetesApi } from '../../src/acl-sync/infrastructure/kubernetes-api.js';
-import { VERSION } from '../../src/platform/version.js';
+import { VERSION } from '../../src/platform/operations/version.js';
 import { FakeKubernetesApi } from '../support/fakes/fake-kubernetes-api.js';
 import { SkippingTimers } from '../support/fakes/fake-timers.js';
 import { LogBook } from '../support/fakes/log-book.js';

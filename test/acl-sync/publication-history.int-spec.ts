@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { PostgresPublicationHistory } from '../../src/acl-sync/infrastructure/postgres-publication-history.js';
-import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import { freshDatabase } from '../support/database/database.js';
 import { FakePublicationHistory } from '../support/fakes/fake-publication-history.js';
 import { describeBaseline } from './baseline.contract.js';

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { migrate } from '../../src/platform/infrastructure/migrator.js';
+import { migrate } from '../../src/platform/database/migrator.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 
 describe('published versions', () => {

@@ -25,8 +25,8 @@ import {
 import type { Growth } from '../../src/grants/domain/admission-ports.js';
 import { SnapshotStore } from '../../src/grants/domain/snapshot-store.js';
 import { SnapshotService } from '../../src/grants/snapshot.service.js';
-import { parseSettings } from '../../src/platform/settings-parser.js';
-import { Transaction } from '../../src/platform/transaction.js';
+import { parseSettings } from '../../src/platform/settings/settings-parser.js';
+import { Transaction } from '../../src/platform/database/transaction.js';
 import { type AccessChange, compareAccess } from '../../src/trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { FakePublicationHistory } from '../support/fakes/fake-publication-history.js';

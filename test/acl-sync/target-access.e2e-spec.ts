@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type HealthReport, HealthRegistry } from '../../src/platform/health.js';
+import { type HealthReport, HealthRegistry } from '../../src/platform/operations/health.js';
 import { freshDatabase } from '../support/database/database.js';
 import { FakeKubernetesApi } from '../support/fakes/fake-kubernetes-api.js';
 import { runGrantline } from '../support/service/grantline-process.js';

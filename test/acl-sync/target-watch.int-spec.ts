@@ -3,7 +3,7 @@ import type { PublicationDraft } from '../../src/acl-sync/domain/publication-his
 import { RulesTargetUnavailable, type TargetFailure } from '../../src/acl-sync/domain/rules-target.js';
 import { TargetProbe } from '../../src/acl-sync/target-probe.service.js';
 import { TargetWatchService } from '../../src/acl-sync/target-watch.service.js';
-import { HealthRegistry } from '../../src/platform/health.js';
+import { HealthRegistry } from '../../src/platform/operations/health.js';
 import { FakePublicationHistory } from '../support/fakes/fake-publication-history.js';
 import { FakeRulesTarget } from '../support/fakes/fake-rules-target.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';

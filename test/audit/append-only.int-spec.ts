@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { migrate } from '../../src/platform/infrastructure/migrator.js';
+import { migrate } from '../../src/platform/database/migrator.js';
 import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database/database.js';
 
 const keeping = (retentionDays: number) => ({

@@ -2,7 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { RegistrationService } from '../../src/auth/registration.service.js';
 import { apiToken } from '../support/service/api-tokens.js';
-import { TOKEN_SCOPES, type TokenScope } from '../../src/platform/domain/token-scope.js';
+import { TOKEN_SCOPES, type TokenScope } from '../../src/kernel/token-scope.js';
 import { sharedService } from '../support/service/service.js';
 import { ApiClient, passwordOf, signedUp, signIn, type Tokens } from '../support/service/api-client.js';
 

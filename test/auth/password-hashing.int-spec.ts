@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { Registry } from 'prom-client';
 import { PasswordHasher } from '../../src/auth/password-hasher.js';
-import { HealthRegistry } from '../../src/platform/health.js';
-import { parseSettings } from '../../src/platform/settings-parser.js';
+import { HealthRegistry } from '../../src/platform/operations/health.js';
+import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
 
 const QUEUE = 64;

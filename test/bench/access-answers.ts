@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
-import { migrate } from '../../src/platform/infrastructure/migrator.js';
+import { joinEmbeddedPostgres } from '../../src/platform/database/embedded-postgres.js';
+import { migrate } from '../../src/platform/database/migrator.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { LEVELS, type Node } from '../../src/trino-rules/model/node.js';
 import { timed } from '../stack/progress.js';

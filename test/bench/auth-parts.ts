@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
+import { joinEmbeddedPostgres } from '../../src/platform/database/embedded-postgres.js';
 import { report, withProgress } from '../stack/progress.js';
 import { AuthUnderTest } from './auth-under-test.js';
 import { type Ratio, ratioTable } from './ratio.js';

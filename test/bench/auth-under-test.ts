@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Database } from '../../src/platform/database.js';
+import type { Database } from '../../src/platform/database/database.js';
 import type { Tokens } from '../support/service/api-client.js';
 import { type Answered, requestText, Wire } from './http-load.js';
 import { MeasuredProcess } from './measured-process.js';

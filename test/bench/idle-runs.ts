@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
-import { migrate } from '../../src/platform/infrastructure/migrator.js';
+import { joinEmbeddedPostgres } from '../../src/platform/database/embedded-postgres.js';
+import { migrate } from '../../src/platform/database/migrator.js';
 import { timed } from '../stack/progress.js';
 import { fill } from './filling.js';
 import { snapshotOf, workloadName, type Workload } from './workload.js';

@@ -9,7 +9,7 @@ import {
   principalValues,
 } from '../../src/grants/infrastructure/principal-columns.js';
 import { PostgresSnapshotStore } from '../../src/grants/infrastructure/postgres-snapshot-store.js';
-import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import { covers, namedBy, nodeOf, type Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
 import { holderProblem } from '../../src/trino-rules/model/holder.js';

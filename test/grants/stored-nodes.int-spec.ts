@@ -3,7 +3,7 @@ import { ANY_GRANT, type NewGrant } from '../../src/grants/domain/grant.js';
 import { localGroup } from '../../src/grants/domain/group.js';
 import { PostgresGrantStore } from '../../src/grants/infrastructure/postgres-grant-store.js';
 import { PostgresGroupStore } from '../../src/grants/infrastructure/postgres-group-store.js';
-import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import type { Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { TOKEN_SCOPES, type TokenScope } from '../../src/platform/domain/token-scope.js';
+import { TOKEN_SCOPES, type TokenScope } from '../../src/kernel/token-scope.js';
 import { administrator } from '../support/service/administrator.js';
 import { apiToken } from '../support/service/api-tokens.js';
 import { ApiClient, signedUp, signIn } from '../support/service/api-client.js';

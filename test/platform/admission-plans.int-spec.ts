@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { SessionStore } from '../../src/auth/session.store.js';
 import { ApiTokenStore } from '../../src/identity/tokens/api-token.store.js';
-import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 
 /** So often PostgreSQL plans a statement for its values, before it judges whether one plan for any values is as good. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { migrate } from '../../src/platform/infrastructure/migrator.js';
+import { migrate } from '../../src/platform/database/migrator.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 
 /** The migrations for which the baselines stand, each below its name. */

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { DatabaseSession } from '../../src/platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { inFastMotion } from '../support/fakes/fast-motion.js';
 

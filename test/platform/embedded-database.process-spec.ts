@@ -14,11 +14,11 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
-import { databaseAccount } from '../../src/platform/infrastructure/database-account.js';
-import { packagedBinaries } from '../../src/platform/infrastructure/embedded-binaries.js';
-import { joinEmbeddedPostgres } from '../../src/platform/infrastructure/embedded-postgres.js';
-import { readPlainFile } from '../../src/platform/infrastructure/plain-file.js';
-import { developmentSecret } from '../../src/platform/settings-loader.js';
+import { databaseAccount } from '../../src/platform/database/database-account.js';
+import { packagedBinaries } from '../../src/platform/database/embedded-binaries.js';
+import { joinEmbeddedPostgres } from '../../src/platform/database/embedded-postgres.js';
+import { readPlainFile } from '../../src/platform/files/plain-file.js';
+import { developmentSecret } from '../../src/platform/settings/settings-loader.js';
 import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
 import { inFastMotion } from '../support/fakes/fast-motion.js';
 import { until } from '../support/service/until.js';

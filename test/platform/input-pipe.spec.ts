@@ -3,8 +3,8 @@ import { GrantBatchDto } from '../../src/grants/grants.dto.js';
 import { Refused } from '../../src/kernel/errors.js';
 import { cursorOf } from '../../src/kernel/page.js';
 import { InputPipe } from '../../src/platform/http/input.pipe.js';
-import { BigPageQuery, NamePageQuery, NOT_OURS, PageLimit, PageQuery } from '../../src/platform/page.dto.js';
-import { NestedArray, TextRule, anyText } from '../../src/platform/validation.js';
+import { BigPageQuery, NamePageQuery, NOT_OURS, PageLimit, PageQuery } from '../../src/platform/http/page.dto.js';
+import { NestedArray, TextRule, anyText } from '../../src/platform/http/validation.js';
 
 let parsed = 0;
 

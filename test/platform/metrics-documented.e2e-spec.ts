@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { createApplication } from '../../src/application.js';
-import { parseSettings } from '../../src/platform/settings-parser.js';
+import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { LogBook } from '../support/fakes/log-book.js';
 import { rowsOf } from '../support/service/operations-guide.js';

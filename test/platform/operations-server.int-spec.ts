@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Registry } from 'prom-client';
-import { HealthRegistry } from '../../src/platform/health.js';
+import { HealthRegistry } from '../../src/platform/operations/health.js';
 import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
 import { LogBook } from '../support/fakes/log-book.js';
 import { Connections } from '../../src/platform/http/connections.js';
-import { operationsServer } from '../../src/platform/http/operations-server.js';
+import { operationsServer } from '../../src/platform/operations/operations-server.js';
 import { until } from '../support/service/until.js';
 
 describe('the second port', () => {

@@ -1,7 +1,7 @@
 import { AxiosError, AxiosHeaders } from 'axios';
 import { QueryFailedError } from 'typeorm';
-import type { LogFields } from '../../src/platform/log.js';
-import { createPino, PinoLog } from '../../src/platform/infrastructure/pino-log.js';
+import type { LogFields } from '../../src/platform/log/log.js';
+import { createPino, PinoLog } from '../../src/platform/log/pino-log.js';
 
 function logged(err: unknown): string {
   return line({ err });

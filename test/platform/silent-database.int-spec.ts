@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { PooledClient, postgresConnection } from '../../src/platform/database.js';
+import { PooledClient, postgresConnection } from '../../src/platform/database/database.js';
 import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { inFastMotion } from '../support/fakes/fast-motion.js';
 import { TcpProxy } from '../support/service/tcp-proxy.js';

@@ -63,7 +63,7 @@ describe('npm run start:dev', () => {
   });
 
   it('has a change of the service live without being started again', async () => {
-    const file = join(folder, 'src/platform/openapi.ts');
+    const file = join(folder, 'src/platform/http/openapi.ts');
     const source = readFileSync(file, 'utf8');
     expect(source).toContain(TITLE);
     writeFileSync(file, source.replace(TITLE, "setTitle('Grantline, changed')"));

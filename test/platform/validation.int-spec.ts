@@ -1,4 +1,4 @@
-import { idProblem, momentProblem } from '../../src/platform/validation.js';
+import { idProblem, momentProblem } from '../../src/platform/http/validation.js';
 
 describe('a moment', () => {
   it.each([

@@ -1,4 +1,4 @@
-import { HealthRegistry } from '../../src/platform/health.js';
+import { HealthRegistry } from '../../src/platform/operations/health.js';
 import { EngineConnections } from '../../src/query-engine/engine-connections.service.js';
 import { EngineProbe } from '../../src/query-engine/engine-probe.service.js';
 import { ApiClient, signedUp } from '../support/service/api-client.js';

@@ -1,5 +1,5 @@
 import { EngineNames } from '../../src/grants/domain/admission-ports.js';
-import { Settings } from '../../src/platform/settings.js';
+import { Settings } from '../../src/platform/settings/settings.js';
 import { EngineCatalogNames } from '../../src/query-engine/engine-catalog-names.service.js';
 import { EngineConnections } from '../../src/query-engine/engine-connections.service.js';
 import { administrator, people } from '../support/service/administrator.js';

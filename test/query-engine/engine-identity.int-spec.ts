@@ -1,4 +1,4 @@
-import { parseSettings } from '../../src/platform/settings-parser.js';
+import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { EngineConnections } from '../../src/query-engine/engine-connections.service.js';
 import { EngineIdentity } from '../../src/query-engine/engine-identity.service.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';

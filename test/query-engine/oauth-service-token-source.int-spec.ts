@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { Secret } from '../../src/kernel/secret.js';
-import { VERSION } from '../../src/platform/version.js';
+import { VERSION } from '../../src/platform/operations/version.js';
 import { TokenUnavailable } from '../../src/query-engine/domain/service-token.js';
 import { OAuthServiceTokenSource } from '../../src/query-engine/infrastructure/oauth-service-token-source.js';
 import { ServiceTokenMetrics } from '../../src/query-engine/query.metrics.js';

@@ -1,4 +1,4 @@
-import { VERSION } from '../../src/platform/version.js';
+import { VERSION } from '../../src/platform/operations/version.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import { column, failed, type FakeTrino } from '../support/fakes/fake-trino.js';
 import type { LogBook } from '../support/fakes/log-book.js';

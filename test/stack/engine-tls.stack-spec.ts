@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { SystemClock } from '../../src/kernel/clock.js';
 import { SystemRandom } from '../../src/kernel/ids.js';
-import { NodeTimers } from '../../src/platform/infrastructure/node-timers.js';
+import { NodeTimers } from '../../src/kernel/node-timers.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import { NO_SERVICE_TOKENS } from '../../src/query-engine/domain/service-token.js';
 import { EngineFault } from '../../src/query-engine/domain/statement-client.js';

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { joinEmbeddedPostgres } from '../../dist/platform/infrastructure/embedded-postgres.js';
-import { migrate } from '../../dist/platform/infrastructure/migrator.js';
+import { joinEmbeddedPostgres } from '../../dist/platform/database/embedded-postgres.js';
+import { migrate } from '../../dist/platform/database/migrator.js';
 import { roomForDatabases } from './database/room-for-databases.js';
 
 /** In the environment: the folder of another package with PostgreSQL's programs than the embedded one. */

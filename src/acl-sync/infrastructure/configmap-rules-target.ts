@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
-import type { Log } from '../../platform/log.js';
+import type { Log } from '../../platform/log/log.js';
 import {
   type LiveRules,
   type NextRules,

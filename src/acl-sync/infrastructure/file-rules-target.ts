@@ -3,8 +3,8 @@ import { constants } from 'node:fs';
 import { access, mkdir, open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { jsonOrNull } from '../../kernel/json-reader.js';
-import { codeOf } from '../../platform/infrastructure/plain-file.js';
-import { replaceFile } from '../../platform/infrastructure/whole-file.js';
+import { codeOf } from '../../platform/files/plain-file.js';
+import { replaceFile } from '../../platform/files/whole-file.js';
 import {
   type LiveRules,
   type NextRules,

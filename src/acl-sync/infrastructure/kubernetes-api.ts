@@ -9,8 +9,8 @@ import {
   type Question,
   type Reply,
   UnreadableAuthorities,
-} from '../../platform/infrastructure/axios-exchange.js';
-import type { Settings } from '../../platform/settings.js';
+} from '../../platform/http/axios-exchange.js';
+import type { Settings } from '../../platform/settings/settings.js';
 import { RulesTargetUnavailable } from '../domain/rules-target.js';
 
 type ConfigMapTarget = Extract<Settings['acl']['target'], { kind: 'configmap' }>;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../../platform/database/database-session.js';
 import { compareHistory, cursorAfter, type HistoryPage, type HistoryPosition } from '../domain/history-position.js';
 import {
   type PublicationDraft,

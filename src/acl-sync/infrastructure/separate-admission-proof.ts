@@ -1,6 +1,6 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { AdmissionProof } from '../../grants/domain/admission-ports.js';
-import type { Log } from '../../platform/log.js';
+import type { Log } from '../../platform/log/log.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { PreparationExceeded } from '../domain/rules-preparer.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { columnArrays } from '../../platform/database/column-arrays.js';
+import { DatabaseSession } from '../../platform/database/database-session.js';
 import {
   type AuditEntry,
   type AuditEvent,

@@ -1,4 +1,4 @@
-import { cookiesOf } from '../../platform/domain/cookies.js';
+import { cookiesOf } from '../../kernel/cookies.js';
 
 /** What decides how the cookie of a browser's session is called. */
 export interface CookieSite {

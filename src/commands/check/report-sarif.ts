@@ -1,5 +1,5 @@
 import { checkCodes, explain } from '../../rules-files/check/checks.js';
-import { VERSION } from '../../platform/version.js';
+import { VERSION } from '../../platform/operations/version.js';
 import type { CheckedFile, FileFinding } from './check-file.js';
 
 /** SARIF's words for severities. */

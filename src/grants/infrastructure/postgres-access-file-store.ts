@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession, sqlState } from '../../platform/infrastructure/database-session.js';
+import { DatabaseSession, sqlState } from '../../platform/database/database-session.js';
 import type { Descriptions } from '../../trino-rules/model/snapshot-export.js';
 import { AccessFileStore } from '../domain/access-file-store.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { cursorOfNames, type NamePageRequest, type Page, type PageRequest, pageOf } from '../../kernel/page.js';
-import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
-import { DatabaseSession, violatedConstraint } from '../../platform/infrastructure/database-session.js';
+import { columnArrays } from '../../platform/database/column-arrays.js';
+import { DatabaseSession, violatedConstraint } from '../../platform/database/database-session.js';
 import { type GroupMember, principalText } from '../../trino-rules/model/principal.js';
 import {
   type Group,

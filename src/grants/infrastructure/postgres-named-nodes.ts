@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../../platform/database/database-session.js';
 import { namesOf } from '../../trino-rules/model/node.js';
 import {
   type ChildrenRequest,

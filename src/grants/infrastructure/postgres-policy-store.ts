@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
-import { columnArrays } from '../../platform/infrastructure/column-arrays.js';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { columnArrays } from '../../platform/database/column-arrays.js';
+import { DatabaseSession } from '../../platform/database/database-session.js';
 import type { Node } from '../../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../../platform/database/database-session.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import { PrincipalDirectory } from '../domain/admission-ports.js';
 

@@ -18,8 +18,8 @@ import {
 } from 'openid-client';
 import type { Clock, Timers } from '../../kernel/clock.js';
 import { Opaque } from '../../kernel/secret.js';
-import type { HealthRegistry } from '../../platform/health.js';
-import type { Settings } from '../../platform/settings.js';
+import type { HealthRegistry } from '../../platform/operations/health.js';
+import type { Settings } from '../../platform/settings/settings.js';
 import type { Claims } from './domain/claims.js';
 import type { FlowSecrets, SignInFailure } from './domain/flow.js';
 import { LastGood } from './infrastructure/last-good.js';

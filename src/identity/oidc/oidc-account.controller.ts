@@ -12,11 +12,11 @@ import {
   CurrentClient,
   CurrentUser,
   UntilClientGone,
-} from '../../platform/access.js';
+} from '../../platform/http/access.js';
 import { BodyLimits } from '../../platform/http/body-limits.js';
-import { cookiesOf } from '../../platform/domain/cookies.js';
-import { ApiRoute, NoContent } from '../../platform/openapi.js';
-import { RowIdPipe } from '../../platform/row-id.pipe.js';
+import { cookiesOf } from '../../kernel/cookies.js';
+import { ApiRoute, NoContent } from '../../platform/http/openapi.js';
+import { RowIdPipe } from '../../platform/http/row-id.pipe.js';
 import { OidcAccountService } from './oidc-account.service.js';
 import { OidcSettings } from './oidc-settings.js';
 import {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Refused } from '../../kernel/errors.js';
-import { Settings } from '../../platform/settings.js';
+import { Settings } from '../../platform/settings/settings.js';
 
 /** The settings of the provider, if there is one. */
 @Injectable()

@@ -3,11 +3,11 @@ import { ApiBody, ApiConsumes, ApiFoundResponse, ApiOkResponse, ApiResponse, Api
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenResponse, toTokenResponse } from '../../auth/auth.dto.js';
 import { Refused } from '../../kernel/errors.js';
-import { type Client, CurrentClient, Public } from '../../platform/access.js';
+import { type Client, CurrentClient, Public } from '../../platform/http/access.js';
 import { BodyLimits, FORM } from '../../platform/http/body-limits.js';
-import { cookiesOf } from '../../platform/domain/cookies.js';
-import { ApiRoute } from '../../platform/openapi.js';
-import { Settings } from '../../platform/settings.js';
+import { cookiesOf } from '../../kernel/cookies.js';
+import { ApiRoute } from '../../platform/http/openapi.js';
+import { Settings } from '../../platform/settings/settings.js';
 import { EXCHANGE_FAILURES } from './domain/claims.js';
 import { consoleReturn, pagePathProblem, returnProblem } from './domain/flow.js';
 import { OidcSessionsService } from './oidc-sessions.service.js';

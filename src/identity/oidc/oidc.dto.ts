@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { TokenResponse } from '../../auth/auth.dto.js';
 import { passwordCharacterProblem } from '../../auth/domain/password.js';
-import { NULLABLE_MOMENT, NULLABLE_TEXT } from '../../platform/api-fields.js';
-import { anyText, FieldRule, TextRule, WITHOUT_NUL } from '../../platform/validation.js';
+import { NULLABLE_MOMENT, NULLABLE_TEXT } from '../../platform/http/api-fields.js';
+import { anyText, FieldRule, TextRule, WITHOUT_NUL } from '../../platform/http/validation.js';
 import { challengeProblem, PAGE_PATH, pagePathProblem, verifierProblem } from './domain/flow.js';
 import type { Link } from './domain/provider-session.js';
 

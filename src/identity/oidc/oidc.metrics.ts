@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, Registry } from 'prom-client';
-import { counter } from '../../platform/metrics.js';
+import { counter } from '../../platform/operations/metrics.js';
 
 /** Counts sign-ins at the identity provider and what follows from them. */
 @Injectable()

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../../platform/database/database-session.js';
 import type { EndedAtProvider } from './domain/claims.js';
 import type {
   Link,

@@ -4,7 +4,7 @@ import { type AuditContext, userSubject } from '../../audit/domain/audit-event.j
 import { ProviderGroupsService } from '../../grants/provider-groups.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
-import { Transaction } from '../../platform/transaction.js';
+import { Transaction } from '../../platform/database/transaction.js';
 import type { Account } from '../../users/domain/account.js';
 import { UserStore } from '../../users/user.store.js';
 import { UsersService } from '../../users/users.service.js';

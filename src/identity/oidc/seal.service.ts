@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { jsonOrNull } from '../../kernel/json-reader.js';
-import { KeyedDigests } from '../../platform/keyed-digests.js';
+import { KeyedDigests } from '../../platform/settings/keyed-digests.js';
 import type { FlowCookie, FlowState } from './domain/flow.js';
 
 /** Sealed values by purpose. Each purpose has its own key, so that a text of one cannot be presented for another. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../../platform/database/database-session.js';
 import { MOST_LISTED_MEMBERS, type ScimGroup } from './domain/group-changes.js';
 import type { ListRequest, ListResult } from './domain/list-request.js';
 import { type Column, type Filterable, filteredPage, inAnyCase } from './infrastructure/filter-condition.js';

@@ -5,11 +5,11 @@ import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { matchesEntityTag } from '../../kernel/entity-tag.js';
 import { Refused } from '../../kernel/errors.js';
 import { secretDigest } from '../../kernel/secret.js';
-import { bearerToken } from '../../platform/bearer-token.js';
-import { clientAddress } from '../../platform/domain/client-address.js';
+import { bearerToken } from '../../platform/http/bearer-token.js';
+import { clientAddress } from '../../platform/http/client-address.js';
 import { BodyLimits, BULK } from '../../platform/http/body-limits.js';
 import type { ErrorForm, Problem } from '../../platform/http/problem.js';
-import { Settings } from '../../platform/settings.js';
+import { Settings } from '../../platform/settings/settings.js';
 import { parametersOf, selected, type Selection, selectionOf } from './domain/list-request.js';
 import type { ResourceForm } from './domain/resources.js';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession, violatedConstraint } from '../../platform/infrastructure/database-session.js';
+import { DatabaseSession, violatedConstraint } from '../../platform/database/database-session.js';
 import type { ListRequest, ListResult } from './domain/list-request.js';
 import type { ScimUser, UserAttributes } from './domain/user-attributes.js';
 import { type Column, type Filterable, filteredPage, inAnyCase } from './infrastructure/filter-condition.js';

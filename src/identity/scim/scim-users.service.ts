@@ -6,7 +6,7 @@ import { PrincipalRemovalService } from '../../grants/principal-removal.service.
 import { Clock } from '../../kernel/clock.js';
 import { found, Refused } from '../../kernel/errors.js';
 import { BEYOND_HEADERS, isHeaderText } from '../../kernel/name.js';
-import { Transaction } from '../../platform/transaction.js';
+import { Transaction } from '../../platform/database/transaction.js';
 import { emailProblem, holderText } from '../../users/domain/account.js';
 import { AdministratorsService } from '../../users/administrators.service.js';
 import { UserStore } from '../../users/user.store.js';

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { AccessWritesService } from '../../grants/access-writes.service.js';
 import { Timers } from '../../kernel/clock.js';
-import { Log } from '../../platform/log.js';
+import { Log } from '../../platform/log/log.js';
 import { ScimGroupStore } from './scim-group.store.js';
 import { ScimUserStore } from './scim-user.store.js';
 

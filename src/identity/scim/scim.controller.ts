@@ -1,8 +1,8 @@
 import { Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { found, Refused } from '../../kernel/errors.js';
-import { Public } from '../../platform/access.js';
-import { RowIdPipe } from '../../platform/row-id.pipe.js';
+import { Public } from '../../platform/http/access.js';
+import { RowIdPipe } from '../../platform/http/row-id.pipe.js';
 import { listForm, listRequestOf, selected, wants } from './domain/list-request.js';
 import { groupForm, resourceTypes, schemas, serviceProviderConfig, userForm } from './domain/resources.js';
 import { ScimGroupsService } from './scim-groups.service.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
-import { GatheredQuery } from '../../platform/infrastructure/gathered-query.js';
+import { DatabaseSession } from '../../platform/database/database-session.js';
+import { GatheredQuery } from '../../platform/database/gathered-query.js';
 import type { Account } from '../../users/domain/account.js';
 import { ACCOUNT_COLUMNS } from '../../users/user.store.js';
 import { type AdmissionTimes, type AdmittedToken, type ApiToken, MOST_TOKENS } from './domain/api-token.js';

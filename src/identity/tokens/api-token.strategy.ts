@@ -6,10 +6,10 @@ import type { TokenFault } from '../../auth/domain/claims.js';
 import { type AdmittedAccount, admittedAccount } from '../../auth/sessions.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
-import { API_TOKEN } from '../../platform/access.js';
-import { bearerToken } from '../../platform/bearer-token.js';
-import { KeyedDigests } from '../../platform/keyed-digests.js';
-import { Settings } from '../../platform/settings.js';
+import { API_TOKEN } from '../../platform/http/access.js';
+import { bearerToken } from '../../platform/http/bearer-token.js';
+import { KeyedDigests } from '../../platform/settings/keyed-digests.js';
+import { Settings } from '../../platform/settings/settings.js';
 import { ApiTokenStore } from './api-token.store.js';
 import { type AdmissionTimes, type AdmittedToken, DAY_MS, idInToken } from './domain/api-token.js';
 

@@ -10,10 +10,10 @@ import {
   CurrentAuditContext,
   CurrentUser,
   OpenToTokens,
-} from '../../platform/access.js';
+} from '../../platform/http/access.js';
 import { BodyLimits } from '../../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../../platform/openapi.js';
-import { RowIdPipe } from '../../platform/row-id.pipe.js';
+import { ApiRoute, NoContent } from '../../platform/http/openapi.js';
+import { RowIdPipe } from '../../platform/http/row-id.pipe.js';
 import {
   ApiTokenList,
   NewApiTokenDto,

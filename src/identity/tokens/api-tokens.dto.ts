@@ -1,9 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn } from 'class-validator';
 import { nameProblem } from '../../kernel/name.js';
-import { MOMENT, NULLABLE_MOMENT } from '../../platform/api-fields.js';
-import { TOKEN_SCOPES, type TokenScope } from '../../platform/domain/token-scope.js';
-import { FieldRule, momentProblem, TextRule } from '../../platform/validation.js';
+import { MOMENT, NULLABLE_MOMENT } from '../../platform/http/api-fields.js';
+import { TOKEN_SCOPES, type TokenScope } from '../../kernel/token-scope.js';
+import { FieldRule, momentProblem, TextRule } from '../../platform/http/validation.js';
 import { type ApiToken, MOST_TOKENS, type WantedToken } from './domain/api-token.js';
 
 export class NewApiTokenDto {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { Clock, Timers } from '../../kernel/clock.js';
-import { gaugeOf } from '../../platform/metrics.js';
-import { Settings } from '../../platform/settings.js';
+import { gaugeOf } from '../../platform/operations/metrics.js';
+import { Settings } from '../../platform/settings/settings.js';
 import { ApiTokenStore } from './api-token.store.js';
 import { DAY_MS } from './domain/api-token.js';
 

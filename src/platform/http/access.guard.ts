@@ -13,9 +13,9 @@ import {
   BEFORE_PASSWORD_CHANGE,
   OPEN_TO_TOKENS,
   PUBLIC,
-} from '../access.js';
-import { hasApiToken } from '../bearer-token.js';
-import type { TokenScope } from '../domain/token-scope.js';
+} from './access.js';
+import { hasApiToken } from './bearer-token.js';
+import type { TokenScope } from '../../kernel/token-scope.js';
 import { HandlerMarks } from './handler-marks.js';
 
 const { isNativeError } = types;

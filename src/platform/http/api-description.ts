@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest, FastifyInstance } from 'fastify';
-import { acceptsCoding } from '../domain/accepted-coding.js';
+import { acceptsCoding } from './accepted-coding.js';
 
 const ASSETS: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',

@@ -4,7 +4,7 @@ import { applyDecorators, type CallHandler, type ExecutionContext, Injectable, U
 import type { NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { concatMap, type Observable } from 'rxjs';
-import { acceptsCoding } from '../domain/accepted-coding.js';
+import { acceptsCoding } from './accepted-coding.js';
 
 const compress = promisify(gzip);
 

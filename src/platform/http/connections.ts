@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
-import type { Log } from '../log.js';
-import type { Settings } from '../settings.js';
+import type { Log } from '../log/log.js';
+import type { Settings } from '../settings/settings.js';
 
 /** Requests of one connection that wait for their answers. The answer to the last of so many ends the connection. */
 const MAX_IN_FLIGHT = 16;

@@ -1,10 +1,10 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
-import type { Log } from '../log.js';
+import type { Log } from '../log/log.js';
 import { type ErrorForm, problemHeaders, toProblem } from './problem.js';
 import type { AllowedMethods } from './allowed-methods.js';
-import { isDatabaseOutage } from '../infrastructure/database-outage.js';
+import { isDatabaseOutage } from '../database/database-outage.js';
 import type { RequestRecords } from './request-records.js';
 
 /** The one place where anything thrown, in Nest or before it, becomes a problem document. */

@@ -2,7 +2,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Refused } from '../../kernel/errors.js';
-import type { Log } from '../log.js';
+import type { Log } from '../log/log.js';
 
 const POLLED = 'isPolled';
 

@@ -11,7 +11,7 @@ import {
   secondsToWait,
   WORK_QUOTA,
   type WorkBudget,
-} from '../domain/work-budget.js';
+} from './work-budget.js';
 
 /** What is counted of a request: all of it, or its body, and the rest only where it ends with a 4xx. */
 export type Counted = 'always' | 'refused';

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { AuthenticatedRequest } from '../access.js';
+import type { AuthenticatedRequest } from './access.js';
 import { HandlerMarks } from './handler-marks.js';
 import { type Counted, WorkBudgets } from './work-budgets.js';
 

@@ -6,7 +6,7 @@ import {
   OversizedHeaders,
   OversizedReply,
   type Reply,
-} from '../../platform/infrastructure/axios-exchange.js';
+} from '../../platform/http/axios-exchange.js';
 import { type FailedAttempt, pauseBeforeRetry, readRetryAfter, RETRY_BUDGET } from '../domain/retry.js';
 import { EngineFault, type RequestLimits } from '../domain/statement-client.js';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession } from '../../platform/infrastructure/database-session.js';
+import { DatabaseSession } from '../../platform/database/database-session.js';
 import { readColumns, writeColumns } from '../domain/engine-type.js';
 import type { ExecutionState, NewQuery } from '../domain/execution-state.js';
 import { type Ended, OwnQueries, QueryStore } from '../domain/query-store.js';

@@ -1,6 +1,6 @@
 import type { Clock, Timers } from '../../kernel/clock.js';
-import { AxiosExchange, type Reply } from '../../platform/infrastructure/axios-exchange.js';
-import type { Log } from '../../platform/log.js';
+import { AxiosExchange, type Reply } from '../../platform/http/axios-exchange.js';
+import type { Log } from '../../platform/log/log.js';
 import { type Column, unknownTypes } from '../domain/engine-type.js';
 import { type EngineSession, type HeaderPrefix, readSessionChange, sessionHeaders } from '../domain/engine-session.js';
 import type { Random } from '../../kernel/ids.js';

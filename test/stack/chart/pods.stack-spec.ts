@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 import axios from 'axios';
 
-import { loadSettings, type SettingsUser } from '../../../src/platform/settings-loader.js';
+import { loadSettings, type SettingsUser } from '../../../src/platform/settings/settings-loader.js';
 import { asSuperuser, testPostgres } from '../../support/database/database.js';
 import { GrantlineProcess, runGrantline } from '../../support/service/grantline-process.js';
 import { startPod, type PodProcess } from '../running/pods.js';

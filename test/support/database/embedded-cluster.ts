@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { codeOf } from '../../../src/platform/infrastructure/plain-file.js';
+import { codeOf } from '../../../src/platform/files/plain-file.js';
 import { until } from '../service/until.js';
 import { type MadeCluster, testPostgres } from './database.js';
 import { roomForDatabases } from './room-for-databases.js';

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { joinEmbeddedPostgres } from '../../../src/platform/infrastructure/embedded-postgres.js';
+import { joinEmbeddedPostgres } from '../../../src/platform/database/embedded-postgres.js';
 import { type TestDatabase, testPostgres } from './database.js';
 import { EmbeddedCluster, folderOfClusters } from './embedded-cluster.js';
 

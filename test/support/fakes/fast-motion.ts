@@ -1,4 +1,4 @@
-import { NodeTimers } from '../../../src/platform/infrastructure/node-timers.js';
+import { NodeTimers } from '../../../src/kernel/node-timers.js';
 
 const FACTOR = 20;
 

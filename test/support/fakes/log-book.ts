@@ -1,5 +1,5 @@
 import type { LogMarker } from '../../../src/kernel/log-marker.js';
-import { Log, type LogFields } from '../../../src/platform/log.js';
+import { Log, type LogFields } from '../../../src/platform/log/log.js';
 
 /** Keeps every line for a test to read. */
 export class LogBook extends Log {

@@ -1,4 +1,4 @@
-import type { TokenScope } from '../../../src/platform/domain/token-scope.js';
+import type { TokenScope } from '../../../src/kernel/token-scope.js';
 import type { ApiClient } from './api-client.js';
 import { noteSecret } from './secrets.js';
 

@@ -9,9 +9,9 @@ import { SnapshotFilesModule } from '../../../src/grants/snapshot-files.module.j
 import { type Applied, SnapshotFilesService } from '../../../src/grants/snapshot-files.service.js';
 import { type Imported, UserImportService } from '../../../src/grants/user-import.service.js';
 import { readPeople } from '../../../src/commands/users-file.js';
-import { createPino, PinoLog } from '../../../src/platform/infrastructure/pino-log.js';
+import { createPino, PinoLog } from '../../../src/platform/log/pino-log.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
-import { parseSettings } from '../../../src/platform/settings-parser.js';
+import { parseSettings } from '../../../src/platform/settings/settings-parser.js';
 import type { ExportedSnapshot } from '../../../src/trino-rules/model/snapshot-export.js';
 import { administrator, people } from '../service/administrator.js';
 import type { ApiClient } from '../service/api-client.js';

@@ -1,6 +1,6 @@
 import { NamedError } from '../../../kernel/errors.js';
 import { Opaque } from '../../../kernel/secret.js';
-import { AxiosExchange, type Reply } from '../../../platform/infrastructure/axios-exchange.js';
+import { AxiosExchange, type Reply } from '../../../platform/http/axios-exchange.js';
 
 /** The provider gave no usable answer. The message is a short code. */
 export class ProviderUnavailable extends NamedError {}

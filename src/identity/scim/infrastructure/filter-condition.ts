@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { isInPlainYear } from '../../../platform/validation.js';
+import { isInPlainYear } from '../../../platform/http/validation.js';
 import type { AttributePath, Comparison, Filter, Literal } from '../domain/filter.js';
 import type { ListResult } from '../domain/list-request.js';
 import { booleanOf, integerId, invalid } from '../domain/values.js';

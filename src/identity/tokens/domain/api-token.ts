@@ -1,5 +1,5 @@
 import { secretDigest } from '../../../kernel/secret.js';
-import { isForAdministrators, type TokenScope } from '../../../platform/domain/token-scope.js';
+import { isForAdministrators, type TokenScope } from '../../../kernel/token-scope.js';
 import type { Account, Role } from '../../../users/domain/account.js';
 
 /** A token with which a program acts for an account. */

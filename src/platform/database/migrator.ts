@@ -1,0 +1,183 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type MigrationInterface, type QueryRunner, DataSource, MigrationExecutor } from 'typeorm';
+import { PooledClient } from './database.js';
+import { type MigrationWait, MigrationWaits, type Patience } from './migration-waits.js';
+
+/** Of the settings: what no role but the owner's may shorten. */
+export interface LeastRetention {
+  audit: { retentionDays: number };
+  acl: { retentionDays: number; retentionVersions: number };
+}
+
+interface Migrating {
+  /** What the service's role keeps at least; absent: unchanged. */
+  least?: LeastRetention;
+  report?: (wait: MigrationWait) => void;
+  patience?: Patience;
+}
+
+/** Taken while migrating: TypeORM itself takes no lock, and two starting replicas would race. */
+const LOCK = 7_471_002;
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/**
+ * Applies pending migrations as the owner's role, each in a transaction, and grants the service's role its rights.
+ * @returns the names of those that were applied.
+ */
+export async function migrate(
+  migrationUrl: string,
+  serviceUrl: string,
+  { least, report = () => undefined, patience }: Migrating = {},
+): Promise<string[]> {
+  const source = await new DataSource({
+    type: 'postgres',
+    url: migrationUrl,
+    migrations: sqlMigrations(),
+    extra: { max: 2, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, Client: PooledClient },
+  }).initialize();
+  const runner = source.createQueryRunner();
+  const waits = new MigrationWaits(runner, source, report, patience);
+  try {
+    await waits.begin();
+    await waits.outlast(() => runner.query('SELECT pg_advisory_lock($1)', [LOCK]), 0);
+    await takeOver(runner);
+    const pending = await pendingNames(runner);
+    await waits.outlast(async () => {
+      const executor = new MigrationExecutor(source, runner);
+      executor.transaction = 'each';
+      await executor.executePendingMigrations();
+      await grantServiceRights(runner.query.bind(runner), new URL(serviceUrl).username);
+      if (least !== undefined) await keepAtLeast(runner, least);
+    });
+    return pending.map((name) => name.replace(/-\d{13}$/, ''));
+  } finally {
+    await runner.query('SELECT pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
+    await runner.release();
+    await source.destroy();
+  }
+}
+
+/** The last migration before the baselines, which make what all of them made; and the last baseline. */
+const BEFORE_BASELINES = '0104-names-that-are-freed';
+const LAST_BASELINE = '0111-publications';
+
+/** Notes the baselines as applied where the migrations before them are. @throws Error where one of these is missing */
+async function takeOver(runner: QueryRunner): Promise<void> {
+  const applied = await appliedNames(runner);
+  const isBefore = (name: string): boolean => name.slice(0, 4) <= BEFORE_BASELINES.slice(0, 4);
+  if (applied.length === 0 || !applied.every(isBefore)) return;
+  if (!applied.some((name) => name.startsWith(BEFORE_BASELINES)))
+    throw new Error(
+      `the database lacks ${BEFORE_BASELINES}, for which the baselines stand: run "grantline migrate" of the last build that has it, then this one`,
+    );
+  const names = migrationNames().filter((name) => name.slice(0, 4) <= LAST_BASELINE.slice(0, 4));
+  await runner.query(
+    'INSERT INTO migrations (timestamp, name) SELECT right(name, 13)::bigint, name FROM unnest($1::text[]) name',
+    [names],
+  );
+}
+
+async function keepAtLeast(runner: QueryRunner, { audit, acl }: LeastRetention): Promise<void> {
+  await runner.query('UPDATE audit_retention SET least_days = $1 WHERE least_days <> $1', [audit.retentionDays]);
+  await runner.query(
+    'UPDATE acl_retention SET least_days = $1, least_versions = $2 WHERE (least_days, least_versions) <> ($1, $2)',
+    [acl.retentionDays, acl.retentionVersions],
+  );
+}
+
+/** How many migrations of this build the database does not have yet. */
+export async function pendingMigrations(source: DataSource): Promise<number> {
+  return (await pendingNames(source)).length;
+}
+
+async function pendingNames(source: DataSource | QueryRunner): Promise<string[]> {
+  const applied = await appliedNames(source);
+  return migrationNames().filter((name) => !applied.includes(name));
+}
+
+async function appliedNames(source: DataSource | QueryRunner): Promise<string[]> {
+  const [{ exists }] = (await source.query(`SELECT to_regclass('migrations') IS NOT NULL AS exists`)) as [
+    { exists: boolean },
+  ];
+  if (!exists) return [];
+  return ((await source.query('SELECT name FROM migrations')) as { name: string }[]).map(({ name }) => name);
+}
+
+function migrationNames(): string[] {
+  return sqlMigrations().map((migration) => new migration().name);
+}
+
+/** The state of a database's schema; `absent`: none of our tables is there. */
+export type SchemaState = { kind: 'current' } | { kind: 'absent' } | { kind: 'behind'; pending: number };
+
+/** Asks a database as the service's role; nothing is changed. */
+export async function schemaState(url: string): Promise<SchemaState> {
+  const source = await new DataSource({
+    type: 'postgres',
+    url,
+    extra: { max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, Client: PooledClient },
+  }).initialize();
+  try {
+    if ((await appliedNames(source)).length === 0) return { kind: 'absent' };
+    const pending = await pendingMigrations(source);
+    return pending === 0 ? { kind: 'current' } : { kind: 'behind', pending };
+  } finally {
+    await source.destroy();
+  }
+}
+
+/** Columns of a version that may change: its course. Its text, its snapshot and its author stay. */
+const PUBLICATION_STATE = 'state, published_at, live_at, broken_at, restore_ended, is_reported';
+
+/**
+ * The service's role reads and writes rows, changes no tables, and only adds to the audit trail and to the published versions.
+ * What is past retention it removes by the owner's functions, which no other role may execute.
+ */
+async function grantServiceRights(query: (sql: string) => Promise<unknown>, encoded: string): Promise<void> {
+  const role = decodeURIComponent(encoded);
+  const [{ owner }] = (await query('SELECT current_user AS owner')) as [{ owner: string }];
+  if (role === '' || role === owner) return;
+  const name = `"${role.replaceAll('"', '""')}"`;
+  await query(`GRANT USAGE ON SCHEMA public TO ${name}`);
+  await query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`);
+  await query(`GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO ${name}`);
+  // Versions continue above the one that the target names: docs/decisions/0026.
+  await query(`GRANT UPDATE ON SEQUENCE acl_publications_version_seq TO ${name}`);
+  await query(`REVOKE INSERT, UPDATE, DELETE ON migrations, audit_retention, acl_retention FROM ${name}`);
+  await query(`REVOKE UPDATE, DELETE ON audit_events, acl_publications, acl_approvals FROM ${name}`);
+  await query(`GRANT UPDATE (${PUBLICATION_STATE}) ON acl_publications TO ${name}`);
+  await query(`GRANT EXECUTE ON FUNCTION remove_past_audit_events(integer) TO ${name}`);
+  await query(`GRANT EXECUTE ON FUNCTION remove_past_publications(integer[]) TO ${name}`);
+}
+
+/** `/migrations`, beside `dist` in a build and beside `src` in a checkout. */
+const FOLDER = fileURLToPath(new URL('../../../migrations', import.meta.url));
+
+/** TypeORM orders migrations by the 13 digits at the end of their names. */
+const EPOCH = 1_790_000_000_000;
+
+/**
+ * The migrations as TypeORM wants them, one class for each `NNNN-what-it-does.sql`. Plain SQL, forward only: a file that
+ * was released is never edited.
+ */
+function sqlMigrations(): (new () => MigrationInterface & { name: string })[] {
+  const files = readdirSync(FOLDER).filter((file) => file.endsWith('.sql'));
+  return files.sort().map((file) => {
+    const [, number, intent] = /^(\d{4})-([a-z0-9-]+)\.sql$/.exec(file) ?? [];
+    if (number === undefined || intent === undefined) throw new Error(`${file} is not named NNNN-what-it-does.sql`);
+    const sql = readFileSync(`${FOLDER}/${file}`, 'utf8');
+    return class implements MigrationInterface {
+      readonly name = `${number}-${intent}-${EPOCH + Number(number)}`;
+
+      async up(runner: QueryRunner): Promise<void> {
+        await runner.query(sql);
+      }
+
+      down(): Promise<void> {
+        throw new Error('migrations go forward only');
+      }
+    };
+  });
+}

@@ -1,0 +1,25 @@
+import type { FastifyRequest } from 'fastify';
+import { Refused } from '../../kernel/errors.js';
+
+/**
+ * The token of the one `Authorization: Bearer` header (RFC 6750 section 2.1: one b64token and nothing else). Null: no bearer
+ * token was sent. Node silently keeps the first of several such headers; here several are refused.
+ * @throws Refused `token_invalid`
+ */
+export function bearerToken({ raw: { headers, rawHeaders } }: Pick<FastifyRequest, 'raw'>): string | null {
+  const header = headers.authorization;
+  if (header === undefined) return null;
+  if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length > 1) {
+    const detail = 'There must be exactly one Authorization header.';
+    throw new Refused('token_invalid', { detail, reason: 'several-headers' });
+  }
+  if (!/^bearer(\s|$)/i.test(header)) return null;
+  const token = /^bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
+  if (token === undefined) throw new Refused('token_invalid', { reason: 'syntax' });
+  return token;
+}
+
+/** Whether an API token was sent, by how it begins; an access token, a JWT, cannot begin so. */
+export function hasApiToken({ raw: { headers } }: Pick<FastifyRequest, 'raw'>): boolean {
+  return /^bearer +glt_/i.test(headers.authorization ?? '');
+}

@@ -1,0 +1,276 @@
+import { applyDecorators, HttpCode, type INestApplication } from '@nestjs/common';
+import {
+  ApiExtension,
+  ApiNoContentResponse,
+  ApiOperation,
+  DocumentBuilder,
+  type OpenAPIObject,
+  SwaggerModule,
+} from '@nestjs/swagger';
+import { type ErrorCode, ERRORS } from '../../kernel/errors.js';
+import { API_TOKEN } from './access.js';
+import { STATUS } from './problem.js';
+
+type Schema = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string];
+type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-problems'?: ErrorCode[] };
+
+/**
+ * Describes a route: its name in generated clients, what it does, and the error codes that do not follow from its shape
+ * (`describeApi` adds those that do). Once a route, so that no second list replaces the first.
+ */
+export const ApiRoute =
+  (operationId: string, summary: string, ...codes: ErrorCode[]): MethodDecorator =>
+  (target, key, descriptor) => {
+    if (described.has(descriptor)) throw new Error(`${String(key)} has two ApiRoute`);
+    described.add(descriptor);
+    applyDecorators(ApiOperation({ operationId, summary }), ApiExtension('x-problems', codes))(target, key, descriptor);
+  };
+
+const described = new WeakSet<object>();
+
+/** A route that answers 204. */
+export const NoContent = (description?: string): MethodDecorator =>
+  applyDecorators(HttpCode(204), ApiNoContentResponse(description === undefined ? {} : { description }));
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+
+const always = (schema: { type: string; minimum?: number }) => ({ required: true, schema });
+
+/** The headers of every problem of that status. */
+const HEADERS: Partial<Record<number, Record<string, object>>> = {
+  401: { 'WWW-Authenticate': always({ type: 'string' }) },
+  405: { Allow: always({ type: 'string' }) },
+  415: { Accept: always({ type: 'string' }), 'Accept-Encoding': always({ type: 'string' }) },
+  429: {
+    'Retry-After': always({ type: 'integer', minimum: 1 }),
+    RateLimit: always({ type: 'string' }),
+    'RateLimit-Policy': always({ type: 'string' }),
+  },
+};
+
+const CODES = Object.keys(ERRORS) as ErrorCode[];
+
+const PROBLEM = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
+  properties: {
+    type: { type: 'string', enum: ['about:blank'] },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', enum: CODES },
+    errors: {
+      type: 'array',
+      description: 'The first problems, one entry for each.',
+      maxItems: 20,
+      items: {
+        type: 'object',
+        required: ['field', 'message'],
+        properties: { field: { type: 'string' }, message: { type: 'string' } },
+      },
+    },
+    request_id: { type: 'string' },
+  },
+};
+
+/** The OpenAPI 3.1 document of the routes, with every problem that each of them can answer. */
+export function describeApi(app: INestApplication, version: string, now = new Date()): OpenAPIObject {
+  const options = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
+    .setTitle('Grantline')
+    .setDescription(
+      'Accounts, grants, and SQL under one’s own name on a Trino engine. Errors are RFC 9457 problem documents.',
+    )
+    .setVersion(version)
+    .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
+    .addServer('/', 'This service')
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'access-token')
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'glt_…' }, API_TOKEN)
+    .build();
+  const document = SwaggerModule.createDocument(app, options);
+  document.tags = Object.entries(TAGS).map(([name, description]) => ({ name, description }));
+  const schemas = ((document.components ??= {}).schemas ??= {});
+  schemas['Problem'] = PROBLEM;
+  const met = new Set<ErrorCode>();
+  for (const [path, item] of Object.entries(document.paths)) {
+    for (const method of METHODS) {
+      const operation: Operation | undefined = item[method];
+      if (operation === undefined) continue;
+      describeRowIds(operation);
+      describeCallers(operation, path);
+      for (const code of describeProblems(operation, path, method)) met.add(code);
+    }
+  }
+  for (const code of CODES) if (met.has(code)) schemas[schemaName(code)] = problemSchema(code);
+  closeBodies(schemas);
+  addExamples(schemas, now);
+  return document;
+}
+
+const TAGS = {
+  auth: 'Register, sign in, refresh, sign out; sessions, passwords and API tokens of one’s own; the identity provider.',
+  queries: 'Run SQL on the engine under one’s own name, and read the rows.',
+  access: 'Questions: what somebody may do, why, who may do something, and what a draft would change.',
+  catalog: 'Names of catalogs, schemas and tables.',
+  users: 'Accounts: roles, activation, sessions and API tokens.',
+  groups: 'Groups and their members.',
+  grants: 'Who may do what. A grant is proved before it is stored, and takes effect with the next publication.',
+  policies: 'Row filters, column masks, hidden columns and denies.',
+  publishing: 'Runs of the sync, published versions, approvals, and what the engine uses.',
+  audit: 'The audit trail.',
+  console: 'Sessions of the web console, which are cookies.',
+};
+
+/** Says who may call an operation. Scopes of API tokens stand in the text, and in `x-scopes` for programs. */
+function describeCallers(operation: Operation, path: string): void {
+  const scopes = operation.security?.flatMap((scheme) => scheme[API_TOKEN] ?? []) ?? [];
+  for (const scheme of operation.security ?? []) if (API_TOKEN in scheme) scheme[API_TOKEN] = [];
+  if (scopes.length > 0) Object.assign(operation, { 'x-scopes': scopes });
+  const callers =
+    operation.security === undefined
+      ? 'Needs no sign-in.'
+      : path.startsWith('/api/admin/')
+        ? 'For administrators.'
+        : 'For everybody who is signed in.';
+  const tokens = scopes.length > 0 ? ` API tokens need the scope \`${scopes.join('` or `')}\`.` : '';
+  operation.description ??= `${callers}${tokens}`;
+}
+
+/** Values to try, for fields of bodies by their names. */
+function addExamples(schemas: Record<string, Schema>, now: Date): void {
+  const inAMonth = new Date(now.getTime() + 30 * 86_400_000);
+  const examples = new Map(
+    Object.entries({ ...EXAMPLES, expires_at: `${inAMonth.toISOString().slice(0, 10)}T00:00:00Z` }),
+  );
+  for (const [name, schema] of Object.entries(schemas)) {
+    if (!name.endsWith('Dto') || '$ref' in schema) continue;
+    schema.example ??= BODIES[name];
+    for (const [field, property] of Object.entries(schema.properties ?? {})) {
+      if (!('$ref' in property)) property.example ??= examples.get(field);
+    }
+  }
+}
+
+/** Whole bodies, where not all fields go together. */
+const BODIES: Record<string, unknown> = {
+  PolicyDto: {
+    kind: 'row_filter',
+    principal: { type: 'user', id: 1 },
+    resource: { catalog: 'sales', schema: 'eu' },
+    expression: "region = 'EU'",
+  },
+  DraftDto: {
+    grant: [
+      { principal: { type: 'user', id: 1 }, resource: { catalog: 'tpch', schema: 'tiny' }, privileges: ['SELECT'] },
+    ],
+  },
+  UserChangeDto: { is_active: true },
+  GroupChangeDto: { description: 'reads the orders of the quarter' },
+};
+
+const EXAMPLES: Record<string, unknown> = {
+  username: 'ana',
+  email: 'ana@example.org',
+  password: 'correct horse battery',
+  current_password: 'correct horse battery',
+  new_password: 'a longer horse battery',
+  name: 'analysts',
+  description: 'reads the orders of the quarter',
+  engine: 'dashboards',
+  principal: { type: 'user', id: 1 },
+  resource: { catalog: 'tpch', schema: 'tiny' },
+  privileges: ['SELECT'],
+  expression: "region = 'EU'",
+  reason: 'the new version hides the orders',
+  sql: 'SELECT name FROM tpch.tiny.nation',
+  catalog: 'tpch',
+  schema: 'tiny',
+  parameters: [],
+  to: '/me',
+};
+
+/** Bodies have no further fields (docs/decisions/0005); their classes, and those of nested objects, end in `Dto`. */
+function closeBodies(schemas: Record<string, Schema>): void {
+  for (const [name, schema] of Object.entries(schemas)) {
+    if (name.endsWith('Dto') && !('$ref' in schema)) schema.additionalProperties = false;
+  }
+}
+
+/** Numbers in paths are ids of rows (RowIdPipe). */
+function describeRowIds({ parameters }: Operation): void {
+  for (const parameter of parameters ?? []) {
+    if (!('in' in parameter) || parameter.in !== 'path' || !parameter.schema || '$ref' in parameter.schema) continue;
+    if (parameter.schema.type === 'number') parameter.schema = { type: 'integer', minimum: 1 };
+  }
+}
+
+/** @returns the codes */
+function describeProblems(operation: Operation, path: string, method: (typeof METHODS)[number]): Iterable<ErrorCode> {
+  const codes = [...(operation['x-problems'] ?? []), ...problemsByShape(operation, path, method)];
+  delete operation['x-problems'];
+  const created = operation.responses['201'];
+  if (created !== undefined && !('$ref' in created)) created.headers = { Location: always({ type: 'string' }) };
+  const byStatus = new Map<number, Set<ErrorCode>>(MALFORMED.map((status) => [status, new Set(['bad_request'])]));
+  for (const code of codes) {
+    const status = STATUS[ERRORS[code].kind];
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
+  }
+  for (const [status, known] of byStatus) operation.responses[status] = problemResponse(status, [...known]);
+  return [...byStatus.values()].flatMap((known) => [...known]);
+}
+
+/** Statuses of requests that are no HTTP, or come too slowly or with too many headers: before any route is known. */
+const MALFORMED = [400, 408, 431];
+
+/** Members beside those of every problem. */
+const MEMBERS: Partial<Record<ErrorCode, Record<string, object>>> = {
+  mask_conflict: { policy_id: { type: 'integer', description: 'The other policy.' } },
+  target_unavailable: {
+    reason: { type: 'string' },
+    audit_id: { type: ['string', 'null'], description: "In the API server's audit log." },
+  },
+  query_failed: { error: { $ref: '#/components/schemas/QueryError' } },
+  query_cancelled: { error: { $ref: '#/components/schemas/QueryError' } },
+};
+
+/** `BusyProblem`, and so on: one schema a code, so that clients tell the codes of an operation apart by type. */
+const schemaName = (code: ErrorCode): string =>
+  `${code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
+
+function problemSchema(code: ErrorCode): Schema {
+  const properties = { code: { type: 'string', enum: [code] }, ...MEMBERS[code] };
+  return { allOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'object', properties }] };
+}
+
+function problemResponse(status: number, codes: ErrorCode[]): Operation['responses'][string] {
+  const oneOf = codes.sort().map((code) => ({ $ref: `#/components/schemas/${schemaName(code)}` }));
+  return {
+    description: codes.map((code) => `\`${code}\``).join(', '),
+    ...(HEADERS[status] === undefined ? {} : { headers: HEADERS[status] }),
+    content: { 'application/problem+json': { schema: { oneOf } } },
+  };
+}
+
+/** The codes of every route of that shape: of bodies, of parameters, of authentication, of an absent database. */
+function problemsByShape(operation: Operation, path: string, method: (typeof METHODS)[number]): ErrorCode[] {
+  const parameters = (operation.parameters ?? []).flatMap((parameter) => ('in' in parameter ? [parameter.in] : []));
+  const takesBody = operation.requestBody !== undefined;
+  return [
+    ...(method === 'get' ? [] : (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const)),
+    ...(takesBody || parameters.length > 0 ? (['validation_failed'] as const) : []),
+    ...(operation.security === undefined
+      ? []
+      : ([
+          'token_missing',
+          'token_invalid',
+          'token_expired',
+          'password_change_required',
+          'insufficient_scope',
+        ] as const)),
+    ...(path.startsWith('/api/admin/') ? (['administrator_required'] as const) : []),
+    ...(parameters.includes('path') ? (['not_found'] as const) : []),
+    'method_not_allowed', // of the path: another method
+    'database_unavailable',
+    'internal_error',
+  ];
+}

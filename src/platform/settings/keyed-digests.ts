@@ -1,0 +1,30 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Opaque } from '../../kernel/secret.js';
+import { Settings } from './settings.js';
+
+/** Each purpose has its own key, so that a digest of one is never a digest of another. */
+type Purpose = 'api-token' | 'cookie' | 'next-refresh' | 'next-access' | `oidc ${string}`;
+
+/** Keys derived from AUTH_SECRET_KEY, and digests of secrets by them. */
+@Opaque
+@Injectable()
+export class KeyedDigests {
+  private readonly keys = new Map<Purpose, Buffer>();
+
+  constructor(private readonly settings: Settings) {}
+
+  of(purpose: Purpose, secret: string): Buffer {
+    return createHmac('sha256', this.key(purpose)).update(secret).digest();
+  }
+
+  key(purpose: Purpose): Buffer {
+    const known = this.keys.get(purpose);
+    if (known !== undefined) return known;
+    const { secretKey } = this.settings.auth;
+    if (secretKey === null) throw new Error('a command without AUTH_SECRET_KEY keeps no secrets');
+    const key = Buffer.from(hkdfSync('sha256', secretKey.reveal(), '', `grantline ${purpose}`, 32));
+    this.keys.set(purpose, key);
+    return key;
+  }
+}

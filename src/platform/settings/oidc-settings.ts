@@ -1,0 +1,82 @@
+import { Secret } from '../../kernel/secret.js';
+import type { SettingsReader } from './settings-reader.js';
+import type { Settings } from './settings.js';
+
+/** Names of hosts in addresses. */
+export const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Null: nobody signs in at a provider. */
+export function readOidc(read: SettingsReader, production: boolean, scim: Settings['scim']): Settings['oidc'] {
+  const issuer = read.text('AUTH_OIDC_ISSUER')?.trim() ?? null;
+  const publicUrl = read.url('PUBLIC_URL', ['https:', 'http:']);
+  const clientId = read.text('AUTH_OIDC_CLIENT_ID');
+  const clientSecret = read.secret('AUTH_OIDC_CLIENT_SECRET');
+  const discoveryUrl = read.text('AUTH_OIDC_DISCOVERY_URL')?.trim();
+  const scopes = (read.text('AUTH_OIDC_SCOPES') ?? 'openid profile email').trim().split(/ +/);
+  const rest = {
+    caFile: read.certificates('AUTH_OIDC_CA_FILE', issuer?.startsWith('https:') ?? false),
+    scopes,
+    usernameClaim: read.text('AUTH_OIDC_USERNAME_CLAIM') ?? 'preferred_username',
+    subjectClaim: read.text('AUTH_OIDC_SUBJECT_CLAIM') ?? 'sub',
+    externalIdClaim: read.text('AUTH_OIDC_EXTERNAL_ID_CLAIM'),
+    groupsClaim: read.text('AUTH_OIDC_GROUPS_CLAIM'),
+    createAccounts: read.flag('AUTH_OIDC_CREATE_ACCOUNTS', true),
+    sessionHours: read.integer('AUTH_OIDC_SESSION_HOURS', 12, 1, 720),
+    recheckMinutes: read.integer('AUTH_OIDC_RECHECK_MINUTES', 5, 1, 1440),
+    audience: read.text('AUTH_OIDC_AUDIENCE') ?? clientId ?? '',
+    signOutAtProvider: read.flag('AUTH_OIDC_SIGN_OUT_AT_PROVIDER', true),
+    returnOrigins: read.originsAndPages('AUTH_OIDC_RETURN_ORIGINS'),
+  };
+  const tokenDays = read.integer('AUTH_OIDC_TOKEN_DAYS', 30, 1, 3650);
+  const administrators = read.name('AUTH_OIDC_ADMINISTRATORS_GROUP');
+  const source = rest.groupsClaim !== null ? 'oidc' : scim.tokens.length > 0 ? 'scim' : null;
+  if (administrators !== null && (issuer === null || source === null)) {
+    read.problem(
+      'AUTH_OIDC_ADMINISTRATORS_GROUP',
+      'needs AUTH_OIDC_ISSUER, and AUTH_OIDC_GROUPS_CLAIM or SCIM_TOKEN: else nobody says who is in it',
+    );
+  }
+  if (issuer === null) return null;
+  const missing = Object.entries({
+    PUBLIC_URL: publicUrl,
+    AUTH_OIDC_CLIENT_ID: clientId,
+    AUTH_OIDC_CLIENT_SECRET: clientSecret,
+  }).flatMap(([name, value]) => (value === null ? [name] : []));
+  for (const name of missing) read.problem(name, 'is required with AUTH_OIDC_ISSUER');
+  if (!scopes.includes('openid')) read.problem('AUTH_OIDC_SCOPES', 'must contain openid');
+  if (rest.groupsClaim !== null && scim.tokens.length > 0) {
+    read.problem(
+      'AUTH_OIDC_GROUPS_CLAIM',
+      'must be empty beside SCIM_TOKEN: one of the two says who is in which group',
+    );
+  }
+  if (/[?#]/.test(issuer)) {
+    read.problem(
+      'AUTH_OIDC_ISSUER',
+      'must have neither a query nor a fragment (OpenID Connect Discovery 1.0 section 3)',
+    );
+  }
+  const addresses = { AUTH_OIDC_ISSUER: issuer, AUTH_OIDC_DISCOVERY_URL: discoveryUrl, PUBLIC_URL: publicUrl };
+  for (const [name, address] of Object.entries(addresses)) {
+    if (typeof address === 'string' && !isSafe(address, production)) {
+      read.problem(name, 'must begin with https:// (http:// on loopback alone, outside production)');
+    }
+  }
+  return {
+    issuer,
+    discoveryUrl: discoveryUrl ?? `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+    clientId: clientId ?? '',
+    clientSecret: new Secret(clientSecret ?? ''),
+    publicUrl: publicUrl ?? '',
+    tokenDays: scim.tokens.length > 0 ? null : tokenDays,
+    administrators: administrators === null || source === null ? null : { name: administrators, source },
+    ...rest,
+  };
+}
+
+/** Whether nobody on the way can read or change what goes to that address. */
+function isSafe(address: string, production: boolean): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'https:' || (protocol === 'http:' && !production && LOOPBACK.test(hostname));
+}

@@ -1,0 +1,201 @@
+import { join, resolve } from 'node:path';
+import { resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.js';
+import { Secret } from '../../kernel/secret.js';
+import { readEngine, readQueries } from './engine-settings.js';
+import { readOidc } from './oidc-settings.js';
+import { readScim } from './scim-settings.js';
+import { readSecretKey } from './secret-key.js';
+import { type Environment, type Problem, type ReadFile, SettingsReader } from './settings-reader.js';
+import type { Settings } from './settings.js';
+
+/** Where a pod finds its own API server and account (Kubernetes, "Accessing the API from a Pod"). */
+const POD = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** Where development data lies, made absolute. */
+export function dataDir(environment: Environment): string {
+  const directory = environment['DATA_DIR']?.trim() ?? '';
+  return resolve(directory === '' ? '.data' : directory);
+}
+
+/** The pure part: texts in, settings and everything that is wrong with them out. */
+export function parseSettings(
+  environment: Environment,
+  readFile: ReadFile = () => null,
+): { settings: Settings; problems: Problem[]; names: string[] } {
+  const read = new SettingsReader('process', environment, readFile);
+  const production = read.choice('NODE_ENV', 'development', ['development', 'test', 'production']) === 'production';
+  read.text('DATA_DIR');
+  const directory = dataDir(environment);
+  const engine = readEngine(read.for('engine'), read.for('rules'));
+  const scim = readScim(read.for('sessions'));
+  const settings: Settings = {
+    production,
+    dataDir: directory,
+    ...readHttp(read.for('http'), production),
+    ...readDatabase(read.for('database'), production),
+    auth: readAuth(read, production),
+    oidc: readOidc(read.for('sessions'), production, scim),
+    console: readConsole(read.for('sessions')),
+    scim,
+    engine,
+    queries: readQueries(read.for('engine')),
+    acl: readAcl(read.for('rules'), read.for('publishing'), directory, engine.user),
+    log: {
+      level: read.choice('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+      format: read.choice('LOG_FORMAT', 'json', ['pretty', 'json']),
+    },
+  };
+  return { settings: deepFreeze(settings), problems: read.problems, names: [...read.asked] };
+}
+
+function readHttp(read: SettingsReader, production: boolean): Pick<Settings, 'http' | 'operations'> {
+  const host = read.text('HOST') ?? (production ? '0.0.0.0' : '127.0.0.1');
+  return {
+    http: {
+      host,
+      port: read.integer('PORT', 3000, 0, 65535),
+      trustedProxyHops: read.integer('TRUSTED_PROXY_HOPS', 0, 0, 16),
+      corsOrigins: read.origins('CORS_ORIGINS'),
+      requestSeconds: read.integer('HTTP_REQUEST_TIMEOUT_SECONDS', 30, 1, 3600),
+      sendSeconds: read.integer('HTTP_SEND_TIMEOUT_SECONDS', 60, 1, 3600),
+    },
+    operations: {
+      host: read.text('OPERATIONS_HOST') ?? host,
+      port: read.integer('OPERATIONS_PORT', 9464, 0, 65535),
+    },
+  };
+}
+
+function readDatabase(read: SettingsReader, production: boolean): Pick<Settings, 'database' | 'audit'> {
+  const address = (name: string) => read.url(name, ['postgres:', 'postgresql:'], read.secret(name));
+  const [url, migrationUrl] = [address('DATABASE_URL'), address('DATABASE_MIGRATION_URL')];
+  if (production && url === null) read.problem('DATABASE_URL', 'is required in production');
+  if (url === null && migrationUrl !== null) read.problem('DATABASE_MIGRATION_URL', 'needs DATABASE_URL beside it');
+  return {
+    database: {
+      url: hidden(url),
+      migrationUrl: hidden(migrationUrl ?? url),
+      poolMax: read.integer('DATABASE_POOL_MAX', 10, 2, 1000),
+    },
+    audit: { retentionDays: read.integer('AUDIT_RETENTION_DAYS', 365, 1, 36500) },
+  };
+}
+
+function hidden(text: string | null): Secret | null {
+  return text === null ? null : new Secret(text);
+}
+
+function readAuth(reader: SettingsReader, production: boolean): Settings['auth'] {
+  const hashing = reader.for('hashing');
+  const read = reader.for('sessions');
+  const passwordSignInEnabled = read.flag('AUTH_PASSWORD_SIGN_IN_ENABLED', true);
+  if (!passwordSignInEnabled && read.text('AUTH_OIDC_ISSUER') === null) {
+    read.problem(
+      'AUTH_PASSWORD_SIGN_IN_ENABLED',
+      'must be true without AUTH_OIDC_ISSUER: nobody but administrators could sign in',
+    );
+  }
+  return {
+    secretKey: readSecretKey(reader.for('signing')),
+    accessTokenTtlMin: read.integer('AUTH_ACCESS_TOKEN_TTL_MIN', 30, 1, 1440),
+    refreshTokenTtlDays: read.integer('AUTH_REFRESH_TOKEN_TTL_DAYS', 7, 1, 365),
+    bcryptCost: hashing.integer('AUTH_BCRYPT_COST', 12, production ? 10 : 4, 15),
+    hashQueueMax: hashing.integer('AUTH_HASH_QUEUE_MAX', 256, 64, 100000),
+    registrationEnabled: read.flag('AUTH_REGISTRATION_ENABLED', true),
+    passwordSignInEnabled,
+    refreshRepeatSeconds: read.integer('AUTH_REFRESH_REPEAT_SECONDS', 0, 0, 300),
+    sessionMaxDays: read.integer('AUTH_SESSION_MAX_DAYS', 30, 1, 3650),
+    tokenMaxDays: read.integer('AUTH_TOKEN_MAX_DAYS', 365, 1, 3650),
+    throttle: {
+      enabled: read.flag('AUTH_THROTTLE_ENABLED', true),
+      windowSeconds: read.integer('AUTH_THROTTLE_WINDOW_SECONDS', 900, 1, 86400),
+      perName: read.integer('AUTH_THROTTLE_PER_NAME', 10, 1, 100000),
+      perAddress: read.integer('AUTH_THROTTLE_PER_ADDRESS', 100, 1, 1000000),
+      registerPerHour: read.integer('AUTH_THROTTLE_REGISTER_PER_HOUR', 200, 1, 1000000),
+    },
+  };
+}
+
+function readConsole(read: SettingsReader): Settings['console'] {
+  return {
+    enabled: read.flag('CONSOLE_ENABLED', true),
+    idleHours: read.integer('AUTH_CONSOLE_IDLE_HOURS', 8, 1, 720),
+  };
+}
+
+function readAcl(
+  read: SettingsReader,
+  publishing: SettingsReader,
+  directory: string,
+  ownAccount: string,
+): Settings['acl'] {
+  const cron = publishing.text('ACL_SYNC_CRON') ?? '*/5 * * * *';
+  if (!/^\S+( \S+){4,5}$/.test(cron)) publishing.problem('ACL_SYNC_CRON', 'must have five or six fields');
+  const target = readTarget(publishing, directory);
+  const metadataCatalog = read.name('ACL_METADATA_CATALOG', (name) =>
+    name === 'system' ? 'is closed anyway' : resourceNameProblem(name),
+  );
+  // A run would refuse these.
+  const openProblem = (name: string) =>
+    name === 'system' || name === metadataCatalog
+      ? 'must be neither the metadata catalog nor system'
+      : resourceNameProblem(name);
+  if (metadataCatalog === null && target.kind === 'configmap') {
+    publishing.problem(
+      'ACL_METADATA_CATALOG',
+      "is required with ACL_TARGET=configmap (none, if the engine has no catalog on this service's database)",
+    );
+  }
+  return {
+    sync: {
+      enabled: publishing.flag('ACL_SYNC_ENABLED', true),
+      cron,
+      onChangeSeconds: publishing.integer('ACL_SYNC_ON_CHANGE_SECONDS', 10, 0, 3600),
+    },
+    target,
+    fileMode: read.fileMode('ACL_FILE_MODE', 0o640),
+    serviceAccounts: [...new Set([ownAccount, ...read.names('ACL_SERVICE_ACCOUNTS')])],
+    writableCatalogs: read.names('ACL_WRITABLE_CATALOGS', openProblem),
+    readableCatalogs: read.names('ACL_READABLE_CATALOGS', openProblem),
+    metadataCatalog: metadataCatalog === 'none' ? null : metadataCatalog,
+    sessionProperties: read.names('ACL_SESSION_PROPERTIES', sessionPropertyProblem),
+    readersMaintain: read.flag('ACL_READERS_MAINTAIN', false),
+    externalTableCatalogs: read.names('ACL_EXTERNAL_TABLE_CATALOGS', resourceNameProblem),
+    rawColumnCatalogs: read.names('ACL_RAW_COLUMN_CATALOGS', resourceNameProblem),
+    retentionDays: read.integer('ACL_RETENTION_DAYS', 90, 1, 36500),
+    retentionVersions: read.integer('ACL_RETENTION_VERSIONS', 100, 1, 1000000),
+    maxUnexplainedPercent: read.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),
+    warnTableRules: read.integer('ACL_WARN_TABLE_RULES', 3000, 1, 1000000),
+  };
+}
+
+function readTarget(read: SettingsReader, directory: string): Settings['acl']['target'] {
+  const folder = read.text('ACL_FILE_DIRECTORY');
+  const namespace = read.text('ACL_CONFIGMAP_NAMESPACE');
+  const name = read.text('ACL_CONFIGMAP_NAME');
+  const service = read.text('KUBERNETES_SERVICE_HOST');
+  const servicePort = read.text('KUBERNETES_SERVICE_PORT');
+  const pod =
+    service === null ? null : `https://${service.includes(':') ? `[${service}]` : service}:${servicePort ?? '443'}`;
+  const apiUrl = read.url('KUBERNETES_API_URL', ['https:', 'http:']) ?? pod;
+  const caFile = read.text('KUBERNETES_CA_FILE') ?? `${POD}/ca.crt`;
+  const tokenFile = read.text('KUBERNETES_TOKEN_FILE') ?? `${POD}/token`;
+  if (read.choice('ACL_TARGET', 'file', ['file', 'configmap']) === 'file') {
+    return { kind: 'file', directory: folder === null ? join(directory, 'acl') : resolve(folder) };
+  }
+  for (const [key, value] of [
+    ['ACL_CONFIGMAP_NAMESPACE', namespace],
+    ['ACL_CONFIGMAP_NAME', name],
+    ['KUBERNETES_API_URL', apiUrl],
+  ] as const) {
+    if (value === null) read.problem(key, 'is required with ACL_TARGET=configmap');
+  }
+  return { kind: 'configmap', namespace: namespace ?? '', name: name ?? '', apiUrl: apiUrl ?? '', caFile, tokenFile };
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const member of Object.values(value)) {
+    if (typeof member === 'object' && member !== null) deepFreeze(member);
+  }
+  return Object.freeze(value);
+}
