@@ -255,7 +255,7 @@ const WRITING_IN_SYSTEM = 'write to, own and share what is in system';
 const OF_ENTRY = 'a catalog is entered, and listed, by those with access to something in it';
 const OF_SETTING =
   'session properties are a setting (ACL_SESSION_PROPERTIES), for everybody alike; list there the defaults of a session property manager, too: ' +
-  'up to Trino 483 they fail every query of those who may not set them';
+  'up to Trino 483 they fail every query of those who may not set them, and those of a catalog cannot be listed';
 const OF_SYSTEM = 'system is the catalog of the engine itself, of which nothing but SELECT is granted';
 const OF_STRANGERS = 'these have no account, or are service accounts';
 const OF_UNLISTED = 'a grant names whom it is about, and others are not in the list';
