@@ -33,6 +33,7 @@ export function AccountActs({ account }: { account: Account }) {
     queryFn: () => bodyOf(api.GET('/api/admin/users/{id}/link', { params: { path: { id } } })),
     enabled: isProvider,
   });
+  const isLinked = typeof link?.linked_at === 'string';
   const change = (body: Schemas['UserChangeDto']) =>
     bodyOf(api.PATCH('/api/admin/users/{id}', { params: { path: { id } }, body }));
   const acts: Act[] = [
@@ -41,7 +42,12 @@ export function AccountActs({ account }: { account: Account }) {
       act: 'One-time password',
       icon: 'grant',
       asks: 'recent proof',
-      follows: <p>It replaces the password, and ends all sessions and API tokens of {username}.</p>,
+      follows: (
+        <p>
+          It replaces the password, and ends all sessions and API tokens of {username}.
+          {isLinked && ' The link to the identity provider stays: unlink the account where it is not theirs.'}
+        </p>
+      ),
       run: async () =>
         setPassword(await bodyOf(api.POST('/api/admin/users/{id}/one-time-password', { params: { path: { id } } }))),
     },
@@ -90,7 +96,7 @@ export function AccountActs({ account }: { account: Account }) {
           run: () => change({ is_active: true }),
         },
   ];
-  if (typeof link?.linked_at === 'string') {
+  if (isLinked) {
     acts.push({
       title: `Unlink ${username} from the provider?`,
       act: 'Unlink',
