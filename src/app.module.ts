@@ -1,13 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
-import { AclSyncModule } from './acl-sync/acl-sync.module.js';
-import { PublishingModule } from './acl-sync/publishing.module.js';
+import { AclSyncModule, PublishingModule } from './acl-sync/publishing.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { ConsoleModule } from './console/console.module.js';
 import { GrantsModule } from './grants/grants.module.js';
 import { ApiTokensModule } from './identity/tokens/api-tokens.module.js';
-import { SnapshotFilesModule } from './grants/snapshot-files.module.js';
+import { SnapshotFilesModule } from './grants/grants.module.js';
 import { OidcModule } from './identity/oidc/oidc.module.js';
 import { ScimModule } from './identity/scim/scim.module.js';
 import { type Foundation, PlatformModule } from './platform/platform.module.js';
@@ -34,7 +33,7 @@ export class AppModule {
         OidcModule.with(grants),
         ScimModule.with(grants),
         ApiTokensModule,
-        AclSyncModule.with(foundation.settings, publishing),
+        AclSyncModule.with(publishing),
         ...(foundation.settings.console.enabled ? [ConsoleModule] : []),
       ],
     };

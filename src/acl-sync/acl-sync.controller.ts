@@ -20,20 +20,22 @@ import { RowIdPipe } from '../platform/http/row-id.pipe.js';
 import { ApprovalDto, ComparisonQuery, PublicationQuery, RestoreDto } from './acl-sync.dto.js';
 import { AclSyncService, type RunResult } from './acl-sync.service.js';
 import { failureOf } from './domain/publication.js';
-import { statusForm } from './domain/status-form.js';
+import { PublicationHistory } from './domain/publication-history.js';
+import { statusForm } from './domain/run-text.js';
 import { EngineWatchService } from './engine-watch.service.js';
-import { type Limited, previewForm, PreviewService } from './preview.service.js';
+import { previewForm, PreviewService } from './preview.service.js';
 import {
+  PreviewResponse,
   PublicationPageResponse,
   PublicationResponse,
-  toPublicationResponse,
+  refusalOf,
+  StatusResponse,
+  SyncResponse,
   toEntryResponse,
+  toPublicationResponse,
+  toSyncResponse,
 } from './publication.response.js';
 import { PublicationsService } from './publications.service.js';
-import { PreviewResponse, refusalOf, StatusResponse, SyncResponse, toSyncResponse } from './sync.response.js';
-
-/** Seconds until a retry makes sense, while other previews are running. */
-const RETRY_AFTER_SECONDS = 5;
 
 const TAGGED = { ETag: { schema: { type: 'string' } } } as const;
 
@@ -46,6 +48,7 @@ export class AclSyncController {
     private readonly sync: AclSyncService,
     private readonly previews: PreviewService,
     private readonly publishing: PublicationsService,
+    private readonly history: PublicationHistory,
     private readonly sessions: SessionsService,
     private readonly watch: EngineWatchService,
   ) {}
@@ -65,10 +68,10 @@ export class AclSyncController {
   @HttpCode(200)
   @ApiOkResponse({ type: PreviewResponse })
   async preview(@CurrentUser() user: AuthenticatedUser): Promise<PreviewResponse> {
-    const result = await this.previews.preview(user.id).catch((error: unknown) => {
-      throw refusalOf(failureOf(error));
+    const preview = await this.previews.preview(user.id).catch((error: unknown) => {
+      throw error instanceof Refused ? error : refusalOf(failureOf(error));
     });
-    return previewForm(made(result));
+    return previewForm(preview);
   }
 
   /** Takes effect with the next run, which starts some seconds later. */
@@ -109,9 +112,8 @@ export class AclSyncController {
   @Get('publications')
   @ApiOkResponse({ type: PublicationPageResponse })
   async publications(@Query() { runs, ...page }: PublicationQuery): Promise<PublicationPageResponse> {
-    if (runs === 'all') return mapPage(await this.publishing.listWithRuns(page), toEntryResponse);
-    const { limit, after } = page;
-    return mapPage(await this.publishing.list({ limit, after: after?.version ?? null }), toEntryResponse);
+    if (runs === 'all') return mapPage(await this.history.listWithRuns(page), toEntryResponse);
+    return mapPage(await this.history.list(page), toEntryResponse);
   }
 
   /** `against`: diff and access are those against that version instead of the text that was live before. */
@@ -124,14 +126,11 @@ export class AclSyncController {
     @Query() { against }: ComparisonQuery,
     @CurrentUser() user: AuthenticatedUser,
   ): Promise<PublicationResponse> {
-    const publication = await this.publishing.find(version);
-    const other = against === undefined ? null : await this.publishing.find(against);
+    const publication = await this.history.find(version);
+    const other = against === undefined ? null : await this.history.find(against);
     if (publication === null || (against !== undefined && other === null)) throw new Refused('not_found');
     if (other === null) return toPublicationResponse(publication);
-    return toPublicationResponse({
-      ...publication,
-      ...made(await this.previews.compare(user.id, other, publication)),
-    });
+    return toPublicationResponse({ ...publication, ...(await this.previews.compare(user.id, other, publication)) });
   }
 
   /** Publishes an older version's text at once, for some hours. Refused where it gives anything that the current grants deny. */
@@ -176,10 +175,4 @@ export class AclSyncController {
 function toResultResponse(result: RunResult): SyncResponse {
   if (result.kind === 'busy') throw new Refused('sync_in_progress');
   return toSyncResponse(result.outcome);
-}
-
-/** @throws Refused `too_many_requests` */
-function made<T>(result: Limited<T>): T {
-  if (result.kind === 'made') return result.made;
-  throw new Refused('too_many_requests', { quota: result.quota, retryAfter: RETRY_AFTER_SECONDS });
 }

@@ -3,7 +3,7 @@ import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { INTEGER } from '../platform/http/api-fields.js';
 import { Cursor, DecimalText, NOT_OURS, PageLimit } from '../platform/http/page.dto.js';
 import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
-import { type HistoryPosition, positionOfCursor } from './domain/history-position.js';
+import { type HistoryPosition, positionOfCursor } from './domain/publication-history.js';
 import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from './domain/restore.js';
 
 export class ApprovalDto {
@@ -37,7 +37,6 @@ export class RestoreDto {
   hours: number = LONGEST_RESTORE_HOURS;
 }
 
-/** Which runs a list shows beside the versions. */
 const RUNS = ['all'] as const;
 
 export class PublicationQuery extends PageLimit {

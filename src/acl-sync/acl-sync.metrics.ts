@@ -25,6 +25,7 @@ const GAUGES = {
   database_behind_since_timestamp_seconds:
     'Since when the target holds a version that the database does not have and no approved rules have replaced; 0: it does not.',
   failed_since_timestamp_seconds: 'Since when every run failed; 0: the last did not.',
+  target_available: 'Whether the rules target could be read and written when it was last checked (1) or not (0).',
 };
 
 /** The sync's Prometheus metrics; the API document and the chart's alerts use the same names. */
@@ -40,7 +41,7 @@ export class AclSyncMetrics {
   constructor(registry: Registry) {
     const gauges = Object.entries(GAUGES);
     this.gauges = new Map(gauges.map(([name, help]) => [name, gauge(registry, `grantline_acl_${name}`, help)]));
-    // Unknown until the history is read: 0 would mean that nothing was published.
+    // Unknown until history and target are read: 0 would mean that nothing was published.
     for (const each of this.gauges.values()) each.set(Number.NaN);
     const help = 'Runs of the sync by outcome and trigger.';
     this.runs = counter(registry, 'grantline_acl_runs_total', help, 'outcome', 'trigger');
@@ -93,6 +94,10 @@ export class AclSyncMetrics {
     const { state } = watch;
     this.show({ rules_broken: state === 'broken' ? 1 : 0, live_overdue: state === 'overdue' ? 1 : 0 });
     if (state !== 'unknown') this.show({ live: state === 'live' ? 1 : 0 });
+  }
+
+  showTarget(isAvailable: boolean): void {
+    this.show({ target_available: isAvailable ? 1 : 0 });
   }
 
   wentLive(secondsAfterChange: number): void {

@@ -1,16 +1,71 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
+import { AuditService } from '../audit/audit.service.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
+import { Transaction } from '../platform/database/transaction.js';
+import { Log } from '../platform/log/log.js';
 import { traced } from '../platform/operations/tracing.js';
+import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { failureOf, type RunEnding, type RunOrder, type RunOutcome, type Trigger } from './domain/publication.js';
-import { lastingRestore } from './domain/restore.js';
-import { RulesPreparer } from './domain/rules-preparer.js';
+import { restoreChanges, type RestoreChanges } from './domain/restore.js';
 import { RulesTarget } from './domain/rules-target.js';
-import { type Lease, SyncLock } from './domain/sync-lock.js';
+import { type Lease, RulesPreparer, SyncLock } from './domain/run-ports.js';
+import { type EndedRun, Report, reportRestores, runReport, runRow } from './domain/run-report.js';
 import { PublishingRun } from './publishing-run.js';
-import { RunReportsService } from './run-reports.service.js';
+
+/**
+ * Records a run in the history, the audit trail, the log and the metrics; and with it the version that a run published that
+ * died before it could report.
+ */
+@Injectable()
+export class RunReportsService {
+  constructor(
+    private readonly history: PublicationHistory,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+    private readonly metrics: AclSyncMetrics,
+    private readonly log: Log,
+  ) {}
+
+  async record(ended: EndedRun): Promise<void> {
+    const { last } = await this.history.summary();
+    const report = await this.transaction.run(async () => {
+      const unreported = await this.history.takeUnreported();
+      await this.history.record(runRow(ended, last));
+      for (const { formerRestore, publication } of unreported)
+        await this.endRestore(restoreChanges(formerRestore, publication).ended);
+      const report = runReport(ended, unreported, last);
+      await this.audit.recordAll(report.events);
+      return report;
+    });
+    this.metrics.ran(ended.outcome.kind, ended.trigger);
+    for (const { event } of report.events) if (event === 'drift_found') this.metrics.foundDrift();
+    await this.metrics.showHistory(this.history, this.audit);
+    this.write(report);
+  }
+
+  /** Ends a restore without a run. */
+  async recordEnd(ended: NonNullable<RestoreChanges['ended']>, by: AuditContext): Promise<void> {
+    const report = new Report();
+    reportRestores(report, { begun: null, ended }, by);
+    await this.transaction.run(async () => {
+      await this.endRestore(ended);
+      await this.audit.recordAll(report.events);
+    });
+    this.write(report);
+  }
+
+  private async endRestore(ended: RestoreChanges['ended']): Promise<void> {
+    if (ended !== null) await this.history.endRestore(ended.publication, ended.how);
+  }
+
+  private write({ lines }: Report): void {
+    for (const { level, marker, fields } of lines) this.log[level](marker, fields);
+  }
+}
 
 export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome };
 
@@ -21,7 +76,6 @@ const ROOTS: ReadonlySet<Trigger> = new Set(['schedule', 'expiry', 'rollback']);
 @Injectable()
 export class AclSyncService implements BeforeApplicationShutdown {
   private readonly running = new Set<Promise<unknown>>();
-  private readonly listeners = new Set<(nextEnd: Date | null) => void>();
 
   constructor(
     private readonly candidates: CandidateService,
@@ -40,18 +94,6 @@ export class AclSyncService implements BeforeApplicationShutdown {
     const run = traced('rules run', (span) => this.runWhenLocked(order, span), options);
     this.running.add(run);
     return run.finally(() => this.running.delete(run));
-  }
-
-  /** Notifies of when the first grant expires or the restore ends, as each run of this process that did not fail has read it. */
-  subscribe(listener: (nextEnd: Date | null) => void): () => void {
-    this.listeners.add(listener);
-    return () => void this.listeners.delete(listener);
-  }
-
-  /** The same, without a run. */
-  async nextEnd(): Promise<Date | null> {
-    const { nextExpiry } = await this.candidates.read();
-    return earlier(nextExpiry, lastingRestore(await this.history.latest(), this.clock.now())?.until ?? null);
   }
 
   /** Includes runs whose client has disconnected: they end before the database connections close. */
@@ -80,25 +122,10 @@ export class AclSyncService implements BeforeApplicationShutdown {
         prepare: (live: string | null) => this.candidates.prepare(reading, null, live),
       };
       ending = await new PublishingRun(ports, reading, order, lease).publish();
-      this.announce(earlier(reading.nextExpiry, restoreEndOf(ending, clock.now())));
     } catch (error) {
       ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: null };
     }
     await this.reports.record({ ...order, ...ending, startedAt });
     return { kind: 'ended', outcome: ending.outcome };
   }
-
-  private announce(nextEnd: Date | null): void {
-    for (const listener of this.listeners) listener(nextEnd);
-  }
-}
-
-function restoreEndOf({ outcome }: RunEnding, now: Date): Date | null {
-  const publication = outcome.kind === 'failed' ? null : outcome.publication;
-  return lastingRestore(publication, now)?.until ?? null;
-}
-
-function earlier(a: Date | null, b: Date | null): Date | null {
-  if (a === null || b === null) return a ?? b;
-  return a < b ? a : b;
 }

@@ -1,45 +1,78 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
-import { Cron } from '@nestjs/schedule';
-import { AccessChangesService } from '../users/access-changes.service.js';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap, Optional } from '@nestjs/common';
+import { Cron, SchedulerRegistry } from '@nestjs/schedule';
+import { CronJob } from 'cron';
+import { SnapshotStore } from '../grants/domain/snapshot-store.js';
 import { Clock, Timers } from '../kernel/clock.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
+import { AccessChangesService } from '../users/access-changes.service.js';
 import { AclSyncService } from './acl-sync.service.js';
+import { PublicationHistory } from './domain/publication-history.js';
+import { lastingRestore } from './domain/restore.js';
+import { SyncLock } from './domain/run-ports.js';
+import type { Probe } from './target-probe.service.js';
 
+export const SYNC_JOB = 'acl-sync';
 /** A run for a change waits for the current run, which may have missed the change; a scheduled one does not, as it recurs. */
 const LOCK_TIMEOUT_MS = { schedule: 0, change: 60_000, expiry: 60_000, rollback: 60_000 };
-/** The longest delay of a Node timer (31 bits). A later end is scheduled again after each run. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+/** Grants and restores are looked at as often for the next end, which other processes write too. */
+const ENDS_INTERVAL_MS = 15_000;
 
 /**
- * Runs without a request: by the schedule, some seconds after a change, when the next grant or a restore ends, and when the
- * engine fails on its rules.
+ * Runs without a request: by the schedule, some seconds after a change, when a grant or a restore ends, and when the engine fails on
+ * its rules.
  */
 @Injectable()
-export class BackgroundRunsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class BackgroundRunsService implements Probe, OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly failure = 'next expiry could not be read';
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<void>>();
-  /** Null: no run has read the next end yet. */
-  private expiry: AbortController | null = null;
   private isChangeRunScheduled = false;
   private readonly subscriptions: (() => void)[] = [];
+  /** Grants and restores that ended before were published. */
+  private since: Date;
+  private nextEnd: Date | null = null;
 
   constructor(
     private readonly sync: AclSyncService,
     private readonly changes: AccessChangesService,
+    private readonly snapshots: SnapshotStore,
+    private readonly history: PublicationHistory,
     private readonly timers: Timers,
     private readonly clock: Clock,
     private readonly log: Log,
     private readonly settings: Settings,
-  ) {}
+    @Optional() private readonly scheduler?: SchedulerRegistry,
+  ) {
+    this.since = clock.now();
+  }
 
   onApplicationBootstrap(): void {
-    const { enabled, onChangeSeconds } = this.settings.acl.sync;
+    const { enabled, cron, onChangeSeconds } = this.settings.acl.sync;
     if (!enabled) return;
-    this.subscriptions.push(this.sync.subscribe((nextEnd) => this.waitForEnd(nextEnd)));
+    const onTick = (): Promise<void> => this.run('schedule');
+    this.scheduler?.addCronJob(
+      SYNC_JOB,
+      CronJob.from({ cronTime: cron, onTick, waitForCompletion: true, start: true }),
+    );
     if (onChangeSeconds > 0)
       this.subscriptions.push(this.changes.subscribe(() => this.scheduleChangeRun(onChangeSeconds)));
-    this.waitForFirstEnd();
+  }
+
+  interval(): number {
+    const wait = (this.nextEnd?.getTime() ?? Infinity) - this.clock.now().getTime();
+    return Math.min(Math.max(wait, 0), ENDS_INTERVAL_MS);
+  }
+
+  /** Makes a run for every end that is over. */
+  async ask(): Promise<void> {
+    for (;;) {
+      this.nextEnd = await this.firstEnd();
+      const now = this.clock.now();
+      if (this.nextEnd === null || this.nextEnd > now) return;
+      this.since = now;
+      await this.run('expiry');
+    }
   }
 
   /** Starts no further run and waits for the current one while the database is still connected. */
@@ -74,53 +107,53 @@ export class BackgroundRunsService implements OnApplicationBootstrap, BeforeAppl
   private scheduleChangeRun(seconds: number): void {
     if (this.isChangeRunScheduled) return;
     this.isChangeRunScheduled = true;
-    this.runAfter('change', seconds * 1000, this.stopping.signal, () => (this.isChangeRunScheduled = false));
-  }
-
-  /** The first expiry can be before the first scheduled run, which plans it where the grants cannot be read now. */
-  private waitForFirstEnd(): void {
-    const reading = this.sync.nextEnd().then(
-      (nextEnd) => {
-        if (this.expiry === null) this.waitForEnd(nextEnd);
-      },
-      () => undefined,
-    );
-    this.running.add(reading);
-    void reading.finally(() => this.running.delete(reading));
-  }
-
-  private waitForEnd(nextEnd: Date | null): void {
-    this.expiry?.abort();
-    this.expiry = new AbortController();
-    if (nextEnd === null) return;
-    const wait = Math.min(Math.max(nextEnd.getTime() - this.clock.now().getTime(), 0), MAX_TIMER_MS);
-    this.runAfter('expiry', wait, AbortSignal.any([this.expiry.signal, this.stopping.signal]), () => undefined);
-  }
-
-  private runAfter(trigger: 'change' | 'expiry', ms: number, signal: AbortSignal, onStart: () => void): void {
-    this.timers.wait(ms, signal).then(
+    this.timers.wait(seconds * 1000, this.stopping.signal).then(
       () => {
-        onStart();
-        return this.run(trigger);
+        this.isChangeRunScheduled = false;
+        return this.run('change');
       },
       () => undefined,
     );
+  }
+
+  private async firstEnd(): Promise<Date | null> {
+    const expiry = await this.snapshots.nextExpiry(this.since);
+    const [published = null] = (await this.history.list({ limit: 1, after: null })).items;
+    const restored = lastingRestore(published, this.since)?.until ?? null;
+    return expiry === null || (restored !== null && restored < expiry) ? restored : expiry;
   }
 }
 
-/** Of the scheduler. */
-export const SYNC_JOB = 'acl-sync';
+const DAY_MS = 86_400_000;
 
-/** Decorators are evaluated before settings are read, so the class is made once the settings are known. */
-export function aclSyncScheduler(cron: string): Type {
-  @Injectable()
-  class AclSyncScheduler {
-    constructor(private readonly runs: BackgroundRunsService) {}
+/** Removes versions past ACL_RETENTION_DAYS and ACL_RETENTION_VERSIONS, by a function of the owner's role. */
+@Injectable()
+export class PublicationRetentionService {
+  constructor(
+    private readonly history: PublicationHistory,
+    private readonly lock: SyncLock,
+    private readonly clock: Clock,
+    private readonly settings: Settings,
+    private readonly log: Log,
+  ) {}
 
-    @Cron(cron, { name: SYNC_JOB, waitForCompletion: true })
-    run(): Promise<void> {
-      return this.runs.run('schedule');
+  /** Between runs: none restores a version that is being removed, and none waits for more than one batch. */
+  @Cron('27 3 * * *', { name: 'publication-retention', waitForCompletion: true })
+  async removePast(): Promise<void> {
+    const { retentionDays, retentionVersions } = this.settings.acl;
+    const before = new Date(this.clock.now().getTime() - retentionDays * DAY_MS);
+    let removed = 0;
+    for (let batch = Infinity; batch > 0;) {
+      const held = await this.lock.whileHeld(LOCK_TIMEOUT_MS.change, () =>
+        this.history.removePast(before, retentionVersions),
+      );
+      batch = held.kind === 'held' ? held.result : 0;
+      removed += batch;
     }
+    this.log.info('removed past publications', {
+      removed,
+      retention_days: retentionDays,
+      retention_versions: retentionVersions,
+    });
   }
-  return AclSyncScheduler;
 }

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import { SnapshotService } from '../grants/snapshot.service.js';
+import { SnapshotStore } from '../grants/domain/snapshot-store.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
 import { traced } from '../platform/operations/tracing.js';
-import { PROJECTED_EVENTS } from './domain/audit-projection.js';
-import { type Candidate, nextExpiry, type Preparation, snapshotDigest, unprepared } from './domain/candidate.js';
+import { type Candidate, type Preparation, snapshotDigest, unprepared } from './domain/candidate.js';
+import { EVENTS_OF_RULES } from './domain/explained-snapshot.js';
 import { foundBaseline, type FoundVersion } from './domain/found-version.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import type { WithdrawalOrder } from './domain/prepared-withdrawal.js';
-import { RulesPreparer } from './domain/rules-preparer.js';
+import { RulesPreparer } from './domain/run-ports.js';
 import { RulesTarget } from './domain/rules-target.js';
 import type { Previous } from './domain/unexplained-change.js';
 
@@ -19,8 +19,6 @@ export interface Reading extends Pick<Preparation, 'snapshot' | 'position'> {
   snapshotHash: string;
   /** Digest of the compiler that would be used. */
   compiler: string;
-  /** When the first of its grants expires; null: none does. */
-  nextExpiry: Date | null;
 }
 
 /** A candidate, and the withdrawal to publish if it is refused. */
@@ -36,7 +34,7 @@ export interface Prepared {
 @Injectable()
 export class CandidateService {
   constructor(
-    private readonly snapshots: SnapshotService,
+    private readonly snapshots: SnapshotStore,
     private readonly audit: AuditService,
     private readonly history: PublicationHistory,
     private readonly preparer: RulesPreparer,
@@ -50,7 +48,7 @@ export class CandidateService {
     const position = await this.audit.position();
     const snapshot = await this.snapshots.read();
     const { build: compiler } = this.preparer;
-    return { snapshot, position, compiler, snapshotHash: snapshotDigest(snapshot), nextExpiry: nextExpiry(snapshot) };
+    return { snapshot, position, compiler, snapshotHash: snapshotDigest(snapshot) };
   }
 
   /**
@@ -100,7 +98,7 @@ export class CandidateService {
     const baseline = found === null ? known : foundBaseline(found, known, now);
     const published = found?.text ?? latest?.text;
     if (baseline === null || published === undefined) return null;
-    const events = await this.audit.since(PROJECTED_EVENTS, baseline.position);
+    const events = await this.audit.since(EVENTS_OF_RULES, baseline.position);
     const { lastSuccessAt } = await this.history.summary();
     return { baseline, published, events, settledAt: lastSuccessAt ?? baseline.at };
   }

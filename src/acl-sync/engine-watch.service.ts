@@ -1,4 +1,4 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, Timers } from '../kernel/clock.js';
 import { HealthRegistry } from '../platform/operations/health.js';
 import { Log } from '../platform/log/log.js';
@@ -7,24 +7,27 @@ import { EngineProbe } from '../query-engine/engine-probe.service.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { BackgroundRunsService } from './background-runs.service.js';
-import { openCatalogs } from './domain/catalog-doors.js';
-import { isCulprit, isSettled, LIVE_WITHIN_MS, type EngineWatch, watched } from './domain/engine-watch.js';
+import {
+  type EngineWatch,
+  isCulprit,
+  isSettled,
+  LIVE_WITHIN_MS,
+  openCatalogs,
+  watched,
+} from './domain/engine-watch.js';
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { type LiveRules, RulesTarget, RulesTargetUnavailable, TARGET_MS } from './domain/rules-target.js';
+import { RulesTarget, RulesTargetUnavailable, TARGET_MS } from './domain/rules-target.js';
+import type { Probe } from './target-probe.service.js';
 
 /** The history is read as often, for a version of any process; the engine that uses it is asked less often. */
 const CHECK_INTERVAL_MS = 2_000;
 const SETTLED_INTERVAL_MS = 15_000;
 
-/**
- * Asks the engine, as long as the service runs, whether it uses the version that any process published last, and requests
- * a run when the engine cannot use its rules.
- */
+/** Asks the engine whether it uses the version that any process published last, and requests a run when it cannot use its rules. */
 @Injectable()
-export class EngineWatchService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly stopping = new AbortController();
-  private watching: Promise<void> = Promise.resolve();
+export class EngineWatchService implements Probe {
+  readonly failure = 'live version check failed';
   private watch: EngineWatch | null = null;
   /** The version for which a repairing run was requested. */
   private repaired: number | null = null;
@@ -51,13 +54,14 @@ export class EngineWatchService implements OnApplicationBootstrap, BeforeApplica
     health.register('rules', () => Promise.resolve(isWrong() ? 'degraded' : 'up'), age);
   }
 
-  onApplicationBootstrap(): void {
-    if (this.settings.engine.origin !== null) this.watching = this.keepChecking();
+  interval(): number {
+    return CHECK_INTERVAL_MS;
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    this.stopping.abort();
-    await this.watching;
+  async ask(): Promise<void> {
+    const isRecent = isSettled(this.watch) && this.timers.now() - this.askedAt < SETTLED_INTERVAL_MS;
+    const [latest] = isRecent ? (await this.history.list({ limit: 1, after: null })).items : [];
+    if (!isRecent || latest?.version !== this.watch?.version) await this.check();
   }
 
   /** Asks the engine once whether it uses the last published version. */
@@ -99,7 +103,10 @@ export class EngineWatchService implements OnApplicationBootstrap, BeforeApplica
    */
   private async repair(watch: EngineWatch, latest: PublicationSummary, now: Date): Promise<boolean> {
     if (this.repaired === latest.version) return false;
-    const live = await this.liveRules();
+    const live = await this.target.read(AbortSignal.timeout(TARGET_MS)).catch((error: unknown) => {
+      if (error instanceof RulesTargetUnavailable) return null;
+      throw error;
+    });
     if (live === null) return false;
     const isOurs = live.text === (await this.history.latest())?.text;
     if (isOurs && !isCulprit(watch, latest, now)) return false;
@@ -108,16 +115,6 @@ export class EngineWatchService implements OnApplicationBootstrap, BeforeApplica
     if (!this.settings.acl.sync.enabled) return false;
     await this.runs.run('rollback');
     return true;
-  }
-
-  /** Null: the target cannot be read now. */
-  private async liveRules(): Promise<LiveRules | null> {
-    try {
-      return await this.target.read(AbortSignal.timeout(TARGET_MS));
-    } catch (error) {
-      if (error instanceof RulesTargetUnavailable) return null;
-      throw error;
-    }
   }
 
   private async confirm({ version, hash, changedAt, publishedAt }: PublicationSummary, now: Date): Promise<void> {
@@ -135,19 +132,5 @@ export class EngineWatchService implements OnApplicationBootstrap, BeforeApplica
     this.openCatalogs = openCatalogs(catalogs, this.settings.acl);
     for (const { message, witness: properties = null } of this.openCatalogs)
       if (!known.includes(message)) this.log.warn('TRINO_ACL_CATALOG_OPEN', { message, properties });
-  }
-
-  private async keepChecking(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      await this.checkIfDue().catch((error: unknown) => this.log.warn('live version check failed', { err: error }));
-      await this.timers.wait(CHECK_INTERVAL_MS, signal).catch(() => undefined);
-    }
-  }
-
-  private async checkIfDue(): Promise<void> {
-    const isRecent = isSettled(this.watch) && this.timers.now() - this.askedAt < SETTLED_INTERVAL_MS;
-    const [latest] = isRecent ? (await this.history.list({ limit: 1, after: null })).items : [];
-    if (!isRecent || latest?.version !== this.watch?.version) await this.check();
   }
 }

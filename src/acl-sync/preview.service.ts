@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
-import type { ConcurrencyQuota } from '../kernel/errors.js';
+import { Refused } from '../kernel/errors.js';
 import { diffRules, type RulesDiff } from '../trino-rules/diff/rules-diff.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { CandidateService } from './candidate.service.js';
@@ -9,20 +9,11 @@ import type { Candidate } from './domain/candidate.js';
 import { foundLatest, foundVersion } from './domain/found-version.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import type { Publication } from './domain/publication.js';
-import { lastingRestore, restoredFinding } from './domain/restore.js';
-import { RulesPreparer } from './domain/rules-preparer.js';
+import { restoredFinding } from './domain/restore.js';
+import { RulesPreparer } from './domain/run-ports.js';
 import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
-import {
-  type Compare,
-  comparisonKey,
-  decide,
-  type Decision,
-  editIn,
-  type LatestVersion,
-  type Restoring,
-  type Situation,
-} from './domain/run-decision.js';
-import { judgedRestore, judgedText } from './judged-text.js';
+import { comparisonKey, decide, type Decision, editIn, type Situation } from './domain/run-decision.js';
+import { judged, type Made } from './publishing-run.js';
 
 export interface Preview {
   would: 'publish' | 'no_change' | 'refused';
@@ -57,9 +48,8 @@ export function previewForm({ would, candidate, diff, drift, awaits }: Preview) 
 /** A preview takes seconds of a core and up to a gibibyte: so many at a time per replica, and one per user. */
 const PREVIEWS = { name: 'previews', limit: 2 };
 const PREVIEWS_PER_USER = { name: 'previews-per-person', limit: 1 };
-
-/** `too-many`: `quota` is reached until a preview or a comparison ends. */
-export type Limited<T> = { kind: 'made'; made: T } | { kind: 'too-many'; quota: ConcurrencyQuota };
+/** Seconds until a retry makes sense, while other previews are running. */
+const RETRY_AFTER = 5;
 
 /** Shows what the next run would do, and compares versions. Writes nothing, and needs no lock: the run plans again. */
 @Injectable()
@@ -77,30 +67,31 @@ export class PreviewService {
 
   /**
    * @param by the account that requests it; null: the command line
-   * @throws RulesTargetUnavailable, PreparationExceeded
+   * @throws Refused `too_many_requests`; RulesTargetUnavailable, PreparationExceeded
    */
-  preview(by: number | null): Promise<Limited<Preview>> {
+  preview(by: number | null): Promise<Preview> {
     return this.limited(by, () => this.make());
   }
 
-  /** Rules and access that the second version adds and removes. */
+  /** Rules and access that the second version adds and removes. @throws Refused `too_many_requests` */
   compare(
     by: number,
     before: Pick<Publication, 'text'>,
     after: Pick<Publication, 'text'>,
-  ): Promise<Limited<Pick<Publication, 'diff' | 'access'>>> {
+  ): Promise<Pick<Publication, 'diff' | 'access'>> {
     return this.limited(by, async () => ({
       diff: diffRules(before.text, after.text),
       access: await this.preparer.compare(before.text, after.text),
     }));
   }
 
-  private async limited<T>(by: number | null, work: () => Promise<T>): Promise<Limited<T>> {
-    if (this.underWay.has(by)) return { kind: 'too-many', quota: PREVIEWS_PER_USER };
-    if (this.underWay.size >= PREVIEWS.limit) return { kind: 'too-many', quota: PREVIEWS };
+  private async limited<T>(by: number | null, work: () => Promise<T>): Promise<T> {
+    const isOwn = this.underWay.has(by);
+    if (isOwn || this.underWay.size >= PREVIEWS.limit)
+      throw new Refused('too_many_requests', { quota: isOwn ? PREVIEWS_PER_USER : PREVIEWS, retryAfter: RETRY_AFTER });
     this.underWay.add(by);
     try {
-      return { kind: 'made', made: await work() };
+      return await work();
     } finally {
       this.underWay.delete(by);
     }
@@ -115,23 +106,20 @@ export class PreviewService {
     const live = await target.read(AbortSignal.timeout(TARGET_MS));
     const latest = found === null ? await history.latest() : foundLatest(found);
     const now = this.clock.now();
-    const candidate = await judgedText(prepared.candidate, live, { history, target }, true);
-    const restore = lastingRestore(latest, now);
-    const text = restore && (await judgedRestore(restore, live, { history, target }));
-    const restoring = restore && text && { restore, isOrdered: false, text, comparisons: new Map() };
-    const foundText = latest?.text ?? null;
-    const situation: Situation = { live, latest, now, reading, candidate, foundText, withdrawal: undefined, restoring };
-    const decision = decide(situation);
+    const judgedWith = async (comparisons: Made['comparisons']): Promise<Situation> => {
+      const made = { prepared, withdrawal: undefined, comparisons };
+      return { live, latest, now, reading, ...(await judged(made, { live, latest, now }, { target, history })) };
+    };
+    let situation = await judgedWith(new Map());
+    let decision = decide(situation);
+    if (decision.kind === 'compare') {
+      const { intent, restoring } = decision;
+      const fromIntent = await this.preparer.compare(intent.text, restoring.text.text);
+      situation = await judgedWith(new Map([[comparisonKey(intent, latest), { fromIntent, fromPublished: null }]]));
+      decision = decide(situation);
+    }
     const { snapshot } = reading;
-    if (decision.kind !== 'compare') return { ...previewOf(decision, situation, candidate), snapshot };
-    const compared = { ...situation, restoring: await this.compared(decision, latest) };
-    return { ...previewOf(decide(compared), compared, candidate), snapshot };
-  }
-
-  private async compared({ intent, restoring }: Compare, latest: LatestVersion | null): Promise<Restoring> {
-    const fromIntent = await this.preparer.compare(intent.text, restoring.text.text);
-    const comparisons = new Map([[comparisonKey(intent, latest), { fromIntent, fromPublished: null }]]);
-    return { ...restoring, comparisons };
+    return { ...previewOf(decision, situation, situation.candidate ?? prepared.candidate), snapshot };
   }
 }
 

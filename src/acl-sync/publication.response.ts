@@ -1,11 +1,12 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
+import { Refused } from '../kernel/errors.js';
 import {
   INTEGER,
   MOMENT,
   NULLABLE_MOMENT,
   NULLABLE_TEXT,
-  TEXTS,
   ReferenceResponse,
+  TEXTS,
 } from '../platform/http/api-fields.js';
 import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
 import type { Finding } from '../trino-rules/document/finding.js';
@@ -14,12 +15,14 @@ import {
   type PastRun,
   type Publication,
   type PublicationSummary,
+  type RunFailure,
+  type RunOutcome,
   type Trigger,
   TRIGGERS,
 } from './domain/publication.js';
 import { RESTORE_ENDS, type RestoreEnd } from './domain/restore.js';
 
-export class FindingResponse implements Finding {
+class FindingResponse implements Finding {
   @ApiProperty({ description: 'Stable, in kebab-case.' }) code!: string;
   @ApiProperty({ enum: ['error', 'warning', 'info'] }) severity!: 'error' | 'warning' | 'info';
   @ApiProperty() message!: string;
@@ -37,12 +40,12 @@ const PEOPLE_GAINING = {
 };
 const PEOPLE_LOSING = { ...NULLABLE_INTEGER, description: 'The same, who lose anything.' };
 
-export class RulesDiffResponse {
+class RulesDiffResponse {
   @ApiProperty({ ...TEXTS, description: 'Rules, each after the name of its section.' }) added!: string[];
   @ApiProperty(TEXTS) removed!: string[];
 }
 
-export class ChangedAccessResponse implements ChangedAccess {
+class ChangedAccessResponse implements ChangedAccess {
   @ApiProperty({ example: 'SELECT from sales.eu.orders', description: 'A restriction that is gone, or new: `not: …`.' })
   what!: string;
 
@@ -50,7 +53,7 @@ export class ChangedAccessResponse implements ChangedAccess {
   @ApiProperty({ ...INTEGER, description: 'How many more.' }) others!: number;
 }
 
-export class AccessChangeResponse implements AccessForm {
+class AccessChangeResponse implements AccessForm {
   @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' }) gained!: ChangedAccess[];
   @ApiProperty(INTEGER) gained_in_all!: number;
   @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' }) lost!: ChangedAccess[];
@@ -64,7 +67,7 @@ export class AccessChangeResponse implements AccessForm {
   @ApiProperty({ ...INTEGER, description: 'Pairs that have anything before or after.' }) all_pairs!: number;
 }
 
-export class RestoredResponse {
+class RestoredResponse {
   @ApiProperty({ ...INTEGER, description: 'The older version.' }) version!: number;
   @ApiProperty(MOMENT) until!: string;
   @ApiProperty() reason!: string;
@@ -73,7 +76,7 @@ export class RestoredResponse {
   ended!: RestoreEnd | null;
 }
 
-export class PublicationSummaryResponse {
+class PublicationSummaryResponse {
   @ApiProperty({ enum: ['applied'] }) outcome!: 'applied';
   @ApiProperty(INTEGER) version!: number;
   @ApiProperty() hash!: string;
@@ -141,7 +144,7 @@ export class PublicationResponse extends PublicationSummaryResponse {
 }
 
 /** A run that published no version of the current grants. */
-export class PastRunResponse {
+class PastRunResponse {
   @ApiProperty({ enum: ['refused', 'failed'] }) outcome!: PastRun['outcome'];
   @ApiProperty({ ...INTEGER, description: 'Of the run.' }) id!: number;
   @ApiProperty(MOMENT) at!: string;
@@ -169,16 +172,11 @@ export function toEntryResponse(entry: PublicationSummary | PastRun): Publicatio
   return { outcome, id, at: at.toISOString(), trigger, triggered_by, reasons };
 }
 
-export function toSummaryResponse(publication: PublicationSummary): PublicationSummaryResponse {
-  const { restored, access } = publication;
+function toSummaryResponse(publication: PublicationSummary): PublicationSummaryResponse {
+  const { version, hash, rules, bytes, trigger, restored, access, checks, publishedAt } = publication;
+  const at = publishedAt.toISOString();
   return {
-    outcome: 'applied',
-    version: publication.version,
-    hash: publication.hash,
-    rules: publication.rules,
-    bytes: publication.bytes,
-    trigger: publication.trigger,
-    triggered_by: publication.triggeredBy,
+    ...{ outcome: 'applied', version, hash, rules, bytes, trigger, triggered_by: publication.triggeredBy },
     snapshot_hash: publication.snapshotHash,
     is_withdrawal: publication.isWithdrawal,
     is_found: publication.isFound,
@@ -188,9 +186,7 @@ export function toSummaryResponse(publication: PublicationSummary): PublicationS
     people_gaining: access?.peopleGaining ?? null,
     people_losing: access?.peopleLosing ?? null,
     changed_pairs: access?.changedPairs ?? null,
-    checks: publication.checks,
-    at: publication.publishedAt.toISOString(),
-    published_at: publication.publishedAt.toISOString(),
+    ...{ checks, at, published_at: at },
     live_at: publication.liveAt?.toISOString() ?? null,
     broken_at: publication.brokenAt?.toISOString() ?? null,
   };
@@ -199,4 +195,164 @@ export function toSummaryResponse(publication: PublicationSummary): PublicationS
 export function toPublicationResponse(publication: Publication): PublicationResponse {
   const { text, diff, access } = publication;
   return Object.assign(toSummaryResponse(publication), { text, diff, access: access && accessForm(access, Infinity) });
+}
+
+export class SyncResponse {
+  @ApiProperty({ enum: ['applied', 'no_change', 'refused'] }) outcome!: 'applied' | 'no_change' | 'refused';
+
+  @ApiProperty({
+    type: PublicationSummaryResponse,
+    nullable: true,
+    description: 'The published version. Refused: the withdrawal that this run published; null: none.',
+  })
+  publication!: PublicationSummaryResponse | null;
+
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'Refused until an approval: the hash of the text to approve.' })
+  awaits!: string | null;
+
+  @ApiProperty({
+    type: [FindingResponse],
+    description:
+      'Why the run was refused, or why what is published is not what the current grants say: a restore is in effect.',
+  })
+  reasons!: Finding[];
+}
+
+class PreviewDiffResponse {
+  @ApiProperty({ type: RulesDiffResponse }) rules!: RulesDiffResponse;
+
+  @ApiProperty({
+    type: AccessChangeResponse,
+    nullable: true,
+    description: 'Access gained and lost against the last published version; null: none, or nothing was published.',
+  })
+  access!: AccessChangeResponse | null;
+}
+
+export class PreviewResponse {
+  @ApiProperty({ enum: ['publish', 'no_change', 'refused'] }) would!: 'publish' | 'no_change' | 'refused';
+  @ApiProperty() hash!: string;
+  @ApiProperty(INTEGER) rules!: number;
+  @ApiProperty(INTEGER) bytes!: number;
+  @ApiProperty({ description: 'Against what is live.' }) diff!: PreviewDiffResponse;
+  @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
+  @ApiProperty({ description: 'Whether the live rules were edited by hand.' }) drift!: boolean;
+
+  @ApiProperty({
+    ...NULLABLE_TEXT,
+    description: 'Would be refused until an approval: the hash of the text to approve.',
+  })
+  awaits!: string | null;
+}
+
+class WaitingResponse {
+  @ApiProperty({ description: 'Hash of the text to approve.' }) hash!: string;
+  @ApiProperty(MOMENT) since!: string;
+  @ApiProperty({ type: [FindingResponse] }) reasons!: Finding[];
+}
+
+class PublishedResponse {
+  @ApiProperty(INTEGER) version!: number;
+  @ApiProperty() hash!: string;
+  @ApiProperty(MOMENT) at!: string;
+  @ApiProperty(INTEGER) rules!: number;
+  @ApiProperty(INTEGER) bytes!: number;
+  @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
+}
+
+class LiveResponse {
+  @ApiProperty() hash!: string;
+  @ApiProperty(MOMENT) confirmed_at!: string;
+}
+
+class DriftResponse {
+  @ApiProperty(MOMENT) found_at!: string;
+
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'Hash of the edited text; null: there was none.' })
+  text_hash!: string | null;
+
+  @ApiProperty() overwritten!: boolean;
+}
+
+class DatabaseBehindResponse {
+  @ApiProperty({ ...INTEGER, description: 'To read and compare under `GET /api/admin/acl/publications/:version`.' })
+  version!: number;
+
+  @ApiProperty() hash!: string;
+  @ApiProperty(MOMENT) found_at!: string;
+}
+
+export class StatusResponse {
+  @ApiProperty(NULLABLE_MOMENT) last_run_at!: string | null;
+  @ApiProperty(NULLABLE_MOMENT) last_success_at!: string | null;
+
+  @ApiProperty({ enum: ['applied', 'no_change', 'refused', 'failed'], nullable: true })
+  last_outcome!: RunOutcome['kind'] | null;
+
+  @ApiProperty({ type: [FindingResponse], description: 'Why the last run was refused or failed.' })
+  last_reasons!: Finding[];
+
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Null: this process runs no schedule.' }) next_run_at!: string | null;
+  @ApiProperty({ type: PublishedResponse, nullable: true }) published!: PublishedResponse | null;
+
+  @ApiProperty({ type: LiveResponse, nullable: true, description: 'What the engine was seen to use.' })
+  live!: LiveResponse | null;
+
+  @ApiProperty({ type: DriftResponse, nullable: true, description: 'An edit of the live rules by hand.' })
+  drift!: DriftResponse | null;
+
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Until when an older version stays restored; null: none is.' })
+  restored_until!: string | null;
+
+  @ApiProperty({
+    type: WaitingResponse,
+    nullable: true,
+    description: 'An unexplained change; until it is approved, only what recorded changes take away is published.',
+  })
+  waiting_for_approval!: WaitingResponse | null;
+
+  @ApiProperty({
+    ...NULLABLE_MOMENT,
+    description: 'Since when every run was refused, so that revoked access stays open.',
+  })
+  refused_since!: string | null;
+
+  @ApiProperty({
+    type: DatabaseBehindResponse,
+    nullable: true,
+    description:
+      'The version in force that this database does not have: it was restored from a backup, or another installation publishes to the target.',
+  })
+  database_behind!: DatabaseBehindResponse | null;
+
+  @ApiProperty({
+    type: [FindingResponse],
+    description:
+      'A warning for each catalog of the engine whose connector leads around restrictions and that no setting lists, as it was last seen; `witness`: the lines of its file that close it.',
+  })
+  open_catalogs!: Finding[];
+
+  @ApiProperty() target!: string;
+}
+
+/** @throws Refused `target_unavailable`, `database_unavailable` or `internal_error` for a run that failed */
+export function toSyncResponse(outcome: RunOutcome): SyncResponse {
+  switch (outcome.kind) {
+    case 'applied':
+    case 'no_change':
+    case 'refused': {
+      const { kind, reasons, publication } = outcome;
+      const awaits = kind === 'refused' ? outcome.awaits : null;
+      return { outcome: kind, publication: publication && toSummaryResponse(publication), awaits, reasons };
+    }
+    case 'failed':
+      throw refusalOf(outcome.failure);
+  }
+}
+
+export function refusalOf({ reason, message, auditId, cause }: RunFailure): Refused {
+  if (reason === 'internal') return new Refused('internal_error', { cause });
+  if (reason === 'deadline' || reason === 'memory') return new Refused('internal_error', { detail: message, cause });
+  if (reason === 'lease-lost') return new Refused('database_unavailable', { cause });
+  return new Refused('target_unavailable', { detail: message, members: { reason, audit_id: auditId }, cause });
 }

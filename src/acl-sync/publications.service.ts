@@ -4,24 +4,20 @@ import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import type { Page, PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
-import { AclSyncService, type RunResult } from './acl-sync.service.js';
+import { AclSyncService, RunReportsService, type RunResult } from './acl-sync.service.js';
 import { SYNC_JOB } from './background-runs.service.js';
-import type { HistoryPage } from './domain/history-position.js';
-import type { PastRun, Publication, PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { lastingRestore } from './domain/restore.js';
 import { RulesTarget } from './domain/rules-target.js';
-import type { SyncStatus } from './domain/status-form.js';
-import { RunReportsService } from './run-reports.service.js';
+import type { SyncStatus } from './domain/run-text.js';
 
 const HOUR_MS = 3_600_000;
 /** How long a restore waits for a run that is under way. */
 const LOCK_TIMEOUT_MS = 60_000;
 
-/** The state of publishing, the published versions, and what administrators decide about them. */
+/** The state of publishing, and what administrators decide about published versions. */
 @Injectable()
 export class PublicationsService {
   constructor(
@@ -51,19 +47,6 @@ export class PublicationsService {
   private nextRunAt(): Date | null {
     if (this.scheduler?.doesExist('cron', SYNC_JOB) !== true) return null;
     return this.scheduler.getCronJob(SYNC_JOB).nextDate().toJSDate();
-  }
-
-  list(page: PageRequest): Promise<Page<PublicationSummary>> {
-    return this.history.list(page);
-  }
-
-  /** The same with the refused and failed runs among them. */
-  listWithRuns(page: HistoryPage): Promise<Page<PublicationSummary | PastRun>> {
-    return this.history.listWithRuns(page);
-  }
-
-  find(version: number): Promise<Publication | null> {
-    return this.history.find(version);
   }
 
   /**

@@ -1,8 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { PublishedRules, type PublishedVersion } from '../grants/domain/published-rules.js';
+import { gzipSync } from 'node:zlib';
+import {
+  type Forecast,
+  type Growth,
+  PublishedRules,
+  type PublishedVersion,
+  SizeForecast,
+} from '../grants/domain/admission-ports.js';
+import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { readRules } from '../trino-rules/document/rules-reader.js';
+import { checkCapacity } from '../trino-rules/document/target-capacity.js';
 import { Evaluator } from '../trino-rules/engine/evaluator.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PublicationHistory } from './domain/publication-history.js';
+import { RulesTarget } from './domain/rules-target.js';
+import { RulesPreparer } from './domain/run-ports.js';
 
 /** Reads the text of a version once: hundreds of milliseconds for a large one, in which nobody else is answered. */
 @Injectable()
@@ -34,4 +46,48 @@ export class PublishedRulesService extends PublishedRules {
     const reading = publication && readRules(publication.text);
     return reading?.kind === 'read' ? new Evaluator(reading.document) : null;
   }
+}
+
+/**
+ * Estimates the next rules from the published ones and an upper estimate of what was written since. Only an estimate over the
+ * limit is compiled, in a process of its own: a request must not cost as much as a run.
+ */
+@Injectable()
+export class PublishedSizeForecast extends SizeForecast {
+  constructor(
+    private readonly history: PublicationHistory,
+    private readonly preparer: RulesPreparer,
+    private readonly target: RulesTarget,
+  ) {
+    super();
+  }
+
+  override async forecast(
+    read: () => Promise<Snapshot>,
+    growth: (since: Date) => Promise<Growth>,
+  ): Promise<Forecast | null> {
+    const limit = this.target.limitBytes;
+    if (limit === null) return null;
+    const published = await this.history.latest();
+    const { bytes, isWide } = await growth(published?.snapshotAt ?? new Date(0));
+    const former = published?.text ?? '';
+    const known = Buffer.byteLength(former);
+    // A wide change can split every rule in two. Compressed, rules take less than half of their size.
+    const estimated = (isWide ? 2 : 1) * known + bytes;
+    const formerCompressed = () => gzipSync(former).length;
+    const beside = { former: known, formerCompressed };
+    const estimate = checkCapacity({ ...beside, next: estimated, nextCompressed: () => estimated / 2 }, limit);
+    if (!estimate.some(isError))
+      return forecastOf(checkCapacity({ ...beside, next: known, nextCompressed: formerCompressed }, limit));
+    const compiled = await this.preparer.compile(await read(), limit);
+    if (compiled.kind === 'too-large') return { fits: false, message: compiled.finding.message };
+    const { text } = compiled;
+    return forecastOf(
+      checkCapacity({ ...beside, next: Buffer.byteLength(text), nextCompressed: () => gzipSync(text).length }, limit),
+    );
+  }
+}
+
+function forecastOf([finding]: readonly Finding[]): Forecast | null {
+  return finding === undefined ? null : { fits: !isError(finding), message: finding.message };
 }

@@ -1,15 +1,25 @@
+import { gzipSync } from 'node:zlib';
 import type { Clock } from '../kernel/clock.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
+import type { Finding } from '../trino-rules/document/finding.js';
+import { readRules } from '../trino-rules/document/rules-reader.js';
+import { checkCapacity } from '../trino-rules/document/target-capacity.js';
 import type { Prepared, Reading } from './candidate.service.js';
 import type { Candidate } from './domain/candidate.js';
 import { foundDraft, foundVersion, isVersionNamed } from './domain/found-version.js';
 import type { PublicationDraft, PublicationHistory } from './domain/publication-history.js';
 import type { Publication, RunEnding, RunOrder, RunOutcome } from './domain/publication.js';
-import { lastingRestore } from './domain/restore.js';
-import type { RulesPreparer } from './domain/rules-preparer.js';
-import type { LiveRules, RulesTarget } from './domain/rules-target.js';
+import { lastingRestore, type Restore } from './domain/restore.js';
+import type { Lease, RulesPreparer } from './domain/run-ports.js';
 import {
-  type Compare,
+  type LiveRules,
+  type NextRules,
+  type RulesTarget,
+  RulesTargetMoved,
+  TARGET_MS,
+} from './domain/rules-target.js';
+import {
+  BROKEN_FINDING,
   type Comparison,
   comparisonKey,
   decide,
@@ -21,11 +31,7 @@ import {
   type Restoring,
   type Situation,
 } from './domain/run-decision.js';
-import type { Lease } from './domain/sync-lock.js';
-import { judgedRestore, judgedText } from './judged-text.js';
-import { TargetSession } from './target-session.js';
 
-/** The ports of a run. */
 export interface RunPorts {
   target: RulesTarget;
   history: PublicationHistory;
@@ -36,7 +42,7 @@ export interface RunPorts {
 }
 
 /** The texts that a run has made so far. */
-interface Made {
+export interface Made {
   prepared: Prepared | null;
   withdrawal: Candidate | null | undefined;
   comparisons: ReadonlyMap<string, Comparison>;
@@ -53,7 +59,6 @@ export class PublishingRun {
   private readonly session: TargetSession;
   private made: Made = { prepared: null, withdrawal: undefined, comparisons: new Map() };
   private edit: RunEnding['edit'] = null;
-  /** The version that this run began last. */
   private begun: number | null = null;
 
   constructor(
@@ -83,8 +88,14 @@ export class PublishingRun {
         return this.goOn({ prepared: await this.ports.prepare(situation.live.text), withdrawal: undefined });
       case 'withdraw':
         return this.goOn({ withdrawal: await this.made.prepared?.withdrawal(decision.changes) });
-      case 'compare':
-        return this.goOn({ comparisons: await this.compared(decision, situation) });
+      case 'compare': {
+        const { intent, restoring } = decision;
+        const { preparer } = this.ports;
+        const fromIntent = await preparer.compare(intent.text, restoring.text.text);
+        const fromPublished = await preparer.compare(situation.latest?.text ?? '', restoring.text.text);
+        const comparison = [comparisonKey(intent, situation.latest), { fromIntent, fromPublished }] as const;
+        return this.goOn({ comparisons: new Map([...this.made.comparisons, comparison]) });
+      }
       case 'refuse':
         return { kind: 'refused', ...decision.refusal, publication: null };
       case 'keep':
@@ -98,13 +109,6 @@ export class PublishingRun {
     this.made = { ...this.made, ...made };
     this.session.renew();
     return null;
-  }
-
-  private async compared({ intent, restoring }: Compare, { latest }: Situation): Promise<Made['comparisons']> {
-    const { preparer } = this.ports;
-    const fromIntent = await preparer.compare(intent.text, restoring.text.text);
-    const fromPublished = await preparer.compare(latest?.text ?? '', restoring.text.text);
-    return new Map([...this.made.comparisons, [comparisonKey(intent, latest), { fromIntent, fromPublished }]]);
   }
 
   private async keep(decision: Keep, { live, latest }: ReadSituation): Promise<RunOutcome | null> {
@@ -133,17 +137,8 @@ export class PublishingRun {
     const now = clock.now();
     await history.settle(live, now);
     const latest = await this.withFound(live, await history.latest(), now);
-    const { prepared, withdrawal } = this.made;
-    return {
-      live,
-      latest,
-      now,
-      reading: this.reading,
-      candidate: prepared && (await judgedText(prepared.candidate, live, this.ports, true)),
-      foundText: prepared?.foundText ?? null,
-      withdrawal: withdrawal && (await judgedText(withdrawal, live, this.ports, false)),
-      restoring: await this.restoring(live, latest, now),
-    };
+    const found = { live, latest, now, reading: this.reading };
+    return { ...found, ...(await judged(this.made, found, this.ports, this.order.restore)) };
   }
 
   /** Records a version that only the target has. */
@@ -154,13 +149,6 @@ export class PublishingRun {
     const version = await history.begin(foundDraft(found, await history.baseline(), latest, this.order.trigger, now));
     return history.confirm(version, clock.now());
   }
-
-  private async restoring(live: LiveRules, latest: Publication | null, now: Date): Promise<Restoring | null> {
-    const restore = this.order.restore ?? lastingRestore(latest, now);
-    if (restore === null) return null;
-    const text = await judgedRestore(restore, live, this.ports);
-    return { restore, isOrdered: this.order.restore !== undefined, text, comparisons: this.made.comparisons };
-  }
 }
 
 function draftOf(
@@ -168,7 +156,7 @@ function draftOf(
   { live, now }: ReadSituation,
   { trigger, by }: RunOrder,
 ): PublicationDraft {
-  const { findings, at, nextExpiry, ...compiled } = next;
+  const { findings, at, ...compiled } = next;
   return {
     ...compiled,
     checks: findings,
@@ -184,4 +172,119 @@ function draftOf(
     isFound: false,
     after: live.written?.generation ?? 0,
   };
+}
+
+/** Writes of a run that another writer of the target may forestall. */
+const MAX_WRITES = 10;
+
+/** The access of one run to the target: bounded in time and writes, and only while the run holds the lock. */
+class TargetSession {
+  private signal = AbortSignal.timeout(TARGET_MS);
+  private writes = 0;
+
+  constructor(
+    private readonly target: RulesTarget,
+    private readonly lease: Lease,
+  ) {}
+
+  /** Grants the whole time again, after work that took its own. */
+  renew(): void {
+    this.signal = AbortSignal.timeout(TARGET_MS);
+  }
+
+  /** @throws RulesTargetUnavailable, LeaseLost */
+  async read(): Promise<LiveRules> {
+    const live = await this.target.read(this.signal);
+    await this.lease.confirm();
+    return live;
+  }
+
+  /**
+   * Writes at once again where another writer left the rules alone: labels, annotations, other keys.
+   * @returns false: the rules are no longer the planned ones
+   * @throws RulesTargetMoved when the last write was forestalled; RulesTargetUnavailable, LeaseLost
+   */
+  async replace(planned: LiveRules, next: NextRules): Promise<boolean> {
+    for (let live = planned; live.text === planned.text; live = await this.read()) {
+      this.writes += 1;
+      try {
+        await this.target.publish(next, live, this.signal);
+        return true;
+      } catch (error) {
+        if (!(error instanceof RulesTargetMoved) || this.writes === MAX_WRITES) throw error;
+      }
+    }
+    return false;
+  }
+}
+
+type Text = Pick<Candidate, 'text' | 'hash' | 'bytes' | 'findings'>;
+type Judges = Pick<RunPorts, 'history' | 'target'>;
+
+/**
+ * The texts of a run with the findings of engine and target: the engine failed on it before, it cannot be read, or the target cannot
+ * hold it next to the live text.
+ */
+export async function judged(
+  { prepared, withdrawal, comparisons }: Made,
+  { live, latest, now }: Pick<Situation, 'live' | 'latest' | 'now'>,
+  judges: Judges,
+  ordered?: Restore,
+): Promise<Pick<Situation, 'candidate' | 'foundText' | 'withdrawal' | 'restoring'>> {
+  const restore = ordered ?? lastingRestore(latest, now);
+  return {
+    candidate: prepared && (await judgedText(prepared.candidate, live, judges, true)),
+    foundText: prepared?.foundText ?? null,
+    withdrawal: withdrawal && (await judgedText(withdrawal, live, judges, false)),
+    restoring: restore && {
+      ...{ restore, isOrdered: ordered !== undefined, comparisons },
+      text: await judgedRestore(restore, live, judges),
+    },
+  };
+}
+
+/** A text that is live already fits. @param isProved the text was read by the proof */
+async function judgedText<T extends Text>(
+  judged: T,
+  live: Pick<LiveRules, 'text'>,
+  { history, target }: Judges,
+  isProved: boolean,
+): Promise<T> {
+  const broken = (await history.isBroken(judged.hash)) ? [BROKEN_FINDING] : [];
+  const findings = [...judged.findings, ...broken];
+  if (judged.text === live.text || findings.some(({ code }) => code === 'too-large')) return { ...judged, findings };
+  const isReadable = isProved || readRules(judged.text).kind === 'read';
+  const further = isReadable ? capacityFindings(judged, live.text ?? '', target.limitBytes) : [UNREADABLE_FINDING];
+  return { ...judged, findings: [...findings, ...further] };
+}
+
+async function judgedRestore(
+  { version }: Restore,
+  live: Pick<LiveRules, 'text'>,
+  judges: Judges,
+): Promise<Restoring['text']> {
+  const former = await judges.history.find(version);
+  if (former === null) throw new Error(`publication ${version} does not exist`);
+  const { text, hash, rules, bytes } = former;
+  const unread = { text, hash, rules, bytes, findings: [] };
+  if (readRules(text).kind !== 'read') return { ...unread, findings: [UNREADABLE_FINDING] };
+  return judgedText(unread, live, judges, true);
+}
+
+/** A text found at the target was never proved: unread, it may give anything, and the engine may fail on it. */
+const UNREADABLE_FINDING: Finding = {
+  code: 'rules-unreadable',
+  severity: 'error',
+  message:
+    'the rules of the version that was found at the target cannot be read completely, so they are not published again',
+};
+
+function capacityFindings(next: Text, former: string, limitBytes: number | null): Finding[] {
+  const sizes = {
+    next: next.bytes,
+    former: Buffer.byteLength(former),
+    nextCompressed: () => gzipSync(next.text).length,
+    formerCompressed: () => gzipSync(former).length,
+  };
+  return checkCapacity(sizes, limitBytes);
 }

@@ -1,33 +1,34 @@
-import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { type DynamicModule, Injectable, Module, type OnApplicationBootstrap, type Provider } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
-import { AdmissionProof, SizeForecast } from '../grants/domain/admission-ports.js';
-import { PublishedRules } from '../grants/domain/published-rules.js';
-import { GrantStoresModule } from '../grants/grant-stores.module.js';
+import { AuthModule } from '../auth/auth.module.js';
+import { AdmissionProof, PublishedRules, SizeForecast } from '../grants/domain/admission-ports.js';
+import { GrantStoresModule } from '../grants/grants.module.js';
 import { Timers } from '../kernel/clock.js';
 import { DatabaseUrl } from '../platform/database/database.js';
 import { Log } from '../platform/log/log.js';
-import type { Settings } from '../platform/settings/settings.js';
+import { Settings } from '../platform/settings/settings.js';
+import { QueryEngineModule } from '../query-engine/query-engine.module.js';
 import { UsersModule } from '../users/users.module.js';
+import { PrincipalNames } from '../users/principal-names.store.js';
+import { AclSyncController } from './acl-sync.controller.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
-import { AclSyncService } from './acl-sync.service.js';
+import { AclSyncService, RunReportsService } from './acl-sync.service.js';
+import { BackgroundRunsService, PublicationRetentionService } from './background-runs.service.js';
 import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { RulesPreparer } from './domain/rules-preparer.js';
 import { RulesTarget } from './domain/rules-target.js';
-import { SyncLock } from './domain/sync-lock.js';
+import { RulesPreparer, SyncLock } from './domain/run-ports.js';
+import { EngineWatchService } from './engine-watch.service.js';
+import { heartbeat } from './heartbeat.service.js';
 import { ConfigMapRulesTarget } from './infrastructure/configmap-rules-target.js';
 import { FileRulesTarget } from './infrastructure/file-rules-target.js';
 import { KubernetesApi } from './infrastructure/kubernetes-api.js';
 import { PostgresPublicationHistory } from './infrastructure/postgres-publication-history.js';
 import { PostgresSyncLock } from './infrastructure/postgres-sync-lock.js';
-import { SeparateAdmissionProof } from './infrastructure/separate-admission-proof.js';
-import { SeparateRulesPreparer } from './infrastructure/separate-rules-preparer.js';
+import { SeparateAdmissionProof, SeparateRulesPreparer } from './infrastructure/preparation-process.js';
 import { PreviewService } from './preview.service.js';
 import { PublicationsService } from './publications.service.js';
-import { PublishedRulesService } from './published-rules.service.js';
-import { PublishedSizeForecast } from './published-size-forecast.service.js';
-import { RunReportsService } from './run-reports.service.js';
-import { ServiceAccountNames } from './service-account-names.service.js';
+import { PublishedRulesService, PublishedSizeForecast } from './published-rules.service.js';
 import { TargetProbe } from './target-probe.service.js';
 
 /**
@@ -71,4 +72,36 @@ function rulesTarget({ target, fileMode }: Settings['acl'], timers: Timers, log:
   if (target.kind === 'file') return new FileRulesTarget(target.directory, fileMode);
   const api = new KubernetesApi(target, timers);
   return new ConfigMapRulesTarget(api, target, log);
+}
+
+/** Publishing in the service: scheduled, on changes and on request, with a check of what the engine uses. */
+@Module({})
+export class AclSyncModule {
+  static with(publishing: DynamicModule): DynamicModule {
+    return {
+      module: AclSyncModule,
+      imports: [AuditModule, AuthModule, UsersModule, GrantStoresModule, QueryEngineModule, publishing],
+      controllers: [AclSyncController],
+      providers: [BackgroundRunsService, EngineWatchService, heartbeat, PublicationRetentionService],
+    };
+  }
+}
+
+/** Claims the names of the service accounts in every process that publishes rules for them. */
+@Injectable()
+class ServiceAccountNames implements OnApplicationBootstrap {
+  constructor(
+    private readonly names: PrincipalNames,
+    private readonly settings: Settings,
+  ) {}
+
+  /** Refuses to start when an account has the name of a service account: its owner could act as that service on the engine. */
+  async onApplicationBootstrap(): Promise<void> {
+    const [held] = await this.names.claimForEngine(this.settings.acl.serviceAccounts);
+    if (held === undefined) return;
+    throw new Error(
+      `ACL_SERVICE_ACCOUNTS names a service account that the ${held.holder === 'account' ? 'account' : 'engine principal'} ` +
+        `'${held.name}' holds; a name has one holder. Take it out of the setting, or use another name.`,
+    );
+  }
 }

@@ -1,25 +1,60 @@
 import { Injectable } from '@nestjs/common';
+import { Timers } from '../kernel/clock.js';
+import type { LogMarker } from '../kernel/log-marker.js';
+import { HealthRegistry } from '../platform/operations/health.js';
 import { Log } from '../platform/log/log.js';
+import { AclSyncMetrics } from './acl-sync.metrics.js';
+import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget, RulesTargetUnavailable, type TargetFailure } from './domain/rules-target.js';
 
+/** Something that the service asks as long as it runs: see `HeartbeatService`. */
+export interface Probe {
+  /** Logged when asking fails. */
+  readonly failure: LogMarker;
+  /** Milliseconds until it is asked again. */
+  interval(): number;
+  ask(signal: AbortSignal): Promise<void>;
+}
+
 /** `denied`: rights are missing. */
-export type TargetCheck = 'available' | 'denied' | TargetFailure;
+type TargetCheck = 'available' | 'denied' | TargetFailure;
 
-const TARGET_MS = 20_000;
+const CHECK_MS = 20_000;
+const INTERVAL_MS = { well: 60_000, degraded: 10_000 };
 
-/** Checks whether the rules target can be read and written. */
+/** Checks whether the rules target can be read and written, and has the published rules. */
 @Injectable()
-export class TargetProbe {
+export class TargetProbe implements Probe {
+  readonly failure = 'rules target check failed';
   private last: TargetCheck = 'available';
+  private asked: { isWell: boolean; at: number } | null = null;
 
   constructor(
     private readonly target: RulesTarget,
+    private readonly history: PublicationHistory,
+    private readonly metrics: AclSyncMetrics,
+    private readonly timers: Timers,
     private readonly log: Log,
-  ) {}
+    health: HealthRegistry,
+  ) {
+    const age = (): number | null => this.asked && (timers.now() - this.asked.at) / 1000;
+    health.register('target', () => Promise.resolve(this.asked?.isWell === false ? 'degraded' : 'up'), age);
+  }
+
+  async ask(signal: AbortSignal): Promise<void> {
+    const result = await this.check(signal);
+    const isWell = result === 'available' && !(await this.isForeign(signal));
+    this.asked = { isWell, at: this.timers.now() };
+    this.metrics.showTarget(result === 'available');
+  }
+
+  interval(): number {
+    return INTERVAL_MS[this.asked?.isWell === false ? 'degraded' : 'well'];
+  }
 
   /** Logs a failed check, unless the check before it failed for the same reason. @throws when the signal is aborted */
   async check(signal?: AbortSignal): Promise<TargetCheck> {
-    const timeout = AbortSignal.timeout(TARGET_MS);
+    const timeout = AbortSignal.timeout(CHECK_MS);
     const before = this.last;
     try {
       const access = await this.target.checkAccess(signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
@@ -34,9 +69,19 @@ export class TargetProbe {
       const { reason, message, auditId } = error;
       this.last = reason;
       if (reason !== before) {
-        this.log.warn('rules target check failed', { target: this.target.name, reason, message, audit_id: auditId });
+        this.log.warn(this.failure, { target: this.target.name, reason, message, audit_id: auditId });
       }
     }
     return this.last;
+  }
+
+  /** Whether the live text is not the published one. Asked twice, because a run may be publishing. */
+  private async isForeign(signal: AbortSignal): Promise<boolean> {
+    const differs = async (): Promise<boolean> => {
+      const { text } = await this.target.read(signal);
+      const published = await this.history.latest();
+      return published !== null && published.text !== text;
+    };
+    return (await differs()) && (await differs());
   }
 }

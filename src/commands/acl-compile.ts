@@ -1,9 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkCompiled } from '../acl-sync/domain/candidate.js';
-import { compileFor } from '../acl-sync/domain/compilation.js';
+import { checkCompiled, compileFor } from '../acl-sync/domain/candidate.js';
 import { findingLines } from '../acl-sync/domain/run-text.js';
-import { snapshotSettings } from '../grants/domain/snapshot-settings.js';
+import { snapshotSettings } from '../grants/domain/snapshot-store.js';
 import { SystemClock } from '../kernel/clock.js';
 import { loadSettings } from '../platform/settings/settings-loader.js';
 import type { Settings } from '../platform/settings/settings.js';

@@ -1,4 +1,4 @@
-import { snapshotSettings } from '../grants/domain/snapshot-settings.js';
+import { snapshotSettings } from '../grants/domain/snapshot-store.js';
 import { SystemClock } from '../kernel/clock.js';
 import { firstNames } from '../kernel/name.js';
 import { loadSettings } from '../platform/settings/settings-loader.js';

@@ -1,7 +1,7 @@
 import { AccessService } from '../grants/access.service.js';
 import { explanationForm } from '../grants/domain/explanation-form.js';
-import { PublishedRules } from '../grants/domain/published-rules.js';
-import { SnapshotService } from '../grants/snapshot.service.js';
+import { PublishedRules } from '../grants/domain/admission-ports.js';
+import { SnapshotStore } from '../grants/domain/snapshot-store.js';
 import { foldedName } from '../kernel/name.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Question } from '../trino-rules/model/question.js';
@@ -15,7 +15,7 @@ import { withPublishing } from './run-report.js';
 /** The answer of `GET /api/admin/access/explain` about a user with this name. */
 export function explainFromDatabase(user: string, question: Question): Promise<ReturnType<typeof explanationForm>> {
   return withPublishing('acl explain', async (modules) => {
-    const snapshots = modules.get(SnapshotService);
+    const snapshots = modules.get(SnapshotStore);
     const access = new AccessService(
       snapshots,
       modules.get(PublishedRules),

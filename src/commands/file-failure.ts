@@ -1,4 +1,4 @@
-import { CommitUnconfirmed } from '../grants/file-transaction.service.js';
+import { CommitUnconfirmed } from '../grants/access-writes.service.js';
 import { RemoteSilence } from './remote-service.js';
 import { isDatabaseOutage } from '../platform/database/database-outage.js';
 

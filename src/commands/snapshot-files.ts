@@ -1,4 +1,4 @@
-import { planLine } from '../grants/domain/snapshot-plan.js';
+import { planLine } from '../grants/domain/snapshot-changes.js';
 import type { AppliedForm } from '../grants/snapshot-files.service.js';
 import { print, printDocument, printJson, remark, withProgress } from './output.js';
 import { LONG_DEADLINE, type RemoteOptions, type RemoteService, remoteService } from './remote-service.js';

@@ -1,5 +1,5 @@
 import { PublishingModule } from '../acl-sync/publishing.module.js';
-import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
+import { SnapshotFilesModule } from '../grants/grants.module.js';
 import { appliedForm, type AppliedForm, SnapshotFilesService } from '../grants/snapshot-files.service.js';
 import { Settings } from '../platform/settings/settings.js';
 import { fileFailure } from './file-failure.js';

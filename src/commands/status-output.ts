@@ -1,5 +1,4 @@
-import type { statusForm } from '../acl-sync/domain/status-form.js';
-import { findingLines } from '../acl-sync/domain/run-text.js';
+import { findingLines, type statusForm } from '../acl-sync/domain/run-text.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 
 /** Only a service that runs has asked the engine for its catalogs. */

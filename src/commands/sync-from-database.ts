@@ -18,9 +18,7 @@ export async function syncFromDatabase(dryRun: boolean, json: boolean): Promise<
 async function show(previews: PreviewService, target: TargetProbe, json: boolean): Promise<number> {
   let preview: Preview;
   try {
-    const result = await withProgress('compiling and checking', previews.preview(null));
-    if (result.kind === 'too-many') throw new Error('a command makes one preview');
-    preview = result.made;
+    preview = await withProgress('compiling and checking', previews.preview(null));
   } catch (error) {
     const { reason, message } = failureOf(error);
     if (reason === 'internal') throw error;

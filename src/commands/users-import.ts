@@ -1,8 +1,7 @@
 import { PublishingModule } from '../acl-sync/publishing.module.js';
-import { planLine, type PlanStep } from '../grants/domain/snapshot-plan.js';
-import { SnapshotFilesModule } from '../grants/snapshot-files.module.js';
-import type { LineProblem } from '../grants/domain/user-list.js';
-import { type Imported, UserImportService } from '../grants/user-import.service.js';
+import { planLine, type PlanStep } from '../grants/domain/snapshot-changes.js';
+import { SnapshotFilesModule } from '../grants/grants.module.js';
+import { type Imported, type LineProblem, UserImportService } from '../grants/user-import.service.js';
 import { rulesForUsers, writersWithoutMark } from '../rules-files/import/programs.js';
 import { anyPatterns } from '../rules-files/foreign/audiences.js';
 import { BudgetExceeded } from '../trino-rules/document/work-budget.js';

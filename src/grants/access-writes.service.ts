@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { Refused } from '../kernel/errors.js';
+import { NamedError, Refused } from '../kernel/errors.js';
 import { FairQueue } from '../kernel/fair-queue.js';
 import { Settings } from '../platform/settings/settings.js';
 import { Transaction, TransactionDeadlock } from '../platform/database/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
+
+/** Everything was written, and the commit failed: where its answer was lost, the changes may be made. */
+export class CommitUnconfirmed extends NamedError {}
 
 /** Attempts of a write: PostgreSQL rolls one of two back that wait for each other, such as batches of the same grants. */
 const MOST_TRIES = 5;
@@ -31,7 +34,7 @@ export class AccessWritesService {
    * @throws Refused `busy` when it does not get its turn
    */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    const done = await this.inTurn(() => this.tried(work, MOST_TRIES));
+    const done = await this.inTurn(() => retried(() => this.transaction.run(work)));
     this.changes.announce();
     return done;
   }
@@ -51,13 +54,51 @@ export class AccessWritesService {
       this.turns.leave(place);
     }
   }
+}
 
-  private async tried<T>(work: () => Promise<T>, tries: number): Promise<T> {
+/** The transaction of a file that is applied: it is written whole, or its outcome is told and nothing is written. */
+@Injectable()
+export class FileTransaction {
+  constructor(
+    private readonly transaction: Transaction,
+    private readonly changes: AccessChangesService,
+  ) {}
+
+  /**
+   * Runs `work`, then tells the publisher.
+   * @param work gets a function that ends the transaction without its writes, and with an outcome
+   * @throws CommitUnconfirmed with its cause
+   */
+  async run<T>(work: (rollBack: (outcome: T) => never) => Promise<T>): Promise<T> {
+    const state: { isWritten: boolean; rolledBack: { outcome: T } | null } = { isWritten: false, rolledBack: null };
+    const whole = async (): Promise<T> => {
+      state.isWritten = false;
+      const written = await work((outcome) => {
+        state.rolledBack = { outcome };
+        throw new RolledBack('rolled back');
+      });
+      state.isWritten = true;
+      return written;
+    };
     try {
-      return await this.transaction.run(work);
+      const outcome = await retried(() => this.transaction.run(whole));
+      this.changes.announce();
+      return outcome;
     } catch (error) {
-      if (!(error instanceof TransactionDeadlock) || tries <= 1) throw error;
-      return this.tried(work, tries - 1);
+      if (state.rolledBack !== null) return state.rolledBack.outcome;
+      throw state.isWritten ? new CommitUnconfirmed('the commit failed', { cause: error }) : error;
     }
+  }
+}
+
+class RolledBack extends NamedError {}
+
+/** Runs a transaction anew after a deadlock. */
+async function retried<T>(transaction: () => Promise<T>, tries = MOST_TRIES): Promise<T> {
+  try {
+    return await transaction();
+  } catch (error) {
+    if (!(error instanceof TransactionDeadlock) || tries <= 1) throw error;
+    return retried(transaction, tries - 1);
   }
 }

@@ -3,9 +3,9 @@ import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
 import { AdministratorsOnly, type AuthenticatedUser, CurrentUser, OpenToTokens } from '../platform/http/access.js';
 import { ApiRoute } from '../platform/http/openapi.js';
+import { NamePageQuery } from '../platform/http/page.dto.js';
 import {
   EffectiveOfQuery,
-  EffectiveQuery,
   ExplainOfQuery,
   ExplainQuery,
   nodeOfCursor,
@@ -13,16 +13,20 @@ import {
   toQuestion,
   WhoQuery,
 } from './access.dto.js';
-import { EffectivePageResponse, toEffectivePage, toWhoPage, WhoPageResponse } from './access.response.js';
-import { ExplanationResponse } from './explanation.response.js';
+import {
+  EffectivePageResponse,
+  ExplanationResponse,
+  toEffectivePage,
+  toWhoPage,
+  WhoPageResponse,
+} from './access.response.js';
 import { nodeOfQuery } from './resource.dto.js';
 import { AccessService } from './access.service.js';
 import { explanationForm } from './domain/explanation-form.js';
 import { CountsWork } from '../platform/http/work.guard.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { Compressed } from '../platform/http/compression.js';
-import { DraftDto, DraftQuery, toDraftRequest } from './drafts.dto.js';
-import { DraftPreviewResponse, toDraftPreview } from './drafts.response.js';
+import { DraftDto, DraftPreviewResponse, DraftQuery, toDraftPreview, toDraftRequest } from './drafts.dto.js';
 import { DraftsService } from './drafts.service.js';
 
 /** Questions of users about their own access. */
@@ -38,7 +42,7 @@ export class AccessController {
   @Get('effective')
   @ApiOkResponse({ type: EffectivePageResponse })
   async effective(
-    @Query() { limit, after }: EffectiveQuery,
+    @Query() { limit, after }: NamePageQuery,
     @CurrentUser() { id }: AuthenticatedUser,
   ): Promise<EffectivePageResponse> {
     const page = { limit: limit + 1, after: nodeOfCursor(after) };
@@ -105,7 +109,6 @@ export class AccessAdministrationController {
     return toWhoPage(await this.access.holders(question, page), query.limit);
   }
 
-  /** The access that these changes would give and take; nothing is written. */
   @OpenToTokens('admin.read')
   @ApiRoute('previewDraft', 'What a draft of changes would change; records nothing', 'too_many_requests')
   @Post('preview')

@@ -21,9 +21,7 @@ import { misplaced, NodeNamesQuery, type NodeQuery, nodeOfQuery } from './resour
 const PRIVILEGE = { message: `must be one of ${PRIVILEGES.join(', ')}` };
 
 /** A list that is ordered by node. */
-export class EffectiveQuery extends NamePageQuery {}
-
-export class EffectiveOfQuery extends EffectiveQuery {
+export class EffectiveOfQuery extends NamePageQuery {
   @ApiProperty(PRINCIPAL_PARAMETER)
   @FieldRule(principalParameterProblem)
   principal!: string;
@@ -72,7 +70,6 @@ export class WhoQuery extends PlaceQuery {
   after: string[] | null = null;
 }
 
-/** The principal of a query that was validated. */
 export function principalOf({ principal }: { principal: string }): Principal {
   const parsed = parsePrincipal(principal);
   if (parsed === null) throw new Error('the query was not validated');
@@ -111,7 +108,6 @@ function placed(privilege: unknown, query: NodeQuery): string | null {
   return privilegesProblem([asked], nodeOfQuery(query));
 }
 
-/** OpenAPI of such a field. */
 function onePrincipal(what: string) {
   const description = `${what}: \`user:12\` or \`engine:NAME\`; where no privilege is asked about, \`group:3\` and \`everyone\` too.`;
   return { ...POLICY_PRINCIPAL_PARAMETER, description };

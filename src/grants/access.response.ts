@@ -1,19 +1,34 @@
-import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
-import { cursorOfNames } from '../kernel/page.js';
-import { INTEGER, NULLABLE_MOMENT, PageResponse, TEXTS, ReferenceResponse } from '../platform/http/api-fields.js';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { mapPage, pageOf } from '../kernel/page.js';
+import {
+  INTEGER,
+  INTEGERS,
+  MOMENT,
+  NULLABLE_MOMENT,
+  NULLABLE_TEXT,
+  PageResponse,
+  ReferenceResponse,
+  TEXTS,
+} from '../platform/http/api-fields.js';
+import type { Change } from '../trino-rules/answers/smallest-change.js';
+import type { WayEnd } from '../trino-rules/answers/ways.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
-import { kindOf, type NamedNode, NODE_KINDS, type Node, type NodeKind } from '../trino-rules/model/node.js';
+import { kindOf, type NamedNode, type Node, NODE_KINDS, type NodeKind } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
 import type { Through } from '../trino-rules/model/principals.js';
-import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
-import type { SnapshotGrant, SnapshotGroup } from '../trino-rules/model/snapshot.js';
+import { type Privilege, PRIVILEGES } from '../trino-rules/model/privilege.js';
+import {
+  POLICY_KINDS,
+  type SnapshotGrant,
+  type SnapshotGroup,
+  type SnapshotPolicy,
+} from '../trino-rules/model/snapshot.js';
 import { namesOfNode } from './access.dto.js';
-import type { NamedAccess } from './access.service.js';
-import type { CountedHolders } from './domain/holder-count.js';
+import type { CountedHolders, NamedAccess } from './access.service.js';
 import { PRINCIPAL_ANSWER } from './principal.dto.js';
-import { RESOURCE_ANSWER } from './resource.dto.js';
+import { POLICY_RESOURCE_ANSWER, RESOURCE_ANSWER } from './resource.dto.js';
 
-export class MaskedColumnResponse {
+class MaskedColumnResponse {
   @ApiProperty() column!: string;
   @ApiProperty({ description: 'SQL' }) expression!: string;
 }
@@ -40,7 +55,7 @@ export const THROUGH_ANSWER = {
 };
 
 @ApiExtraModels(ThroughGroupResponse)
-export class OriginResponse {
+class OriginResponse {
   @ApiProperty(INTEGER) grant_id!: number;
   @ApiProperty(THROUGH_ANSWER) through!: ThroughResponse;
 
@@ -54,7 +69,7 @@ export class OriginResponse {
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'Of the grant.' }) expires_at!: string | null;
 }
 
-export class EffectiveAccessResponse extends AccessResponse {
+class EffectiveAccessResponse extends AccessResponse {
   @ApiProperty(RESOURCE_ANSWER) resource!: NamedNode;
 
   @ApiProperty({
@@ -66,7 +81,7 @@ export class EffectiveAccessResponse extends AccessResponse {
 
 export class EffectivePageResponse extends PageResponse(EffectiveAccessResponse) {}
 
-export class ViaResponse {
+class ViaResponse {
   @ApiProperty(INTEGER) grant_id!: number;
 
   @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'Null: directly, or as one of everyone.' })
@@ -89,7 +104,7 @@ class InsideResponse {
 const MOST_INSIDE = 20;
 
 /** `privileges` are those with all of the node; of a catalog or schema, none where there is only something inside. */
-export class HolderResponse extends AccessResponse {
+class HolderResponse extends AccessResponse {
   @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
 
   @ApiProperty({ type: [ViaResponse], description: 'Empty for service accounts, whose access follows from settings.' })
@@ -144,20 +159,20 @@ export function toAccess({ privileges, filters, hidden, masks }: Omit<Access, 'c
 
 /** @param entries one more than the page holds, where there is a next page */
 export function toEffectivePage(entries: readonly NamedAccess[], limit: number): EffectivePageResponse {
-  const items = entries.slice(0, limit).map(({ resource, access, origins }) => ({
+  const page = pageOf(entries, limit, ({ resource }) => namesOfNode(resource));
+  return mapPage(page, ({ resource, access, origins }) => ({
     resource,
     ...toAccess(access),
     origins: origins.map(toOrigin),
   }));
-  const last = items.at(-1);
-  return { items, next: entries.length > limit && last ? cursorOfNames(namesOfNode(last.resource)) : null };
 }
 
 export function toWhoPage(
   { page, people, enginePrincipals, inside: within, ways }: CountedHolders,
   limit: number,
 ): WhoPageResponse {
-  const items = page.slice(0, limit).map(({ principal, access, origins, inside }) => ({
+  const holders = pageOf(page, limit, ({ principal }) => [principal.name]);
+  const shown = mapPage(holders, ({ principal, access, origins, inside }) => ({
     principal,
     ...toAccess(access),
     via: origins.map(({ source, through }) => ({
@@ -170,16 +185,14 @@ export function toWhoPage(
     inside: inside.slice(0, MOST_INSIDE).map(({ resource, privileges }) => ({ resource, privileges: [...privileges] })),
     inside_in_all: inside.length,
   }));
-  const last = items.at(-1);
   return {
-    items,
+    ...shown,
     totals: {
       people,
       engine_principals: enginePrincipals,
       inside: { people: within.people, engine_principals: within.enginePrincipals },
       ways: ways.map((way) => ({ group: way.group, people: way.people, engine_principals: way.enginePrincipals })),
     },
-    next: page.length > limit && last ? cursorOfNames([last.principal.name]) : null,
   };
 }
 
@@ -206,4 +219,131 @@ function groupOf(through: Origin<SnapshotGrant>['through']): ReferenceResponse |
 
 function referenceTo({ id, name }: SnapshotGroup): ReferenceResponse {
   return { id, name };
+}
+
+class RuleReferenceResponse {
+  @ApiProperty() section!: string;
+  @ApiProperty({ ...INTEGER, description: 'From 0.' }) index!: number;
+}
+
+class DecidingRuleResponse extends RuleReferenceResponse {
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'Null about oneself: it names others.' }) text!: string | null;
+}
+
+class PublishedAnswerResponse {
+  @ApiProperty(INTEGER) version!: number;
+
+  @ApiProperty({
+    description: 'What the engine answers by this version; another than `allowed` until the next publication.',
+  })
+  allowed!: boolean;
+
+  @ApiProperty({
+    description:
+      'Whether that is the whole answer: `allowed`, and where it may read, the same row filters, masks and hidden columns.',
+  })
+  is_same!: boolean;
+}
+
+class ChangeStepResponse {
+  @ApiProperty({ enum: ['grant', 'revoke', 'except', 'deny', 'hidden_column', 'activate'] }) kind!: Change['kind'];
+
+  @ApiPropertyOptional({
+    type: Object,
+    ...PRINCIPAL_ANSWER,
+    description: 'Of a grant, an exception, a policy or an activation.',
+  })
+  principal?: NamedPrincipal;
+
+  @ApiPropertyOptional({ ...POLICY_RESOURCE_ANSWER, description: 'Of a grant or a policy.' })
+  resource?: NamedNode & { column?: string };
+
+  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, description: 'Of a grant or a deny.' })
+  privileges?: Privilege[];
+
+  @ApiPropertyOptional({ ...INTEGER, description: 'Of the grant to revoke.' }) grant_id?: number;
+  @ApiPropertyOptional({ ...INTEGER, description: 'Of the policy that gets an exception.' }) policy_id?: number;
+}
+
+class SmallestChangeResponse {
+  @ApiProperty({ type: [ChangeStepResponse] }) steps!: ChangeStepResponse[];
+}
+
+class WayEndResponse {
+  @ApiProperty({
+    enum: ['inactive', 'not_a_member', 'no_grant', 'expired', 'denied'],
+    description: 'The first station of the way that is missing.',
+  })
+  kind!: WayEnd['kind'];
+
+  @ApiPropertyOptional(MOMENT) expired_at?: string;
+  @ApiPropertyOptional({ ...INTEGERS, description: 'Ids of those that take it.' }) policies?: number[];
+}
+
+class WayResponse {
+  @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'Null: directly, or as one of everyone.' })
+  group!: ReferenceResponse | null;
+
+  @ApiProperty() is_for_everyone!: boolean;
+  @ApiProperty({ ...INTEGER, nullable: true, description: 'Null: there is none.' }) grant_id!: number | null;
+  @ApiProperty({ ...RESOURCE_ANSWER, description: 'That the grant names, or would.' }) node!: NamedNode;
+  @ApiProperty({ type: WayEndResponse, nullable: true }) ends_at!: WayEndResponse | null;
+}
+
+class RestrictionResponse {
+  @ApiProperty(INTEGER) policy_id!: number;
+  @ApiProperty({ enum: POLICY_KINDS }) kind!: SnapshotPolicy['kind'];
+  @ApiProperty({ ...POLICY_RESOURCE_ANSWER, description: 'That the policy names.' }) resource!: NamedNode & {
+    column?: string;
+  };
+}
+
+export class ExplanationResponse {
+  @ApiProperty({ description: 'By the current grants.' }) allowed!: boolean;
+
+  @ApiProperty({
+    type: DecidingRuleResponse,
+    nullable: true,
+    description: 'Of the published rules; null: none matches.',
+  })
+  rule!: DecidingRuleResponse | null;
+
+  @ApiProperty({ type: [RuleReferenceResponse], description: 'Rules about this node that the engine tries before.' })
+  considered!: RuleReferenceResponse[];
+
+  @ApiProperty({ ...INTEGERS, description: 'Ids of the grants that carry the privilege here.' })
+  grants!: number[];
+
+  @ApiProperty({ ...INTEGERS, description: 'Ids of the policies that take it or restrict what is read.' })
+  policies!: number[];
+
+  @ApiProperty({
+    type: [RestrictionResponse],
+    description:
+      'The same with what they are; of a companion such as `orders$files` they name its table or what is above.',
+  })
+  restrictions!: RestrictionResponse[];
+
+  @ApiProperty({
+    type: [WayResponse],
+    description:
+      'Shortest first, the first hundred: the ways that give it or, where it is refused, the ways that could, and where each ends. About oneself without groups that one is not in.',
+  })
+  ways!: WayResponse[];
+
+  @ApiProperty(INTEGER) ways_in_all!: number;
+
+  @ApiProperty({
+    type: SmallestChangeResponse,
+    nullable: true,
+    description: 'Null: no grant or policy turns the answer round.',
+  })
+  smallest_change!: SmallestChangeResponse | null;
+
+  @ApiProperty({
+    type: PublishedAnswerResponse,
+    nullable: true,
+    description: 'Null: nothing is published, or about a group.',
+  })
+  published!: PublishedAnswerResponse | null;
 }

@@ -1,29 +1,28 @@
 import { Injectable } from '@nestjs/common';
-import { isOpenSystem } from '../trino-rules/model/resource.js';
+import { setImmediate } from 'node:timers/promises';
+import { getOrInsert } from '../kernel/collections.js';
 import { Refused } from '../kernel/errors.js';
+import { AccessIndex } from '../trino-rules/answers/access-index.js';
 import { type EffectiveAccess, effectiveAccess } from '../trino-rules/answers/effective-access.js';
 import { explain } from '../trino-rules/answers/explanation.js';
-import { AccessIndex } from '../trino-rules/answers/access-index.js';
-import { eachHolder, type HolderQuestion, isAtNode } from '../trino-rules/answers/holders.js';
+import { eachHolder, type Holder, type HolderQuestion, isAtNode } from '../trino-rules/answers/holders.js';
 import { hasTheseLimits, traceRules } from '../trino-rules/answers/rule-trace.js';
 import { smallestChange } from '../trino-rules/answers/smallest-change.js';
 import { grantedNode, waysTo } from '../trino-rules/answers/ways.js';
+import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { type Evaluator, INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
 import { accessToColumn, intentAt } from '../trino-rules/model/intent.js';
-import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
+import { compareNames, isKillQuery, namedBy, type NamedNode, type Node, withNamed } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, PolicyPrincipal, Principal } from '../trino-rules/model/principal.js';
 import type { Question } from '../trino-rules/model/question.js';
-import { isKillQuery, namedBy, type NamedNode, type Node, withNamed } from '../trino-rules/model/node.js';
+import { isOpenSystem } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 import { UserStore } from '../users/user.store.js';
+import { PublishedRules, type PublishedVersion } from './domain/admission-ports.js';
 import type { Explained } from './domain/explanation-form.js';
-import { type CountedHolders, HolderCount } from './domain/holder-count.js';
-import { PublishedRules, type PublishedVersion } from './domain/published-rules.js';
-import { inSlices } from './in-slices.js';
-import { SnapshotService } from './snapshot.service.js';
+import { SnapshotStore } from './domain/snapshot-store.js';
 
-/** As it is shown to people. */
 export interface NamedAccess extends EffectiveAccess {
   resource: NamedNode;
 }
@@ -32,7 +31,7 @@ export interface NamedAccess extends EffectiveAccess {
 @Injectable()
 export class AccessService {
   constructor(
-    private readonly snapshots: SnapshotService,
+    private readonly snapshots: SnapshotStore,
     private readonly published: PublishedRules,
     private readonly users: UserStore,
     private readonly names: PrincipalNames,
@@ -179,4 +178,75 @@ function isReadAlike(
   if (question.about !== 'privilege' || question.privilege !== 'SELECT') return true;
   const intent = intentAt(index.of(principal), principal, question.resource);
   return hasTheseLimits(engine, name, question, accessToColumn(intent, question.column));
+}
+
+/** Longest time without other work in between. */
+const SLICE_MS = 20;
+
+/** Lets other requests through between the steps. */
+export async function* inSlices<T>(steps: Iterable<T>): AsyncGenerator<T> {
+  let begun = performance.now();
+  for (const step of steps) {
+    yield step;
+    if (performance.now() - begun <= SLICE_MS) continue;
+    await setImmediate();
+    begun = performance.now();
+  }
+}
+
+/** How many have something through one group; null: directly, as one of everyone, or by the settings. */
+interface HolderWay {
+  group: { id: number; name: string } | null;
+  people: number;
+  enginePrincipals: number;
+}
+
+export interface CountedHolders {
+  /** By name; one more than was asked for, where there are more. */
+  page: Holder[];
+  people: number;
+  /** Service accounts among them. */
+  enginePrincipals: number;
+  /** Those who have not all of the node, and something in it. */
+  inside: { people: number; enginePrincipals: number };
+  /** A holder of all of it counts in each of its ways. Most holders first. */
+  ways: HolderWay[];
+}
+
+/** Counts all holders, who come by name, and keeps a page of them. */
+class HolderCount implements CountedHolders {
+  readonly page: Holder[] = [];
+  people = 0;
+  enginePrincipals = 0;
+  readonly inside = { people: 0, enginePrincipals: 0 };
+  private readonly byGroup = new Map<number | null, HolderWay>();
+
+  constructor(private readonly asked: { after: string | null; limit: number }) {}
+
+  add(holder: Holder): void {
+    const { principal, origins } = holder;
+    const { after, limit } = this.asked;
+    const count = principal.type === 'user' ? 'people' : 'enginePrincipals';
+    if (this.page.length < limit && (after === null || compareNames(principal.name, after) > 0)) this.page.push(holder);
+    if (holder.access.privileges.length === 0 && holder.inside.length > 0) {
+      this.inside[count] += 1;
+      return;
+    }
+    this[count] += 1;
+    const groups = new Map(
+      origins.map(({ through }) => (typeof through === 'object' ? [through.group.id, through.group] : [null, null])),
+    );
+    if (origins.length === 0) groups.set(null, null);
+    for (const [id, group] of groups) {
+      const reference = group && { id: group.id, name: group.name };
+      getOrInsert(this.byGroup, id, () => ({ group: reference, people: 0, enginePrincipals: 0 }))[count] += 1;
+    }
+  }
+
+  get ways(): HolderWay[] {
+    const size = ({ people, enginePrincipals }: HolderWay): number => people + enginePrincipals;
+    return [...this.byGroup.values()].sort(
+      (a, b) => size(b) - size(a) || compareNames(a.group?.name ?? '', b.group?.name ?? ''),
+    );
+  }
 }

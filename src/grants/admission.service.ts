@@ -1,13 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { type FieldError, Refused } from '../kernel/errors.js';
-import { Settings } from '../platform/settings/settings.js';
 import { traced } from '../platform/operations/tracing.js';
+import { Settings } from '../platform/settings/settings.js';
+import { AccessIndex } from '../trino-rules/answers/access-index.js';
+import { explain } from '../trino-rules/answers/explanation.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
-import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
-import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
+import { decide } from '../trino-rules/model/decision.js';
 import { holderProblem } from '../trino-rules/model/holder.js';
-import { namedBy, type Node } from '../trino-rules/model/node.js';
+import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
+import { namedBy, type Node, nodeText } from '../trino-rules/model/node.js';
+import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
 import { Principals } from '../trino-rules/model/principals.js';
+import { orderedPrivileges, type Privilege, PRIVILEGE_TERMS } from '../trino-rules/model/privilege.js';
 import { closedProblem, privilegesProblem } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
@@ -17,17 +21,15 @@ import {
   type EngineNode,
   type Forecast,
   type Growth,
-  PrincipalDirectory,
   SizeForecast,
 } from './domain/admission-ports.js';
 import type { NewGrant } from './domain/grant.js';
-import { canYield, privilegesWithoutEffect } from './domain/grant-effect.js';
-import type { Policy, PolicyRule } from './domain/policy.js';
-import type { Touched } from './domain/snapshot-store.js';
-import { SnapshotService } from './snapshot.service.js';
+import type { NewPolicy, Policy, PolicyRule } from './domain/policy.js';
+import { SnapshotStore, type Touched } from './domain/snapshot-store.js';
+import { GroupStore } from './group.store.js';
 
 /** A principal or a node of a request body, with the path of its field. */
-export interface NamedIn<T> {
+interface NamedIn<T> {
   field: string;
   named: T;
 }
@@ -50,9 +52,9 @@ const PROVED_GRANTS = 20_000;
 @Injectable()
 export class AdmissionService {
   constructor(
-    private readonly directory: PrincipalDirectory,
+    private readonly groups: GroupStore,
     private readonly names: PrincipalNames,
-    private readonly snapshots: SnapshotService,
+    private readonly snapshots: SnapshotStore,
     private readonly settings: Settings,
     private readonly size: SizeForecast,
     private readonly proof: AdmissionProof,
@@ -68,21 +70,15 @@ export class AdmissionService {
 
   /** Grants that would be refused whatever is written beside them: on closed nodes, of privileges that are none there, or over already. */
   grantErrors(asked: readonly GrantRequest[], now: Date): FieldError[] {
-    const nodes = asked.map(({ fieldPrefix, grant }) => ({ field: `${fieldPrefix}resource`, named: grant.resource }));
-    const past = asked.flatMap(({ fieldPrefix, grant }): FieldError[] =>
-      grant.expiresAt !== null && grant.expiresAt <= now
-        ? [{ field: `${fieldPrefix}expires_at`, message: 'must be in the future' }]
-        : [],
+    const { metadataCatalog } = this.settings.acl;
+    return asked.flatMap(({ fieldPrefix, grant: { principal, resource, privileges, expiresAt } }) =>
+      Object.entries({
+        resource: closedProblem(resource, metadataCatalog),
+        privileges: privilegesProblem(privileges, resource),
+        principal: holderProblem(privileges, principal),
+        expires_at: expiresAt !== null && expiresAt <= now ? 'must be in the future' : null,
+      }).flatMap(([field, message]) => (message === null ? [] : [{ field: `${fieldPrefix}${field}`, message }])),
     );
-    const misplaced = asked.flatMap(({ fieldPrefix, grant }): FieldError[] => {
-      const problem = privilegesProblem(grant.privileges, grant.resource);
-      return problem === null ? [] : [{ field: `${fieldPrefix}privileges`, message: problem }];
-    });
-    const unholdable = asked.flatMap(({ fieldPrefix, grant }): FieldError[] => {
-      const problem = holderProblem(grant.privileges, grant.principal);
-      return problem === null ? [] : [{ field: `${fieldPrefix}principal`, message: problem }];
-    });
-    return [...this.nodeErrors(nodes), ...misplaced, ...unholdable, ...past];
   }
 
   /** Grants that name an engine principal as whom nobody acts, because it acts as others. */
@@ -126,7 +122,7 @@ export class AdmissionService {
    */
   async admitPrincipals(principals: readonly NamedIn<PolicyPrincipal>[]): Promise<void> {
     const all = principals.map(({ named }) => named);
-    const missing = new Set((await this.directory.missing(all)).map(principalText));
+    const missing = new Set((await this.groups.missing(all)).map(principalText));
     const errors = this.principalErrors(principals, (named) => !missing.has(principalText(named)));
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
     const [held] = await this.names.claimForEngine(engineNames(all));
@@ -227,10 +223,51 @@ export function namedIn(fieldPrefix: string, node: Node): NamedIn<PolicyPrincipa
   return named === undefined ? [] : [{ field: `${fieldPrefix}resource.${node.as ? 'as' : 'queries'}`, named }];
 }
 
+export function namesOfGrant({ fieldPrefix, grant }: GrantRequest): NamedIn<PolicyPrincipal>[] {
+  return [{ field: `${fieldPrefix}principal`, named: grant.principal }, ...namedIn(fieldPrefix, grant.resource)];
+}
+
+export function namesOfPolicy(fieldPrefix: string, { principal, except, rule }: NewPolicy): NamedIn<PolicyPrincipal>[] {
+  return [
+    { field: `${fieldPrefix}principal`, named: principal },
+    ...namedIn(fieldPrefix, rule.resource),
+    ...except.map((named, i) => ({ field: `${fieldPrefix}except.${i}`, named })),
+  ];
+}
+
 function engineNames(principals: readonly PolicyPrincipal[]): string[] {
   return [...new Set(principals.flatMap((named) => (named.type === 'engine' ? [named.name] : [])))];
 }
 
 function holderText({ name, holder }: { name: string; holder: 'account' | 'engine' }): string {
   return `The name ${name} belongs to ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}.`;
+}
+
+/** Whether a restriction can take a privilege without denying it. */
+function canYield(privilege: Privilege): boolean {
+  const { yieldsToRestrictions, yieldsToFilters, yieldsToMasks } = PRIVILEGE_TERMS[privilege];
+  return yieldsToRestrictions || yieldsToFilters || yieldsToMasks;
+}
+
+/**
+ * Sentences on privileges of a grant that have no effect, because a row filter, a mask, a hidden column or a deny takes them from the
+ * principal at its node. None for a grant to everyone, which restrictions take from some.
+ * @param snapshot with the grant in it
+ */
+function privilegesWithoutEffect(snapshot: Snapshot, { principal, resource, privileges }: NewGrant): string[] {
+  const index = new AccessIndex(snapshot);
+  if (principal.type === 'everyone') return [];
+  const lost = new Map<string, Privilege[]>();
+  for (const privilege of privileges.filter(canYield)) {
+    const question = PRIVILEGE_TERMS[privilege].asks(index.principals.namedNode(resource));
+    if (decide(snapshot, principal, question, index.principals).allowed) continue;
+    const policies = explain(index, principal, question).policies.map(({ id }) => id);
+    if (policies.length === 0) continue;
+    const by = `${policies.length > 1 ? 'policies' : 'policy'} ${policies.join(', ')}`;
+    lost.set(by, [...(lost.get(by) ?? []), privilege]);
+  }
+  return [...lost].map(
+    ([by, some]) =>
+      `${orderedPrivileges(some).join(', ')} on ${nodeText(resource) || 'everything'} has no effect: ${by} would not hold for it`,
+  );
 }

@@ -1,12 +1,12 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { resourceNameProblem } from '../kernel/name.js';
-import { cursorOfNames } from '../kernel/page.js';
+import { mapPage, pageOf } from '../kernel/page.js';
 import { INTEGER, PageResponse } from '../platform/http/api-fields.js';
 import { AfterNames, Limit, LIMITS, SearchText } from '../platform/http/page.dto.js';
 import { absentOr, FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import { LEVELS, type Level } from '../trino-rules/model/node.js';
 import { type Children, type ChildrenRequest, type FoundTables, levelBelow } from './domain/catalog.js';
-import { pathNode } from './entry-filter.dto.js';
+import { pathNode } from './resource.dto.js';
 
 export class ChildrenQuery {
   @ApiPropertyOptional({
@@ -47,7 +47,6 @@ export class TablesQuery {
   limit = LIMITS.items.fallback;
 }
 
-/** A catalog, schema or table. */
 export class ChildResponse {
   @ApiProperty() name!: string;
   @ApiProperty({ enum: LEVELS }) level!: Level;
@@ -94,7 +93,6 @@ export class FoundTablesResponse {
   @ApiProperty(ENGINE) engine!: Children['engine'];
 }
 
-/** The request of a query that was validated. */
 export function toChildrenRequest({ under, q, limit, after }: ChildrenQuery): ChildrenRequest {
   const node = under === undefined ? {} : pathNode(under);
   if (node === null) throw new Error('the query was not validated');
@@ -102,17 +100,16 @@ export function toChildrenRequest({ under, q, limit, after }: ChildrenQuery): Ch
 }
 
 export function toAnyChildren({ items, total, engine }: Children, limit: number): AnyChildrenResponse {
-  const page = items
-    .slice(0, limit)
-    .map(({ name, level, inEngine, grants, policies }) => ({ name, level, in_engine: inEngine, grants, policies }));
-  return { items: page, total, engine, next: nextOf(items, limit) };
+  const page = pageOf(items, limit, ({ name }) => [name]);
+  const shown = mapPage(page, ({ name, level, inEngine, grants, policies }) => {
+    return { name, level, in_engine: inEngine, grants, policies };
+  });
+  return { ...shown, total, engine };
 }
 
-export function toOwnChildren({ items, total, engine }: Children, limit: number): ChildrenResponse {
-  const page = items
-    .slice(0, limit)
-    .map(({ name, level, inEngine, grants }) => ({ name, level, in_engine: inEngine, grants }));
-  return { items: page, total, engine, next: nextOf(items, limit) };
+export function toOwnChildren(children: Children, limit: number): ChildrenResponse {
+  const { items, ...page } = toAnyChildren(children, limit);
+  return { ...page, items: items.map(({ name, level, in_engine, grants }) => ({ name, level, in_engine, grants })) };
 }
 
 export function toFoundTables({ items, total, engine }: FoundTables): FoundTablesResponse {
@@ -122,11 +119,6 @@ export function toFoundTables({ items, total, engine }: FoundTables): FoundTable
     in_engine: inEngine,
   }));
   return { items: tables, total, engine };
-}
-
-function nextOf(items: readonly { name: string }[], limit: number): string | null {
-  const last = items[limit - 1];
-  return items.length > limit && last !== undefined ? cursorOfNames([last.name]) : null;
 }
 
 function underProblem(value: unknown): string | null {

@@ -7,12 +7,12 @@ import {
   EngineCatalog,
   type FoundTables,
   foundTables,
-  NamedNodes,
   namedChildren,
   pageOfChildren,
   type TablesRequest,
 } from './domain/catalog.js';
-import { SnapshotService } from './snapshot.service.js';
+import { SnapshotStore } from './domain/snapshot-store.js';
+import { NamedNodes } from './named-nodes.store.js';
 
 /** The tree of the data: what is granted on it, and what the engine holds. */
 @Injectable()
@@ -20,11 +20,10 @@ export class CatalogService {
   constructor(
     private readonly named: NamedNodes,
     private readonly engine: EngineCatalog,
-    private readonly snapshots: SnapshotService,
+    private readonly snapshots: SnapshotStore,
     private readonly clock: Clock,
   ) {}
 
-  /** What any grant or policy names, and what the engine lists for the service. */
   async children(request: ChildrenRequest, signal: AbortSignal): Promise<Children> {
     const [named, listing] = await Promise.all([
       this.named.children(request, this.clock.now()),
@@ -33,7 +32,6 @@ export class CatalogService {
     return pageOfChildren(request, named, listing);
   }
 
-  /** Tables of a catalog, of whichever schema. */
   async tables(request: TablesRequest, signal: AbortSignal): Promise<FoundTables> {
     const [named, listing] = await Promise.all([
       this.named.tables(request, this.clock.now()),
@@ -42,7 +40,6 @@ export class CatalogService {
     return foundTables(request, named, listing);
   }
 
-  /** What grants to a user name, and what the engine lists for that user. */
   async ownChildren(user: AuthenticatedUser, request: ChildrenRequest, signal: AbortSignal): Promise<Children> {
     const [{ grants }, listing] = await Promise.all([
       this.snapshots.readFor({ type: 'user', id: user.id }, null),

@@ -1,24 +1,33 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { principalNameProblem } from '../kernel/name.js';
-import { NAME } from '../platform/http/api-fields.js';
+import { pageOf } from '../kernel/page.js';
+import { INTEGER, NAME, NULLABLE_TEXT, TEXTS } from '../platform/http/api-fields.js';
 import { AfterNames, Limit, LIMITS } from '../platform/http/page.dto.js';
 import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/http/validation.js';
+import type { AccessDifference, AccessPart } from '../trino-rules/answers/access-difference.js';
 import type { Membership } from '../trino-rules/answers/draft.js';
+import { compareNames, type NamedNode } from '../trino-rules/model/node.js';
+import type { NamedPrincipal } from '../trino-rules/model/principal.js';
+import { namesOfNode } from './access.dto.js';
+import { AccessResponse, THROUGH_ANSWER, type ThroughResponse, toAccess, toThrough } from './access.response.js';
 import type { DraftRequest } from './domain/draft-request.js';
+import type { DraftPreview } from './drafts.service.js';
 import { BATCH_MOST, GrantBatchDto, RowIds, toNewGrant } from './grants.dto.js';
 import { parsePolicy, PolicyDto } from './policies.dto.js';
+import { PRINCIPAL_ANSWER } from './principal.dto.js';
+import { RESOURCE_ANSWER } from './resource.dto.js';
 
 const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 } as const;
 
 /** A policy to create, or to put in the place of one. */
-export class DraftPolicyDto extends PolicyDto {
+class DraftPolicyDto extends PolicyDto {
   @ApiPropertyOptional({ ...ID, description: 'Of the policy that it replaces; without it, a new one.' })
   @FieldRule((id) => (id === undefined ? null : idProblem(id)))
   id?: number;
 }
 
-export class DraftPoliciesDto {
+class DraftPoliciesDto {
   @ApiPropertyOptional({ type: [DraftPolicyDto], maxItems: BATCH_MOST })
   @NestedArray(() => DraftPolicyDto, BATCH_MOST)
   put: DraftPolicyDto[] = [];
@@ -27,7 +36,7 @@ export class DraftPoliciesDto {
   delete: number[] = [];
 }
 
-export class MembershipDto {
+class MembershipDto {
   @ApiProperty(ID)
   @FieldRule(idProblem)
   group_id!: number;
@@ -44,7 +53,7 @@ export class MembershipDto {
   engine?: string;
 }
 
-export class DraftMembersDto {
+class DraftMembersDto {
   @ApiPropertyOptional({ type: [MembershipDto], maxItems: BATCH_MOST })
   @NestedArray(() => MembershipDto, BATCH_MOST)
   add: MembershipDto[] = [];
@@ -54,7 +63,6 @@ export class DraftMembersDto {
   remove: MembershipDto[] = [];
 }
 
-/** Changes that are not made yet. */
 export class DraftDto extends GrantBatchDto {
   @ApiPropertyOptional({ type: DraftPoliciesDto })
   @NestedObject(() => DraftPoliciesDto)
@@ -95,4 +103,91 @@ export function toDraftRequest({ grant, revoke, policies, members }: DraftDto): 
 
 function toMembership({ group_id: group, user_id = 0, engine }: MembershipDto): Membership {
   return { group, member: engine === undefined ? { type: 'user', id: user_id } : { type: 'engine', name: engine } };
+}
+
+/** What a principal gains at a node: privileges, and restrictions that end; or loses: privileges, and restrictions that begin. */
+class AccessDifferenceResponse extends AccessResponse {
+  @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
+  @ApiProperty(RESOURCE_ANSWER) resource!: NamedNode;
+}
+
+class UnchangedResponse {
+  @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
+  @ApiProperty({ ...THROUGH_ANSWER, description: 'How it has it without the draft.' }) through!: ThroughResponse;
+}
+
+class DraftCheckResponse {
+  @ApiProperty({ enum: ['name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable'] }) code!: string;
+  @ApiProperty() message!: string;
+}
+
+class DraftSizeResponse {
+  @ApiProperty() fits!: boolean;
+  @ApiProperty() message!: string;
+}
+
+export class DraftPreviewResponse {
+  @ApiProperty({ type: [AccessDifferenceResponse] }) gains!: AccessDifferenceResponse[];
+  @ApiProperty({ type: [AccessDifferenceResponse] }) loses!: AccessDifferenceResponse[];
+
+  @ApiProperty({
+    type: [UnchangedResponse],
+    description: 'Whom the draft gives something, and who have all of it already; in the same pages.',
+  })
+  unchanged!: UnchangedResponse[];
+
+  @ApiProperty({ ...INTEGER, description: 'Of all pages, engine principals included.' }) people_gaining!: number;
+  @ApiProperty({ ...INTEGER, description: 'Of all pages.' }) people_losing!: number;
+  @ApiProperty({ ...INTEGER, description: 'Of all pages.' }) people_unchanged!: number;
+
+  @ApiProperty({
+    ...TEXTS,
+    description:
+      'Where the draft gives or takes something on everything: the catalogs that are known; it holds in later ones too.',
+  })
+  catalogs!: string[];
+
+  @ApiProperty({ type: [DraftCheckResponse], description: 'Why the write would be refused.' })
+  checks!: DraftCheckResponse[];
+
+  @ApiProperty({ ...TEXTS, description: 'What the write would be answered with about expressions of policies.' })
+  warnings!: string[];
+
+  @ApiProperty({ type: DraftSizeResponse, nullable: true, description: 'Null: there is enough capacity.' })
+  size!: DraftSizeResponse | null;
+
+  @ApiProperty(NULLABLE_TEXT) next!: string | null;
+}
+
+export function toDraftPreview(preview: DraftPreview, limit: number): DraftPreviewResponse {
+  const { differences, peopleGaining, peopleLosing, peopleUnchanged, catalogs, checks, warnings, size } = preview;
+  const entries = [...differences, ...preview.unchanged].sort((a, b) =>
+    compareNames(a.principal.name, b.principal.name),
+  );
+  const { items, next } = pageOf(entries, limit, (entry) => [
+    entry.principal.name,
+    ...('resource' in entry ? namesOfNode(entry.resource) : []),
+  ]);
+  const page = new Set(items);
+  const side = (partOf: (difference: AccessDifference) => AccessPart | null): AccessDifferenceResponse[] =>
+    differences.flatMap((difference) => {
+      const { principal, resource } = difference;
+      const part = page.has(difference) ? partOf(difference) : null;
+      return part === null ? [] : [{ principal, resource, ...toAccess(part) }];
+    });
+  return {
+    gains: side(({ gained }) => gained),
+    loses: side(({ lost }) => lost),
+    unchanged: preview.unchanged.flatMap((entry) =>
+      page.has(entry) ? [{ principal: entry.principal, through: toThrough(entry.through) }] : [],
+    ),
+    people_gaining: peopleGaining,
+    people_losing: peopleLosing,
+    people_unchanged: peopleUnchanged,
+    catalogs: [...catalogs],
+    checks,
+    warnings,
+    size,
+    next,
+  };
 }

@@ -13,9 +13,8 @@ import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { NamedPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { Principals, type Through } from '../trino-rules/model/principals.js';
 import { type Snapshot, principalsOf } from '../trino-rules/model/snapshot.js';
-import { namedIn, AdmissionService, type GrantRequest } from './admission.service.js';
+import { AdmissionService, type GrantRequest, namesOfGrant, namesOfPolicy } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
-import { rowErrors } from './domain/draft-errors.js';
 import {
   type DraftCheck,
   type DraftRequest,
@@ -23,12 +22,12 @@ import {
   knownCatalogs,
   maskChecks,
   numbered,
+  rowErrors,
 } from './domain/draft-request.js';
 import { touchedPart } from './domain/touched-part.js';
-import { inSlices } from './in-slices.js';
-import { SnapshotService } from './snapshot.service.js';
+import { inSlices } from './access.service.js';
+import { SnapshotStore } from './domain/snapshot-store.js';
 
-/** As it is shown to people. */
 export interface NamedDifference extends AccessDifference {
   resource: NamedNode;
 }
@@ -72,7 +71,7 @@ export class DraftsService {
   private underWay = 0;
 
   constructor(
-    private readonly snapshots: SnapshotService,
+    private readonly snapshots: SnapshotStore,
     private readonly admission: AdmissionService,
     private readonly clock: Clock,
   ) {}
@@ -131,20 +130,13 @@ export class DraftsService {
   }
 
   private errors(before: Snapshot, request: DraftRequest): FieldError[] {
-    const { grants, policies, joined } = request;
+    const { policies, joined } = request;
     const known = new Principals(before);
     // A service account is refused as one.
     const exists = (named: PolicyPrincipal): boolean => named.type === 'engine' || known.exists(named);
     const principals = [
-      ...grants.flatMap(({ principal, resource }, i) => [
-        { field: `grant.${i}.principal`, named: principal },
-        ...namedIn(`grant.${i}.`, resource),
-      ]),
-      ...policies.flatMap(({ policy: { principal, except, rule } }, i) => [
-        { field: `policies.put.${i}.principal`, named: principal },
-        ...namedIn(`policies.put.${i}.`, rule.resource),
-        ...except.map((named, j) => ({ field: `policies.put.${i}.except.${j}`, named })),
-      ]),
+      ...grantRequests(request).flatMap(namesOfGrant),
+      ...policies.flatMap(({ policy }, i) => namesOfPolicy(`policies.put.${i}.`, policy)),
     ];
     const joining = joined.flatMap(({ member }, i) =>
       member.type === 'engine' ? [{ field: `members.add.${i}`, named: member }] : [],
@@ -186,12 +178,12 @@ async function counting(
     const { principal, differences, heldThrough } = outcome;
     if (differences.some(({ gained }) => gained !== null)) found.peopleGaining += 1;
     if (differences.some(({ lost }) => lost !== null)) found.peopleLosing += 1;
-    const room = limit + 1 - found.differences.length - found.unchanged.length;
+    const wanted = limit + 1 - found.differences.length - found.unchanged.length;
     const next = after === null ? differences : differences.filter((each) => isBehind(each, after));
-    found.differences.push(...next.slice(0, room));
+    found.differences.push(...next.slice(0, wanted));
     if (heldThrough === null) continue;
     found.peopleUnchanged += 1;
-    if (room > 0 && (after === null || compareNames(principal.name, after.principal) > 0))
+    if (wanted > 0 && (after === null || compareNames(principal.name, after.principal) > 0))
       found.unchanged.push({ principal, through: heldThrough });
   }
   return found;

@@ -1,10 +1,62 @@
-import { Controller, Delete, Param } from '@nestjs/common';
+import { Controller, Delete, Injectable, Param } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import type { AuditContext } from '../audit/domain/audit-event.js';
+import { AuditService } from '../audit/audit.service.js';
+import { type AuditContext, userSubject } from '../audit/domain/audit-event.js';
+import { found, Refused } from '../kernel/errors.js';
+import { nameProblem } from '../kernel/name.js';
+import { Transaction } from '../platform/database/transaction.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/http/access.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { RowIdPipe } from '../platform/http/row-id.pipe.js';
-import { FormerNamesService } from './former-names.service.js';
+import { UserUniverse } from '../trino-rules/engine/user-universe.js';
+import { PrincipalNames } from '../users/principal-names.store.js';
+import { UserStore } from '../users/user.store.js';
+import { PublishedRules } from './domain/admission-ports.js';
+import { SnapshotStore } from './domain/snapshot-store.js';
+
+/** Names that accounts were renamed away from. */
+@Injectable()
+export class FormerNamesService {
+  constructor(
+    private readonly users: UserStore,
+    private readonly names: PrincipalNames,
+    private readonly published: PublishedRules,
+    private readonly snapshots: SnapshotStore,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+  ) {}
+
+  /**
+   * Frees a former name, which anybody can have from then on.
+   * @throws Refused `not_found`; `name_in_use` where the published rules, or an expression of a policy, name it
+   */
+  async free(id: number, name: string, by: AuditContext): Promise<void> {
+    const account = found(await this.users.find(id));
+    await this.transaction.run(async () => {
+      if (nameProblem(name) !== null || !(await this.names.free(id, name))) throw new Refused('not_found');
+      const [use] = await this.uses(name);
+      if (use !== undefined) throw new Refused('name_in_use', { detail: use });
+      await this.audit.record({ event: 'name_freed', ...by, subject: userSubject(account), details: { name } });
+    });
+  }
+
+  private async uses(name: string): Promise<string[]> {
+    const published = await this.published.current();
+    const isPublished = published !== null && new UserUniverse([], [published.engine.rules]).strangers.includes(name);
+    // In any case: an expression may compare with lower(current_user).
+    const literal = `'${name.replaceAll("'", "''")}'`.toLowerCase();
+    const { policies } = await this.snapshots.read();
+    const naming = policies.filter(
+      (policy) => 'expression' in policy && policy.expression.toLowerCase().includes(literal),
+    );
+    return [
+      ...(isPublished
+        ? [`Version ${published.version} of the rules, which is published, names ${name}: publish the next one first.`]
+        : []),
+      ...naming.map(({ id, kind }) => `Policy ${id} (${kind}) names ${name}: change the policy first.`),
+    ];
+  }
+}
 
 @ApiTags('users')
 @ApiBearerAuth('access-token')

@@ -9,6 +9,7 @@ import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platfo
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { RowIdPipe } from '../platform/http/row-id.pipe.js';
+import { GrantStore } from './grant.store.js';
 import {
   GrantBatchDto,
   GrantBatchResponse,
@@ -30,6 +31,7 @@ import { GrantsService } from './grants.service.js';
 export class GrantsController {
   constructor(
     private readonly grants: GrantsService,
+    private readonly store: GrantStore,
     private readonly clock: Clock,
   ) {}
 
@@ -38,8 +40,9 @@ export class GrantsController {
   @Get()
   @ApiOkResponse({ type: GrantPageResponse })
   async list(@Query() query: GrantQuery): Promise<GrantPageResponse> {
-    const page = await this.grants.list(toGrantFilter(query), query);
-    return mapPage(page, (grant) => toGrantResponse(grant, this.clock.now()));
+    const now = this.clock.now();
+    const page = await this.store.list(toGrantFilter(query), query, now);
+    return mapPage(page, (grant) => toGrantResponse(grant, now));
   }
 
   @OpenToTokens('admin.write')
@@ -79,7 +82,7 @@ export class GrantsController {
   @Get(':id')
   @ApiOkResponse({ type: GrantResponse })
   async find(@Param('id', RowIdPipe) id: number): Promise<GrantResponse> {
-    return toGrantResponse(found(await this.grants.find(id)), this.clock.now());
+    return toGrantResponse(found(await this.store.find(id)), this.clock.now());
   }
 
   @OpenToTokens('admin.write')

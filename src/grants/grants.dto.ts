@@ -30,11 +30,17 @@ import {
   type Privilege,
   type PrivilegeFamily,
 } from '../trino-rules/model/privilege.js';
-import { descriptionProblem } from './domain/description.js';
-import { type Grant, GRANT_STATES, type GrantFilter, type GrantState, type NewGrant, stateOf } from './domain/grant.js';
+import {
+  descriptionProblem,
+  type Grant,
+  GRANT_STATES,
+  type GrantFilter,
+  type GrantState,
+  type NewGrant,
+  stateOf,
+} from './domain/grant.js';
 import { POLICY_PRINCIPAL, POLICY_PRINCIPAL_ANSWER, PolicyPrincipalDto, toPolicyPrincipal } from './principal.dto.js';
-import { EntryQuery, toEntryFilter } from './entry-filter.dto.js';
-import { RESOURCE, RESOURCE_ANSWER, ResourceDto, toNode } from './resource.dto.js';
+import { EntryQuery, RESOURCE, RESOURCE_ANSWER, ResourceDto, toEntryFilter, toNode } from './resource.dto.js';
 
 export class GrantDto {
   @ApiProperty({ type: Object, ...POLICY_PRINCIPAL })
@@ -71,7 +77,6 @@ export const WRITE_REFUSALS = ['busy', 'name_taken', 'rules_too_large', 'rules_u
 /** Entries in each list of a batch or a draft. */
 export const BATCH_MOST = 1000;
 
-/** A list of ids of rows. */
 export function RowIds(): PropertyDecorator {
   const items = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 };
   return applyDecorators(
@@ -112,7 +117,6 @@ export class GrantQuery extends EntryQuery {
   family?: PrivilegeFamily;
 }
 
-/** Of a write of a grant or a policy. */
 export const WARNINGS = {
   ...TEXTS,
   description:

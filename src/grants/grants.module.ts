@@ -2,24 +2,38 @@ import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AccessAdministrationController, AccessController } from './access.controller.js';
-import { AccessWritesService } from './access-writes.service.js';
+import { AccessFileStore } from './access-file.store.js';
+import { AccessWritesService, FileTransaction } from './access-writes.service.js';
 import { AccessService } from './access.service.js';
 import { AdmissionService } from './admission.service.js';
 import { CatalogAdministrationController, CatalogController } from './catalog.controller.js';
 import { CatalogService } from './catalog.service.js';
+import { EngineNames } from './domain/admission-ports.js';
+import { SnapshotStore } from './domain/snapshot-store.js';
 import { DraftsService } from './drafts.service.js';
-import { FormerNamesController } from './former-names.controller.js';
-import { FormerNamesService } from './former-names.service.js';
-import { GrantStoresModule } from './grant-stores.module.js';
+import { FormerNamesController, FormerNamesService } from './former-names.controller.js';
+import { GrantStore } from './grant.store.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
-import { GroupWritesService } from './group-writes.service.js';
+import { GroupStore } from './group.store.js';
+import { GroupsService, GroupWritesService, PrincipalRemovalService, ProviderGroupsService } from './groups.service.js';
 import { GroupsController } from './groups.controller.js';
-import { GroupsService } from './groups.service.js';
+import { PostgresSnapshotStore } from './infrastructure/postgres-snapshot-store.js';
+import { NamedNodes } from './named-nodes.store.js';
 import { PoliciesController } from './policies.controller.js';
 import { PoliciesService } from './policies.service.js';
-import { PrincipalRemovalService } from './principal-removal.service.js';
-import { ProviderGroupsService } from './provider-groups.service.js';
+import { PolicyStore } from './policy.store.js';
+import { SnapshotController } from './snapshot.controller.js';
+import { SnapshotFilesService } from './snapshot-files.service.js';
+import { SnapshotWriter } from './snapshot-writer.service.js';
+import { UserImportService } from './user-import.service.js';
+
+const STORES = [GroupStore, GrantStore, PolicyStore, NamedNodes];
+const SNAPSHOT_STORE = { provide: SnapshotStore, useClass: PostgresSnapshotStore };
+
+/** Recorded access: groups, grants and policies, with the principals that they name, and the snapshot of them all. */
+@Module({ providers: [...STORES, SNAPSHOT_STORE], exports: [...STORES, SnapshotStore] })
+export class GrantStoresModule {}
 
 /** Access that administrators record: grants, groups, policies; and the answers that follow from it. */
 @Module({})
@@ -54,6 +68,35 @@ export class GrantsModule {
         ProviderGroupsService,
       ],
       exports: [AccessWritesService, GroupWritesService, PrincipalRemovalService, ProviderGroupsService],
+    };
+  }
+}
+
+/** The engine is not asked about a file: its names give warnings only. */
+const ENGINE_NOT_ASKED: EngineNames = {
+  unknownParts: (nodes) => Promise.resolve(nodes.map(() => null)),
+  expressionError: () => Promise.resolve(null),
+};
+
+/** Snapshot files and lists of users: commands, and routes. */
+@Module({})
+export class SnapshotFilesModule {
+  /** @param publishing implements the other ports of admission */
+  static with(publishing: DynamicModule): DynamicModule {
+    return {
+      module: SnapshotFilesModule,
+      imports: [AuditModule, UsersModule, GrantStoresModule, publishing],
+      controllers: [SnapshotController],
+      providers: [
+        SnapshotFilesService,
+        UserImportService,
+        FileTransaction,
+        SnapshotWriter,
+        AdmissionService,
+        AccessFileStore,
+        { provide: EngineNames, useValue: ENGINE_NOT_ASKED },
+      ],
+      exports: [SnapshotFilesService, UserImportService],
     };
   }
 }

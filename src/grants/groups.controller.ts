@@ -36,6 +36,7 @@ import {
   toMemberResponse,
 } from './groups.dto.js';
 import { GroupsService } from './groups.service.js';
+import { GroupStore } from './group.store.js';
 import { found } from '../kernel/errors.js';
 import { MEMBER_TEXT, parseMember } from './principal.dto.js';
 
@@ -47,7 +48,6 @@ class MemberPipe implements PipeTransform<string, GroupMember> {
   }
 }
 
-/** Its OpenAPI parameter. */
 const MEMBER_PARAMETER = { name: 'member', ...MEMBER_TEXT } as const;
 
 @ApiTags('groups')
@@ -55,14 +55,17 @@ const MEMBER_PARAMETER = { name: 'member', ...MEMBER_TEXT } as const;
 @AdministratorsOnly()
 @Controller('api/admin/groups')
 export class GroupsController {
-  constructor(private readonly groups: GroupsService) {}
+  constructor(
+    private readonly groups: GroupsService,
+    private readonly store: GroupStore,
+  ) {}
 
   @OpenToTokens('admin.read')
   @ApiRoute('listGroups', 'Groups, a page at a time')
   @Get()
   @ApiOkResponse({ type: GroupPageResponse })
   async list(@Query() query: GroupQuery): Promise<GroupPageResponse> {
-    return mapPage(await this.groups.list(toGroupFilter(query), query), toGroupResponse);
+    return mapPage(await this.store.list(toGroupFilter(query), query), toGroupResponse);
   }
 
   @OpenToTokens('admin.write')
@@ -85,7 +88,7 @@ export class GroupsController {
   @Get(':id')
   @ApiOkResponse({ type: GroupResponse })
   async find(@Param('id', RowIdPipe) id: number): Promise<GroupResponse> {
-    return toGroupResponse(await this.groups.find(id));
+    return toGroupResponse(found(await this.store.find(id)));
   }
 
   @OpenToTokens('admin.write')
@@ -120,7 +123,7 @@ export class GroupsController {
   @Get(':id/members')
   @ApiOkResponse({ type: MemberPageResponse })
   async members(@Param('id', RowIdPipe) id: number, @Query() page: NamePageQuery): Promise<MemberPageResponse> {
-    return mapPage(await this.groups.members(id, page), toMemberResponse);
+    return mapPage(found(await this.store.members(id, page)), toMemberResponse);
   }
 
   @OpenToTokens('admin.write')

@@ -3,7 +3,7 @@ import { principalNameProblem } from '../kernel/name.js';
 import { INTEGER, MOMENT, NAME, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
 import { PageQuery, SearchText } from '../platform/http/page.dto.js';
 import { absentOr, FieldRule, WITHOUT_NUL } from '../platform/http/validation.js';
-import { descriptionProblem } from './domain/description.js';
+import { descriptionProblem } from './domain/grant.js';
 import {
   type Group,
   GROUP_SOURCES,

@@ -1,15 +1,110 @@
 import { Injectable } from '@nestjs/common';
+import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
+import { Clock } from '../kernel/clock.js';
 import { found, Refused } from '../kernel/errors.js';
-import type { NamePageRequest, Page, PageRequest } from '../kernel/page.js';
+import { foldedName } from '../kernel/name.js';
 import { Settings } from '../platform/settings/settings.js';
+import type { GroupMember } from '../trino-rules/model/principal.js';
 import { AdministratorsService } from '../users/administrators.service.js';
 import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
-import type { GroupMember } from '../trino-rules/model/principal.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
-import { type Group, type GroupChange, type GroupFilter, GroupStore, localGroup, type Member } from './domain/group.js';
-import { GroupWritesService } from './group-writes.service.js';
+import { groupEvent, memberDetails, revokedEvents } from './domain/audit-details.js';
+import { type Group, type GroupChange, type GroupUse, localGroup, type NewGroup } from './domain/group.js';
+import { GrantStore } from './grant.store.js';
+import { GroupStore } from './group.store.js';
+import { EVERY_ROW } from './snapshot-writer.service.js';
+
+/** Changes of groups in the running transaction, each with its audit event and the roles that follow, whoever decides about the group. */
+@Injectable()
+export class GroupWritesService {
+  constructor(
+    private readonly store: GroupStore,
+    private readonly administrators: AdministratorsService,
+    private readonly audit: AuditService,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws Refused `name_taken` */
+  async create(asked: NewGroup, by: AuditContext): Promise<Group> {
+    const [group = null] = await this.store.create([asked], this.clock.now());
+    if (group === null) throw nameTaken(asked.name);
+    const { description, source, externalId } = asked;
+    const details = source === 'local' ? { description } : { source, external_id: externalId };
+    await this.audit.record(groupEvent('group_created', group, by, details));
+    return group;
+  }
+
+  /** Nothing where another group has the name. */
+  async createIfMissing(asked: NewGroup, by: AuditContext): Promise<void> {
+    await this.create(asked, by).catch((error: unknown) => {
+      if (!(error instanceof Refused && error.code === 'name_taken')) throw error;
+    });
+  }
+
+  /** @throws Refused `not_found`, `name_taken` */
+  async change(id: number, change: GroupChange, by: AuditContext): Promise<Group> {
+    const group = await this.store.change(id, change, this.clock.now());
+    if (group === 'missing') throw new Refused('not_found');
+    if (group === 'name-taken') throw nameTaken(change.name ?? '');
+    const { externalId, ...details } = change;
+    const external = externalId === undefined ? {} : { external_id: externalId };
+    await this.audit.record(groupEvent('group_changed', group, by, { ...details, ...external }));
+    await this.administrators.follow(by);
+    return group;
+  }
+
+  /** @throws Refused `not_found`, `group_in_use` */
+  async delete(id: number, by: AuditContext): Promise<void> {
+    const group = await this.store.find(id);
+    const outcome = await this.store.delete(id, this.clock.now());
+    if (outcome === 'missing') throw new Refused('not_found');
+    if (typeof outcome === 'object') throw groupInUse(outcome.uses);
+    if (outcome !== 'deleted' || group === null) return;
+    await this.audit.record(groupEvent('group_deleted', group, by, {}));
+    await this.administrators.follow(by);
+  }
+
+  /** @returns whether anybody was added. @throws Refused `not_found` for the group, or one of the members */
+  addMembers(id: number, members: readonly GroupMember[], by: AuditContext): Promise<boolean> {
+    return this.moveMembers('member_added', id, members, by);
+  }
+
+  /** @returns whether anybody was removed. @throws Refused `not_found` for the group, or one of the members */
+  removeMembers(id: number, members: readonly GroupMember[], by: AuditContext): Promise<boolean> {
+    return this.moveMembers('member_removed', id, members, by);
+  }
+
+  private async moveMembers(
+    event: 'member_added' | 'member_removed',
+    id: number,
+    members: readonly GroupMember[],
+    by: AuditContext,
+  ): Promise<boolean> {
+    if (members.length === 0) return false;
+    const [asked, now] = [members.map((member) => ({ groupId: id, member })), this.clock.now()];
+    const outcomes = await (event === 'member_added'
+      ? this.store.addMembers(asked, now)
+      : this.store.removeMembers(asked, now));
+    if (outcomes.includes(null)) throw new Refused('not_found');
+    const changed = members.filter((_, i) => outcomes[i] === true);
+    if (changed.length === 0) return false;
+    const group = { id, name: found(await this.store.nameOf(id)) };
+    await this.audit.recordAll(changed.map((member) => groupEvent(event, group, by, memberDetails(member))));
+    await this.administrators.follow(by);
+    return true;
+  }
+}
+
+function nameTaken(name: string): Refused {
+  return new Refused('name_taken', { detail: `There is a group named ${name} already.` });
+}
+
+function groupInUse(uses: readonly GroupUse[]): Refused {
+  const named = uses.map(({ kind, id }) => `${kind} ${id}`).join(', ');
+  return new Refused('group_in_use', { detail: `Named by ${named}: revoke or change them first.` });
+}
 
 /** Groups and their members, for administrators. */
 @Injectable()
@@ -49,20 +144,6 @@ export class GroupsService {
     });
   }
 
-  /** @throws Refused `not_found` */
-  async find(id: number): Promise<Group> {
-    return found(await this.store.find(id));
-  }
-
-  list(filter: GroupFilter, page: PageRequest): Promise<Page<Group>> {
-    return this.store.list(filter, page);
-  }
-
-  /** @throws Refused `not_found` */
-  async members(id: number, page: NamePageRequest): Promise<Page<Member>> {
-    return found(await this.store.members(id, page));
-  }
-
   /**
    * @throws Refused `not_found`, `managed_elsewhere`, `rules_too_large`, `rules_unprovable`; of an engine principal as
    * `GrantsService.grant` does
@@ -85,7 +166,7 @@ export class GroupsService {
 
   /** A group's source never changes. */
   private async checkLocal(id: number): Promise<void> {
-    const group = await this.find(id);
+    const group = found(await this.store.find(id));
     if (group.source !== 'local') throw managedElsewhere(group);
   }
 
@@ -104,4 +185,80 @@ export class GroupsService {
 function managedElsewhere({ name }: Group): Refused {
   const decides = `whether ${name} exists, how it is called and which members it has`;
   return new Refused('managed_elsewhere', { detail: `The identity provider decides ${decides}: change it there.` });
+}
+
+/** Takes away all recorded access of an account that is gone for good. */
+@Injectable()
+export class PrincipalRemovalService {
+  constructor(
+    private readonly store: GroupStore,
+    private readonly groups: GroupWritesService,
+    private readonly grants: GrantStore,
+    private readonly audit: AuditService,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Revokes its grants, those on acting as it and on its queries; takes it out of all groups. In the running transaction. */
+  async remove(user: GroupMember & { type: 'user' }, by: AuditContext): Promise<void> {
+    const ids = await this.grants.naming(user);
+    const outcomes = await this.grants.revoke(ids, by.actor?.id ?? null, this.clock.now());
+    await this.audit.recordAll(revokedEvents(outcomes, by));
+    const { items } = await this.store.list({ text: null, member: user }, { limit: EVERY_ROW, after: null });
+    for (const { id } of items) await this.groups.removeMembers(id, [user], by);
+  }
+}
+
+/** Memberships in groups of the source `oidc`, which follow what the identity provider says when people sign in. */
+@Injectable()
+export class ProviderGroupsService {
+  constructor(
+    private readonly store: GroupStore,
+    private readonly groups: GroupWritesService,
+    private readonly writes: AccessWritesService,
+  ) {}
+
+  /**
+   * Makes the user a member of the groups of these names, which are made where there are none, and of no others of that source.
+   * @param isCurrent whether that still is to be done; asked before groups are read, and again in the transaction, which then holds
+   *   back others who ask
+   * @returns the names that administrators or SCIM gave to a group, which nobody joins so
+   * @throws Refused `busy`
+   */
+  async follow(
+    userId: number,
+    names: readonly string[],
+    by: AuditContext,
+    isCurrent: () => Promise<boolean> = () => Promise.resolve(true),
+  ): Promise<string[]> {
+    if (!(await isCurrent())) return [];
+    const member: GroupMember = { type: 'user', id: userId };
+    const settled = await this.changes(member, names);
+    if (settled.missing.length + settled.joins.length + settled.leaves.length === 0) return settled.taken;
+    return this.writes.run(async () => {
+      if (!(await isCurrent())) return [];
+      // In one order, so that people who sign in at once do not wait in a circle.
+      for (const name of settled.missing.toSorted()) {
+        await this.groups.createIfMissing({ name, description: null, source: 'oidc', externalId: null }, by);
+      }
+      const { joins, leaves, taken } = await this.changes(member, names);
+      for (const { id } of joins) await this.groups.addMembers(id, [member], by);
+      for (const { id } of leaves) await this.groups.removeMembers(id, [member], by);
+      return taken;
+    });
+  }
+
+  private async changes(member: GroupMember, names: readonly string[]) {
+    const named = await this.store.named(names);
+    const { items } = await this.store.list({ text: null, member }, { limit: EVERY_ROW, after: null });
+    const own = items.filter(({ source }) => source === 'oidc');
+    const meant = named.filter(({ name, source }) => source === 'oidc' && names.includes(name));
+    const isIn = (groups: readonly Group[]) => (group: Group) => groups.some(({ id }) => id === group.id);
+    const taken = names.filter((name) => !meant.some((group) => group.name === name));
+    return {
+      joins: meant.filter((group) => !isIn(own)(group)),
+      leaves: own.filter((group) => !isIn(meant)(group)),
+      missing: taken.filter((name) => !named.some((group) => foldedName(group.name) === foldedName(name))),
+      taken: taken.filter((name) => named.some((group) => foldedName(group.name) === foldedName(name))),
+    };
+  }
 }

@@ -2,22 +2,23 @@ import { applyDecorators, Body, Controller, Delete, Get, Headers, Param, Post, P
 import { ApiBearerAuth, ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
+import { found } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { RowIdPipe } from '../platform/http/row-id.pipe.js';
-import { EntryQuery, toEntryFilter } from './entry-filter.dto.js';
+import { EntryQuery, toEntryFilter } from './resource.dto.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';
-import { policyVersion } from './domain/policy-version.js';
+import { policyVersion } from './domain/policy.js';
 import { PoliciesService } from './policies.service.js';
+import { PolicyStore } from './policy.store.js';
 
 const VERSION = {
   headers: { ETag: { description: 'Its version, for `If-Match`.', schema: { type: 'string' } } },
 } as const;
 
-/** The route takes `If-Match`. */
 const Conditional = (): MethodDecorator =>
   applyDecorators(
     ApiHeader({
@@ -33,14 +34,17 @@ const Conditional = (): MethodDecorator =>
 @AdministratorsOnly()
 @Controller('api/admin/policies')
 export class PoliciesController {
-  constructor(private readonly policies: PoliciesService) {}
+  constructor(
+    private readonly policies: PoliciesService,
+    private readonly store: PolicyStore,
+  ) {}
 
   @OpenToTokens('admin.read')
   @ApiRoute('listPolicies', 'Policies, a page at a time')
   @Get()
   @ApiOkResponse({ type: PolicyPageResponse })
   async list(@Query() query: EntryQuery): Promise<PolicyPageResponse> {
-    const page = await this.policies.list(toEntryFilter(query), query);
+    const page = await this.store.list(toEntryFilter(query), query);
     return mapPage(page, (policy) => toPolicyResponse(policy));
   }
 
@@ -67,7 +71,7 @@ export class PoliciesController {
     @Param('id', RowIdPipe) id: number,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PolicyResponse> {
-    const policy = await this.policies.find(id);
+    const policy = found(await this.store.find(id));
     void reply.header('ETag', policyVersion(policy));
     return toPolicyResponse(policy);
   }

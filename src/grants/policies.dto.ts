@@ -7,7 +7,7 @@ import type { Node } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, NamedPrincipal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { POLICY_KINDS } from '../trino-rules/model/snapshot.js';
-import { descriptionProblem } from './domain/description.js';
+import { descriptionProblem } from './domain/grant.js';
 import {
   EXCEPTIONS_MOST,
   EXPRESSION_MOST,

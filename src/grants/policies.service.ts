@@ -4,13 +4,11 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { matchesEntityTag } from '../kernel/entity-tag.js';
 import { found, Refused } from '../kernel/errors.js';
-import type { Page, PageRequest } from '../kernel/page.js';
 import { AccessWritesService } from './access-writes.service.js';
-import { namedIn, AdmissionService } from './admission.service.js';
+import { AdmissionService, namesOfPolicy } from './admission.service.js';
 import { policyEvent } from './domain/audit-details.js';
-import type { EntryFilter } from './domain/entry-filter.js';
-import { type NewPolicy, type Policy, PolicyStore } from './domain/policy.js';
-import { policyVersion } from './domain/policy-version.js';
+import { type NewPolicy, type Policy, policyVersion } from './domain/policy.js';
+import { PolicyStore } from './policy.store.js';
 
 /** Policies, which restrict access: row filters, column masks, hidden columns, denies. */
 @Injectable()
@@ -63,15 +61,6 @@ export class PoliciesService {
     });
   }
 
-  /** @throws Refused `not_found` */
-  async find(id: number): Promise<Policy> {
-    return found(await this.store.find(id));
-  }
-
-  list(filter: EntryFilter, page: PageRequest): Promise<Page<Policy>> {
-    return this.store.list(filter, page);
-  }
-
   private async written(
     draft: NewPolicy,
     by: AuditContext,
@@ -80,19 +69,15 @@ export class PoliciesService {
   ): Promise<{ policy: Policy; warnings: string[] }> {
     const errors = this.admission.nodeErrors([{ field: 'resource', named: draft.rule.resource }]);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
-    const { policy, room } = await this.writes.run(async () => {
-      await this.admission.admitPrincipals([
-        { field: 'principal', named: draft.principal },
-        ...namedIn('', draft.rule.resource),
-        ...draft.except.map((named, i) => ({ field: `except.${i}`, named })),
-      ]);
+    const { policy, capacity } = await this.writes.run(async () => {
+      await this.admission.admitPrincipals(namesOfPolicy('', draft));
       const { former, policy } = await write();
       if (policy.rule.kind === 'column_mask') await this.admission.admitMask(policy.id, former);
-      const room = await this.admission.admitRules({ nodes: [policy.rule.resource], groups: [] });
+      const capacity = await this.admission.admitRules({ nodes: [policy.rule.resource], groups: [] });
       await this.audit.record(policyEvent(event, policy, by));
-      return { policy, room };
+      return { policy, capacity };
     });
-    return { policy, warnings: [...(await this.admission.policyWarnings(policy.rule)), ...room] };
+    return { policy, warnings: [...(await this.admission.policyWarnings(policy.rule)), ...capacity] };
   }
 }
 

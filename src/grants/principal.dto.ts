@@ -49,13 +49,11 @@ abstract class NamedDto {
   name?: string;
 }
 
-/** Anybody but everyone. */
 export class PrincipalDto extends NamedDto {
   @IsIn(PRINCIPAL_TYPES, { message: 'must be user, group or engine' })
   type!: Principal['type'];
 }
 
-/** The principal of a grant or a policy. */
 export class PolicyPrincipalDto extends NamedDto {
   @IsIn(POLICY_PRINCIPAL_TYPES, { message: 'must be user, group, engine or everyone' })
   type!: PolicyPrincipal['type'];

@@ -1,10 +1,21 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ValidateIf } from 'class-validator';
+import { IsIn, IsOptional, ValidateIf } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
-import { FieldRule, NestedObject } from '../platform/http/validation.js';
-import { misplacedField, type NodeFields, type Node, nodeOf, SYSTEM } from '../trino-rules/model/node.js';
+import { PageQuery, SearchText } from '../platform/http/page.dto.js';
+import { absentOr, FieldRule, NestedObject } from '../platform/http/validation.js';
+import {
+  LEVELS,
+  misplacedField,
+  type Node,
+  NODE_KINDS,
+  type NodeFields,
+  type NodeKind,
+  nodeOf,
+  SYSTEM,
+} from '../trino-rules/model/node.js';
 import { SYSTEM_SCHEMAS } from '../trino-rules/model/resource.js';
+import type { EntryFilter } from './domain/grant.js';
 import {
   only,
   parsePolicyPrincipal,
@@ -60,7 +71,6 @@ abstract class NodeNames {
   routine?: string;
 }
 
-/** A node in a body. */
 export class ResourceDto extends NodeNames {
   @FieldRule<NodeNames>((_, fields) => misplaced('engine', fields))
   engine?: true;
@@ -92,22 +102,9 @@ export abstract class NodeNamesQuery extends NodeNames {
   column?: string;
 }
 
-/** A node in a query string: without any field, everything. */
-export class NodeQuery extends NodeNamesQuery {
-  @ApiPropertyOptional({
-    ...POLICY_PRINCIPAL_PARAMETER,
-    description: `Acting as these: ${POLICY_PRINCIPAL_PARAMETER.description}`,
-  })
-  @FieldRule((text) => (text === undefined ? null : policyPrincipalParameterProblem(text)))
+/** A node in a query string that was validated: without any field, everything. */
+export interface NodeQuery extends NodeNamesQuery {
   as?: string;
-
-  @ApiPropertyOptional({
-    ...POLICY_PRINCIPAL_PARAMETER,
-    description: `The queries of these: ${POLICY_PRINCIPAL_PARAMETER.description}`,
-  })
-  @FieldRule<NodeNames>((text, fields) =>
-    text === undefined ? null : (policyPrincipalParameterProblem(text) ?? misplaced('queries', fields)),
-  )
   queries?: string;
 }
 
@@ -119,7 +116,6 @@ export function toNode({ as, queries, ...fields }: ResourceDto): Node {
   });
 }
 
-/** The node of a query that was validated. */
 export function nodeOfQuery({ as = '', queries = '', ...fields }: NodeQuery): Node {
   const [actedAs, owner] = [parsePolicyPrincipal(as), parsePolicyPrincipal(queries)];
   return nodeOf({ ...fields, ...(actedAs !== null && { as: actedAs }), ...(owner !== null && { queries: owner }) });
@@ -153,9 +149,121 @@ function nodes(principal: object, more: Record<string, object> = {}) {
 
 const COLUMN = { column: { ...NAME, description: 'Of a mask or a hidden column, at any level.' } };
 
-/** In a request. */
 export const RESOURCE = { type: Object, ...nodes(POLICY_PRINCIPAL) };
 export const POLICY_RESOURCE = { type: Object, ...nodes(POLICY_PRINCIPAL, COLUMN) };
 /** In a response, with the names of those whom it names. */
 export const RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER) };
 export const POLICY_RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER, COLUMN) };
+
+/** Which grants, or which policies. */
+export class EntryQuery extends PageQuery {
+  @SearchText('Part of the name of whom it is for, or of its node, in any case.')
+  q?: string;
+
+  @ApiPropertyOptional(POLICY_PRINCIPAL_PARAMETER)
+  @FieldRule(absentOr(policyPrincipalParameterProblem))
+  principal?: string;
+
+  @ApiPropertyOptional({ type: String })
+  @FieldRule(absentOr(oneText))
+  catalog?: string;
+
+  @ApiPropertyOptional({ type: String })
+  @FieldRule(absentOr(oneText))
+  schema?: string;
+
+  @ApiPropertyOptional({ type: String })
+  @FieldRule(absentOr(oneText))
+  table?: string;
+
+  @ApiPropertyOptional({ type: String })
+  @FieldRule(absentOr(oneText))
+  routine?: string;
+
+  @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'On the engine itself.' })
+  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
+  @FieldRule<EntryQuery>((_, query) => besideProblem('engine', query))
+  engine?: true;
+
+  @ApiPropertyOptional({ ...POLICY_PRINCIPAL_PARAMETER, description: 'On acting as these.' })
+  @FieldRule<EntryQuery>((text, query) => absentOr(policyPrincipalParameterProblem)(text) ?? besideProblem('as', query))
+  as?: string;
+
+  @ApiPropertyOptional({ ...POLICY_PRINCIPAL_PARAMETER, description: 'On the queries of these.' })
+  @FieldRule<EntryQuery>(
+    (text, query) => absentOr(policyPrincipalParameterProblem)(text) ?? besideProblem('queries', query),
+  )
+  queries?: string;
+
+  @ApiPropertyOptional({ enum: NODE_KINDS, description: 'The kind of node that it names.' })
+  @IsOptional()
+  @IsIn(NODE_KINDS, { message: `must be ${NODE_KINDS.join(', ')}` })
+  level?: NodeKind;
+
+  @ApiPropertyOptional({
+    type: String,
+    minLength: 1,
+    maxLength: 512,
+    example: 'sales.eu.orders',
+    description:
+      'A catalog, schema or table: entries on it and on what is above it. A name that holds a dot or a quote stands in double quotes.',
+  })
+  @FieldRule(absentOr(coveringProblem))
+  covering?: string;
+}
+
+export function toEntryFilter({
+  q,
+  principal,
+  as,
+  queries,
+  engine,
+  level,
+  covering,
+  ...names
+}: EntryQuery): EntryFilter {
+  const { catalog = null, schema = null, table = null, routine = null } = names;
+  return {
+    principal: principal === undefined ? null : parsePolicyPrincipal(principal),
+    ...{ catalog, schema, table, routine },
+    kind:
+      level ?? (engine === true ? 'engine' : as !== undefined ? 'acting' : queries !== undefined ? 'queries' : null),
+    named: parsePolicyPrincipal(as ?? queries ?? ''),
+    covering: covering === undefined ? null : pathNode(covering),
+    text: q ?? null,
+  };
+}
+
+/** A filter by the engine, by acting as others, or by queries, that no entry could pass with the other filters. */
+function besideProblem(field: 'engine' | 'as' | 'queries', query: EntryQuery) {
+  if (query[field] === undefined) return null;
+  const { engine, as, queries, catalog, schema, table, routine } = query;
+  const other = { engine, as, queries, catalog, schema, table, routine };
+  const problem = misplacedField(other);
+  if (problem === null) return null;
+  return problem.field === field ? problem.message : `cannot be given beside ${problem.field}`;
+}
+
+/** A query parameter that is given once. PostgreSQL text has no NUL. */
+function oneText(value: unknown): string | null {
+  return typeof value === 'string' && !value.includes('\0') ? null : 'must be given once, without NUL';
+}
+
+function coveringProblem(value: unknown): string | null {
+  return typeof value === 'string' && pathNode(value) !== null
+    ? null
+    : 'must be like sales, sales.eu or sales.eu.orders';
+}
+
+/** A node of the tree by its path, as SQL writes one; null: it is none. */
+export function pathNode(path: string): Node | null {
+  const name = /\.(?:"((?:[^"]|"")+)"|([^".]+))/y;
+  const names: string[] = [];
+  for (const whole = `.${path}`; name.lastIndex < whole.length;) {
+    const [, quoted, plain] = name.exec(whole) ?? [];
+    const found = plain ?? quoted?.replaceAll('""', '"') ?? '';
+    if (resourceNameProblem(found) !== null || names.push(found) > LEVELS.length) return null;
+  }
+  const [catalog, schema, table] = names;
+  return nodeOf({ catalog, schema, table });
+}

@@ -17,15 +17,21 @@ import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { AdministratorsService } from '../users/administrators.service.js';
 import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
+import { AccessFileStore } from './access-file.store.js';
+import { FileTransaction } from './access-writes.service.js';
 import { AdmissionService, namedIn } from './admission.service.js';
-import { AccessFileStore } from './domain/access-file-store.js';
 import { readAccessFile, type RowPlaces } from './domain/access-file.js';
-import { ANY_GRANT, GrantStore } from './domain/grant.js';
-import { changesBetween, type DescribedSnapshot, type SnapshotChanges } from './domain/snapshot-changes.js';
-import { planOf, type PlanStep } from './domain/snapshot-plan.js';
-import { FileTransaction } from './file-transaction.service.js';
+import { ANY_GRANT } from './domain/grant.js';
+import {
+  changesBetween,
+  type DescribedSnapshot,
+  planOf,
+  type PlanStep,
+  type SnapshotChanges,
+} from './domain/snapshot-changes.js';
+import { GrantStore } from './grant.store.js';
 import { EVERY_ROW, type ReportProgress, SnapshotWriter, type Written } from './snapshot-writer.service.js';
-import { SnapshotService } from './snapshot.service.js';
+import { SnapshotStore } from './domain/snapshot-store.js';
 
 export interface ApplyOptions {
   /** Everything is carried out and judged, and rolled back. */
@@ -38,7 +44,6 @@ export type Applied =
   | { kind: 'refused'; problems: SnapshotProblem[] }
   | { kind: 'applied' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: SnapshotProblem[]; warnings: string[] };
 
-/** As the route answers, and `--json` prints. */
 export interface AppliedForm {
   outcome: Applied['kind'];
   plan: PlanStep[];
@@ -56,7 +61,7 @@ export function appliedForm({ kind: outcome, ...rest }: Applied): AppliedForm {
 export class SnapshotFilesService {
   constructor(
     private readonly files: AccessFileStore,
-    private readonly snapshots: SnapshotService,
+    private readonly snapshots: SnapshotStore,
     private readonly grants: GrantStore,
     private readonly writer: SnapshotWriter,
     private readonly admission: AdmissionService,
@@ -122,9 +127,9 @@ export class SnapshotFilesService {
     if (plan.length === 0) return { kind: 'no_change', plan, remarks, warnings: [] };
 
     const written = await this.writer.write({ changes, recorded, file }, by, report);
-    const { refusals, warnings: ofRoom } = await this.admit(snapshot, changes, written, places);
+    const { refusals, warnings: ofCapacity } = await this.admit(snapshot, changes, written, places);
     if (refusals.length > 0) return rollBack({ kind: 'refused', problems: refusals });
-    const warnings = [...ofExpressions(changes, places), ...ofRoom];
+    const warnings = [...ofExpressions(changes, places), ...ofCapacity];
     if (dryRun) return rollBack({ kind: 'planned', plan, remarks, warnings });
     await this.audit.record({
       event: 'snapshot_applied',

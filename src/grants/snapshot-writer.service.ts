@@ -2,14 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext, AuditEntry } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
+import { type Node, withNamed } from '../trino-rules/model/node.js';
+import { type GroupMember, isRow, type PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { orderedPrivileges } from '../trino-rules/model/privilege.js';
+import type { SnapshotPolicy } from '../trino-rules/model/snapshot.js';
 import { grantedEvents, groupEvent, memberDetails, policyEvent, revokedEvents } from './domain/audit-details.js';
-import { ANY_GRANT, type GrantFilter, GrantStore } from './domain/grant.js';
-import { GroupStore, localGroup, type Membership } from './domain/group.js';
-import { PolicyStore } from './domain/policy.js';
-import { RecordedIds } from './domain/recorded-ids.js';
-import type { DescribedSnapshot, SnapshotChanges } from './domain/snapshot-changes.js';
+import { localGroup, type Membership } from './domain/group.js';
+import { type NewPolicy, policyRule } from './domain/policy.js';
+import type { DescribedSnapshot, FileMember, SnapshotChanges } from './domain/snapshot-changes.js';
 import type { Touched } from './domain/snapshot-store.js';
+import { GrantStore } from './grant.store.js';
+import { GroupStore } from './group.store.js';
+import { PolicyStore } from './policy.store.js';
 
 export interface Written {
   /** Nodes and groups for admission to judge; empty where access was only taken away. */
@@ -19,11 +23,13 @@ export interface Written {
 }
 
 /** The changes to write, and the two sides that they lead from and to. */
-export interface SnapshotWrite {
+interface SnapshotWrite {
   changes: SnapshotChanges;
   recorded: DescribedSnapshot;
   file: DescribedSnapshot;
 }
+
+type Writing = SnapshotWrite & { ids: RecordedIds; written: Written; by: AuditContext; report: ReportProgress };
 
 /** Called with the progress so far: `5000 of 100000 grants written`. */
 export type ReportProgress = (progress: string) => void;
@@ -46,9 +52,10 @@ export class SnapshotWriter {
   async write(write: SnapshotWrite, by: AuditContext, report: ReportProgress): Promise<Written> {
     const ids = new RecordedIds(write.recorded, write.file);
     const written: Written = { touched: { nodes: [], groups: [] }, policies: new Map() };
-    await this.writeGroups(write, ids, written, by, report);
-    await this.writeGrants(write, ids, written, by, report);
-    await this.writePolicies(write, ids, written, by, report);
+    const writing = { ...write, ids, written, by, report };
+    await this.writeGroups(writing);
+    await this.writeGrants(writing);
+    await this.writePolicies(writing);
     // Last, because no grant and no policy may name a group that goes.
     const gone = write.changes.groups.flatMap(({ before, after }) => (after === null && before ? [before] : []));
     for (const chunk of chunks(gone, 'groups removed', report))
@@ -56,16 +63,10 @@ export class SnapshotWriter {
     return written;
   }
 
-  private async writeGroups(
-    { changes: { groups }, recorded, file }: SnapshotWrite,
-    ids: RecordedIds,
-    { touched }: Written,
-    by: AuditContext,
-    report: ReportProgress,
-  ): Promise<void> {
+  private async writeGroups({ changes, recorded, file, ids, written, by, report }: Writing): Promise<void> {
     const now = this.clock.now();
     const events: AuditEntry[] = [];
-    const kept = groups.flatMap(({ after, ...change }) => (after === null ? [] : [{ after, ...change }]));
+    const kept = changes.groups.flatMap(({ after, ...change }) => (after === null ? [] : [{ after, ...change }]));
     const descriptionOf = (id: number): string | null => file.descriptions.groups.get(id) ?? null;
     const made = kept.flatMap(({ before, after: { id, name } }) =>
       before === null ? [localGroup(name, descriptionOf(id))] : [],
@@ -92,56 +93,37 @@ export class SnapshotWriter {
           events.push(groupEvent(event, group, by, memberDetails(member)));
         }
       }
-      if (addedMembers.length > 0) touched.groups.push(group.id);
+      if (addedMembers.length > 0) written.touched.groups.push(group.id);
     }
     for (const chunk of chunks(added, 'members added', report)) await this.groups.addMembers(chunk, now);
     for (const chunk of chunks(removed, 'members removed', report)) await this.groups.removeMembers(chunk, now);
-    await this.record(events, report);
+    for (const chunk of chunks(events, 'audit events written', report)) await this.audit.recordAll(chunk);
   }
 
-  private async writeGrants(
-    { changes: { grants }, file }: SnapshotWrite,
-    ids: RecordedIds,
-    { touched }: Written,
-    by: AuditContext,
-    report: ReportProgress,
-  ): Promise<void> {
-    const replaced = grants.flatMap(({ before }) => before ?? []);
-    for (const chunk of chunks(replaced, 'grants revoked', report))
-      await this.revoke(
-        chunk.map(({ id }) => id),
-        by,
-      );
-    const asked = grants.flatMap(({ after }) => after ?? []);
+  private async writeGrants({ changes, file, ids, written, by, report }: Writing): Promise<void> {
+    const replaced = changes.grants.flatMap(({ before }) => before?.id ?? []);
+    for (const chunk of chunks(replaced, 'grants revoked', report)) await this.revoke(chunk, by);
+    const asked = changes.grants.flatMap(({ after }) => after ?? []);
     for (const chunk of chunks(asked, 'grants written', report)) {
       const rows = chunk.map(({ id, principal, resource, privileges, expiresAt }) => ({
-        ...{
-          principal: ids.principal(principal),
-          resource: ids.node(resource),
-          privileges: orderedPrivileges(privileges),
-          expiresAt,
-        },
+        ...{ principal: ids.principal(principal), resource: ids.node(resource), expiresAt },
+        privileges: orderedPrivileges(privileges),
         description: file.descriptions.grants.get(id) ?? null,
       }));
       const outcomes = await this.grants.grant(rows, by.actor?.id ?? null, this.clock.now());
       await this.audit.recordAll(grantedEvents(outcomes, by));
-      touched.nodes.push(...chunk.map(({ resource }) => resource));
+      written.touched.nodes.push(...chunk.map(({ resource }) => resource));
     }
   }
 
-  private async writePolicies(
-    { changes: { policies }, file }: SnapshotWrite,
-    ids: RecordedIds,
-    written: Written,
-    by: AuditContext,
-    report: ReportProgress,
-  ): Promise<void> {
+  private async writePolicies({ changes, file, ids, written, by, report }: Writing): Promise<void> {
     const now = this.clock.now();
-    for (const chunk of chunks(policies, 'policies written', report)) {
+    for (const chunk of chunks(changes.policies, 'policies written', report)) {
       const events: AuditEntry[] = [];
       for (const { before, after } of chunk) {
         if (after === null) {
-          if (before !== null) events.push(...(await this.removePolicy(before.id, by)));
+          const removed = before && (await this.policies.remove(before.id, now));
+          if (removed !== null && typeof removed === 'object') events.push(policyEvent('policy_deleted', removed, by));
           continue;
         }
         const asked = ids.policy(after, file.descriptions.policies.get(after.id) ?? null);
@@ -156,32 +138,14 @@ export class SnapshotWriter {
     }
   }
 
-  private async removePolicy(id: number, by: AuditContext): Promise<AuditEntry[]> {
-    const policy = await this.policies.find(id);
-    await this.policies.remove(id, this.clock.now());
-    return policy === null ? [] : [policyEvent('policy_deleted', policy, by)];
-  }
-
   private async revoke(ids: readonly number[], by: AuditContext): Promise<void> {
     const outcomes = await this.grants.revoke(ids, by.actor?.id ?? null, this.clock.now());
     await this.audit.recordAll(revokedEvents(outcomes, by));
   }
 
-  private async record(events: readonly AuditEntry[], report: ReportProgress): Promise<void> {
-    for (const chunk of chunks(events, 'audit events written', report)) await this.audit.recordAll(chunk);
-  }
-
   /** Expired grants name the group until they are revoked. */
   private async deleteGroup({ id, name }: { id: number; name: string }, by: AuditContext): Promise<void> {
-    const group = { type: 'group', id } as const;
-    for (const naming of [{ principal: group }, { named: group }]) {
-      const expired: GrantFilter = { ...ANY_GRANT, ...naming, state: 'expired' };
-      const { items } = await this.grants.list(expired, { limit: EVERY_ROW, after: null }, this.clock.now());
-      await this.revoke(
-        items.map((grant) => grant.id),
-        by,
-      );
-    }
+    await this.revoke(await this.grants.naming({ type: 'group', id }), by);
     const outcome = await this.groups.delete(id, this.clock.now());
     if (outcome !== 'deleted') throw new Error(`the group ${name} cannot be deleted under its lock`);
     await this.audit.record(groupEvent('group_deleted', { id, name }, by, {}));
@@ -198,4 +162,66 @@ export function* chunks<T>(rows: readonly T[], written: string, report: ReportPr
     yield chunk;
     report(`${start + chunk.length} of ${rows.length} ${written}`);
   }
+}
+
+/** The database's ids of what a file names by its own. */
+class RecordedIds {
+  private readonly users: ReadonlyMap<string, number>;
+  private readonly groups: Map<string, number>;
+  private readonly fileUsers: ReadonlyMap<number, string>;
+  private readonly fileGroups: ReadonlyMap<number, string>;
+
+  constructor(recorded: DescribedSnapshot, file: DescribedSnapshot) {
+    this.users = new Map(recorded.snapshot.users.map(({ id, name }) => [name, id]));
+    this.groups = new Map(recorded.snapshot.groups.map(({ id, name }) => [name, id]));
+    this.fileUsers = new Map(file.snapshot.users.map(({ id, name }) => [id, name]));
+    this.fileGroups = new Map(file.snapshot.groups.map(({ id, name }) => [id, name]));
+  }
+
+  /** A group that was made; null: it could not be. */
+  addGroup(made: { id: number; name: string } | null): void {
+    if (made === null) throw new Error('a group of the file was made by another writer, under the lock');
+    this.groups.set(made.name, made.id);
+  }
+
+  group(name: string | undefined): number {
+    return present(this.groups.get(name ?? ''));
+  }
+
+  private user(name: string | undefined): number {
+    return present(this.users.get(name ?? ''));
+  }
+
+  member(member: FileMember): GroupMember {
+    return typeof member === 'string'
+      ? { type: 'user', id: this.user(member) }
+      : { type: 'engine', name: member.engine };
+  }
+
+  /** With the database's id, if it has a row. */
+  principal<P extends PolicyPrincipal>(named: P): P {
+    if (!isRow(named)) return named;
+    const { type, id } = named;
+    return { ...named, id: type === 'user' ? this.user(this.fileUsers.get(id)) : this.group(this.fileGroups.get(id)) };
+  }
+
+  /** With the database's ids of those whom it names. */
+  node(node: Node): Node {
+    return withNamed(node, (named) => this.principal(named));
+  }
+
+  policy(policy: SnapshotPolicy, description: string | null): NewPolicy {
+    const rule = policyRule({
+      ...policy,
+      resource: { ...policy.resource, ...this.node(policy.resource) },
+      ...('privileges' in policy && { privileges: orderedPrivileges(policy.privileges) }),
+    });
+    const except = policy.except.map((named) => this.principal(named));
+    return { rule, principal: this.principal(policy.principal), except, description };
+  }
+}
+
+function present(id: number | undefined): number {
+  if (id === undefined) throw new Error('a file was read that names what is not recorded');
+  return id;
 }

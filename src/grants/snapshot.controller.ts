@@ -1,13 +1,95 @@
 import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiTags, ApiUnprocessableEntityResponse } from '@nestjs/swagger';
+import {
+  ApiBearerAuth,
+  ApiOkResponse,
+  ApiProperty,
+  ApiPropertyOptional,
+  ApiTags,
+  ApiUnprocessableEntityResponse,
+} from '@nestjs/swagger';
+import { Exclude, Transform, Type } from 'class-transformer';
+import { IsBoolean, IsObject } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
+import { TEXTS } from '../platform/http/api-fields.js';
 import { BodyLimits, BULK } from '../platform/http/body-limits.js';
 import { ApiRoute } from '../platform/http/openapi.js';
 import { CountsWork } from '../platform/http/work.guard.js';
-import { appliedForm, SnapshotFilesService } from './snapshot-files.service.js';
-import { AppliedResponse, SnapshotDto, SnapshotResponse } from './snapshot.dto.js';
+import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
+import type { PlanRow, PlanStep } from './domain/snapshot-changes.js';
+import { appliedForm, type AppliedForm, SnapshotFilesService } from './snapshot-files.service.js';
+
+/** The fields of rows differ by kind: `snapshot export` shows them, and `apply` refuses others with their places. */
+const ROWS = { type: 'array', items: {} } as const;
+
+const SNAPSHOT = {
+  type: 'object',
+  description: 'A snapshot file: principals by name, or by the ids of its own users and groups.',
+  properties: {
+    version: { type: 'integer', enum: [1] },
+    ...{ users: ROWS, groups: ROWS, grants: ROWS, policies: ROWS },
+  },
+} as const;
+
+/** Of this nothing is transformed: class-transformer calls what a field named `constructor` holds. */
+@Exclude()
+class UnreadSnapshot {}
+
+class SnapshotDto {
+  @ApiProperty({ ...SNAPSHOT, additionalProperties: true })
+  // As it was sent: the reader of snapshot files judges it.
+  @Type(() => UnreadSnapshot)
+  @Transform(({ obj }: { obj: Record<string, unknown> }) => obj['snapshot'])
+  @IsObject({ message: 'must be an object' })
+  snapshot!: object;
+
+  @ApiPropertyOptional({ type: Boolean, default: false, description: 'Everything is judged, and nothing is written.' })
+  @IsBoolean({ message: 'must be true or false' })
+  dry_run = false;
+
+  @ApiPropertyOptional({ type: Boolean, default: false, description: 'Removes what the snapshot does not name.' })
+  @IsBoolean({ message: 'must be true or false' })
+  prune = false;
+}
+
+class SnapshotResponse {
+  @ApiProperty({ type: 'integer', enum: [1] }) version!: 1;
+  @ApiProperty(ROWS) users!: unknown[];
+  @ApiProperty(ROWS) groups!: unknown[];
+  @ApiProperty(ROWS) grants!: unknown[];
+  @ApiProperty(ROWS) policies!: unknown[];
+}
+
+const ROW = {
+  type: 'object',
+  additionalProperties: true,
+  properties: { description: { type: 'string' } },
+  description: 'By name, as in the snapshot.',
+} as const;
+
+class PlanStepResponse {
+  @ApiProperty({ enum: ['add', 'change', 'remove'] }) action!: PlanStep['action'];
+  @ApiProperty({ enum: ['group', 'member', 'grant', 'policy'] }) kind!: PlanStep['kind'];
+  @ApiProperty(ROW) row!: PlanRow;
+  @ApiPropertyOptional({ ...ROW, description: 'Of a change: the row that it replaces.' }) before?: PlanRow;
+}
+
+class SnapshotProblemResponse {
+  @ApiProperty({ example: 'grants[1].principal' }) path!: string;
+  @ApiProperty() message!: string;
+}
+
+class AppliedResponse implements AppliedForm {
+  @ApiProperty({ enum: ['applied', 'planned', 'no_change', 'refused'] }) outcome!: AppliedForm['outcome'];
+  @ApiProperty({ type: [PlanStepResponse] }) plan!: PlanStep[];
+
+  @ApiProperty({ type: [SnapshotProblemResponse], description: 'Why it is refused; nothing is changed then.' })
+  problems!: SnapshotProblem[];
+
+  @ApiProperty({ type: [SnapshotProblemResponse] }) remarks!: SnapshotProblem[];
+  @ApiProperty(TEXTS) warnings!: string[];
+}
 
 /** All recorded access as one snapshot: what `snapshot export` and `snapshot apply` do, without the database's password. */
 @ApiTags('grants')

@@ -1,35 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../audit/domain/audit-event.js';
+import { getOrInsert } from '../kernel/collections.js';
 import { Refused } from '../kernel/errors.js';
-import { BEYOND_HEADERS, isHeaderText } from '../kernel/name.js';
+import { BEYOND_HEADERS, foldedName, isHeaderText, principalNameProblem } from '../kernel/name.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { type Creation, holderText } from '../users/domain/account.js';
 import { AdministratorsService } from '../users/administrators.service.js';
+import { accountKey, accountNameProblem, type Creation, emailProblem, holderText } from '../users/domain/account.js';
 import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
 import { UsersService } from '../users/users.service.js';
+import { AccessFileStore } from './access-file.store.js';
+import { FileTransaction } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
-import { AccessFileStore } from './domain/access-file-store.js';
-import { changesBetween, type DescribedSnapshot, type SnapshotChanges } from './domain/snapshot-changes.js';
-import { planOf, type PlanStep } from './domain/snapshot-plan.js';
 import {
-  colonRemarks,
-  groupSpellingProblems,
-  type LineProblem,
-  type ListedPerson,
-  type ListEntry,
-  type UserList,
-  userList,
-} from './domain/user-list.js';
-import { FileTransaction } from './file-transaction.service.js';
+  changesBetween,
+  type DescribedSnapshot,
+  planOf,
+  type PlanStep,
+  type SnapshotChanges,
+} from './domain/snapshot-changes.js';
+import { SnapshotStore } from './domain/snapshot-store.js';
 import { chunks, type ReportProgress, SnapshotWriter } from './snapshot-writer.service.js';
-import { SnapshotService } from './snapshot.service.js';
 
 export type Imported =
   | { kind: 'refused'; problems: LineProblem[] }
   | { kind: 'imported' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: LineProblem[]; warnings: string[] };
 
-export interface ImportOptions {
+interface ImportOptions {
   dryRun: boolean;
   /** Take accounts with passwords, which anybody may have registered, for the people of the list. */
   withRegistered: boolean;
@@ -46,7 +43,7 @@ export class UserImportService {
     private readonly files: AccessFileStore,
     private readonly users: UsersService,
     private readonly administrators: AdministratorsService,
-    private readonly snapshots: SnapshotService,
+    private readonly snapshots: SnapshotStore,
     private readonly writer: SnapshotWriter,
     private readonly admission: AdmissionService,
     private readonly audit: AuditService,
@@ -217,4 +214,111 @@ function managedRemark({ before }: SnapshotChanges['managed'][number]): LineProb
 
 function byLine(a: LineProblem, b: LineProblem): number {
   return (a.line ?? 0) - (b.line ?? 0);
+}
+
+/** A line of a list of users. */
+interface ListEntry {
+  name: string;
+  email: string | null;
+  groups: readonly string[];
+  line: number;
+}
+
+export interface LineProblem {
+  line: number | null;
+  message: string;
+}
+
+/** A user of the list: all of its lines together. */
+interface ListedPerson {
+  name: string;
+  email: string | null;
+  /** Of its first line. */
+  line: number;
+}
+
+interface UserList {
+  people: ListedPerson[];
+  /** The names of members, by the group's. */
+  groups: Map<string, Set<string>>;
+  problems: LineProblem[];
+}
+
+/** The users and groups of a list, and all that makes a line unfit for accounts. A person with problems is in neither. */
+function userList(entries: readonly ListEntry[]): UserList {
+  const problems: LineProblem[] = [];
+  const people = new Map<string, ListedPerson>();
+  const spellings = new Spellings(problems);
+  const groups = new Map<string, Set<string>>();
+  for (const { name, email, groups: named, line } of entries) {
+    const found = [...spellings.user(name, line), ...addressProblems(email, people.get(name)?.email ?? null)];
+    for (const message of found) problems.push({ line, message: `${JSON.stringify(name)} ${message}` });
+    const good = named.filter((group) => spellings.group(group, line));
+    if (found.length > 0) continue;
+    const known = people.get(name);
+    people.set(name, { name, email: known?.email ?? email, line: known?.line ?? line });
+    for (const group of good) getOrInsert(groups, group, () => new Set()).add(name);
+  }
+  return { people: [...people.values()], groups, problems };
+}
+
+function addressProblems(email: string | null, former: string | null): string[] {
+  if (email === null) return [];
+  const problem = emailProblem(email);
+  if (problem !== null) return [`has <${email}>, which ${problem}`];
+  return former === null || former === email ? [] : [`has the address <${former}> already`];
+}
+
+/** The spelling of each name, which another line must not differ from in case only. */
+class Spellings {
+  private readonly users = new Map<string, { name: string; line: number }>();
+  private readonly groups = new Map<string, { name: string; line: number }>();
+
+  constructor(private readonly problems: LineProblem[]) {}
+
+  user(name: string, line: number): string[] {
+    const first = getOrInsert(this.users, accountKey(name), () => ({ name, line }));
+    if (first.name !== name) return [`differs from ${first.name} of line ${first.line} in case only`];
+    // They are the list's own signs, so a name that has them is a line that was meant otherwise.
+    if (/[<>]/.test(name)) return ['has < or >, between which an e-mail address stands, at the end of the name'];
+    const problem = accountNameProblem(name);
+    return problem === null ? [] : [problem];
+  }
+
+  /** False: the group cannot have that name, which is reported. */
+  group(name: string, line: number): boolean {
+    const first = getOrInsert(this.groups, foldedName(name), () => ({ name, line }));
+    const problem =
+      first.name === name
+        ? principalNameProblem(name)
+        : `differs from ${first.name} of line ${first.line} in case only`;
+    if (problem !== null) this.problems.push({ line, message: `the group ${JSON.stringify(name)} ${problem}` });
+    return problem === null;
+  }
+}
+
+/** Groups of the list that are there already, in another spelling. */
+function groupSpellingProblems(
+  entries: readonly ListEntry[],
+  list: UserList,
+  recorded: readonly { name: string }[],
+): LineProblem[] {
+  const spelled = new Map(recorded.map(({ name }) => [foldedName(name), name]));
+  return entries.flatMap(({ groups, line }) =>
+    groups.flatMap((group): LineProblem[] => {
+      const name = spelled.get(foldedName(group)) ?? group;
+      if (name === group || !list.groups.has(group)) return [];
+      return [{ line, message: `the group ${JSON.stringify(group)} differs from the group ${name} in case only` }];
+    }),
+  );
+}
+
+/** Names with a colon inside: legal, and what a list looks like in which a blank is missing. */
+function colonRemarks(entries: readonly ListEntry[]): LineProblem[] {
+  return entries
+    .filter(({ name }) => name.includes(':'))
+    .map(({ name, line }) => ({
+      line,
+      message: `${JSON.stringify(name)} is taken for a name: groups stand behind a colon and a blank`,
+    }));
 }

@@ -69,6 +69,7 @@ export const LOG_MARKERS = [
   'former rules are kept compressed',
   'live version check failed',
   'publication gauges could not be refreshed',
+  'next expiry could not be read',
   'removed past publications',
 ] as const;
 

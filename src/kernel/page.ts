@@ -10,16 +10,14 @@ export interface Page<T> {
   next: string | null;
 }
 
-/**
- * The page of `limit + 1` rows: the additional row shows that there is a next page.
- * @param after an item: its key, or its cursor
- */
-export function pageOf<T>(rows: readonly T[], limit: number, after: (row: T) => number | string): Page<T> {
+/** The place of an item in the order of its list: an integer, or names, the most significant first. */
+export type PageKey = number | readonly string[];
+
+/** The page of `limit + 1` rows: the additional row shows that there is a next page. */
+export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => PageKey): Page<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
-  if (rows.length <= limit || last === undefined) return { items, next: null };
-  const key = after(last);
-  return { items, next: typeof key === 'number' ? cursorOf(key) : key };
+  return { items, next: rows.length > limit && last !== undefined ? cursorOf(keyOf(last)) : null };
 }
 
 /** The same page with other items, such as those of a response. */
@@ -28,8 +26,8 @@ export function mapPage<T, R>({ items, next }: Page<T>, map: (item: T) => R): Pa
 }
 
 /** Opaque, so that clients do not depend on its content. */
-export function cursorOf(key: number): string {
-  return Buffer.from(`after:${key}`).toString('base64url');
+export function cursorOf(key: PageKey): string {
+  return Buffer.from(typeof key === 'number' ? `after:${key}` : JSON.stringify(key)).toString('base64url');
 }
 
 /** Null: not one of our cursors. */
@@ -44,17 +42,12 @@ export interface NamePageRequest {
   after: readonly string[] | null;
 }
 
-/** The cursor of an item by its names. */
-export function cursorOfNames(names: readonly string[]): string {
-  return Buffer.from(JSON.stringify(names)).toString('base64url');
-}
-
 /** Null: not one of our cursors, which hold no NUL: PostgreSQL has no such text. */
 export function namesOfCursor(cursor: string): string[] | null {
   try {
     const names: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     const isOurs = Array.isArray(names) && names.every((name) => typeof name === 'string' && !name.includes('\0'));
-    return isOurs && cursorOfNames(names) === cursor ? names : null;
+    return isOurs && cursorOf(names) === cursor ? names : null;
   } catch {
     return null;
   }

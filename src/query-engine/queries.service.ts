@@ -7,7 +7,7 @@ import type { AuthenticatedUser } from '../platform/http/access.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
 import { sessionFor, InvalidSession } from './domain/engine-session.js';
-import { endedBy, type Query, type QueryCursor, writeQueryCursor } from './domain/query.js';
+import { endedBy, keyOfQuery, type Query, type QueryCursor } from './domain/query.js';
 import { type ExecutionState, type NewQuery, startedQuery } from './domain/execution-state.js';
 import { rowsOfEnded, type RowsResult, smallPage } from './domain/held-page.js';
 import { QueryStore } from './domain/query-store.js';
@@ -81,7 +81,7 @@ export class QueriesService {
 
   /** Newest first. */
   async list(user: AuthenticatedUser, after: QueryCursor | null, limit: number): Promise<Page<Query>> {
-    return pageOf(await this.store.ownedBy(user.id).page(after, limit + 1), limit, writeQueryCursor);
+    return pageOf(await this.store.ownedBy(user.id).page(after, limit + 1), limit, keyOfQuery);
   }
 
   /** False: this user has no such query. One that has ended is not changed. */

@@ -1,5 +1,5 @@
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
-import { LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
+import { LeaseLost } from '../../src/acl-sync/domain/run-ports.js';
 import { checkRules } from '../../src/trino-rules/verify/check.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';

@@ -1,4 +1,5 @@
 import { BackgroundRunsService } from '../../src/acl-sync/background-runs.service.js';
+import { HeartbeatService } from '../../src/acl-sync/heartbeat.service.js';
 import { AccessChangesService } from '../../src/users/access-changes.service.js';
 import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
@@ -11,11 +12,15 @@ describe('runs without a request', () => {
   let changes: AccessChangesService;
   let timers: FakeTimers;
   let runs: BackgroundRunsService;
+  let heartbeat: HeartbeatService;
 
   const begin = (environment: Record<string, string> = {}) => {
     const { settings } = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET, ...environment });
-    runs = new BackgroundRunsService(sync.service, changes, timers, sync.clock, sync.log, settings);
+    const { service, snapshots, history, clock, log } = sync;
+    runs = new BackgroundRunsService(service, changes, snapshots, history, timers, clock, log, settings);
     runs.onApplicationBootstrap();
+    heartbeat = new HeartbeatService(timers, log, settings.acl.sync.enabled ? [runs] : []);
+    heartbeat.onApplicationBootstrap();
   };
   /** Lets `seconds` pass, and whatever that begins come to its end. */
   const pass = async (seconds: number) => {
@@ -31,7 +36,7 @@ describe('runs without a request', () => {
     changes = new AccessChangesService();
     timers = new FakeTimers();
   });
-  afterEach(() => runs.beforeApplicationShutdown());
+  afterEach(() => Promise.all([runs.beforeApplicationShutdown(), heartbeat.beforeApplicationShutdown()]));
 
   it('follow a change by some seconds, however many more changes come', async () => {
     begin({ ACL_SYNC_ON_CHANGE_SECONDS: '10' });

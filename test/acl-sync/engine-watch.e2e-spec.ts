@@ -45,7 +45,8 @@ describe('the version that the engine uses', () => {
     const timers = new FakeTimers();
     shown = new AclSyncMetrics(metrics);
     health = new HealthRegistry();
-    runs = new BackgroundRunsService(sync.service, new AccessChangesService(), timers, clock, log, settings);
+    const changes = new AccessChangesService();
+    runs = new BackgroundRunsService(sync.service, changes, sync.snapshots, history, timers, clock, log, settings);
     live = new EngineWatchService(history, probe, target, runs, shown, timers, clock, log, settings, health);
     await sync.run();
   });

@@ -3,11 +3,12 @@ import { AuditService } from '../../src/audit/audit.service.js';
 import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
-import { HistoryGaugesService } from '../../src/acl-sync/history-gauges.service.js';
+import { HeartbeatService, historyProbe } from '../../src/acl-sync/heartbeat.service.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { LogBook } from '../support/fakes/log-book.js';
 import { sharedService, startService } from '../support/service/service.js';
 import { sharedFolder } from '../support/service/shared-folder.js';
+import { until } from '../support/service/until.js';
 
 describe('gauges of what was published', () => {
   const directory = sharedFolder('history-gauges-');
@@ -21,15 +22,15 @@ describe('gauges of what was published', () => {
   };
   const idle = (timers: FakeTimers, log = new LogBook(), history = publisher.app.get(PublicationHistory)) => {
     const registry = new Registry();
-    const trail = publisher.app.get(AuditService);
-    return { registry, service: new HistoryGaugesService(history, trail, new AclSyncMetrics(registry), timers, log) };
+    const probe = historyProbe(new AclSyncMetrics(registry), history, publisher.app.get(AuditService));
+    return { registry, service: new HeartbeatService(timers, log, [probe]) };
   };
 
   it('are the same in a replica that published nothing, at its start and as time passes', async () => {
     const timers = new FakeTimers();
     const waiting = idle(timers);
     expect(await gauges(waiting.registry)).toMatchObject({ rules: 'Nan', published_version: 'Nan', live: 'Nan' });
-    await waiting.service.onApplicationBootstrap();
+    waiting.service.onApplicationBootstrap();
     await timers.untilWaiting();
     expect(await gauges(waiting.registry)).toMatchObject({ rules: '0', published_version: '0', live: '0' });
 
@@ -42,6 +43,7 @@ describe('gauges of what was published', () => {
       expect([name, Number(published[name])]).toEqual([name, expect.any(Number)]);
       expect(Number(published[name])).toBeGreaterThan(0);
     }
+    await until(async () => (await gauges(fresh.app.get(Registry)))['published_version'] !== 'Nan');
     expect(await gauges(fresh.app.get(Registry))).toEqual(published);
     await fresh.stop();
 
@@ -61,7 +63,7 @@ describe('gauges of what was published', () => {
         isBroken ? () => Promise.reject(new Error('no database')) : target[name].bind(target),
     });
     const { registry, service } = idle(timers, log, failing);
-    await service.onApplicationBootstrap();
+    service.onApplicationBootstrap();
     await timers.untilWaiting();
     const before = await gauges(registry);
 

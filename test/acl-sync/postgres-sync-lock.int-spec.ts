@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { type Lease, LeaseLost } from '../../src/acl-sync/domain/sync-lock.js';
+import { type Lease, LeaseLost } from '../../src/acl-sync/domain/run-ports.js';
 import { Secret } from '../../src/kernel/secret.js';
 import { PostgresSyncLock } from '../../src/acl-sync/infrastructure/postgres-sync-lock.js';
 import { asSuperuser, freshDatabase, type TestDatabase } from '../support/database/database.js';

@@ -1,4 +1,4 @@
-import { PublishedSizeForecast } from '../../src/acl-sync/published-size-forecast.service.js';
+import { PublishedSizeForecast } from '../../src/acl-sync/published-rules.service.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 

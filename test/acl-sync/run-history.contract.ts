@@ -1,6 +1,5 @@
-import type { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
+import { positionOfCursor, type PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
 import type { Run } from '../../src/acl-sync/domain/publication.js';
-import { positionOfCursor } from '../../src/acl-sync/domain/history-position.js';
 import type { Finding } from '../../src/trino-rules/document/finding.js';
 import { at } from '../support/snapshots/a-version.js';
 import { draft, type HistoryUnderTest } from './publication-history.contract.js';

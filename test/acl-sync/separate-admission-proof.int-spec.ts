@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { SeparateAdmissionProof } from '../../src/acl-sync/infrastructure/separate-admission-proof.js';
+import { SeparateAdmissionProof } from '../../src/acl-sync/infrastructure/preparation-process.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { LogBook } from '../support/fakes/log-book.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { failureOf } from '../../src/acl-sync/domain/publication.js';
-import { SeparateRulesPreparer } from '../../src/acl-sync/infrastructure/separate-rules-preparer.js';
+import { SeparateRulesPreparer } from '../../src/acl-sync/infrastructure/preparation-process.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 
 describe('the process that prepares rules', () => {

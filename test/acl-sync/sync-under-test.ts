@@ -1,16 +1,13 @@
 import { Registry } from 'prom-client';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
-import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
+import { AclSyncService, RunReportsService } from '../../src/acl-sync/acl-sync.service.js';
 import { CandidateService } from '../../src/acl-sync/candidate.service.js';
-import { type Candidate, type Preparation, prepare } from '../../src/acl-sync/domain/candidate.js';
-import { compileFor } from '../../src/acl-sync/domain/compilation.js';
+import { type Candidate, compileFor, type Preparation, prepare } from '../../src/acl-sync/domain/candidate.js';
 import type { RunOrder, RunOutcome } from '../../src/acl-sync/domain/publication.js';
 import { prepareWithdrawal, type WithdrawalOrder } from '../../src/acl-sync/domain/prepared-withdrawal.js';
-import { type CompiledText, RulesPreparer } from '../../src/acl-sync/domain/rules-preparer.js';
-import { type Lease, SyncLock } from '../../src/acl-sync/domain/sync-lock.js';
+import { type CompiledText, type Lease, RulesPreparer, SyncLock } from '../../src/acl-sync/domain/run-ports.js';
 import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
 import { type Preview, PreviewService } from '../../src/acl-sync/preview.service.js';
-import { RunReportsService } from '../../src/acl-sync/run-reports.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
 import {
   AUDIT_EVENTS,
@@ -23,8 +20,8 @@ import {
   type TrailPosition,
 } from '../../src/audit/domain/audit-event.js';
 import type { Growth } from '../../src/grants/domain/admission-ports.js';
-import { SnapshotStore } from '../../src/grants/domain/snapshot-store.js';
-import { SnapshotService } from '../../src/grants/snapshot.service.js';
+import { snapshotSettings, SnapshotStore } from '../../src/grants/domain/snapshot-store.js';
+import type { Settings } from '../../src/platform/settings/settings.js';
 import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { Transaction } from '../../src/platform/database/transaction.js';
 import { type AccessChange, compareAccess } from '../../src/trino-rules/diff/access-change.js';
@@ -49,19 +46,20 @@ export class SyncUnderTest {
   readonly audited: AuditEntry[] = [];
   readonly metrics = new Registry();
   readonly service: AclSyncService;
+  readonly snapshots: SnapshotStore;
   private readonly previews: PreviewService;
 
   /** @param through stands between the service and its ports */
   constructor(snapshot: Snapshot, through: <T extends object>(port: T) => T = (port) => port) {
     this.snapshot = snapshot;
     const { settings } = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET });
-    const snapshots = new SnapshotService(new FixedSnapshotStore(this), settings, this.clock);
+    this.snapshots = new FixedSnapshotStore(this, settings);
     const audit = new AuditService(new FakeAuditStore(this.audited), this.clock, settings, this.log);
     const metrics = new AclSyncMetrics(this.metrics);
     const [target, history] = [through(this.target), through(this.history)];
     const reports = new RunReportsService(history, audit, new MemoryTransaction(this), metrics, this.log);
     const { preparer, lock, clock } = this;
-    const candidates = new CandidateService(snapshots, audit, history, preparer, target, settings, this.log);
+    const candidates = new CandidateService(this.snapshots, audit, history, preparer, target, settings, this.log);
     this.previews = new PreviewService(candidates, preparer, target, history, clock);
     this.service = new AclSyncService(candidates, preparer, target, history, lock, reports, clock);
   }
@@ -79,10 +77,8 @@ export class SyncUnderTest {
     return result.outcome;
   }
 
-  async preview(): Promise<Preview> {
-    const result = await this.previews.preview(null);
-    if (result.kind === 'too-many') throw new Error('nobody else previews here');
-    return result.made;
+  preview(): Promise<Preview> {
+    return this.previews.preview(null);
   }
 }
 
@@ -127,24 +123,35 @@ class FreeLock extends SyncLock {
 }
 
 class FixedSnapshotStore extends SnapshotStore {
-  constructor(private readonly of: { snapshot: Snapshot; canRead: boolean }) {
+  constructor(
+    private readonly of: Pick<SyncUnderTest, 'snapshot' | 'canRead' | 'clock'>,
+    private readonly settings: Settings,
+  ) {
     super();
   }
 
   override read(): Promise<Snapshot> {
-    return this.of.canRead ? Promise.resolve(this.of.snapshot) : Promise.reject(new Error('the database is gone'));
+    const { snapshot, canRead, clock } = this.of;
+    if (!canRead) return Promise.reject(new Error('the database is gone'));
+    return Promise.resolve({ ...snapshot, settings: snapshotSettings(this.settings), at: clock.now() });
   }
 
   override readFor(): Promise<Snapshot> {
-    return Promise.resolve(this.of.snapshot);
+    return this.read();
   }
 
   override readTouched(): Promise<Snapshot> {
-    return Promise.resolve(this.of.snapshot);
+    return this.read();
   }
 
   override grantsOnPath(): Promise<[]> {
     return Promise.resolve([]);
+  }
+
+  override async nextExpiry(after: Date): Promise<Date | null> {
+    const { grants } = await this.read();
+    const ends = grants.flatMap(({ expiresAt }) => (expiresAt !== null && expiresAt > after ? [expiresAt] : []));
+    return ends.sort((a, b) => Number(a) - Number(b))[0] ?? null;
   }
 
   override growth(): Promise<Growth> {

@@ -1,8 +1,9 @@
 import { Registry } from 'prom-client';
 import type { PublicationDraft } from '../../src/acl-sync/domain/publication-history.js';
+import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { RulesTargetUnavailable, type TargetFailure } from '../../src/acl-sync/domain/rules-target.js';
+import { HeartbeatService } from '../../src/acl-sync/heartbeat.service.js';
 import { TargetProbe } from '../../src/acl-sync/target-probe.service.js';
-import { TargetWatchService } from '../../src/acl-sync/target-watch.service.js';
 import { HealthRegistry } from '../../src/platform/operations/health.js';
 import { FakePublicationHistory } from '../support/fakes/fake-publication-history.js';
 import { FakeRulesTarget } from '../support/fakes/fake-rules-target.js';
@@ -13,9 +14,9 @@ describe('the watch of the rules target', () => {
   const [target, timers, log] = [new FakeRulesTarget(), new FakeTimers(), new LogBook()];
   const [health, registry] = [new HealthRegistry(), new Registry()];
   const history = new FakePublicationHistory();
-  const check = new TargetProbe(target, log);
-  const watch = new TargetWatchService(check, target, history, timers, log, health, registry);
-  afterAll(() => watch.beforeApplicationShutdown());
+  const probe = new TargetProbe(target, history, new AclSyncMetrics(registry), timers, log, health);
+  const heartbeat = new HeartbeatService(timers, log, [probe]);
+  afterAll(() => heartbeat.beforeApplicationShutdown());
 
   const fails = (reason: TargetFailure | null): void => {
     target.failure = reason === null ? null : new RulesTargetUnavailable(reason, 'the target is in the way');
@@ -34,7 +35,7 @@ describe('the watch of the rules target', () => {
   it('checks every minute, and logs a failure once for as long as its reason stays', async () => {
     expect(await shown()).toEqual(['up', null, 'Nan']);
 
-    watch.onApplicationBootstrap();
+    heartbeat.onApplicationBootstrap();
     await timers.untilWaiting();
     expect(await shown()).toEqual(['up', 0, '1']);
     timers.advance(59_999);

@@ -1,4 +1,4 @@
-import { SnapshotService } from '../../src/grants/snapshot.service.js';
+import { SnapshotStore } from '../../src/grants/domain/snapshot-store.js';
 import type { ApiClient } from '../support/service/api-client.js';
 import { administrator, people } from '../support/service/administrator.js';
 import { startService, type TestService } from '../support/service/service.js';
@@ -20,10 +20,10 @@ describe('the snapshot that rules follow from', () => {
   });
   afterEach(() => service.stop());
 
-  const read = () => service.app.get(SnapshotService).read();
+  const read = () => service.app.get(SnapshotStore).read();
 
   it('grows by the rows written since, and by their principals', async () => {
-    const growth = (since: Date) => service.app.get(SnapshotService).growth(since);
+    const growth = (since: Date) => service.app.get(SnapshotStore).growth(since);
     const long = new Date(0);
     expect(await growth(long)).toEqual({ bytes: 0, isWide: false });
     const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };
@@ -138,7 +138,7 @@ describe('the snapshot that rules follow from', () => {
     };
     await admin.post('/api/admin/policies', deny);
     const touched = async (nodes: { catalog: string; schema?: string }[], groups: number[], most = 10) => {
-      const snapshot = await service.app.get(SnapshotService).readTouched({ nodes, groups }, most);
+      const snapshot = await service.app.get(SnapshotStore).readTouched({ nodes, groups }, most);
       if (snapshot === null) return null;
       const paths = snapshot.grants.map(({ resource: { catalog, schema, table } }) =>
         [catalog, schema, table].filter(Boolean).join('.'),

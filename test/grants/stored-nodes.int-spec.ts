@@ -1,8 +1,8 @@
 import { DataSource } from 'typeorm';
 import { ANY_GRANT, type NewGrant } from '../../src/grants/domain/grant.js';
 import { localGroup } from '../../src/grants/domain/group.js';
-import { PostgresGrantStore } from '../../src/grants/infrastructure/postgres-grant-store.js';
-import { PostgresGroupStore } from '../../src/grants/infrastructure/postgres-group-store.js';
+import { GrantStore } from '../../src/grants/grant.store.js';
+import { GroupStore } from '../../src/grants/group.store.js';
 import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import type { Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
@@ -13,8 +13,8 @@ import { NOW } from '../support/snapshots/snapshot-builder.js';
 describe('grants on nodes of every kind, in the tables,', () => {
   let database: TestDatabase;
   let source: DataSource;
-  let grants: PostgresGrantStore;
-  let groups: PostgresGroupStore;
+  let grants: GrantStore;
+  let groups: GroupStore;
   let team: number;
   beforeAll(async () => {
     database = await freshDatabase();
@@ -24,8 +24,8 @@ describe('grants on nodes of every kind, in the tables,', () => {
       await source.query(`ALTER TABLE grants DROP CONSTRAINT grants_${known}`);
     await source.query(`INSERT INTO principal_names (name, holder, claimed_at) VALUES ('bi', 'engine', now())`);
     const session = new DatabaseSession(source);
-    grants = new PostgresGrantStore(session);
-    groups = new PostgresGroupStore(session);
+    grants = new GrantStore(session);
+    groups = new GroupStore(session);
     const [made] = await groups.create([localGroup('team', null)], NOW);
     team = made?.id ?? 0;
   });

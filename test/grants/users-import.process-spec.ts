@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { planLine, type PlanStep } from '../../src/grants/domain/snapshot-plan.js';
+import { planLine, type PlanStep } from '../../src/grants/domain/snapshot-changes.js';
 import { ApiClient, registrant } from '../support/service/api-client.js';
 import { runGrantline } from '../support/service/grantline-process.js';
 import { type SnapshotFiles, startSnapshotFiles } from '../support/snapshots/snapshot-files.js';

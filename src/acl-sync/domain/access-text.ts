@@ -13,7 +13,6 @@ export function firstChanges({ gained, lost }: AccessChange): string {
   return [...lines('gained', gained), ...lines('lost', lost)].join('; ');
 }
 
-/** Lines for a terminal. */
 export function accessLines({ gained, lost, ...counts }: AccessForm): string[] {
   const lines = (verb: string, changes: readonly ChangedAccess[], inAll: number): string[] => [
     ...changes.map((change) => `${verb} ${changedText(change)}`),

@@ -1,6 +1,6 @@
 import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import { type Candidate, prepare } from './candidate.js';
+import { type Candidate, explainedUndecided, prepare } from './candidate.js';
 
 const later = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
 
@@ -63,15 +63,6 @@ describe('a candidate for publication', () => {
     expect(prepared(aSnapshot().user('ana').may('INSERT', 'sales').snapshot()).snapshotHash).not.toBe(digest);
   });
 
-  it('knows when the first grant expires', () => {
-    const builder = aSnapshot().user('ana').may('SELECT', 'a');
-    expect(prepared(builder.snapshot()).nextExpiry).toBeNull();
-    builder.may('SELECT', 'b', { expiresAt: later(-1) }).may('SELECT', 'e', { expiresAt: NOW });
-    expect(prepared(builder.snapshot()).nextExpiry).toBeNull();
-    builder.may('SELECT', 'c', { expiresAt: later(90) }).may('SELECT', 'd', { expiresAt: later(60) });
-    expect(prepared(builder.snapshot()).nextExpiry).toEqual(later(60));
-  });
-
   it('names the remedy when the rules are too large for the target', () => {
     const snapshot = aSnapshot().user('ana').may('SELECT', 'sales').snapshot();
     const { bytes } = prepared(snapshot);
@@ -105,5 +96,28 @@ describe('a candidate for publication', () => {
         ) as string,
       },
     ]);
+  });
+});
+
+describe('rules that are too many to be proved', () => {
+  const { policies } = aSnapshot()
+    .group('readers', ['ana'])
+    .seesOnly('sales.eu', "region = 'EU'")
+    .seesOnly('sales.eu.orders', "state = 'open'")
+    .seesOnly('sales.us', "region = 'US'")
+    .snapshot();
+  const finding = { code: 'proof-undecided', severity: 'error', message: 'nothing is proved' } as const;
+  const where = { where: 'sales.eu', rules: 3_000 };
+
+  it('are explained by the policies at the parent that has most of them', () => {
+    expect(explainedUndecided(finding, where, policies).message).toMatch(
+      /^nothing is proved[.] 3000 rules are needed in sales[.]eu, one for each .*; 2 policies make them \(ids 1, 2\): let fewer/,
+    );
+    expect(explainedUndecided(finding, where, []).message).toMatch(/hidden columns$/);
+  });
+
+  it('are not, where a pattern of one rule is the reason', () => {
+    const ofRule = { ...finding, rule: 'tables[1]' };
+    expect(explainedUndecided(ofRule, where, policies)).toBe(ofRule);
   });
 });

@@ -1,30 +1,31 @@
 import { createHash } from 'node:crypto';
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
-import { compile, type CompiledRules } from '../../trino-rules/compile/compile.js';
-import { type AccessChange, compareAccess } from '../../trino-rules/diff/access-change.js';
-import { type Finding, isError } from '../../trino-rules/document/finding.js';
-import { ruleCount, type RulesDocument } from '../../trino-rules/document/rules-document.js';
-import { checkSize, checkRuleCount } from '../../trino-rules/document/target-capacity.js';
 import { isRefused as isUnloadable } from '../../rules-files/check/checks.js';
 import { inOneLine } from '../../rules-files/check/foreign-expression.js';
 import { readLeniently } from '../../rules-files/check/lenient-reader.js';
 import { anyPatterns, type ListedUser, ListedUsers, recordedUsers } from '../../rules-files/foreign/audiences.js';
-import { foreignDocument } from '../../rules-files/foreign/foreign-document.js';
 import { withComparableFilters } from '../../rules-files/foreign/equal-filters.js';
+import { foreignDocument } from '../../rules-files/foreign/foreign-document.js';
+import { compile, type CompiledRules } from '../../trino-rules/compile/compile.js';
+import { RulesTooLarge, type RulesUnderParent } from '../../trino-rules/compile/text-size.js';
+import { type AccessChange, compareAccess } from '../../trino-rules/diff/access-change.js';
+import { type Finding, isError } from '../../trino-rules/document/finding.js';
+import { ruleCount, type RulesDocument } from '../../trino-rules/document/rules-document.js';
+import { checkRuleCount, checkSize } from '../../trino-rules/document/target-capacity.js';
 import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
-import { principalsOf, type Snapshot } from '../../trino-rules/model/snapshot.js';
+import { nodeText } from '../../trino-rules/model/node.js';
+import { principalsOf, type Snapshot, type SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import { checkRules } from '../../trino-rules/verify/check.js';
-import { compileFor, explainedUndecided, type TooLarge } from './compilation.js';
 import {
   approvedFinding,
   databaseBehindFinding,
   documentOf,
-  type Previous,
-  needsApproval,
-  toleratedFinding,
   findUnexplainedChange,
-  unexplainedFinding,
+  needsApproval,
+  type Previous,
   type SnapshotPair,
+  toleratedFinding,
+  unexplainedFinding,
   writtenSnapshot,
 } from './unexplained-change.js';
 
@@ -32,25 +33,19 @@ import {
 export interface Candidate {
   text: string;
   hash: string;
-  /** In all sections. */
   rules: number;
-  /** UTF-8. */
   bytes: number;
   findings: Finding[];
   /** A snapshot file, as JSON; its digest changes with any input of the rules. */
   snapshot: string;
   snapshotHash: string;
-  /** When the snapshot was taken. */
   at: Date;
   /** The end of the audit trail before that. */
   position: TrailPosition;
   /** Digest of the compiler: see `compilerDigest`. */
   compiler: string;
-  /** When the first of its grants expires; null: none does. */
-  nextExpiry: Date | null;
   /** When the first unpublished change was recorded or a grant expired; null: no such change. */
   changedAt: Date | null;
-  /** Difference to the text that was published last; null: none, or nothing was published. */
   access: AccessChange | null;
 }
 
@@ -132,7 +127,6 @@ function listedPrincipals(snapshot: Snapshot): ListedUser[] {
   return [...recordedUsers(snapshot), ...[...names].map((name) => ({ name, groups: groupsOf(name) }))];
 }
 
-/** Some seconds. */
 const FOREIGN_STEPS = 1_000_000_000;
 
 /** A refused candidate for a snapshot that could not be compiled or checked, or whose rules are too large to be compiled. */
@@ -147,7 +141,6 @@ export function unprepared({ snapshot, position, previous }: Preparation, tooLar
     position,
     compiler: '',
     findings: [tooLarge?.finding ?? UNPREPARED],
-    nextExpiry: null,
     changedAt: null,
     access: null,
   };
@@ -198,18 +191,9 @@ export function checkedCandidate(
     at: snapshot.at,
     position,
     compiler,
-    nextExpiry: nextExpiry(snapshot),
     changedAt: null,
     access: null,
   };
-}
-
-/** When the first of its grants expires; null: none does. */
-export function nextExpiry({ grants, at }: Snapshot): Date | null {
-  return earliest(
-    grants.flatMap(({ expiresAt }) => expiresAt ?? []),
-    at,
-  );
 }
 
 /** Equal for snapshots that mean the same. */
@@ -235,4 +219,68 @@ export function digested(snapshot: string): Pick<Candidate, 'snapshot' | 'snapsh
 function earliest(moments: readonly Date[], after: Date): Date | null {
   const ahead = moments.map((moment) => moment.getTime()).filter((time) => time > after.getTime());
   return ahead.length === 0 ? null : new Date(ahead.reduce((a, b) => Math.min(a, b)));
+}
+
+/** The work was ended as soon as it was certain. `bytes`: at least. */
+export interface TooLarge {
+  kind: 'too-large';
+  bytes: number;
+  finding: Finding;
+}
+
+type Compilation = { kind: 'compiled'; rules: CompiledRules } | TooLarge;
+
+/** Compiles for a target. @param limit in bytes; null: it has none */
+export function compileFor(snapshot: Snapshot, limit: number | null): Compilation {
+  try {
+    return { kind: 'compiled', rules: compile(snapshot, limit ?? Infinity) };
+  } catch (error) {
+    if (!(error instanceof RulesTooLarge)) throw error;
+    return { kind: 'too-large', bytes: error.atLeast, finding: overflow(error, limit ?? 0, snapshot.policies) };
+  }
+}
+
+function overflow({ atLeast, most }: RulesTooLarge, limit: number, policies: readonly SnapshotPolicy[]): Finding {
+  const [size] = checkSize(atLeast, limit, 'at least');
+  return {
+    code: 'too-large',
+    severity: 'error',
+    message: `${size?.message ?? ''}. At least ${causeOf(most, policies)}`,
+  };
+}
+
+/** The finding with its cause, where rules were too many to be proved. */
+export function explainedUndecided(
+  finding: Finding,
+  largest: RulesUnderParent,
+  policies: readonly SnapshotPolicy[],
+): Finding {
+  // With a rule it is about the patterns of that rule alone.
+  if (finding.code !== 'proof-undecided' || finding.rule !== undefined) return finding;
+  return { ...finding, message: `${finding.message}. ${causeOf(largest, policies)}` };
+}
+
+/** Where the rules are, and which policies make so many of them. */
+function causeOf({ where, rules }: RulesUnderParent, policies: readonly SnapshotPolicy[]): string {
+  const own = policies.filter(({ kind, resource }) => kind !== 'deny' && meets(nodeText(resource), where));
+  const place = where === '' ? '' : ` in ${where}`;
+  const counted = `${rules} rules are needed${place}, one for each combination of privileges, filters, masks and hidden columns`;
+  const cause =
+    own.length === 0
+      ? ''
+      : `; ${own.length} policies make them (${idsOf(own)}): let fewer of them reach the same people, or write one for everybody whose ` +
+        'expression asks for current_user';
+  return `${counted}${cause}`;
+}
+
+/** One lies in the other. */
+function meets(a: string, b: string): boolean {
+  return a === b || b === '' || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
+}
+
+const MOST_NAMED = 10;
+
+function idsOf(policies: readonly SnapshotPolicy[]): string {
+  const ids = policies.slice(0, MOST_NAMED).map(({ id }) => id);
+  return `ids ${ids.join(', ')}${policies.length > MOST_NAMED ? ' …' : ''}`;
 }

@@ -1,5 +1,5 @@
 import type { RulesInForce } from '../../query-engine/domain/engine-error.js';
-import { isCulprit, isSettled, LIVE_WITHIN_MS, type EngineWatch, watched } from './engine-watch.js';
+import { type EngineWatch, isCulprit, isSettled, LIVE_WITHIN_MS, openCatalogs, watched } from './engine-watch.js';
 
 describe('what probes say of the published version', () => {
   const published = { version: 1, liveAt: null, publishedAt: new Date(0), edit: null };
@@ -48,5 +48,30 @@ describe('what probes say of the published version', () => {
       watched(null, published, undefined, answer, new Date(0)),
     );
     expect(isCulprit(watch, next, new Date(0))).toBe(expected);
+  });
+});
+
+describe('catalogs that lead around restrictions', () => {
+  const catalogs = [
+    { catalog: 'stream', connector: 'kafka' },
+    { catalog: 'lake', connector: 'hive' },
+    { catalog: 'ice', connector: 'iceberg' },
+  ];
+
+  it('are those of the connectors that the settings do not list, with the lines that close them', () => {
+    const [lake, stream, ...more] = openCatalogs(catalogs, { externalTableCatalogs: [], rawColumnCatalogs: [] });
+
+    expect(lake).toMatchObject({ code: 'catalog-open', severity: 'warning' });
+    expect(lake?.message).toMatch(/^catalog lake \(hive\): .* ACL_EXTERNAL_TABLE_CATALOGS$/);
+    expect(lake?.witness?.split('\n')).toEqual([
+      'hive.non-managed-table-creates-enabled=false',
+      'hive.non-managed-table-writes-enabled=false',
+    ]);
+    expect(stream?.message).toMatch(/^catalog stream \(kafka\): .* ACL_RAW_COLUMN_CATALOGS$/);
+    expect(more).toEqual([]);
+  });
+
+  it('are none where they are listed', () => {
+    expect(openCatalogs(catalogs, { externalTableCatalogs: ['lake'], rawColumnCatalogs: ['stream'] })).toEqual([]);
   });
 });

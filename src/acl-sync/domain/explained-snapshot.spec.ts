@@ -31,4 +31,24 @@ describe('an explained snapshot', () => {
     const added = { ...member, event: 'member_added' } as const;
     expect(explained({ previous, next, events: [removed, added] }).groups).toEqual(previous.groups);
   });
+
+  it('tells an engine principal in a group from an account, and takes both out with the group', () => {
+    const previous = aSnapshot().group('readers', ['ana'], ['1']).may('SELECT', 'sales').snapshot();
+    const next = { ...previous, groups: previous.groups.map((group) => ({ ...group, members: [], engines: [] })) };
+    const about = { subject: { type: 'group', id: '1', name: null }, at: NOW } as const;
+    const left = { ...about, event: 'member_removed', details: { engine: '1' } } as const;
+    expect(explained({ previous, next, events: [left] }).groups).toMatchObject([{ members: [1], engines: [] }]);
+    const deleted = { ...about, event: 'group_deleted', details: {} } as const;
+    expect(explained({ previous, next: { ...next, groups: [] }, events: [deleted] }).groups).toEqual([]);
+  });
+
+  it('has an account active or not as its last event left it', () => {
+    const previous = aSnapshot().user('ana').may('SELECT', 'sales').snapshot();
+    const next = { ...previous, users: previous.users.map((user) => ({ ...user, isActive: false })) };
+    const about = { subject: { type: 'user', id: '1', name: null }, details: {}, at: NOW } as const;
+    const [off, on] = (['account_deactivated', 'account_activated'] as const).map((event) => ({ ...about, event }));
+    if (off === undefined || on === undefined) throw new Error('there are two');
+    expect(explained({ previous, next, events: [on, off] }).users).toMatchObject([{ isActive: false }]);
+    expect(explained({ previous, next, events: [off, on] }).users).toMatchObject([{ isActive: true }]);
+  });
 });

@@ -7,7 +7,7 @@ import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import type { RecordedEvent } from './audit-projection.js';
+import type { RecordedEvent } from './explained-snapshot.js';
 import { prepareWithdrawal, type WithdrawalOrder } from './prepared-withdrawal.js';
 import { type Baseline, documentOf, type Previous, writtenSnapshot } from './unexplained-change.js';
 import { withdrawal } from './withdrawal.js';

@@ -6,18 +6,17 @@ import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import {
   type Candidate,
   checkedCandidate,
+  compileFor,
   digested,
   firstChange,
   isRefused,
   type Preparation,
   sized,
 } from './candidate.js';
-import { compileFor } from './compilation.js';
 import { closedRules } from './closed-rules.js';
 import { type Baseline, documentOf, snapshotPair, type SnapshotPair, writtenSnapshot } from './unexplained-change.js';
 import { withdrawal } from './withdrawal.js';
 
-/** How a withdrawal is made. */
 export interface WithdrawalOrder {
   /** `closed`: skip the compiler, because it did not end. */
   how: 'compiled' | 'closed';
@@ -92,7 +91,7 @@ function compiledWithdrawal(
 /** The baseline as a candidate; its checks passed when it was published. */
 function republished({ text, hash, snapshot, compiler, at, position }: Baseline): Candidate {
   const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, position };
-  return { ...known, findings: [], nextExpiry: null, changedAt: null, access: null };
+  return { ...known, findings: [], changedAt: null, access: null };
 }
 
 const CLOSED_INSTEAD: Finding = {

@@ -1,6 +1,6 @@
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
-import type { Page, PageRequest } from '../../kernel/page.js';
-import type { HistoryPage } from './history-position.js';
+import { decimal } from '../../kernel/decimal.js';
+import { namesOfCursor, type Page } from '../../kernel/page.js';
 import type { PastRun, Publication, PublicationSummary, Run } from './publication.js';
 import type { LiveRules } from './rules-target.js';
 import type { RecordedRestore, Restore, RestoreEnd } from './restore.js';
@@ -11,7 +11,6 @@ export interface PublicationDraft extends Omit<
   Publication,
   'version' | 'triggeredBy' | 'publishedAt' | 'liveAt' | 'brokenAt' | 'restored'
 > {
-  /** An account's id. */
   triggeredBy: number | null;
   /** A snapshot file, as JSON. */
   snapshot: string;
@@ -46,6 +45,40 @@ export interface RunSummary {
   databaseBehind: { version: number; hash: string; foundAt: Date } | null;
 }
 
+/** A place among versions and runs: a version has the run 0, and the runs after it follow it. */
+export interface HistoryPosition {
+  version: number;
+  run: number;
+}
+
+/** `after`: the last of the page before. */
+export interface HistoryPage {
+  limit: number;
+  after: HistoryPosition | null;
+}
+
+export function positionOf(entry: PublicationSummary | PastRun): HistoryPosition {
+  return 'version' in entry ? { version: entry.version, run: 0 } : { version: entry.afterVersion, run: entry.id };
+}
+
+/** Newest first. */
+export function compareHistory(a: PublicationSummary | PastRun, b: PublicationSummary | PastRun): number {
+  const [one, other] = [positionOf(a), positionOf(b)];
+  return other.version - one.version || other.run - one.run;
+}
+
+export function keyOfEntry(entry: PublicationSummary | PastRun): string[] {
+  const { version, run } = positionOf(entry);
+  return [String(version), String(run)];
+}
+
+/** Null: not one of our cursors. */
+export function positionOfCursor(cursor: string): HistoryPosition | null {
+  const [version = NaN, run = NaN, ...rest] = namesOfCursor(cursor)?.map(decimal) ?? [];
+  const isPlace = version < 2 ** 31 && Number.isSafeInteger(run) && rest.length === 0;
+  return isPlace ? { version, run } : null;
+}
+
 /** The published versions and the outcomes of runs. */
 export abstract class PublicationHistory {
   /**
@@ -71,10 +104,8 @@ export abstract class PublicationHistory {
   abstract approve(hash: string, by: number | null, at: Date): Promise<void>;
   abstract find(version: number): Promise<Publication | null>;
   /** The newest first. */
-  abstract list(page: PageRequest): Promise<Page<PublicationSummary>>;
-  /**
-   * The same with the refused and failed runs among them. Of equal ones in a row the first stands for all.
-   */
+  abstract list(page: HistoryPage): Promise<Page<PublicationSummary>>;
+  /** The same with the refused and failed runs among them. Of equal ones in a row the first stands for all. */
   abstract listWithRuns(page: HistoryPage): Promise<Page<PublicationSummary | PastRun>>;
   /** The engine was seen to use this version, so that it is not broken either. */
   abstract markLive(version: number, at: Date): Promise<void>;

@@ -2,10 +2,9 @@ import type { AuditContext } from '../../audit/domain/audit-event.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { RulesDiff } from '../../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
-import { PreparationExceeded } from './rules-preparer.js';
+import { LeaseLost, PreparationExceeded } from './run-ports.js';
 import { RulesTargetMoved, RulesTargetUnavailable, type TargetFailure } from './rules-target.js';
 import type { RecordedRestore, Restore } from './restore.js';
-import { LeaseLost } from './sync-lock.js';
 
 export const TRIGGERS = ['schedule', 'change', 'expiry', 'route', 'cli', 'restore', 'rollback'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
@@ -107,7 +106,6 @@ export interface RunEnding {
   edit: Edit | null;
 }
 
-/** A run in the history. */
 export interface Run {
   at: Date;
   trigger: Trigger;
@@ -130,7 +128,6 @@ export interface PastRun extends Pick<Run, 'at' | 'trigger' | 'triggeredBy' | 'o
   afterVersion: number;
 }
 
-/** An edit of the live text by hand. */
 export interface Edit {
   /** SHA-256 of the edited text; null: there was no text. */
   textHash: string | null;

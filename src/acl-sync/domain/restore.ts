@@ -1,4 +1,4 @@
-import { descriptionProblem } from '../../grants/domain/description.js';
+import { descriptionProblem } from '../../grants/domain/grant.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { firstChanges } from './access-text.js';

@@ -2,8 +2,7 @@ import { at, aVersion } from '../../../test/support/snapshots/a-version.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import type { UnreportedPublication } from './publication-history.js';
 import type { Publication, Run, RunOutcome } from './publication.js';
-import { restoreReport, runReport } from './run-report.js';
-import { type EndedRun, newEdits, runRow } from './run-row.js';
+import { type EndedRun, newEdits, Report, reportRestores, runReport, runRow } from './run-report.js';
 
 const boss = { actor: { id: 7, username: 'boss' }, origin: null };
 
@@ -33,6 +32,12 @@ const ended = (outcome: RunOutcome, given: Partial<EndedRun> = {}): EndedRun => 
   startedAt: at(4),
   ...given,
 });
+
+const restoreReport = (...[changes, by]: [Parameters<typeof reportRestores>[1], typeof boss]): Report => {
+  const report = new Report();
+  reportRestores(report, changes, by);
+  return report;
+};
 
 const events = ({ events: all }: ReturnType<typeof runReport>) => all.map(({ event }) => event);
 const markers = ({ lines }: ReturnType<typeof runReport>) => lines.map(({ marker }) => marker);

@@ -1,4 +1,4 @@
-import type { AuditContext, AuditEntry, AuditEventName, AuditSubject } from '../../audit/domain/audit-event.js';
+import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
 import type { LogMarker } from '../../kernel/log-marker.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { ChangedAccess } from '../../trino-rules/diff/access-ledger.js';
@@ -6,18 +6,34 @@ import type { Finding } from '../../trino-rules/document/finding.js';
 import { withoutSql } from '../../trino-rules/engine/access-fact.js';
 import { accessForm, type AccessForm } from './access-text.js';
 import type { UnreportedPublication } from './publication-history.js';
-import type { Run } from './publication.js';
+import {
+  type Drift,
+  type Edit,
+  type Publication,
+  reasonsOf,
+  type Run,
+  type RunEnding,
+  type RunOrder,
+} from './publication.js';
 import { type RestoreChanges, restoreChanges } from './restore.js';
-import { actorOf, type EndedRun, endedAlike, newEdits, runRow } from './run-row.js';
 import { APPROVED, UNEXPLAINED } from './unexplained-change.js';
 
 /** The report of something that happened: recorded in its transaction, logged after that. */
-export interface Report {
-  events: readonly AuditEntry[];
-  lines: readonly LogLine[];
+export class Report {
+  readonly events: AuditEntry[] = [];
+  readonly lines: LogLine[] = [];
+
+  event(event: AuditEventName, by: AuditContext, version: number | null, details: AuditEntry['details']): void {
+    const subject = version === null ? null : { type: 'publication' as const, id: String(version), name: null };
+    this.events.push({ event, ...by, subject, details });
+  }
+
+  line(level: LogLine['level'], marker: LogMarker, fields: LogLine['fields']): void {
+    this.lines.push({ level, marker, fields });
+  }
 }
 
-export interface LogLine {
+interface LogLine {
   level: 'info' | 'warn' | 'error';
   marker: LogMarker;
   fields: Readonly<Record<string, unknown>>;
@@ -34,128 +50,80 @@ const MAX_CHANGES = { logged: 3, recorded: 20 };
  */
 export function runReport(ended: EndedRun, unreported: readonly UnreportedPublication[], last: Run | null): Report {
   const { trigger } = ended;
-  const edits = newEdits(ended, unreported, last).map(({ textHash: text_hash, overwritten, by }): Report => ({
-    events: [{ event: 'drift_found', ...by, subject: null, details: { trigger, text_hash } }],
-    lines: [line('warn', 'TRINO_ACL_SYNC_DRIFT', { text_hash, overwritten })],
-  }));
-  const published = unreported.map((each) => publicationReport(each, actorOf(each.publication, ended)));
-  const own = outcomeReport(ended);
+  const report = new Report();
+  for (const { textHash: text_hash, overwritten, by } of newEdits(ended, unreported, last)) {
+    report.event('drift_found', by, null, { trigger, text_hash });
+    report.line('warn', 'TRINO_ACL_SYNC_DRIFT', { text_hash, overwritten });
+  }
+  for (const each of unreported) reportPublication(report, each, actorOf(each.publication, ended));
   // Equal refusals in a row are one audit event, not one every five minutes.
-  const isRepeated = endedAlike(runRow(ended, last), last);
-  return combined([...edits, ...published, isRepeated ? { ...own, events: [] } : own]);
+  reportOutcome(report, ended, endedAlike(runRow(ended, last), last));
+  return report;
 }
 
-function combined(reports: readonly Report[]): Report {
-  return { events: reports.flatMap(({ events }) => events), lines: reports.flatMap(({ lines }) => lines) };
+export function reportRestores(report: Report, { begun, ended }: RestoreChanges, by: AuditContext): void {
+  if (ended !== null) {
+    const { version, publication, how } = ended;
+    report.event('restore_ended', by, version, { publication, how });
+    report.line('info', 'TRINO_ACL_RESTORE_ENDED', { ...ended });
+  }
+  if (begun !== null) {
+    const { version, publication, until, reason } = begun;
+    report.event('publication_restored', by, version, { publication, until: until.toISOString(), reason });
+    report.line('warn', 'TRINO_ACL_RESTORED', { ...begun });
+  }
 }
 
-function line(level: LogLine['level'], marker: LogMarker, fields: LogLine['fields']): LogLine {
-  return { level, marker, fields };
-}
-
-/** Restores that begin and end. */
-export function restoreReport({ begun, ended }: RestoreChanges, by: AuditContext): Report {
-  const about = (event: AuditEventName, version: number, details: AuditEntry['details']): AuditEntry => ({
-    event,
-    ...by,
-    subject: aboutVersion(version),
-    details,
-  });
-  const end = ended && {
-    events: [about('restore_ended', ended.version, { publication: ended.publication, how: ended.how })],
-    lines: [line('info', 'TRINO_ACL_RESTORE_ENDED', { ...ended })],
-  };
-  const begin = begun && {
-    events: [
-      about('publication_restored', begun.version, {
-        publication: begun.publication,
-        until: begun.until.toISOString(),
-        reason: begun.reason,
-      }),
-    ],
-    lines: [line('warn', 'TRINO_ACL_RESTORED', { ...begun })],
-  };
-  return combined([...(end ? [end] : []), ...(begin ? [begin] : [])]);
-}
-
-/** All that follows from a published version itself. */
-function publicationReport({ publication, isWritten, formerRestore }: UnreportedPublication, by: AuditContext): Report {
+function reportPublication(
+  report: Report,
+  { publication, isWritten, formerRestore }: UnreportedPublication,
+  by: AuditContext,
+): void {
   const { version, hash, rules, bytes, diff, access, isWithdrawal, isFound, trigger, checks } = publication;
-  const entry = (event: AuditEventName, subject: AuditSubject | null, details: AuditEntry['details']): AuditEntry => ({
-    event,
-    ...by,
-    subject,
-    details: { trigger, ...details },
-  });
-  const reports: Report[] = [];
   const unexplained = checks.find(({ code }) => code === UNEXPLAINED || code === APPROVED);
   if (isWritten && unexplained !== undefined) {
-    reports.push({
-      events: [entry('unexplained_change', null, { message: unexplained.message })],
-      lines: [line('warn', 'TRINO_ACL_UNEXPLAINED_CHANGE', { trigger, ...loggedFinding(unexplained) })],
-    });
+    report.event('unexplained_change', by, null, { trigger, message: unexplained.message });
+    report.line('warn', 'TRINO_ACL_UNEXPLAINED_CHANGE', { trigger, ...loggedFinding(unexplained) });
   }
   if (isFound) {
-    reports.push({
-      events: [entry('database_behind', aboutVersion(version), { hash })],
-      lines: [line('error', 'TRINO_ACL_DATABASE_BEHIND', { trigger, version, hash })],
-    });
+    report.event('database_behind', by, version, { trigger, hash });
+    report.line('error', 'TRINO_ACL_DATABASE_BEHIND', { trigger, version, hash });
   }
-  reports.push(restoreReport(restoreChanges(formerRestore, publication), by));
-  if (isWritten) {
-    const [added, removed] = [diff.added.length, diff.removed.length];
-    const details = { ...(isWithdrawal && { is_withdrawal: true }), access: access && loggedAccess(access) };
-    const recorded = access && accessForm(access, MAX_CHANGES.recorded);
-    reports.push({
-      events: [
-        entry('publication_applied', aboutVersion(version), {
-          hash,
-          rules,
-          bytes,
-          is_withdrawal: isWithdrawal,
-          access: recorded,
-        }),
-      ],
-      lines: [
-        line('info', 'TRINO_ACL_SYNC_APPLIED', { trigger, version, hash, rules, bytes, added, removed, ...details }),
-      ],
-    });
-  }
-  return combined(reports);
+  reportRestores(report, restoreChanges(formerRestore, publication), by);
+  if (!isWritten) return;
+  const recorded = access && accessForm(access, MAX_CHANGES.recorded);
+  const terms = { hash, rules, bytes };
+  const applied = { trigger, ...terms, is_withdrawal: isWithdrawal, access: recorded };
+  report.event('publication_applied', by, version, applied);
+  const changed = { added: diff.added.length, removed: diff.removed.length };
+  const details = { ...(isWithdrawal && { is_withdrawal: true }), access: access && loggedAccess(access) };
+  report.line('info', 'TRINO_ACL_SYNC_APPLIED', { trigger, version, ...terms, ...changed, ...details });
 }
 
-/** A publication is reported with its version. */
-function outcomeReport({ outcome, trigger, by }: EndedRun): Report {
+function reportOutcome(report: Report, { outcome, trigger, by }: EndedRun, isRepeated: boolean): void {
   switch (outcome.kind) {
     case 'applied':
-      return { events: [], lines: [] };
+      return; // reported with its version
     case 'no_change': {
       const { version, hash } = outcome.publication;
-      return { events: [], lines: [line('info', 'TRINO_ACL_SYNC_NO_CHANGE', { trigger, version, hash })] };
+      report.line('info', 'TRINO_ACL_SYNC_NO_CHANGE', { trigger, version, hash });
+      return;
     }
     case 'refused': {
       const { awaits } = outcome;
       const reasons = outcome.reasons.slice(0, MAX_REASONS);
       const counted = { reasons: reasons.map(loggedFinding), reasons_in_all: outcome.reasons.length };
-      return {
-        events: [{ event: 'publication_refused', ...by, subject: null, details: { trigger, awaits, reasons } }],
-        lines: [line('error', 'TRINO_ACL_SYNC_REFUSED', { trigger, awaits, ...counted })],
-      };
+      if (!isRepeated) report.event('publication_refused', by, null, { trigger, awaits, reasons });
+      report.line('error', 'TRINO_ACL_SYNC_REFUSED', { trigger, awaits, ...counted });
+      return;
     }
     case 'failed': {
       const { reason, message, auditId, cause } = outcome.failure;
       const details = { trigger, reason, message, audit_id: auditId };
-      const err = reason === 'internal' ? { err: cause } : {};
-      return {
-        events: [{ event: 'publication_failed', ...by, subject: null, details }],
-        lines: [line('error', 'TRINO_ACL_SYNC_FAILED', { ...details, ...err })],
-      };
+      if (!isRepeated) report.event('publication_failed', by, null, details);
+      report.line('error', 'TRINO_ACL_SYNC_FAILED', { ...details, ...(reason === 'internal' && { err: cause }) });
     }
   }
-}
-
-function aboutVersion(version: number): AuditSubject {
-  return { type: 'publication', id: String(version), name: null };
 }
 
 /** Without the witness: a rule's text holds filters and masks. */
@@ -168,4 +136,84 @@ function loggedAccess(access: AccessChange): AccessForm {
     changes.map((change) => ({ ...change, what: withoutSql(change.what) }));
   const { gained, lost, ...counts } = accessForm(access, MAX_CHANGES.logged);
   return { ...counts, gained: logged(gained), lost: logged(lost) };
+}
+
+export interface EndedRun extends Pick<RunOrder, 'trigger' | 'by' | 'restore'>, RunEnding {
+  startedAt: Date;
+}
+
+export function runRow(ended: EndedRun, last: Run | null): Run {
+  const { trigger, by, outcome, startedAt: at, restore } = ended;
+  const [drift, waiting] = [driftOf(ended, last), waitingAfter(ended, last)];
+  return {
+    at,
+    trigger,
+    triggeredBy: by.actor && { id: by.actor.id, name: by.actor.username },
+    outcome: outcome.kind,
+    isRestore: restore !== undefined,
+    reasons: reasonsOf(outcome),
+    drift,
+    waiting,
+  };
+}
+
+/** Edits by hand that no run has reported: of this run, and of those that died after they had overwritten one. */
+export function newEdits(
+  ended: EndedRun,
+  unreported: readonly UnreportedPublication[],
+  last: Run | null,
+): (Edit & { overwritten: boolean; by: AuditContext })[] {
+  const own = publishedBy(ended);
+  const found = unreported.flatMap(({ publication }) =>
+    publication.edit === null || publication.version === own?.version
+      ? []
+      : { ...publication.edit, overwritten: true, by: actorOf(publication, ended) },
+  );
+  if (ended.edit !== null) found.push({ ...ended.edit, overwritten: own !== null, by: ended.by });
+  const known = knownEdit(last);
+  return found.filter(({ textHash }) => known?.textHash !== textHash);
+}
+
+/** The version that the run has published; null: none. */
+function publishedBy({ outcome }: EndedRun): Publication | null {
+  return outcome.kind === 'applied' || outcome.kind === 'refused' ? outcome.publication : null;
+}
+
+/** Of a version whose run died, only the account is known. */
+function actorOf({ version, triggeredBy }: Publication, ended: EndedRun): AuditContext {
+  if (version === publishedBy(ended)?.version) return ended.by;
+  return { actor: triggeredBy && { id: triggeredBy.id, username: triggeredBy.name }, origin: null };
+}
+
+/** An edit that the run before found, and that is still there. */
+function knownEdit(last: Run | null): Drift | null {
+  return last?.drift?.overwritten === false ? last.drift : null;
+}
+
+/** An edit that the run before found already keeps its time; a publication has overwritten any earlier one. */
+function driftOf(ended: EndedRun, last: Run | null): Drift | null {
+  const { edit, startedAt, outcome } = ended;
+  const known = knownEdit(last);
+  // A failed run could not read the live text.
+  if (edit === null) return outcome.kind === 'failed' ? known : null;
+  const foundAt = known?.textHash === edit.textHash ? known.foundAt : startedAt;
+  return { ...edit, foundAt, overwritten: publishedBy(ended) !== null };
+}
+
+/**
+ * A change waits until a run does not refuse it; `since`: the first of those runs, even if the text changed meanwhile. A failed run
+ * and the request for a restore leave the pending approval unchanged.
+ */
+function waitingAfter({ outcome, startedAt, restore }: EndedRun, last: Run | null): Run['waiting'] {
+  const known = last?.waiting ?? null;
+  if (outcome.kind === 'failed' || restore !== undefined) return known;
+  if (outcome.kind !== 'refused' || outcome.awaits === null) return null;
+  return { hash: outcome.awaits, since: known?.since ?? startedAt, reasons: outcome.reasons };
+}
+
+/** Whether both ended in the same way, for the same reasons. */
+function endedAlike(run: Run, last: Run | null): boolean {
+  const key = ({ outcome, reasons }: Run) =>
+    JSON.stringify([outcome, reasons.map(({ code, message }) => [code, message])]);
+  return last !== null && key(last) === key(run);
 }

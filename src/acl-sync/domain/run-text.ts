@@ -1,5 +1,7 @@
 import type { Finding } from '../../trino-rules/document/finding.js';
-import type { PublicationSummary, ShownRun } from './publication.js';
+import type { RunSummary } from './publication-history.js';
+import type { Drift, PublicationSummary, Run, ShownRun } from './publication.js';
+import type { Restore } from './restore.js';
 
 interface Live {
   published: PublicationSummary | null;
@@ -56,4 +58,49 @@ function staying(live: Live | undefined): string {
 
 function brief(hash: string): string {
   return hash.slice(0, 6);
+}
+
+export interface SyncStatus extends RunSummary {
+  /** Null: this process runs no schedule. */
+  nextRunAt: Date | null;
+  published: PublicationSummary | null;
+  /** The older version that is restored now; null: none is. */
+  restore: Restore | null;
+  /** For display: `configmap engine/trino-access-control`. */
+  target: string;
+}
+
+/** In the names of the API and the command line. */
+export function statusForm({ last, published, live, databaseBehind, target, ...at }: SyncStatus) {
+  return {
+    last_run_at: last?.at.toISOString() ?? null,
+    last_success_at: at.lastSuccessAt?.toISOString() ?? null,
+    last_outcome: last?.outcome ?? null,
+    last_reasons: last?.reasons ?? [],
+    next_run_at: at.nextRunAt?.toISOString() ?? null,
+    published: published && publishedForm(published),
+    live: live && { hash: live.hash, confirmed_at: live.confirmedAt.toISOString() },
+    drift: last?.drift ? driftForm(last.drift) : null,
+    restored_until: at.restore?.until.toISOString() ?? null,
+    waiting_for_approval: waitingForm(last),
+    refused_since: at.refusedSince?.toISOString() ?? null,
+    database_behind: databaseBehind && {
+      ...{ version: databaseBehind.version, hash: databaseBehind.hash },
+      found_at: databaseBehind.foundAt.toISOString(),
+    },
+    target,
+  };
+}
+
+function publishedForm({ version, hash, publishedAt, rules, bytes, trigger }: PublicationSummary) {
+  return { version, hash, at: publishedAt.toISOString(), rules, bytes, trigger };
+}
+
+function driftForm({ foundAt, textHash, overwritten }: Drift) {
+  return { found_at: foundAt.toISOString(), text_hash: textHash, overwritten };
+}
+
+function waitingForm(last: Run | null) {
+  if (!last?.waiting) return null;
+  return { hash: last.waiting.hash, since: last.waiting.since.toISOString(), reasons: last.waiting.reasons };
 }

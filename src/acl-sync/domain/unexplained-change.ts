@@ -8,8 +8,7 @@ import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { readSnapshot, writeSnapshot } from '../../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { firstChanges } from './access-text.js';
-import { AuditProjection, type RecordedEvent } from './audit-projection.js';
-import { explainedSnapshot } from './explained-snapshot.js';
+import { explainedSnapshot, type RecordedEvent } from './explained-snapshot.js';
 
 /** The last published version that is no withdrawal, or a found one: recorded changes count from here. */
 export interface Baseline {
@@ -63,7 +62,7 @@ export function snapshotPair(
   const previous = baseline.snapshot === '' ? null : readBack(baseline.snapshot, snapshot);
   if (previous === null) return null;
   if (changes === 'all') return { previous, explained: effective(snapshot) };
-  return { previous, explained: explainedSnapshot(previous, snapshot, new AuditProjection(events)) };
+  return { previous, explained: explainedSnapshot(previous, snapshot, events) };
 }
 
 /**

@@ -12,8 +12,9 @@ import {
   RulesTargetMoved,
   RulesTargetUnavailable,
   type TargetAccess,
+  versionAnnotations,
+  writtenOf,
 } from '../domain/rules-target.js';
-import { versionAnnotations, writtenOf } from './version-annotations.js';
 
 const ANNOTATIONS = 'rules.json.annotations';
 

@@ -28,7 +28,6 @@ type NoAnswer = 'lost' | 'silent';
 
 interface KubernetesRequest extends Pick<Question, 'method' | 'body'> {
   path: string;
-  /** The media type of the body. */
   type?: string;
 }
 

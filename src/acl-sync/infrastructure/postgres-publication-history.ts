@@ -1,8 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
+import { type Page, pageOf } from '../../kernel/page.js';
 import { DatabaseSession } from '../../platform/database/database-session.js';
-import { compareHistory, cursorAfter, type HistoryPage, type HistoryPosition } from '../domain/history-position.js';
+import type { Finding } from '../../trino-rules/document/finding.js';
 import {
+  compareHistory,
+  type HistoryPage,
+  type HistoryPosition,
+  keyOfEntry,
   type PublicationDraft,
   PublicationHistory,
   type RunSummary,
@@ -12,23 +16,131 @@ import type { PastRun, Publication, PublicationSummary, Run } from '../domain/pu
 import type { RestoreEnd } from '../domain/restore.js';
 import type { LiveRules } from '../domain/rules-target.js';
 import type { Baseline } from '../domain/unexplained-change.js';
-import {
-  draftRow,
-  ENTRIES,
-  insertion,
-  LAST_RUN,
-  PAST_RUNS,
-  type PublicationRow,
-  PUBLISHED,
-  restorable,
-  runRow,
-  type RunRow,
-  LISTED,
-  type SummaryRow,
-  toRun,
-  type UnreportedRow,
-  WHOLE,
-} from './publication-rows.js';
+
+interface RestoreColumns {
+  restored_version: number | null;
+  restored_until: Date | null;
+  restore_reason: string | null;
+  restore_ended: RestoreEnd | null;
+}
+
+type SummaryRow = Omit<PublicationSummary, 'restored'> & RestoreColumns;
+
+type PublicationRow = Omit<Publication, 'restored'> & RestoreColumns;
+
+/** `former`: the published version before. */
+type UnreportedRow = PublicationRow & { isWritten: boolean; former: number | null };
+
+interface RunRow extends Omit<Run, 'drift' | 'waiting'> {
+  drift: { found_at: string; text_hash: string | null; overwritten: boolean } | null;
+  waiting: { hash: string; since: string; reasons: Finding[] } | null;
+}
+
+/** Who caused it, of a version `p` or a run `p`, beside their account `u`. */
+const CAUSE = `CASE WHEN p.triggered_by IS NOT NULL
+    THEN json_build_object('id', p.triggered_by, 'name', coalesce(u.username, '')) END`;
+
+const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.compiler, p.snapshot_hash AS "snapshotHash",
+  p.snapshot_at AS "snapshotAt", p.is_withdrawal AS "isWithdrawal", p.is_found AS "isFound", p.changed_at AS "changedAt",
+  p.published_at AS "publishedAt", p.live_at AS "liveAt", p.broken_at AS "brokenAt",
+  ${CAUSE} AS "triggeredBy",
+  CASE WHEN p.edit IS NOT NULL THEN json_build_object('textHash', p.edit->>'text_hash') END AS edit,
+  p.restored_version, p.restored_until, p.restore_reason, p.restore_ended`;
+
+const LISTED = `${SUMMARY}, CASE WHEN p.access IS NOT NULL
+  THEN json_build_object('gainedInAll', p.access->'gainedInAll', 'lostInAll', p.access->'lostInAll',
+    'peopleGaining', p.access->'peopleGaining', 'peopleLosing', p.access->'peopleLosing', 'changedPairs', p.access->'changedPairs')
+  END AS access`;
+
+const WHOLE = `${SUMMARY}, p.text, p.diff, p.access`;
+
+const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.triggered_by WHERE p.state = 'published'`;
+
+const LAST_RUN = `SELECT p.at, p.trigger, ${CAUSE} AS "triggeredBy", p.outcome, p.is_restore AS "isRestore", p.reasons, p.drift, p.waiting
+  FROM acl_runs p LEFT JOIN users u ON u.id = p.triggered_by ORDER BY p.id DESC LIMIT 1`;
+
+/** Refused and failed runs below the place $1, $2, of equal ones in a row the first; $3: how many. */
+const PAST_RUNS = `SELECT p.id::float AS id, p.after_version AS "afterVersion", p.at, p.trigger,
+    ${CAUSE} AS "triggeredBy", p.outcome, p.reasons
+  FROM acl_runs p LEFT JOIN users u ON u.id = p.triggered_by
+ WHERE p.outcome IN ('refused', 'failed') AND ($1::integer IS NULL OR (p.after_version, p.id) < ($1, $2::bigint))
+   AND NOT EXISTS (SELECT FROM acl_runs b WHERE b.id = (SELECT max(id) FROM acl_runs WHERE id < p.id)
+     AND b.outcome = p.outcome AND b.reasons = p.reasons AND b.after_version = p.after_version)
+ ORDER BY p.after_version DESC, p.id DESC LIMIT $3`;
+
+function draftRow(draft: PublicationDraft): Record<string, unknown> {
+  return {
+    text: draft.text,
+    hash: draft.hash,
+    rules: draft.rules,
+    bytes: draft.bytes,
+    diff: json(draft.diff),
+    access: json(draft.access),
+    is_withdrawal: draft.isWithdrawal,
+    is_found: draft.isFound,
+    checks: json(draft.checks),
+    trigger: draft.trigger,
+    triggered_by: draft.triggeredBy,
+    snapshot: draft.snapshot,
+    snapshot_hash: draft.snapshotHash,
+    snapshot_at: draft.snapshotAt,
+    trail_position: draft.position,
+    compiler: draft.compiler,
+    changed_at: draft.changedAt,
+    begun_at: draft.begunAt,
+    restored_version: draft.restored?.version ?? null,
+    restored_until: draft.restored?.until ?? null,
+    restore_reason: draft.restored?.reason ?? null,
+    edit: json(draft.edit && { text_hash: draft.edit.textHash }),
+    is_written: draft.isWritten,
+  };
+}
+
+function runRow({ at, trigger, triggeredBy, outcome, isRestore, reasons, drift, waiting }: Run) {
+  return {
+    at,
+    trigger,
+    triggered_by: triggeredBy?.id ?? null,
+    outcome,
+    is_restore: isRestore,
+    reasons: JSON.stringify(reasons),
+    drift: json(drift && { found_at: drift.foundAt, text_hash: drift.textHash, overwritten: drift.overwritten }),
+    waiting: json(waiting),
+  };
+}
+
+function insertion(row: object): { names: string; values: string } {
+  const names = Object.keys(row);
+  return { names: names.join(', '), values: names.map((_, at) => `$${at + 1}`).join(', ') };
+}
+
+function restorable<Row extends RestoreColumns>(row: Row) {
+  const {
+    restored_version: version,
+    restored_until: until,
+    restore_reason: reason,
+    restore_ended: ended,
+    ...rest
+  } = row;
+  const isNone = version === null || until === null || reason === null;
+  return { ...rest, restored: isNone ? null : { version, until, reason, ended } };
+}
+
+function toRun({ drift, waiting, ...run }: RunRow): Run {
+  return {
+    ...run,
+    drift: drift && {
+      foundAt: new Date(drift.found_at),
+      textHash: drift.text_hash,
+      overwritten: drift.overwritten,
+    },
+    waiting: waiting && { ...waiting, since: new Date(waiting.since) },
+  };
+}
+
+function json(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
+}
 
 const NEWEST = `(SELECT coalesce(max(version), 0) FROM acl_publications WHERE state = 'published')`;
 
@@ -141,26 +253,24 @@ export class PostgresPublicationHistory extends PublicationHistory {
     return row === undefined ? null : restorable(row);
   }
 
-  override async list({ limit, after }: PageRequest): Promise<Page<PublicationSummary>> {
-    const rows = await this.session.manager.query<SummaryRow[]>(
-      `SELECT ${LISTED} ${PUBLISHED} AND ($1::integer IS NULL OR p.version < $1) ORDER BY p.version DESC LIMIT $2`,
-      [after, limit + 1],
-    );
-    return pageOf(rows.map(restorable), limit, ({ version }) => version);
+  override async list({ limit, after }: HistoryPage): Promise<Page<PublicationSummary>> {
+    return pageOf(await this.versions(after, limit), limit, keyOfEntry);
   }
 
-  override async listWithRuns(page: HistoryPage): Promise<Page<PublicationSummary | PastRun>> {
-    const { manager } = this.session;
-    const terms = [page.after?.version ?? null, page.after?.run ?? null, page.limit + 1];
-    const places = await manager.query<HistoryPosition[]>(ENTRIES, terms);
-    const versions = places.filter(({ run }) => run === 0).map(({ version }) => version);
-    const runs = places.filter(({ run }) => run > 0).map(({ run }) => run);
-    const summaries = await manager.query<SummaryRow[]>(`SELECT ${LISTED} ${PUBLISHED} AND p.version = ANY($1)`, [
-      versions,
-    ]);
-    const past = await manager.query<PastRun[]>(PAST_RUNS, [runs]);
-    const entries = [...summaries.map(restorable), ...past].sort(compareHistory);
-    return pageOf(entries, page.limit, cursorAfter);
+  override async listWithRuns({ limit, after }: HistoryPage): Promise<Page<PublicationSummary | PastRun>> {
+    const place = [after?.version ?? null, after?.run ?? null];
+    const runs = await this.session.manager.query<PastRun[]>(PAST_RUNS, [...place, limit + 1]);
+    const entries = [...(await this.versions(after, limit)), ...runs].sort(compareHistory);
+    return pageOf(entries, limit, keyOfEntry);
+  }
+
+  /** Below a place, one more than the page holds. */
+  private async versions(below: HistoryPosition | null, limit: number): Promise<PublicationSummary[]> {
+    const rows = await this.session.manager.query<SummaryRow[]>(
+      `SELECT ${LISTED} ${PUBLISHED} AND ($1::integer IS NULL OR (p.version, 0) < ($1, $2::bigint)) ORDER BY p.version DESC LIMIT $3`,
+      [below?.version ?? null, below?.run ?? null, limit + 1],
+    );
+    return rows.map(restorable);
   }
 
   override async markLive(version: number, at: Date): Promise<void> {

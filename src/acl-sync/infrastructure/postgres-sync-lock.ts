@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Client, DatabaseError, type QueryConfig } from 'pg';
 import type { Secret } from '../../kernel/secret.js';
 import { PooledClient, postgresConnection } from '../../platform/database/database.js';
-import { type Lease, LeaseLost, SyncLock } from '../domain/sync-lock.js';
+import { type Lease, LeaseLost, SyncLock } from '../domain/run-ports.js';
 
 const LOCK = 7_471_060;
 /** PostgreSQL's SQLSTATE when `lock_timeout` passes. */

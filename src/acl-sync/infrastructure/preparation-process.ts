@@ -1,12 +1,32 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
 import { type ChildProcess, fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { PreparationExceeded } from '../domain/rules-preparer.js';
-import type { Answer, Task } from './preparation.js';
+import { getHeapStatistics } from 'node:v8';
+import { AdmissionProof } from '../../grants/domain/admission-ports.js';
+import type { Log } from '../../platform/log/log.js';
+import type { AccessChange } from '../../trino-rules/diff/access-change.js';
+import type { Finding } from '../../trino-rules/document/finding.js';
+import type { Snapshot } from '../../trino-rules/model/snapshot.js';
+import type { Candidate, Preparation } from '../domain/candidate.js';
+import type { WithdrawalOrder } from '../domain/prepared-withdrawal.js';
+import { type CompiledText, PreparationExceeded, RulesPreparer } from '../domain/run-ports.js';
+
+export type Task =
+  | { kind: 'prepare'; preparation: Preparation }
+  | { kind: 'withdraw'; preparation: Preparation; order: WithdrawalOrder }
+  | { kind: 'compile'; snapshot: Snapshot; limit: number | null }
+  | { kind: 'compare'; before: string; after: string }
+  | { kind: 'prove'; snapshot: Snapshot }
+  | { kind: 'load' };
+
+export type Answer<T> = { result: T } | { thrown: string };
 
 /** The built program: the child process cannot load TypeScript, and tests run from source. */
-export const PROGRAM = new URL('../../../dist/preparation.js', import.meta.url);
+const PROGRAM = new URL('../../../dist/preparation.js', import.meta.url);
 
 /** Node aborts when its heap reaches the limit. */
 const OUT_OF_MEMORY = 'SIGABRT';
@@ -15,7 +35,7 @@ const OUT_OF_MEMORY = 'SIGABRT';
  * A child process for the tasks of `preparation.ts`, one at a time, each with a deadline. Not a thread: one that exceeds its heap
  * ends the whole process (Node 24.21, despite `resourceLimits`). It has a lower priority, and ends with the service.
  */
-export class PreparationProcess {
+class PreparationProcess {
   private readonly child: ChildProcess;
 
   constructor(
@@ -97,5 +117,146 @@ function yieldToOthers(pid: number): void {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
     // The child has exited already.
+  }
+}
+
+const BUILT = new URL('../../../dist/trino-rules/', import.meta.url);
+
+/** The code that the rules depend on: the compiler and what it reads of the model. */
+const FOLDERS = ['compile', 'model'];
+
+/**
+ * A digest of the compiler's code: equal digests and equal snapshots give equal bytes. A version number could stay the same while
+ * the code changes.
+ */
+export function compilerDigest(): string {
+  const digest = createHash('sha256');
+  for (const name of FOLDERS) {
+    const folder = new URL(`${name}/`, BUILT);
+    const files = readdirSync(folder).filter((file) => file.endsWith('.js'));
+    for (const file of files.sort()) digest.update(`${file}\n`).update(readFileSync(new URL(file, folder)));
+  }
+  return digest.digest('hex');
+}
+
+/** The largest measured snapshot takes 61 s and less than 1 GiB (docs/benchmarks.md); the schedule runs every 300 s. */
+const LIMITS = {
+  milliseconds: 240_000,
+  heapMebibytes: Math.min(1024, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20)),
+};
+
+/** One process per preparation, so that requests are answered meanwhile and its memory is released. */
+export class SeparateRulesPreparer extends RulesPreparer {
+  override readonly build = compilerDigest();
+
+  constructor(
+    private readonly limits = LIMITS,
+    private readonly program = PROGRAM,
+  ) {
+    super();
+  }
+
+  override prepare(preparation: Preparation): Promise<Candidate> {
+    return this.runInProcess({ kind: 'prepare', preparation });
+  }
+
+  override compile(snapshot: Snapshot, limit: number | null): Promise<CompiledText> {
+    return this.runInProcess({ kind: 'compile', snapshot, limit });
+  }
+
+  override compare(before: string, after: string): Promise<AccessChange> {
+    return this.runInProcess({ kind: 'compare', before, after });
+  }
+
+  override withdraw(preparation: Preparation, order: WithdrawalOrder): Promise<Candidate | null> {
+    return this.runInProcess({ kind: 'withdraw', preparation, order });
+  }
+
+  private async runInProcess<T>(task: Task): Promise<T> {
+    const process = new PreparationProcess(this.limits.heapMebibytes, this.program);
+    try {
+      return await process.run<T>(task, this.limits.milliseconds);
+    } finally {
+      await process.end();
+    }
+  }
+}
+
+/**
+ * `milliseconds`: for one proof. `work`: most rows × users (the largest catalog of the enterprise benchmark has 2.7 million and
+ * takes one second). `waiting`: most queued proofs. `loadMilliseconds`: for loading the program of a new process.
+ */
+const PROOF_LIMITS = { milliseconds: 2_000, work: 3_000_000, waiting: 8, loadMilliseconds: 30_000, heapMebibytes: 256 };
+
+/** Keeps one process, because loading the compiler takes longer than most proofs. Proofs over a limit are left to the run. */
+export class SeparateAdmissionProof extends AdmissionProof implements OnApplicationShutdown {
+  private process: PreparationProcess | null = null;
+  private inLine: Promise<unknown> = Promise.resolve();
+  private waiting = 0;
+
+  constructor(
+    private readonly log: Log,
+    private readonly limits = PROOF_LIMITS,
+    private readonly program?: URL,
+  ) {
+    super();
+  }
+
+  override async refusal(snapshot: Snapshot): Promise<string | null> {
+    const { users, grants, policies } = snapshot;
+    const work = users.length * (grants.length + policies.length);
+    if (work > this.limits.work || this.waiting >= this.limits.waiting) return null;
+    this.waiting += 1;
+    const proved = this.inLine.then(() => this.proved(snapshot));
+    this.inLine = proved;
+    try {
+      return await proved;
+    } finally {
+      this.waiting -= 1;
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.inLine;
+    await this.discard();
+  }
+
+  /** Never rejects. */
+  private async proved(snapshot: Snapshot): Promise<string | null> {
+    const process = await this.ready();
+    if (process === null) return null;
+    try {
+      const finding = await process.run<Finding | null>({ kind: 'prove', snapshot }, this.limits.milliseconds);
+      return finding?.message ?? null;
+    } catch (error) {
+      await this.discard();
+      if (error instanceof PreparationExceeded) {
+        this.log.warn('admission proof skipped: over its limits', { reason: error.message });
+        return null;
+      }
+      this.log.error('admission proof failed: rules could not be compiled', { err: error });
+      return 'the rules that follow from this change cannot be compiled; the log has the reason';
+    }
+  }
+
+  /** Null: no process could be started; the change is not refused for it. */
+  private async ready(): Promise<PreparationProcess | null> {
+    if (this.process !== null) return this.process;
+    const process = new PreparationProcess(this.limits.heapMebibytes, this.program);
+    this.process = process;
+    try {
+      await process.run({ kind: 'load' }, this.limits.loadMilliseconds);
+      return process;
+    } catch (error) {
+      await this.discard();
+      this.log.warn('admission proof skipped: no process for it', { err: error });
+      return null;
+    }
+  }
+
+  private async discard(): Promise<void> {
+    const { process } = this;
+    this.process = null;
+    await process?.end();
   }
 }

@@ -1,21 +1,10 @@
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import { type Preparation, prepare, refusalOf } from '../domain/candidate.js';
-import { compileFor } from '../domain/compilation.js';
-import { prepareWithdrawal, type WithdrawalOrder } from '../domain/prepared-withdrawal.js';
-import type { CompiledText } from '../domain/rules-preparer.js';
+import { compileFor, prepare, refusalOf } from '../domain/candidate.js';
+import { prepareWithdrawal } from '../domain/prepared-withdrawal.js';
+import type { CompiledText } from '../domain/run-ports.js';
 import { documentOf } from '../domain/unexplained-change.js';
-import { compilerDigest } from './compiler-digest.js';
-
-export type Task =
-  | { kind: 'prepare'; preparation: Preparation }
-  | { kind: 'withdraw'; preparation: Preparation; order: WithdrawalOrder }
-  | { kind: 'compile'; snapshot: Snapshot; limit: number | null }
-  | { kind: 'compare'; before: string; after: string }
-  | { kind: 'prove'; snapshot: Snapshot }
-  | { kind: 'load' };
-
-export type Answer<T> = { result: T } | { thrown: string };
+import { type Answer, compilerDigest, type Task } from './preparation-process.js';
 
 const COMPILER = compilerDigest();
 

@@ -5,7 +5,7 @@ import type { SnapshotProblem } from '../../trino-rules/model/snapshot-decoder.j
 import { readSnapshot } from '../../trino-rules/model/snapshot-file.js';
 import { expressionProblem, policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import { descriptionProblem } from './description.js';
+import { descriptionProblem } from './grant.js';
 import { EXCEPTIONS_MOST, EXPRESSION_MOST } from './policy.js';
 import type { DescribedSnapshot } from './snapshot-changes.js';
 

@@ -1,4 +1,4 @@
-import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
+import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Node } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
@@ -55,11 +55,14 @@ export abstract class EngineNames {
   ): Promise<string | null>;
 }
 
-/** The accounts and groups that a grant or a policy can name. */
-export abstract class PrincipalDirectory {
-  /**
-   * Those users and groups of `principals` that do not exist. Locks the groups that do exist until the transaction ends, so it
-   * comes before the transaction's writes. Engine principals are never missing: `users` claims their names.
-   */
-  abstract missing(principals: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]>;
+/** A version, and what the engine answers by it. */
+export interface PublishedVersion {
+  version: number;
+  engine: Evaluator;
+}
+
+/** Port: the rules that were published last. `acl-sync` implements it with its history. */
+export abstract class PublishedRules {
+  /** Null: nothing is published yet. */
+  abstract current(): Promise<PublishedVersion | null>;
 }

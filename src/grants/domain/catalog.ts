@@ -63,7 +63,6 @@ export interface NamedTable extends NamedChild {
 
 export interface FoundTables {
   items: (NamedTable & { inEngine: boolean | null })[];
-  /** As of children. */
   total: number | null;
   engine: Children['engine'];
 }
@@ -77,17 +76,7 @@ export abstract class EngineCatalog {
     signal: AbortSignal,
   ): Promise<EngineListing | EngineSilence>;
 
-  /** As the service's account sees them. */
   abstract tables(request: TablesRequest, signal: AbortSignal): Promise<EngineTables | EngineSilence>;
-}
-
-/** Reads which nodes grants and policies name. */
-export abstract class NamedNodes {
-  /** Live grants and policies, at most `limit` and one more. */
-  abstract children(request: ChildrenRequest, at: Date): Promise<NamedChild[]>;
-
-  /** Of a catalog, ordered by schema and name. */
-  abstract tables(request: TablesRequest, at: Date): Promise<NamedTable[]>;
 }
 
 /** The level of what is below a node; null: nothing is, below a table. */

@@ -1,11 +1,37 @@
-import type { Page, PageRequest } from '../../kernel/page.js';
+import type { NamedNode, Node, NodeKind } from '../../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
-import type { NamedNode, Node } from '../../trino-rules/model/node.js';
-import { ANY_ENTRY, type EntryFilter } from './entry-filter.js';
+
+/** Which grants, or which policies, by whom they are for and by their nodes. Null: any. */
+export interface EntryFilter {
+  principal: PolicyPrincipal | null;
+  catalog: string | null;
+  schema: string | null;
+  table: string | null;
+  routine: string | null;
+  kind: NodeKind | null;
+  /** Whom the node names: as whom somebody acts, or whose queries they are. */
+  named: PolicyPrincipal | null;
+  /** A node of the tree: those on it and above it. */
+  covering: Node | null;
+  /** Part of the name of whom it is for, or of its node; in any case. */
+  text: string | null;
+}
+
+const ANY_ENTRY: EntryFilter = {
+  principal: null,
+  catalog: null,
+  schema: null,
+  table: null,
+  routine: null,
+  kind: null,
+  named: null,
+  covering: null,
+  text: null,
+};
 
 /** The account that made a change; null: the command line. */
-export type Actor = { id: number; name: string } | null;
+type Actor = { id: number; name: string } | null;
 
 export interface Grant {
   id: number;
@@ -53,21 +79,18 @@ export interface GrantFilter extends EntryFilter {
   privileges: readonly Privilege[] | null;
 }
 
-/** Of grants on any node to anybody. */
 export const ANY_GRANT: Omit<GrantFilter, 'state'> = { ...ANY_ENTRY, expiresBefore: null, privileges: null };
-
-/** Grants. Rows never change, except to be revoked. */
-export abstract class GrantStore {
-  /** The outcome of each, in their order; ids rise in it. */
-  abstract grant(grants: readonly NewGrant[], by: number | null, at: Date): Promise<GrantOutcome[]>;
-  /** The outcome of each id, in their order. Null: there is no such grant. */
-  abstract revoke(ids: readonly number[], by: number | null, at: Date): Promise<(RevokeOutcome | null)[]>;
-  abstract find(id: number): Promise<Grant | null>;
-  /** By id, the oldest first. */
-  abstract list(filter: GrantFilter, page: PageRequest, at: Date): Promise<Page<Grant>>;
-}
 
 export function stateOf(grant: Grant, at: Date): Exclude<GrantState, 'all'> {
   if (grant.revokedAt !== null) return 'revoked';
   return grant.expiresAt !== null && grant.expiresAt <= at ? 'expired' : 'live';
+}
+
+/** Why `text` cannot be a description; null: it can, or there is none. */
+export function descriptionProblem(text: unknown): string | null {
+  if (text === undefined || text === null) return null;
+  if (typeof text !== 'string') return 'must be a string';
+  if (Array.from(text).length > 1000) return 'must have at most 1000 characters';
+  // PostgreSQL cannot store NUL, and UTF-8 has no unpaired surrogates.
+  return /[\0\p{Cs}]/u.test(text) ? 'must not contain NUL or an unpaired surrogate' : null;
 }

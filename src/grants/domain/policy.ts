@@ -1,16 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { FieldError } from '../../kernel/errors.js';
-import type { Page, PageRequest } from '../../kernel/page.js';
-import type {
-  NamedPrincipal,
-  NamedPolicyPrincipal,
-  PolicyPrincipal,
-  Principal,
+import { type Node, withNamed } from '../../trino-rules/model/node.js';
+import {
+  type NamedPolicyPrincipal,
+  type NamedPrincipal,
+  type PolicyPrincipal,
+  type Principal,
+  principalText,
 } from '../../trino-rules/model/principal.js';
 import { type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
-import type { Node } from '../../trino-rules/model/node.js';
-import { privilegesProblem, restrictionProblem, type ColumnResource } from '../../trino-rules/model/resource.js';
+import { type ColumnResource, privilegesProblem, restrictionProblem } from '../../trino-rules/model/resource.js';
 import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
-import type { EntryFilter } from './entry-filter.js';
 
 export type PolicyKind = PolicyRule['kind'];
 
@@ -42,28 +42,17 @@ export interface Policy {
   changedAt: Date;
 }
 
-/** A policy as a request has it, before its fields are checked against its kind. */
+/** A policy as a request or a row has it: the fields of all kinds. */
 export interface PolicyDraft {
   kind: PolicyKind;
   resource: Node & { column?: string };
-  expression?: string;
-  privileges?: readonly Privilege[];
-}
-
-/** Policies. */
-export abstract class PolicyStore {
-  abstract create(policy: NewPolicy, at: Date): Promise<Policy>;
-  /** In one step, so that no access is open in between. Null: no such policy. */
-  abstract replace(id: number, policy: NewPolicy, at: Date): Promise<{ former: Policy; policy: Policy } | null>;
-  /** The policy as it was; `gone`: it was removed before. */
-  abstract remove(id: number, at: Date): Promise<Policy | 'gone' | 'missing'>;
-  abstract find(id: number): Promise<Policy | null>;
-  /** By id. */
-  abstract list(filter: EntryFilter, page: PageRequest): Promise<Page<Policy>>;
+  expression?: string | null | undefined;
+  privileges?: readonly Privilege[] | null | undefined;
 }
 
 /** The rule of a draft, or all of its errors. */
-export function parsePolicyRule({ kind, resource, expression, privileges }: PolicyDraft): PolicyRule | FieldError[] {
+export function parsePolicyRule(draft: PolicyDraft): PolicyRule | FieldError[] {
+  const { kind, resource, expression, privileges } = draft;
   const errors: FieldError[] = [];
   const wrong = (field: string, message: string): void => void errors.push({ field, message });
   const { column, ...node } = resource;
@@ -75,7 +64,7 @@ export function parsePolicyRule({ kind, resource, expression, privileges }: Poli
   if (hasExpression && expression === undefined) wrong('expression', `is required for a ${kind}`);
   if (!hasExpression && expression !== undefined) wrong('expression', `does not belong to a ${kind}`);
   if (kind !== 'deny' && privileges !== undefined) wrong('privileges', `do not belong to a ${kind}`);
-  const problem = hasExpression && expression !== undefined ? policyExpressionProblem(expression) : null;
+  const problem = hasExpression && typeof expression === 'string' ? policyExpressionProblem(expression) : null;
   if (problem !== null) wrong('expression', problem);
   const restriction = kind === 'deny' ? null : restrictionProblem(node);
   if (restriction !== null) wrong('resource', restriction);
@@ -83,18 +72,32 @@ export function parsePolicyRule({ kind, resource, expression, privileges }: Poli
   if (misplaced !== null) wrong('privileges', misplaced);
   if (errors.length > 0) return errors;
 
+  return policyRule({ ...draft, privileges: privilegesOn(node).filter((one) => privileges?.includes(one) ?? true) });
+}
+
+/** The rule of fields that match their kind. */
+export function policyRule({ kind, resource: { column = '', ...node }, ...fields }: PolicyDraft): PolicyRule {
+  const { expression, privileges } = fields;
   switch (kind) {
     case 'row_filter':
       return { kind, resource: node, expression: expression ?? '' };
     case 'column_mask':
-      return { kind, resource: { ...node, column: column ?? '' }, expression: expression ?? '' };
+      return { kind, resource: { ...node, column }, expression: expression ?? '' };
     case 'hidden_column':
-      return { kind, resource: { ...node, column: column ?? '' } };
+      return { kind, resource: { ...node, column } };
     case 'deny':
-      return {
-        kind,
-        resource: node,
-        privileges: privilegesOn(node).filter((one) => privileges?.includes(one) ?? true),
-      };
+      return { kind, resource: node, privileges: [...(privileges ?? [])] };
   }
+}
+
+/** The entity tag of a policy: another one after every change, whatever its principals are called meanwhile. */
+export function policyVersion({ id, rule, principal, except, description, changedAt }: Policy): string {
+  const content = [
+    id,
+    { ...rule, resource: withNamed(rule.resource, principalText) },
+    [principal, ...except].map(principalText),
+    description,
+    changedAt,
+  ];
+  return `"${createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 22)}"`;
 }

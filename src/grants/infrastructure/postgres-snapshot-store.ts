@@ -1,21 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { columnArrays } from '../../platform/database/column-arrays.js';
+import { Clock } from '../../kernel/clock.js';
 import { DatabaseSession } from '../../platform/database/database-session.js';
+import { Settings } from '../../platform/settings/settings.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { GrantOnPath } from '../../trino-rules/answers/ways.js';
 import { kindOf, type Node } from '../../trino-rules/model/node.js';
-import type { SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
+import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from '../domain/admission-ports.js';
-import { SnapshotStore, type Touched, type WrittenSnapshot } from '../domain/snapshot-store.js';
+import { snapshotSettings, SnapshotStore, type Touched } from '../domain/snapshot-store.js';
 import { areaOf } from '../domain/touched-part.js';
-import { policyColumns, type PolicyRuleRow, ruleOf } from './postgres-policy-store.js';
+import { type PolicyDraft, policyRule } from '../domain/policy.js';
+import { policyColumns } from '../policy.store.js';
 import { principalForm, principalValues, resourceForm } from './principal-columns.js';
 
 interface Lists {
   users: { id: number; username: string; is_active: boolean }[];
   groups: SnapshotGroup[];
   grants: (Omit<SnapshotGrant, 'expiresAt' | 'revokedAt'> & { expires_at: string | null })[];
-  policies: (PolicyRuleRow & { id: number; principal: PolicyPrincipal; except: Principal[] })[];
+  policies: (PolicyDraft & { id: number; principal: PolicyPrincipal; except: Principal[] })[];
 }
 
 const LIVE_GRANT = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)';
@@ -159,7 +162,11 @@ const GROWTH = `
 
 @Injectable()
 export class PostgresSnapshotStore extends SnapshotStore {
-  constructor(private readonly session: DatabaseSession) {
+  constructor(
+    private readonly session: DatabaseSession,
+    private readonly settings: Settings,
+    private readonly clock: Clock,
+  ) {
     super();
   }
 
@@ -171,21 +178,32 @@ export class PostgresSnapshotStore extends SnapshotStore {
     return { bytes, isWide };
   }
 
-  override async read(at: Date): Promise<WrittenSnapshot> {
-    return this.written(EVERYTHING, [at]);
+  override async nextExpiry(after: Date): Promise<Date | null> {
+    const [{ next }] = await this.session.manager.query<[{ next: Date | null }]>(
+      'SELECT min(expires_at) AS next FROM grants WHERE revoked_at IS NULL AND expires_at > $1',
+      [after],
+    );
+    return next;
   }
 
-  override async readTouched(at: Date, { nodes, groups }: Touched, maxRows: number): Promise<WrittenSnapshot | null> {
+  override read(): Promise<Snapshot> {
+    return this.snapshot(EVERYTHING);
+  }
+
+  override async readTouched({ nodes, groups }: Touched, maxRows: number): Promise<Snapshot | null> {
     // Each of them is a row that was written: more of them need not be joined to be counted.
     if (nodes.length > maxRows) return null;
     const areas = nodes.map(areaOf).map(({ isBeside, catalog, schema }) => [isBeside, catalog, schema]);
-    const touched = [at, ...(areas.length === 0 ? [[], [], []] : columnArrays(areas)), groups];
-    const [{ count }] = await this.session.manager.query<[{ count: number }]>(TOUCHED_ROWS, touched);
-    return count > maxRows ? null : this.written(TOUCHED_SNAPSHOT, touched);
+    const touched = [...(areas.length === 0 ? [[], [], []] : columnArrays(areas)), groups];
+    const [{ count }] = await this.session.manager.query<[{ count: number }]>(TOUCHED_ROWS, [
+      this.clock.now(),
+      ...touched,
+    ]);
+    return count > maxRows ? null : this.snapshot(TOUCHED_SNAPSHOT, touched);
   }
 
-  override readFor(at: Date, principal: Principal, node: Node | null): Promise<WrittenSnapshot> {
-    return this.written(OF_PRINCIPAL, [at, ...principalValues(principal), ...pathValues(node ?? {})]);
+  override readFor(principal: Principal, node: Node | null): Promise<Snapshot> {
+    return this.snapshot(OF_PRINCIPAL, [...principalValues(principal), ...pathValues(node ?? {})]);
   }
 
   override async grantsOnPath(principal: Principal, node: Node): Promise<GrantOnPath[]> {
@@ -193,9 +211,13 @@ export class PostgresSnapshotStore extends SnapshotStore {
     return this.session.manager.query<GrantOnPath[]>(ON_PATH_TO, asked);
   }
 
-  private async written(query: string, values: unknown[]): Promise<WrittenSnapshot> {
-    const [lists] = await this.session.manager.query<[Lists]>(query, values);
+  /** @param query whose first parameter is the present time, before those of `values` */
+  private async snapshot(query: string, values: unknown[] = []): Promise<Snapshot> {
+    const at = this.clock.now();
+    const [lists] = await this.session.manager.query<[Lists]>(query, [at, ...values]);
     return {
+      at,
+      settings: snapshotSettings(this.settings),
       users: lists.users.map(({ id, username: name, is_active: isActive }) => ({ id, name, isActive })),
       groups: lists.groups,
       grants: lists.grants.map(({ expires_at: expiresAt, ...grant }): SnapshotGrant => ({
@@ -205,7 +227,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
       })),
       policies: lists.policies.map(({ id, principal, except, ...rule }): SnapshotPolicy => ({
         ...{ id, principal, except },
-        ...ruleOf(rule),
+        ...policyRule(rule),
       })),
     };
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
-import { ProviderGroupsService } from '../../grants/provider-groups.service.js';
+import { ProviderGroupsService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { Transaction } from '../../platform/database/transaction.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
-import { GroupWritesService } from '../../grants/group-writes.service.js';
+import { GroupWritesService } from '../../grants/groups.service.js';
 import { found } from '../../kernel/errors.js';
 import { firstNames } from '../../kernel/name.js';
 import type { GroupMember } from '../../trino-rules/model/principal.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
 import { AdministrationService } from '../../auth/administration.service.js';
-import { PrincipalRemovalService } from '../../grants/principal-removal.service.js';
+import { PrincipalRemovalService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { found, Refused } from '../../kernel/errors.js';
 import { BEYOND_HEADERS, isHeaderText } from '../../kernel/name.js';

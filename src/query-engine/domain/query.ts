@@ -1,3 +1,5 @@
+import { isUuid } from '../../kernel/ids.js';
+import { namesOfCursor } from '../../kernel/page.js';
 import type { EngineError } from './engine-error.js';
 import type { Column } from './engine-type.js';
 import type { EngineFaultKind } from './statement-client.js';
@@ -120,21 +122,14 @@ export interface QueryCursor {
   id: string;
 }
 
-export function writeQueryCursor({ createdAt, id }: QueryCursor): string {
-  return Buffer.from(`${createdAt.getTime().toString(36)}.${id}`).toString('base64url');
+export function keyOfQuery({ createdAt, id }: QueryCursor): string[] {
+  return [createdAt.toISOString(), id];
 }
 
 /** Null: no cursor of ours. */
 export function readQueryCursor(text: string): QueryCursor | null {
-  const [, time, id] =
-    /^([\da-z]{1,9})\.([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/.exec(
-      Buffer.from(text, 'base64url').toString('latin1'),
-    ) ?? [];
-  if (time === undefined || id === undefined) return null;
-  const cursor = { createdAt: new Date(parseInt(time, 36)), id };
-  return isValid(cursor.createdAt) && writeQueryCursor(cursor) === text ? cursor : null;
-}
-
-function isValid(date: Date): boolean {
-  return !Number.isNaN(date.getTime());
+  const [at = '', id = '', ...rest] = namesOfCursor(text) ?? [];
+  const createdAt = new Date(at);
+  const isTime = !Number.isNaN(createdAt.getTime()) && createdAt.toISOString() === at;
+  return isTime && isUuid(id) && rest.length === 0 ? { createdAt, id } : null;
 }

@@ -1,20 +1,18 @@
 import {
+  compareHistory,
+  type HistoryPage,
+  keyOfEntry,
+  positionOf,
   type PublicationDraft,
   PublicationHistory,
   type RunSummary,
   type UnreportedPublication,
 } from '../../../src/acl-sync/domain/publication-history.js';
-import {
-  compareHistory,
-  cursorAfter,
-  type HistoryPage,
-  positionOf,
-} from '../../../src/acl-sync/domain/history-position.js';
 import type { PastRun, Publication, PublicationSummary, Run } from '../../../src/acl-sync/domain/publication.js';
 import type { RestoreEnd } from '../../../src/acl-sync/domain/restore.js';
 import type { LiveRules } from '../../../src/acl-sync/domain/rules-target.js';
 import type { Baseline } from '../../../src/acl-sync/domain/unexplained-change.js';
-import { type Page, type PageRequest, pageOf } from '../../../src/kernel/page.js';
+import { type Page, pageOf } from '../../../src/kernel/page.js';
 
 interface Row extends Publication, Pick<PublicationDraft, 'snapshot' | 'position'> {
   state: 'begun' | 'published' | 'abandoned';
@@ -92,10 +90,9 @@ export class FakePublicationHistory extends PublicationHistory {
     return Promise.resolve(this.published().find((publication) => publication.version === version) ?? null);
   }
 
-  override list({ limit, after }: PageRequest): Promise<Page<PublicationSummary>> {
-    const rows = this.published().filter(({ version }) => after === null || version < after);
-    const summaries = rows.map(({ text, diff, ...summary }): PublicationSummary => summary);
-    return Promise.resolve(pageOf(summaries.slice(0, limit + 1), limit, ({ version }) => version));
+  override list({ limit, after }: HistoryPage): Promise<Page<PublicationSummary>> {
+    const summaries = this.published().map(({ text, diff, ...summary }): PublicationSummary => summary);
+    return Promise.resolve(pageOf(summaries.filter(isBelow(after)), limit, keyOfEntry));
   }
 
   override async listWithRuns({ limit, after }: HistoryPage): Promise<Page<PublicationSummary | PastRun>> {
@@ -109,12 +106,7 @@ export class FakePublicationHistory extends PublicationHistory {
       })
       .filter((run, index, all) => !alike(run, all[index - 1]))
       .filter(({ outcome }) => outcome === 'refused' || outcome === 'failed');
-    const below = (entry: PublicationSummary | PastRun): boolean => {
-      const { version, run } = positionOf(entry);
-      return after === null || version < after.version || (version === after.version && run < after.run);
-    };
-    const entries = [...versions, ...runs].sort(compareHistory).filter(below);
-    return pageOf(entries.slice(0, limit + 1), limit, cursorAfter);
+    return pageOf([...versions, ...runs].sort(compareHistory).filter(isBelow(after)), limit, keyOfEntry);
   }
 
   override markLive(version: number, at: Date): Promise<void> {
@@ -214,3 +206,10 @@ export class FakePublicationHistory extends PublicationHistory {
     );
   }
 }
+
+const isBelow =
+  (place: HistoryPage['after']) =>
+  (entry: PublicationSummary | PastRun): boolean => {
+    const { version, run } = positionOf(entry);
+    return place === null || version < place.version || (version === place.version && run < place.run);
+  };

@@ -1,7 +1,7 @@
 import { deserialize, serialize } from 'node:v8';
 import { type Preparation, prepare, refusalOf } from '../../../src/acl-sync/domain/candidate.js';
 import { prepareWithdrawal, type WithdrawalOrder } from '../../../src/acl-sync/domain/prepared-withdrawal.js';
-import type { RulesPreparer } from '../../../src/acl-sync/domain/rules-preparer.js';
+import type { RulesPreparer } from '../../../src/acl-sync/domain/run-ports.js';
 import { documentOf } from '../../../src/acl-sync/domain/unexplained-change.js';
 import type { AdmissionProof } from '../../../src/grants/domain/admission-ports.js';
 import { compareAccess } from '../../../src/trino-rules/diff/access-change.js';

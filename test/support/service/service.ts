@@ -8,7 +8,7 @@ import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { SYNC_JOB } from '../../../src/acl-sync/background-runs.service.js';
-import { RulesPreparer } from '../../../src/acl-sync/domain/rules-preparer.js';
+import { RulesPreparer } from '../../../src/acl-sync/domain/run-ports.js';
 import { createApplication } from '../../../src/application.js';
 import { AdmissionProof } from '../../../src/grants/domain/admission-ports.js';
 import { createPino, PinoLog } from '../../../src/platform/log/pino-log.js';

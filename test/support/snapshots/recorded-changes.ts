@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { AuditProjection, type RecordedEvent } from '../../../src/acl-sync/domain/audit-projection.js';
-import { explainedSnapshot } from '../../../src/acl-sync/domain/explained-snapshot.js';
+import { explainedSnapshot, type RecordedEvent } from '../../../src/acl-sync/domain/explained-snapshot.js';
 import { grantDetails, policyDetails } from '../../../src/grants/domain/audit-details.js';
 import { effective } from '../../../src/trino-rules/model/effective-snapshot.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
@@ -120,7 +119,7 @@ export function anyRecordedChanges(kinds: 'taking' | 'anything'): fc.Arbitrary<R
 
 /** The previous snapshot with what was recorded. */
 export function explained({ previous, next, events }: RecordedChanges): Snapshot {
-  return explainedSnapshot(effective(previous), next, new AuditProjection(events));
+  return explainedSnapshot(effective(previous), next, events);
 }
 
 function setActive(snapshot: Snapshot, pick: number, isActive: boolean): ReturnType<Change> {

@@ -1,24 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
-import { columnArrays } from '../../platform/database/column-arrays.js';
-import { DatabaseSession } from '../../platform/database/database-session.js';
-import type { Node } from '../../trino-rules/model/node.js';
-import type { NamedPolicyPrincipal, NamedPrincipal, Principal } from '../../trino-rules/model/principal.js';
-import type { Privilege } from '../../trino-rules/model/privilege.js';
-import type { EntryFilter } from '../domain/entry-filter.js';
-import { type NewPolicy, type Policy, type PolicyKind, type PolicyRule, PolicyStore } from '../domain/policy.js';
-import { FILTER_PARAMETERS, filterCondition, filterValues } from './entry-filter.js';
-import { ENTRY_COLUMNS, entryValues, principalForm, principalValues, resourceForm } from './principal-columns.js';
+import { type Page, type PageRequest, pageOf } from '../kernel/page.js';
+import { columnArrays } from '../platform/database/column-arrays.js';
+import { DatabaseSession } from '../platform/database/database-session.js';
+import type { NamedPolicyPrincipal, NamedPrincipal, Principal } from '../trino-rules/model/principal.js';
+import type { EntryFilter } from './domain/grant.js';
+import { type NewPolicy, type Policy, type PolicyDraft, policyRule } from './domain/policy.js';
+import {
+  ENTRY_COLUMNS,
+  entryValues,
+  FILTER_PARAMETERS,
+  filterCondition,
+  filterValues,
+  principalForm,
+  principalValues,
+  resourceForm,
+} from './infrastructure/principal-columns.js';
 
-/** The rule of a policy, as a statement answers it. */
-export interface PolicyRuleRow {
-  kind: PolicyKind;
-  resource: Node & { column?: string };
-  expression: string | null;
-  privileges: Privilege[] | null;
-}
-
-interface PolicyRow extends PolicyRuleRow {
+interface PolicyRow extends PolicyDraft {
   id: number;
   principal: NamedPolicyPrincipal;
   except: NamedPrincipal[];
@@ -44,12 +42,10 @@ const PARAMETERS = COLUMNS.map((_, i) => `$${i + 1}`).join(', ');
 const POLICY_WRITERS_LOCK = 7_471_020;
 
 @Injectable()
-export class PostgresPolicyStore extends PolicyStore {
-  constructor(private readonly session: DatabaseSession) {
-    super();
-  }
+export class PolicyStore {
+  constructor(private readonly session: DatabaseSession) {}
 
-  override create(policy: NewPolicy, at: Date): Promise<Policy> {
+  create(policy: NewPolicy, at: Date): Promise<Policy> {
     return this.session.run(async () => {
       await this.lock();
       const [made] = await this.session.manager.query<[{ id: number }]>(
@@ -61,7 +57,8 @@ export class PostgresPolicyStore extends PolicyStore {
     });
   }
 
-  override replace(id: number, policy: NewPolicy, at: Date): Promise<{ former: Policy; policy: Policy } | null> {
+  /** In one step, so that no access is open in between. Null: no such policy. */
+  replace(id: number, policy: NewPolicy, at: Date): Promise<{ former: Policy; policy: Policy } | null> {
     return this.session.run(async () => {
       await this.lock();
       const former = await this.find(id);
@@ -77,7 +74,8 @@ export class PostgresPolicyStore extends PolicyStore {
     });
   }
 
-  override remove(id: number, at: Date): Promise<Policy | 'gone' | 'missing'> {
+  /** The policy as it was; `gone`: it was removed before. */
+  remove(id: number, at: Date): Promise<Policy | 'gone' | 'missing'> {
     return this.session.run(async () => {
       await this.lock();
       const former = await this.find(id);
@@ -90,12 +88,13 @@ export class PostgresPolicyStore extends PolicyStore {
     });
   }
 
-  override async find(id: number): Promise<Policy | null> {
+  async find(id: number): Promise<Policy | null> {
     const [policy] = await this.policies(`${SELECT_POLICIES} AND p.id = $1`, [id]);
     return policy ?? null;
   }
 
-  override async list(filter: EntryFilter, { limit, after }: PageRequest): Promise<Page<Policy>> {
+  /** By id. */
+  async list(filter: EntryFilter, { limit, after }: PageRequest): Promise<Page<Policy>> {
     const own = (place: number): string => `$${FILTER_PARAMETERS + place}`;
     const policies = await this.policies(
       `${SELECT_POLICIES} AND ${filterCondition('p')} AND p.id > ${own(1)} ORDER BY p.id LIMIT ${own(2)}`,
@@ -108,7 +107,7 @@ export class PostgresPolicyStore extends PolicyStore {
     const rows = await this.session.manager.query<PolicyRow[]>(query, parameters);
     return rows.map((row) => {
       const { id, principal, except, description, createdAt, changedAt } = row;
-      return { id, rule: ruleOf(row), principal, except, description, createdAt, changedAt };
+      return { id, rule: policyRule(row), principal, except, description, createdAt, changedAt };
     });
   }
 
@@ -132,26 +131,6 @@ export class PostgresPolicyStore extends PolicyStore {
   }
 }
 
-/** The rule of a row; the table's check constraint ties the columns to the kind. */
-export function ruleOf({
-  kind,
-  resource: { column = '', ...node },
-  expression,
-  privileges,
-}: PolicyRuleRow): PolicyRule {
-  switch (kind) {
-    case 'row_filter':
-      return { kind, resource: node, expression: expression ?? '' };
-    case 'column_mask':
-      return { kind, resource: { ...node, column }, expression: expression ?? '' };
-    case 'hidden_column':
-      return { kind, resource: { ...node, column } };
-    case 'deny':
-      return { kind, resource: node, privileges: privileges ?? [] };
-  }
-}
-
-/** The values of `COLUMNS`. */
 function values({ rule, principal, description }: NewPolicy, at: Date): unknown[] {
   return [
     rule.kind,

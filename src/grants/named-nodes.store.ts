@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession } from '../../platform/database/database-session.js';
-import { namesOf } from '../../trino-rules/model/node.js';
+import { DatabaseSession } from '../platform/database/database-session.js';
+import { namesOf } from '../trino-rules/model/node.js';
 import {
   type ChildrenRequest,
   levelBelow,
   type NamedChild,
-  NamedNodes,
   type NamedTable,
   type TablesRequest,
-} from '../domain/catalog.js';
+} from './domain/catalog.js';
 
 const COLUMN = { catalog: 'catalog_name', schema: 'schema_name', table: 'table_name' } as const;
 
@@ -32,13 +31,13 @@ const TABLES = `SELECT schema, name, count(*) FILTER (WHERE is_grant)::int AS gr
  WHERE node_kind = 'tree' AND catalog_name = $2 AND strpos(name, $3) > 0
  GROUP BY schema, name ORDER BY schema COLLATE "C", name COLLATE "C" LIMIT $4`;
 
+/** Reads which nodes live grants and policies name. */
 @Injectable()
-export class PostgresNamedNodes extends NamedNodes {
-  constructor(private readonly session: DatabaseSession) {
-    super();
-  }
+export class NamedNodes {
+  constructor(private readonly session: DatabaseSession) {}
 
-  override async children({ under, q, after, limit }: ChildrenRequest, at: Date): Promise<NamedChild[]> {
+  /** At most `limit` and one more. */
+  async children({ under, q, after, limit }: ChildrenRequest, at: Date): Promise<NamedChild[]> {
     const level = levelBelow(under);
     if (level === null) return [];
     const [catalog = null, schema = null] = namesOf(under);
@@ -52,7 +51,8 @@ export class PostgresNamedNodes extends NamedNodes {
     ]);
   }
 
-  override async tables({ catalog, q, limit }: TablesRequest, at: Date): Promise<NamedTable[]> {
+  /** Of a catalog, ordered by schema and name. */
+  async tables({ catalog, q, limit }: TablesRequest, at: Date): Promise<NamedTable[]> {
     return this.session.manager.query<NamedTable[]>(TABLES, [at, catalog, q, limit]);
   }
 }

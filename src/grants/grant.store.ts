@@ -1,17 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { type Page, type PageRequest, pageOf } from '../../kernel/page.js';
-import { columnArrays } from '../../platform/database/column-arrays.js';
-import { DatabaseSession } from '../../platform/database/database-session.js';
+import { type Page, type PageRequest, pageOf } from '../kernel/page.js';
+import { columnArrays } from '../platform/database/column-arrays.js';
+import { DatabaseSession } from '../platform/database/database-session.js';
+import type { Principal } from '../trino-rules/model/principal.js';
+import { type Grant, type GrantOutcome, type GrantFilter, type NewGrant, type RevokeOutcome } from './domain/grant.js';
 import {
-  type Grant,
-  type GrantOutcome,
-  type GrantFilter,
-  GrantStore,
-  type NewGrant,
-  type RevokeOutcome,
-} from '../domain/grant.js';
-import { FILTER_PARAMETERS, filterCondition, filterValues } from './entry-filter.js';
-import { ENTRY_COLUMNS, ENTRY_TYPES, entryValues, principalForm, resourceForm } from './principal-columns.js';
+  ENTRY_COLUMNS,
+  ENTRY_TYPES,
+  entryValues,
+  FILTER_PARAMETERS,
+  filterCondition,
+  filterValues,
+  principalForm,
+  principalValues,
+  resourceForm,
+} from './infrastructure/principal-columns.js';
 
 /** An Actor out of a joined account. */
 const actor = (alias: string) =>
@@ -51,13 +54,13 @@ const ASKED = `
   (SELECT ${COLUMNS.map((column) => (column === 'privileges' ? 'privileges::text[]' : column)).join(', ')}, place
      FROM unnest(${TYPES.map((type, i) => `$${i + 1}::${type}[]`).join(', ')}) WITH ORDINALITY AS row (${COLUMNS.join(', ')}, place)) AS asked`;
 
+/** Grants. Rows never change, except to be revoked. */
 @Injectable()
-export class PostgresGrantStore extends GrantStore {
-  constructor(private readonly session: DatabaseSession) {
-    super();
-  }
+export class GrantStore {
+  constructor(private readonly session: DatabaseSession) {}
 
-  override async grant(grants: readonly NewGrant[], by: number | null, at: Date): Promise<GrantOutcome[]> {
+  /** The outcome of each, in their order; ids rise in it. */
+  async grant(grants: readonly NewGrant[], by: number | null, at: Date): Promise<GrantOutcome[]> {
     const granted: GrantOutcome[] = [];
     // After a conflict, the equal grant is read. If it was revoked in between, the insert is tried again.
     for (let left = [...grants.entries()]; left.length > 0; left = left.filter(([i]) => granted[i] === undefined)) {
@@ -85,7 +88,8 @@ export class PostgresGrantStore extends GrantStore {
     return granted;
   }
 
-  override async revoke(ids: readonly number[], by: number | null, at: Date): Promise<(RevokeOutcome | null)[]> {
+  /** The outcome of each id, in their order. Null: there is no such grant. */
+  async revoke(ids: readonly number[], by: number | null, at: Date): Promise<(RevokeOutcome | null)[]> {
     const [rows] = await this.session.manager.query<[{ id: number }[], number]>(
       'UPDATE grants SET revoked_by = $2, revoked_at = $3 WHERE id = ANY ($1) AND revoked_at IS NULL RETURNING id',
       [ids, by, at],
@@ -99,12 +103,23 @@ export class PostgresGrantStore extends GrantStore {
     });
   }
 
-  override async find(id: number): Promise<Grant | null> {
+  /** Ids of grants that were not revoked, to this principal or on a node that names it. */
+  async naming(principal: Principal): Promise<number[]> {
+    const rows = await this.session.manager.query<{ id: number }[]>(
+      `SELECT id FROM grants WHERE revoked_at IS NULL AND ($1::integer IN (user_id, as_user_id)
+         OR $2::integer IN (group_id, as_group_id) OR $3::text IN (engine_name, as_engine_name)) ORDER BY id`,
+      principalValues(principal),
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async find(id: number): Promise<Grant | null> {
     const [row] = await this.session.manager.query<Grant[]>(`${SELECT_GRANTS} WHERE g.id = $1`, [id]);
     return row ?? null;
   }
 
-  override async list(filter: GrantFilter, { limit, after }: PageRequest, at: Date): Promise<Page<Grant>> {
+  /** By id, the oldest first. */
+  async list(filter: GrantFilter, { limit, after }: PageRequest, at: Date): Promise<Page<Grant>> {
     const own = (place: number): string => `$${FILTER_PARAMETERS + place}`;
     const rows = await this.session.manager.query<Grant[]>(
       `${SELECT_GRANTS}
@@ -130,7 +145,6 @@ function principalAndTerms(row: string): string {
     coalesce(${row}.expires_at, 'infinity')`;
 }
 
-/** The parameters of `ASKED`. */
 function values({ principal, resource, privileges, expiresAt, description }: NewGrant): unknown[] {
   return [...entryValues(principal, resource), `{${privileges.join(',')}}`, expiresAt, description];
 }

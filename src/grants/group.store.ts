@@ -1,19 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { cursorOfNames, type NamePageRequest, type Page, type PageRequest, pageOf } from '../../kernel/page.js';
-import { columnArrays } from '../../platform/database/column-arrays.js';
-import { DatabaseSession, violatedConstraint } from '../../platform/database/database-session.js';
-import { type GroupMember, principalText } from '../../trino-rules/model/principal.js';
+import { type NamePageRequest, type Page, type PageRequest, pageOf } from '../kernel/page.js';
+import { columnArrays } from '../platform/database/column-arrays.js';
+import { DatabaseSession, violatedConstraint } from '../platform/database/database-session.js';
+import { type GroupMember, type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
 import {
   type Group,
   type GroupChange,
   type GroupFilter,
-  GroupStore,
   type GroupUse,
   type Member,
   type Membership,
   type NewGroup,
-} from '../domain/group.js';
-import { principalForm } from './principal-columns.js';
+} from './domain/group.js';
+import { principalForm } from './infrastructure/principal-columns.js';
 
 const SELECT_GROUPS = `
   SELECT g.id, g.name, g.description, g.source, g.external_id AS "externalId", g.created_at AS "createdAt",
@@ -28,19 +27,13 @@ const USES = `
          WHERE e.group_id = $1 AND p.removed_at IS NULL
   ORDER BY kind, id LIMIT 10`;
 
-/** Beside memberships that are `written`, at the time of `$4`. */
-const NEXT_VERSION = `
-  touched AS (UPDATE groups SET version = version + 1, changed_at = $4 WHERE id IN (SELECT group_id FROM written))`;
-
-const MEMBERSHIP = `group_id AS "groupId", ${principalForm('', 'unnamed')} AS member`;
-
+/** Groups. A deleted group counts as missing. */
 @Injectable()
-export class PostgresGroupStore extends GroupStore {
-  constructor(private readonly session: DatabaseSession) {
-    super();
-  }
+export class GroupStore {
+  constructor(private readonly session: DatabaseSession) {}
 
-  override async create(groups: readonly NewGroup[], at: Date): Promise<(Group | null)[]> {
+  /** In their order. Null: another group has that name, compared without case. */
+  async create(groups: readonly NewGroup[], at: Date): Promise<(Group | null)[]> {
     const made = await this.session.manager.query<{ id: number }[]>(
       `INSERT INTO groups (name, description, source, external_id, created_at)
        SELECT name, description, source, external_id, $5::timestamptz
@@ -60,7 +53,7 @@ export class PostgresGroupStore extends GroupStore {
     });
   }
 
-  override change(id: number, change: GroupChange, at: Date): Promise<Group | 'missing' | 'name-taken'> {
+  change(id: number, change: GroupChange, at: Date): Promise<Group | 'missing' | 'name-taken'> {
     return this.session.run(async () => {
       const present = await this.locked(id);
       const group = present === 'live' ? await this.find(id) : null;
@@ -70,7 +63,8 @@ export class PostgresGroupStore extends GroupStore {
     });
   }
 
-  override delete(id: number, at: Date): Promise<'deleted' | 'gone' | 'missing' | { uses: GroupUse[] }> {
+  /** `uses`: live grants and policies that refer to it, the first of them. `gone`: it was deleted before. */
+  delete(id: number, at: Date): Promise<'deleted' | 'gone' | 'missing' | { uses: GroupUse[] }> {
     return this.session.run(async () => {
       const present = await this.locked(id);
       if (present !== 'live') return present;
@@ -82,18 +76,20 @@ export class PostgresGroupStore extends GroupStore {
     });
   }
 
-  override async find(id: number): Promise<Group | null> {
+  async find(id: number): Promise<Group | null> {
     const [row] = await this.session.manager.query<Group[]>(`${SELECT_GROUPS} AND g.id = $1`, [id]);
     return row ?? null;
   }
 
-  override async nameOf(id: number): Promise<string | null> {
+  /** Of one that is not deleted; its members are not counted for it. */
+  async nameOf(id: number): Promise<string | null> {
     const select = 'SELECT name FROM groups WHERE id = $1 AND deleted_at IS NULL';
     const [row] = await this.session.manager.query<{ name: string }[]>(select, [id]);
     return row?.name ?? null;
   }
 
-  override async named(names: readonly string[]): Promise<Group[]> {
+  /** Of these names, in any case. */
+  async named(names: readonly string[]): Promise<Group[]> {
     return this.session.manager.query<Group[]>(
       `${SELECT_GROUPS} AND lower(g.name COLLATE "C") = ANY (SELECT lower(asked COLLATE "C") FROM unnest($1::text[]) AS asked)
        ORDER BY g.id`,
@@ -101,7 +97,8 @@ export class PostgresGroupStore extends GroupStore {
     );
   }
 
-  override async list({ text, member }: GroupFilter, { limit, after }: PageRequest): Promise<Page<Group>> {
+  /** By id. */
+  async list({ text, member }: GroupFilter, { limit, after }: PageRequest): Promise<Page<Group>> {
     const [userId, engineName] = member === null ? [null, null] : ofMember(member);
     const rows = await this.session.manager.query<Group[]>(
       `${SELECT_GROUPS} AND g.id > $1
@@ -114,7 +111,8 @@ export class PostgresGroupStore extends GroupStore {
     return pageOf(rows, limit, (group) => group.id);
   }
 
-  override async members(id: number, { limit, after }: NamePageRequest): Promise<Page<Member> | null> {
+  /** By name; null: no such group. */
+  async members(id: number, { limit, after }: NamePageRequest): Promise<Page<Member> | null> {
     if ((await this.find(id)) === null) return null;
     const rows = await this.session.manager.query<Member[]>(
       `SELECT principal, "isActive", "addedAt" FROM (
@@ -124,50 +122,55 @@ export class PostgresGroupStore extends GroupStore {
         WHERE $2::text IS NULL OR name > $2 ORDER BY name LIMIT $3`,
       [id, after?.[0] ?? null, limit + 1],
     );
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    return { items, next: rows.length > limit && last ? cursorOfNames([last.principal.name]) : null };
+    return pageOf(rows, limit, ({ principal }) => [principal.name]);
   }
 
-  override addMembers(added: readonly Membership[], at: Date): Promise<('added' | 'was-member' | 'missing')[]> {
-    return this.session.run(async () => {
-      // Until the transaction ends these groups cannot be deleted.
-      const isKnown = await this.known(added, 'ORDER BY id FOR UPDATE');
-      const rows = await this.session.manager.query<Membership[]>(
-        `WITH written AS (
-           INSERT INTO group_members (group_id, user_id, engine_name, added_at)
-           SELECT group_id, user_id, engine_name, $4::timestamptz FROM ${ASKED}
-           ON CONFLICT DO NOTHING RETURNING group_id, user_id, engine_name), ${NEXT_VERSION}
-         SELECT ${MEMBERSHIP} FROM written`,
-        [...values(added.filter(isKnown)), at],
-      );
-      const written = new Set(rows.map(keyOf));
-      return added.map((each) => {
-        if (!isKnown(each)) return 'missing';
-        return written.delete(keyOf(each)) ? 'added' : 'was-member';
-      });
-    });
+  /** Whether each was added, in their order; null: no such group, or no such account. Names of engine principals must be claimed. */
+  addMembers(added: readonly Membership[], at: Date): Promise<(boolean | null)[]> {
+    // Until the transaction ends these groups cannot be deleted.
+    const lock = 'ORDER BY id FOR UPDATE';
+    const statement = `INSERT INTO group_members (group_id, user_id, engine_name, added_at)
+      SELECT group_id, user_id, engine_name, $4::timestamptz FROM ${ASKED} ON CONFLICT DO NOTHING`;
+    return this.session.run(() => this.writeMembers(added, at, statement, lock));
   }
 
-  override async removeMembers(
-    removed: readonly Membership[],
+  /** Whether each was removed, as of those that are added. */
+  removeMembers(removed: readonly Membership[], at: Date): Promise<(boolean | null)[]> {
+    const statement = `DELETE FROM group_members
+      WHERE (group_id, user_id) IN (SELECT group_id, user_id FROM ${ASKED} WHERE user_id IS NOT NULL)
+         OR (group_id, engine_name) IN (SELECT group_id, engine_name FROM ${ASKED} WHERE engine_name IS NOT NULL)`;
+    return this.writeMembers(removed, at, statement);
+  }
+
+  private async writeMembers(
+    asked: readonly Membership[],
     at: Date,
-  ): Promise<('removed' | 'was-none' | 'missing')[]> {
-    const isKnown = await this.known(removed);
+    statement: string,
+    lock?: string,
+  ): Promise<(boolean | null)[]> {
+    const isKnown = await this.known(asked, lock);
     const rows = await this.session.manager.query<Membership[]>(
-      `WITH written AS (
-         DELETE FROM group_members
-          WHERE (group_id, user_id) IN (SELECT group_id, user_id FROM ${ASKED} WHERE user_id IS NOT NULL)
-             OR (group_id, engine_name) IN (SELECT group_id, engine_name FROM ${ASKED} WHERE engine_name IS NOT NULL)
-         RETURNING group_id, user_id, engine_name), ${NEXT_VERSION}
-       SELECT ${MEMBERSHIP} FROM written`,
-      [...values(removed.filter(isKnown)), at],
+      `WITH written AS (${statement} RETURNING group_id, user_id, engine_name),
+         touched AS (UPDATE groups SET version = version + 1, changed_at = $4 WHERE id IN (SELECT group_id FROM written))
+       SELECT group_id AS "groupId", ${principalForm('', 'unnamed')} AS member FROM written`,
+      [...values(asked.filter(isKnown)), at],
     );
     const written = new Set(rows.map(keyOf));
-    return removed.map((each) => {
-      if (!isKnown(each)) return 'missing';
-      return written.delete(keyOf(each)) ? 'removed' : 'was-none';
-    });
+    return asked.map((each) => (isKnown(each) ? written.delete(keyOf(each)) : null));
+  }
+
+  /**
+   * Those users and groups of `principals` that do not exist. Locks the groups that do until the transaction ends, so it comes before
+   * the transaction's writes. Engine principals are never missing: `users` claims their names.
+   */
+  async missing(principals: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]> {
+    // Also where no group is named: a snapshot file locks the groups first, so that it never waits for one that waits for it.
+    await this.session.manager.query('LOCK TABLE groups IN ROW SHARE MODE');
+    const ids = (type: 'user' | 'group') => principals.flatMap((named) => (named.type === type ? [named.id] : []));
+    const known = await this.knownIds(ids('group'), ids('user'), 'ORDER BY id FOR SHARE');
+    return principals.filter(
+      (named) => (named.type === 'user' || named.type === 'group') && !known[named.type].has(named.id),
+    );
   }
 
   /** Locks the group's row: until the transaction ends it cannot be deleted or named by a new grant or policy. */
@@ -180,7 +183,6 @@ export class PostgresGroupStore extends GroupStore {
     return row.is_live ? 'live' : 'gone';
   }
 
-  /** False: another group has the name. */
   private async write({ id, name, description, externalId }: Group, at: Date): Promise<boolean> {
     try {
       await this.session.manager.query(
@@ -198,13 +200,18 @@ export class PostgresGroupStore extends GroupStore {
   private async known(memberships: readonly Membership[], lock = ''): Promise<(membership: Membership) => boolean> {
     const groupIds = memberships.map(({ groupId }) => groupId);
     const userIds = memberships.flatMap(({ member }) => (member.type === 'user' ? [member.id] : []));
-    const found = async (query: string, ids: unknown): Promise<ReadonlySet<number>> => {
-      const rows = await this.session.manager.query<{ id: number }[]>(query, [ids]);
+    const { group, user } = await this.knownIds(groupIds, userIds, lock);
+    return ({ groupId, member }) => group.has(groupId) && (member.type === 'engine' || user.has(member.id));
+  }
+
+  private async knownIds(groupIds: readonly number[], userIds: readonly number[], lock: string) {
+    const found = async (query: string, ids: readonly number[]): Promise<ReadonlySet<number>> => {
+      const rows = ids.length === 0 ? [] : await this.session.manager.query<{ id: number }[]>(query, [ids]);
       return new Set(rows.map(({ id }) => id));
     };
-    const groups = await found(`SELECT id FROM groups WHERE id = ANY ($1) AND deleted_at IS NULL ${lock}`, groupIds);
-    const users = await found('SELECT id FROM users WHERE id = ANY ($1)', userIds);
-    return ({ groupId, member }) => groups.has(groupId) && (member.type === 'engine' || users.has(member.id));
+    const user = await found('SELECT id FROM users WHERE id = ANY ($1)', userIds);
+    const group = await found(`SELECT id FROM groups WHERE id = ANY ($1) AND deleted_at IS NULL ${lock}`, groupIds);
+    return { group, user };
   }
 }
 

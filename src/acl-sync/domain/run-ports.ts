@@ -1,8 +1,7 @@
 import { NamedError } from '../../kernel/errors.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import type { Candidate, Preparation } from './candidate.js';
-import type { TooLarge } from './compilation.js';
+import type { Candidate, Preparation, TooLarge } from './candidate.js';
 import type { WithdrawalOrder } from './prepared-withdrawal.js';
 
 /** The preparation exceeded its time or memory limit. */
@@ -39,4 +38,28 @@ export abstract class RulesPreparer {
    * @throws PreparationExceeded
    */
   abstract compare(before: string, after: string): Promise<AccessChange>;
+}
+
+/** The right to publish, while the lock is held. */
+export interface Lease {
+  /** Called before every write. @throws LeaseLost */
+  confirm(): Promise<void>;
+}
+
+export abstract class SyncLock {
+  /**
+   * @param lockTimeoutMs how long to wait for another run
+   * @returns `busy` when the other run took longer
+   */
+  abstract whileHeld<T>(
+    lockTimeoutMs: number,
+    work: (lease: Lease) => Promise<T>,
+  ): Promise<{ kind: 'held'; result: T } | { kind: 'busy' }>;
+}
+
+/** The connection that held the lock is lost, so another run may have started. */
+export class LeaseLost extends NamedError {
+  constructor() {
+    super('the connection to the database that kept other runs away was lost');
+  }
 }

@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import { DatabaseSession, sqlState } from '../platform/database/database-session.js';
+import type { Descriptions } from '../trino-rules/model/snapshot-export.js';
+
+/** Below the statement timeout, which says less about the reason. A role may have another one. */
+const LOCK_TIMEOUT = '25s';
+const LOCK_NOT_AVAILABLE = '55P03';
+
+interface DescriptionRow {
+  of: keyof Descriptions;
+  id: number;
+  description: string;
+}
+
+/** Reads and locks for exporting and applying snapshot files, besides the snapshot itself. */
+@Injectable()
+export class AccessFileStore {
+  constructor(private readonly session: DatabaseSession) {}
+
+  /** Of all rows, ended ones too. */
+  async descriptions(): Promise<Descriptions> {
+    const rows = await this.session.manager.query<DescriptionRow[]>(
+      ['groups', 'grants', 'policies']
+        .map((table) => `SELECT '${table}' AS of, id, description FROM ${table} WHERE description IS NOT NULL`)
+        .join(' UNION ALL '),
+    );
+    const of = (table: keyof Descriptions) =>
+      new Map(rows.filter((row) => row.of === table).map(({ id, description }) => [id, description]));
+    return { groups: of('groups'), grants: of('grants'), policies: of('policies') };
+  }
+
+  /** Ids of groups whose members the identity provider decides. */
+  async managedGroups(): Promise<ReadonlySet<number>> {
+    const rows = await this.session.manager.query<{ id: number }[]>(
+      `SELECT id FROM groups WHERE source <> 'local' AND deleted_at IS NULL`,
+    );
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /** At the beginning of a transaction: all that it reads is of one state. */
+  async readOneState(): Promise<void> {
+    await this.session.manager.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+  }
+
+  /**
+   * Until the transaction ends, groups, grants and policies are changed by it alone. The groups first: a transaction that locks more
+   * than one of these has locked the groups before (see `GroupStore.missing`). EXCLUSIVE also waits for locked rows.
+   * @throws Error that says so where the locks are not free in time
+   */
+  async lockWrites(): Promise<void> {
+    const { manager } = this.session;
+    await manager.query(`SELECT set_config('lock_timeout', $1, true) WHERE current_setting('lock_timeout') = '0'`, [
+      LOCK_TIMEOUT,
+    ]);
+    try {
+      await manager.query('LOCK TABLE groups IN EXCLUSIVE MODE');
+      await manager.query('LOCK TABLE group_members, grants, policies, policy_exceptions IN SHARE ROW EXCLUSIVE MODE');
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+      throw new Error('groups and grants are being written by others: nothing was changed, try again later', {
+        cause: error,
+      });
+    }
+  }
+}
