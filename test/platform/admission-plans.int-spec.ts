@@ -27,8 +27,7 @@ describe('the statements that admit requests', () => {
       const asking = Array.from({ length: 1 + (turn % 3) }, () => [
         sessions.admit('7d1f2ad0-1111-4222-8333-944445555666', 1, now),
         sessions.admitBrowser(Buffer.from('digest'), now, now),
-        tokens.admit('12345678', Buffer.from('digest'), { now, signedInSince: null }),
-        tokens.admit('12345678', Buffer.from('digest'), { now, signedInSince: now }),
+        tokens.admit('12345678', Buffer.from('digest'), now, now),
       ]);
       await Promise.all(asking.flat());
     }
@@ -45,8 +44,6 @@ describe('the statements that admit requests', () => {
       { name: 'admit_many', ...several },
       { name: 'admit_token', ...alone },
       { name: 'admit_token_many', ...several },
-      { name: 'admit_token_of_signed_in', ...alone },
-      { name: 'admit_token_of_signed_in_many', ...several },
     ]);
   });
 });

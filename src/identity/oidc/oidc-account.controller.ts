@@ -17,8 +17,9 @@ import { BodyLimits } from '../../platform/http/body-limits.js';
 import { cookiesOf } from '../../kernel/cookies.js';
 import { ApiRoute, NoContent } from '../../platform/http/openapi.js';
 import { RowIdPipe } from '../../platform/http/row-id.pipe.js';
+import { Settings } from '../../platform/settings/settings.js';
 import { OidcAccountService } from './oidc-account.service.js';
-import { OidcSettings } from './oidc-settings.js';
+import { requireOidc } from './oidc-settings.js';
 import {
   ConfirmUrlResponse,
   LinkDto,
@@ -34,7 +35,7 @@ import {
 @Controller('api')
 export class OidcAccountController {
   constructor(
-    private readonly settings: OidcSettings,
+    private readonly settings: Settings,
     private readonly accounts: OidcAccountService,
     private readonly passwords: PasswordsService,
     private readonly sessions: SessionsService,
@@ -90,7 +91,7 @@ export class OidcAccountController {
     @Req() { headers }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<LinkUrlResponse> {
-    this.settings.demand();
+    requireOidc(this.settings);
     await this.passwords.confirm(user, current_password, client, signal);
     const { location, cookies } = await this.accounts.beginLink(user, cookiesOf(headers.cookie));
     void reply.header('Set-Cookie', cookies);

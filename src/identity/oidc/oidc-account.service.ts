@@ -14,7 +14,7 @@ import type { FlowPurpose } from './domain/flow.js';
 import { personOf } from './domain/person.js';
 import { type Link, providerSessionOf } from './domain/provider-session.js';
 import { type Failed, failure, OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
-import { OidcSettings } from './oidc-settings.js';
+import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
 import { PeopleService } from './people.service.js';
 import { SealService } from './seal.service.js';
@@ -32,8 +32,7 @@ const PAGE = '/me';
 @Injectable()
 export class OidcAccountService {
   constructor(
-    private readonly settings: OidcSettings,
-    private readonly platform: Settings,
+    private readonly settings: Settings,
     private readonly flows: OidcFlowsService,
     private readonly people: PeopleService,
     private readonly store: OidcStore,
@@ -55,7 +54,7 @@ export class OidcAccountService {
     to: string,
     cookies: Cookies,
   ): Promise<Onward> {
-    const { issuer } = this.settings.given;
+    const { issuer } = requireOidc(this.settings);
     const sessionId = credential.kind === 'session' && credential.provedAt !== null ? credential.id : null;
     const session = sessionId === null ? null : await this.store.sessionOf(sessionId);
     if (sessionId === null || session?.issuer !== issuer) {
@@ -72,13 +71,13 @@ export class OidcAccountService {
   ): Promise<Failed | null> {
     const account = await this.users.find(userId);
     const atProvider = await this.store.sessionOf(sessionId);
-    const person = personOf(claims, this.settings.given);
+    const person = personOf(claims, requireOidc(this.settings));
     const ownerId = person === null ? null : await this.store.accountOf(person);
     const times = { startedAt, now: this.clock.now() };
     const judgement = judgeConfirmation(claims, { userId, atProvider, ownerId }, times);
     if (judgement.kind === 'refused') return failure(judgement.code, judgement.reason, account);
     if (account === null) return failure('session_ended', 'account');
-    const session = providerSessionOf(claims, this.settings.given.issuer, this.seal.sealTokens(tokens));
+    const session = providerSessionOf(claims, requireOidc(this.settings).issuer, this.seal.sealTokens(tokens));
     if (session === null) return failure('answer_invalid', 'sid', account);
     return this.transaction.run(async () => {
       const proof = { at: judgement.at, by: 'oidc' } as const;
@@ -94,7 +93,7 @@ export class OidcAccountService {
 
   /** Null: there is none. @throws Refused `not_found` without a provider, or without such an account */
   async linkOf(userId: number): Promise<Link | null> {
-    this.settings.demand();
+    requireOidc(this.settings);
     found(await this.users.find(userId));
     return this.store.linkOf(userId);
   }
@@ -115,7 +114,7 @@ export class OidcAccountService {
     client: Client,
   ): Promise<Failed | null> {
     const anew = judgeAnew(claims, { startedAt, now: this.clock.now() });
-    const person = personOf(claims, this.settings.given);
+    const person = personOf(claims, requireOidc(this.settings));
     return this.transaction.run(async () => {
       const account = await this.sessions.accountOf({ id: sessionId, userId });
       if (account === null) return failure('session_ended', 'ended', await this.users.find(userId));
@@ -129,9 +128,9 @@ export class OidcAccountService {
 
   /** @throws Refused `not_found`; `last_way_in` where nobody could sign in by password */
   async unlinkOwn(userId: number, by: AuditContext, client: Client): Promise<void> {
-    this.settings.demand();
+    requireOidc(this.settings);
     const account = found(await this.users.find(userId));
-    const isOpen = this.platform.auth.passwordSignInEnabled || account.role === 'admin';
+    const isOpen = this.settings.auth.passwordSignInEnabled || account.role === 'admin';
     if (!isOpen || !account.hasPassword) {
       throw new Refused('last_way_in', { detail: 'The account has no password to sign in with.' });
     }
@@ -143,7 +142,7 @@ export class OidcAccountService {
    * to the next person with its name, so that its API tokens end as well. @throws Refused `not_found` where there is no link; `busy`
    */
   async unlink(userId: number, by: AuditContext, client: Client): Promise<void> {
-    this.settings.demand();
+    requireOidc(this.settings);
     await this.transaction.run(async () => {
       const account = found(await this.users.find(userId));
       const { person, sessionIds } = found(await this.store.unlink(userId));

@@ -4,6 +4,7 @@ import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
 import { secretDigest } from '../../kernel/secret.js';
+import { Settings } from '../../platform/settings/settings.js';
 import type { Account } from '../../users/domain/account.js';
 import type { Claims } from './domain/claims.js';
 import {
@@ -18,7 +19,7 @@ import {
   surplusCookies,
 } from './domain/flow.js';
 import { IdentityProvider } from './identity-provider.js';
-import { OidcSettings } from './oidc-settings.js';
+import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
 import { SealService } from './seal.service.js';
 
@@ -51,7 +52,7 @@ export interface Returned {
 @Injectable()
 export class OidcFlowsService {
   constructor(
-    private readonly settings: OidcSettings,
+    private readonly settings: Settings,
     private readonly provider: IdentityProvider,
     private readonly store: OidcStore,
     private readonly seal: SealService,
@@ -72,7 +73,7 @@ export class OidcFlowsService {
 
   /** The redirect to the provider and back to a page of the console. @throws Refused `provider_unavailable` */
   async beginAt(page: string, purpose: FlowPurpose, cookies: ReadonlyMap<string, string>): Promise<Onward> {
-    const onward = await this.begin(new URL(page, this.settings.given.publicUrl).href, purpose, cookies);
+    const onward = await this.begin(new URL(page, requireOidc(this.settings).publicUrl).href, purpose, cookies);
     if (onward === null) throw new Refused('provider_unavailable', { reason: 'discovery' });
     return onward;
   }

@@ -6,11 +6,12 @@ import { secretDigest } from '../../kernel/secret.js';
 import type { Client } from '../../platform/http/access.js';
 import { Log } from '../../platform/log/log.js';
 import { Transaction } from '../../platform/database/transaction.js';
+import { Settings } from '../../platform/settings/settings.js';
 import { endedBy } from './domain/claims.js';
 import type { Recheck } from './domain/provider-session.js';
 import { IdentityProvider, type Renewal } from './identity-provider.js';
 import { OidcMetrics } from './oidc.metrics.js';
-import { OidcSettings } from './oidc-settings.js';
+import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
 import { PeopleService } from './people.service.js';
 import { SealService } from './seal.service.js';
@@ -45,7 +46,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
   private isSilent = false;
 
   constructor(
-    private readonly settings: OidcSettings,
+    private readonly settings: Settings,
     private readonly provider: IdentityProvider,
     private readonly store: OidcStore,
     private readonly people: PeopleService,
@@ -59,9 +60,10 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
   ) {}
 
   onModuleInit(): void {
-    if (!this.settings.isOn) return;
+    if (this.settings.oidc === null) return;
     this.sessions.noteUse = (sessionId) => this.used(sessionId);
-    if (this.settings.given.signOutAtProvider) this.sessions.signOutUrl = (sessionId) => this.signOutUrl(sessionId);
+    if (requireOidc(this.settings).signOutAtProvider)
+      this.sessions.signOutUrl = (sessionId) => this.signOutUrl(sessionId);
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -74,7 +76,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
    * @throws Refused `logout_token_invalid`, `provider_unavailable`
    */
   async endByProvider(token: string, client: Client): Promise<void> {
-    const { issuer, clientId } = this.settings.given;
+    const { issuer, clientId } = requireOidc(this.settings);
     const verdict = await this.provider.judge(token, clientId, 'logout+jwt');
     if (verdict.kind === 'unavailable') throw new Refused('provider_unavailable');
     if (verdict.kind === 'refused') throw new Refused('logout_token_invalid', { reason: verdict.reason });
@@ -92,7 +94,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
 
   private async signOutUrl(sessionId: string): Promise<string | null> {
     const session = await this.store.sessionOf(sessionId);
-    if (session?.issuer !== this.settings.given.issuer) return null;
+    if (session?.issuer !== requireOidc(this.settings).issuer) return null;
     const idToken = session.idToken === null ? null : this.seal.open('id-token', session.idToken);
     return idToken === null ? null : this.provider.signOutUrl(idToken);
   }
@@ -123,14 +125,14 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
     const recheck = await this.take(sessionId);
     if (recheck?.isDue === true) await this.ask(sessionId, recheck);
     else if (recheck !== null) this.lookAgain(sessionId, recheck.askedAt.getTime() + this.interval);
-    else if (this.settings.given.groupsClaim !== null) await this.recheckGroups(sessionId);
+    else if (requireOidc(this.settings).groupsClaim !== null) await this.recheckGroups(sessionId);
     // The provider cannot be asked about this session, and nothing depends on it.
     else this.lookAgain(sessionId, Infinity);
   }
 
   /** Rechecks the account of a session without a refresh token by another session; without one, memberships end in time. */
   private async recheckGroups(sessionId: string): Promise<void> {
-    const found = await this.store.standIn(sessionId, this.settings.given.issuer, this.clock.now());
+    const found = await this.store.otherSession(sessionId, requireOidc(this.settings).issuer, this.clock.now());
     if (found === null) return;
     const recheck = found.sessionId === null ? null : await this.take(found.sessionId);
     if (found.sessionId === null || recheck === null) return this.people.lapseGroups(found.userId);
@@ -147,7 +149,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
   private async ask(sessionId: string, recheck: Recheck): Promise<Renewal['kind'] | null> {
     const { session } = recheck;
     const refreshToken = this.seal.open('refresh-token', session.refreshToken);
-    if (refreshToken === null || session.issuer !== this.settings.given.issuer) return null;
+    if (refreshToken === null || session.issuer !== requireOidc(this.settings).issuer) return null;
     const renewal = await this.provider.renew(refreshToken);
     await this.apply(renewal, sessionId, recheck).finally(() => this.metrics.rechecks.inc({ outcome: renewal.kind }));
     return renewal.kind;
@@ -198,6 +200,6 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
   }
 
   private get interval(): number {
-    return this.settings.given.recheckMinutes * MINUTE_MS;
+    return requireOidc(this.settings).recheckMinutes * MINUTE_MS;
   }
 }

@@ -8,6 +8,7 @@ import { Ids } from '../../kernel/ids.js';
 import { secretDigest } from '../../kernel/secret.js';
 import type { Client } from '../../platform/http/access.js';
 import { Transaction } from '../../platform/database/transaction.js';
+import { Settings } from '../../platform/settings/settings.js';
 import type { Account } from '../../users/domain/account.js';
 import { UserStore } from '../../users/user.store.js';
 import { type Claims, type ExchangeFailure, isAbsent, provedAtOf, shownTokenFault } from './domain/claims.js';
@@ -18,7 +19,7 @@ import { IdentityProvider, type ProviderTokenFault } from './identity-provider.j
 import { OidcAccountService } from './oidc-account.service.js';
 import { type Failed, failure, OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
 import { OidcMetrics } from './oidc.metrics.js';
-import { OidcSettings } from './oidc-settings.js';
+import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
 import { PeopleService } from './people.service.js';
 import { SealService } from './seal.service.js';
@@ -30,12 +31,6 @@ export type Redemption =
   | { kind: 'signed-in'; tokens: TokenPair }
   | { kind: 'invalid'; reason: 'unknown' | 'expired' | 'verifier' }
   | { kind: 'deactivated' };
-
-interface SignedIn {
-  kind: 'signed-in';
-  account: Account;
-  session: NewProviderSession;
-}
 
 export type Exchange = Judged | ThrottledAttempt;
 
@@ -63,7 +58,7 @@ const CODES: Record<ProviderTokenFault, ExchangeFailure> = {
 @Injectable()
 export class OidcSignInService {
   constructor(
-    private readonly settings: OidcSettings,
+    private readonly settings: Settings,
     private readonly provider: IdentityProvider,
     private readonly flows: OidcFlowsService,
     private readonly accounts: OidcAccountService,
@@ -126,7 +121,7 @@ export class OidcSignInService {
         const code = await this.codeFor({ userId: account.id, challenge: purpose.challenge, provedAt, session });
         return { location: addressWith(returnTo, { code }), cookies: [] };
       }
-      const longest = this.settings.given.sessionHours * HOUR_MS;
+      const longest = requireOidc(this.settings).sessionHours * HOUR_MS;
       const opened = await this.sessions.openForBrowser(account, { provedAt, longest, by: 'oidc' }, client);
       if (opened === null) return failure('account_deactivated', 'session', account);
       await this.store.keepSession(opened.sessionId, session, this.clock.now());
@@ -136,8 +131,11 @@ export class OidcSignInService {
     return onward;
   }
 
-  private async signIn({ claims, tokens }: Returned, client: Client): Promise<SignedIn | Failed> {
-    const { given } = this.settings;
+  private async signIn(
+    { claims, tokens }: Returned,
+    client: Client,
+  ): Promise<{ kind: 'signed-in'; account: Account; session: NewProviderSession } | Failed> {
+    const given = requireOidc(this.settings);
     const person = personOf(claims, given);
     if (person === null) return failure('subject_invalid', 'claims');
     const session = providerSessionOf(claims, given.issuer, this.seal.sealTokens(tokens));
@@ -164,7 +162,7 @@ export class OidcSignInService {
 
   /** Gives a web client tokens for a code, once: a wrong verifier uses the code up. */
   async redeem(code: string, verifier: string, client: Client): Promise<Redemption> {
-    const { sessionHours } = this.settings.given;
+    const { sessionHours } = requireOidc(this.settings);
     // In one transaction, so that a back-channel sign-out finds the code or its session.
     const redemption = await this.transaction.run(async (): Promise<Redemption> => {
       const taken = await this.store.takeCode(secretDigest(code));
@@ -187,13 +185,13 @@ export class OidcSignInService {
    * tokens of many people. @throws Refused `not_found` without a provider
    */
   async exchange(token: string, client: Client): Promise<Exchange> {
-    this.settings.demand();
+    const { audience } = requireOidc(this.settings);
     const attempt = await this.throttle.atProvider('exchange', client.address);
     if (attempt.kind === 'throttled') {
       await this.sessions.recordThrottled(attempt, client);
       return attempt;
     }
-    const outcome = await this.judged(token, client);
+    const outcome = await this.judged(token, audience, client);
     if (outcome.kind === 'exchanged') {
       await this.throttle.takeBack(attempt);
       this.metrics.signIns.inc({ outcome: 'exchanged' });
@@ -206,18 +204,18 @@ export class OidcSignInService {
     return outcome;
   }
 
-  private async judged(token: string, client: Client): Promise<Judged> {
-    const verdict = await this.provider.judge(token, this.settings.given.audience, null);
+  private async judged(token: string, audience: string, client: Client): Promise<Judged> {
+    const verdict = await this.provider.judge(token, audience, null);
     if (verdict.kind === 'unavailable') return refused('provider_unavailable', 'keys');
     if (verdict.kind === 'refused') return refused(CODES[verdict.fault], verdict.reason);
     const { claims, type } = verdict;
-    const fault = shownTokenFault(claims, type, this.settings.given.clientId);
+    const fault = shownTokenFault(claims, type, requireOidc(this.settings).clientId);
     return fault === null ? this.exchangeClaims(token, claims, client) : refused(fault.code, fault.reason);
   }
 
   /** Uses the token up, also where the sign-in fails. */
   private async exchangeClaims(token: string, claims: Claims, client: Client): Promise<Judged> {
-    const { given } = this.settings;
+    const given = requireOidc(this.settings);
     const person = personOf(claims, given);
     if (person === null) return refused('token_without_subject', given.subjectClaim);
     if (isAbsent(person.name)) return refused('name_missing', given.usernameClaim);

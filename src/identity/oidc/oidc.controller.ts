@@ -11,7 +11,7 @@ import { Settings } from '../../platform/settings/settings.js';
 import { EXCHANGE_FAILURES } from './domain/claims.js';
 import { consoleReturn, pagePathProblem, returnProblem } from './domain/flow.js';
 import { OidcSessionsService } from './oidc-sessions.service.js';
-import { OidcSettings } from './oidc-settings.js';
+import { requireOidc } from './oidc-settings.js';
 import type { Onward } from './oidc-flows.service.js';
 import { OidcSignInService } from './oidc-sign-in.service.js';
 import {
@@ -31,8 +31,7 @@ const START_PATH = '/api/auth/oidc/start';
 @Controller('api/auth/oidc')
 export class OidcController {
   constructor(
-    private readonly settings: OidcSettings,
-    private readonly platform: Settings,
+    private readonly settings: Settings,
     private readonly signIn: OidcSignInService,
     private readonly sessions: OidcSessionsService,
   ) {}
@@ -41,10 +40,11 @@ export class OidcController {
   @Get()
   @ApiOkResponse({ type: ProviderResponse })
   provider(): ProviderResponse {
-    const password_sign_in = this.platform.auth.passwordSignInEnabled;
-    if (!this.settings.isOn) return { enabled: false, name: null, start_url: null, password_sign_in };
-    const { issuer, publicUrl } = this.settings.given;
-    return { enabled: true, name: new URL(issuer).host, start_url: publicUrl + START_PATH, password_sign_in };
+    const { oidc, auth } = this.settings;
+    const password_sign_in = auth.passwordSignInEnabled;
+    if (oidc === null) return { enabled: false, name: null, start_url: null, password_sign_in };
+    const name = new URL(oidc.issuer).host;
+    return { enabled: true, name, start_url: oidc.publicUrl + START_PATH, password_sign_in };
   }
 
   @ApiRoute('startSignIn', 'Go to the identity provider (a page of a browser goes there)', 'not_found')
@@ -72,8 +72,8 @@ export class OidcController {
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    const { publicUrl } = this.settings.given;
-    if (!this.platform.console.enabled) throw new Refused('not_found');
+    const { publicUrl } = requireOidc(this.settings);
+    if (!this.settings.console.enabled) throw new Refused('not_found');
     const asked = { returnTo: consoleReturn(publicUrl, to), challenge: null, isAnew: false };
     goOn(reply, await this.signIn.begin(asked, cookiesOf(headers.cookie), client));
   }
@@ -91,9 +91,9 @@ export class OidcController {
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    this.settings.demand();
+    requireOidc(this.settings);
     const answer = new URL(url, 'http://localhost').searchParams;
-    const site = { production: this.platform.production, protocol, hostname };
+    const site = { production: this.settings.production, protocol, hostname };
     goOn(reply, await this.signIn.finish(answer, cookiesOf(headers.cookie), { client, site }));
   }
 
@@ -170,8 +170,8 @@ export class OidcController {
 
   /** A page of the console, or an address of a web client, which shows its own challenge. @throws Refused 400 */
   private wayBack(address: string, challenge: string | undefined): { returnTo: string; challenge: string | null } {
-    const { publicUrl, returnOrigins } = this.settings.given;
-    if (challenge === undefined && this.platform.console.enabled && pagePathProblem(address) === null) {
+    const { publicUrl, returnOrigins } = requireOidc(this.settings);
+    if (challenge === undefined && this.settings.console.enabled && pagePathProblem(address) === null) {
       return { returnTo: consoleReturn(publicUrl, address), challenge: null };
     }
     const problem = returnProblem(address, returnOrigins);

@@ -10,7 +10,6 @@ import { OidcAccountController } from './oidc-account.controller.js';
 import { OidcAccountService } from './oidc-account.service.js';
 import { OidcFlowsService } from './oidc-flows.service.js';
 import { OidcSessionsService } from './oidc-sessions.service.js';
-import { OidcSettings } from './oidc-settings.js';
 import { OidcSignInService } from './oidc-sign-in.service.js';
 import { OidcController } from './oidc.controller.js';
 import { OidcMetrics } from './oidc.metrics.js';
@@ -28,7 +27,6 @@ export class OidcModule {
       imports: [AuditModule, UsersModule, AuthModule, grants],
       controllers: [OidcController, OidcAccountController],
       providers: [
-        OidcSettings,
         OidcStore,
         OidcFlowsService,
         OidcSignInService,

@@ -8,7 +8,6 @@ import type {
   ProviderSession,
   Recheck,
   SignInCode,
-  StandIn,
 } from './domain/provider-session.js';
 
 /** Key of the advisory lock that orders the provider's sign-outs and new sessions. */
@@ -140,11 +139,15 @@ export class OidcStore {
   }
 
   /**
-   * The account of a session, and another one of its live sessions that the provider can be asked about.
+   * The account of a session, and another one of its live sessions that the provider can be asked about, if any.
    * @returns null: there is no such session
    */
-  async standIn(sessionId: string, issuer: string, now: Date): Promise<StandIn | null> {
-    const rows = await this.session.manager.query<StandIn[]>(
+  async otherSession(
+    sessionId: string,
+    issuer: string,
+    now: Date,
+  ): Promise<{ userId: number; sessionId: string | null } | null> {
+    const rows = await this.session.manager.query<{ userId: number; sessionId: string | null }[]>(
       `SELECT used.user_id AS "userId", other.session_id AS "sessionId"
        FROM sessions used LEFT JOIN LATERAL (
          SELECT session_id FROM oidc_sessions JOIN sessions s ON s.id = session_id

@@ -5,13 +5,14 @@ import { ProviderGroupsService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { Transaction } from '../../platform/database/transaction.js';
+import { Settings } from '../../platform/settings/settings.js';
 import type { Account } from '../../users/domain/account.js';
 import { UserStore } from '../../users/user.store.js';
 import { UsersService } from '../../users/users.service.js';
 import { type Claims, claimedGroups } from './domain/claims.js';
 import { accountNameOf, decidePerson, type Person, type PersonRefusal, type Present } from './domain/person.js';
 import { OidcMetrics } from './oidc.metrics.js';
-import { OidcSettings } from './oidc-settings.js';
+import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
 
 export type FoundPerson =
@@ -30,7 +31,7 @@ const MINUTE_MS = 60_000;
 @Injectable()
 export class PeopleService {
   constructor(
-    private readonly settings: OidcSettings,
+    private readonly settings: Settings,
     private readonly store: OidcStore,
     private readonly accounts: UserStore,
     private readonly users: UsersService,
@@ -75,7 +76,7 @@ export class PeopleService {
 
   /** Null: a concurrent request was faster, and the decision has to be made anew. */
   private async carryOut(person: Person, present: Present, by: AuditContext): Promise<FoundPerson | null> {
-    const decision = decidePerson(person, present, this.settings.given);
+    const decision = decidePerson(person, present, requireOidc(this.settings));
     switch (decision.kind) {
       case 'sign-in':
         await this.store.signedIn(decision.account.id, this.clock.now());
@@ -118,7 +119,7 @@ export class PeopleService {
     by: AuditContext,
     { isReported, heldMs }: { isReported: boolean; heldMs: number },
   ): Promise<boolean> {
-    const { groupsClaim, recheckMinutes } = this.settings.given;
+    const { groupsClaim, recheckMinutes } = requireOidc(this.settings);
     if (groupsClaim === null) return true;
     const claimed = claimedGroups(claims, groupsClaim);
     if (claimed.kind === 'unknown') {

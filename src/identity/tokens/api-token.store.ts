@@ -3,7 +3,7 @@ import { DatabaseSession } from '../../platform/database/database-session.js';
 import { GatheredQuery } from '../../platform/database/gathered-query.js';
 import type { Account } from '../../users/domain/account.js';
 import { ACCOUNT_COLUMNS } from '../../users/user.store.js';
-import { type AdmissionTimes, type AdmittedToken, type ApiToken, MOST_TOKENS } from './domain/api-token.js';
+import { type AdmittedToken, type ApiToken, MOST_TOKENS } from './domain/api-token.js';
 
 const TOKEN = `id, name, scopes, created_at AS "createdAt", expires_at AS "expiresAt", last_used_at AS "lastUsedAt"`;
 
@@ -11,41 +11,31 @@ interface TokenColumns extends Pick<AdmittedToken, 'name' | 'scopes' | 'hasExpir
   isUseDue: boolean;
 }
 
-/** @param isAway whether the owner is away @param person joins the table that `isAway` reads */
-function admitted(isAway: string, person: string): string {
-  return `
-    SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired", ${isAway} AS "isOwnerAway",
-           coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"
-    FROM api_tokens t JOIN users u ON u.id = t.user_id ${person}
-    WHERE t.id = $1 AND t.digest = $2 AND t.revoked_at IS NULL AND u.is_active`;
-}
+const ADMITTED = `
+  SELECT ${ACCOUNT_COLUMNS}, t.name, t.scopes, t.expires_at <= $3 AS "hasExpired",
+         u.password_hash IS NULL AND coalesce(p.signed_in_at, p.linked_at, 'epoch') <= $4 AS "isOwnerAway",
+         coalesce(t.last_used_at <= $3::timestamptz - interval '1 minute', true) AS "isUseDue"
+  FROM api_tokens t JOIN users u ON u.id = t.user_id LEFT JOIN oidc_people p ON p.user_id = u.id
+  WHERE t.id = $1 AND t.digest = $2 AND t.revoked_at IS NULL AND u.is_active`;
 
-/** Types of id and digest. */
-const KEY_TYPES = ['text', 'bytea'];
-
-/** Reads no sign-ins at the provider where the settings do not limit their age. */
-const OF_ANY_OWNER = admitted('false', '');
-const OF_SIGNED_IN = admitted(
-  "u.password_hash IS NULL AND coalesce(p.signed_in_at, p.linked_at, '-infinity') <= $4",
-  'LEFT JOIN oidc_people p ON p.user_id = u.id',
-);
+/** Before the epoch: any owner's last sign-in, or none, is later. */
+const ANY_TIME = new Date(-1);
 
 /** API tokens, of which only digests are stored. */
 @Injectable()
 export class ApiTokenStore {
-  private readonly ofAnyOwner: GatheredQuery<Account & TokenColumns>;
-  private readonly ofSignedIn: GatheredQuery<Account & TokenColumns>;
+  private readonly admitted: GatheredQuery<Account & TokenColumns>;
 
   constructor(private readonly session: DatabaseSession) {
-    this.ofAnyOwner = new GatheredQuery(session, 'admit_token', KEY_TYPES, OF_ANY_OWNER);
-    this.ofSignedIn = new GatheredQuery(session, 'admit_token_of_signed_in', KEY_TYPES, OF_SIGNED_IN);
+    this.admitted = new GatheredQuery(session, 'admit_token', ['text', 'bytea'], ADMITTED);
   }
 
-  /** Null: no active account has it. Notes the use once a minute. */
-  async admit(id: string, digest: Buffer, { now, signedInSince }: AdmissionTimes): Promise<AdmittedToken | null> {
-    const found = await (signedInSince === null
-      ? this.ofAnyOwner.find([id, digest], [now])
-      : this.ofSignedIn.find([id, digest], [now, signedInSince]));
+  /**
+   * Notes the use once a minute. @param signedInSince earlier last sign-ins at the provider make the owner away; null: none does
+   * @returns null: no active account has the token
+   */
+  async admit(id: string, digest: Buffer, now: Date, signedInSince: Date | null): Promise<AdmittedToken | null> {
+    const found = await this.admitted.find([id, digest], [now, signedInSince ?? ANY_TIME]);
     if (found === null) return null;
     const { name, scopes, hasExpired, isOwnerAway, isUseDue, ...account } = found;
     if (isUseDue && !hasExpired && !isOwnerAway) {

@@ -11,7 +11,7 @@ import { bearerToken } from '../../platform/http/bearer-token.js';
 import { KeyedDigests } from '../../platform/settings/keyed-digests.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { ApiTokenStore } from './api-token.store.js';
-import { type AdmissionTimes, type AdmittedToken, DAY_MS, idInToken } from './domain/api-token.js';
+import { type AdmittedToken, DAY_MS, idInToken } from './domain/api-token.js';
 
 /** Admits an API token of an active account, until it expires, and while its owner signs in. */
 @Injectable()
@@ -35,7 +35,7 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
     const id = idInToken(text);
     if (id === null) throw invalid('token-form');
     const digest = this.digests.of('api-token', text);
-    const find = (): Promise<AdmittedToken | null> => this.tokens.admit(id, digest, this.times());
+    const find = (): Promise<AdmittedToken | null> => this.admitted(id, digest);
     const token = await find();
     if (token === null) throw invalid('token-unknown');
     if (token.hasExpired) throw new Refused('token_expired');
@@ -48,10 +48,10 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
     });
   }
 
-  private times(): AdmissionTimes {
+  private admitted(id: string, digest: Buffer): Promise<AdmittedToken | null> {
     const now = this.clock.now();
     const days = this.settings.oidc?.tokenDays ?? null;
-    return { now, signedInSince: days === null ? null : new Date(now.getTime() - days * DAY_MS) };
+    return this.tokens.admit(id, digest, now, days === null ? null : new Date(now.getTime() - days * DAY_MS));
   }
 }
 

@@ -5,13 +5,12 @@ import { UsersModule } from '../../users/users.module.js';
 import { ApiTokenStore } from './api-token.store.js';
 import { ApiTokenStrategy } from './api-token.strategy.js';
 import { ApiTokensAdministrationController, ApiTokensController } from './api-tokens.controller.js';
-import { ApiTokensMetrics } from './api-tokens.metrics.js';
 import { ApiTokensService } from './api-tokens.service.js';
 
 /** Tokens with which programs act for accounts. */
 @Module({
   imports: [AuditModule, UsersModule, AuthModule],
   controllers: [ApiTokensController, ApiTokensAdministrationController],
-  providers: [ApiTokenStore, ApiTokensService, ApiTokensMetrics, ApiTokenStrategy],
+  providers: [ApiTokenStore, ApiTokensService, ApiTokenStrategy],
 })
 export class ApiTokensModule {}

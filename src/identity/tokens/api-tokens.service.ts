@@ -2,22 +2,32 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import type { AuditContext, AuditSubject } from '../../audit/domain/audit-event.js';
 import { SessionsService } from '../../auth/sessions.service.js';
-import { Clock } from '../../kernel/clock.js';
+import { Registry } from 'prom-client';
+import { Clock, Timers } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
 import type { AuthenticatedUser } from '../../platform/http/access.js';
 import { KeyedDigests } from '../../platform/settings/keyed-digests.js';
+import { gaugeOf } from '../../platform/operations/metrics.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { Transaction } from '../../platform/database/transaction.js';
 import { UserStore } from '../../users/user.store.js';
 import { ApiTokenStore } from './api-token.store.js';
-import { type ApiToken, isTokenId, TOKEN_BYTES, tokenText, type WantedToken, wishProblem } from './domain/api-token.js';
+import {
+  type ApiToken,
+  checkWanted,
+  DAY_MS,
+  isTokenId,
+  MOST_TOKENS,
+  TOKEN_BYTES,
+  tokenText,
+  type WantedToken,
+} from './domain/api-token.js';
 
-/** The text of a created token is stored nowhere. */
-export type TokenCreation =
-  | { kind: 'created'; token: ApiToken; text: string }
-  | { kind: 'too-many' | 'not-active' }
-  | NonNullable<ReturnType<typeof wishProblem>>;
+const UNUSED_DAYS = 90;
+
+/** Milliseconds: a database that does not answer delays no scrape for longer than its health check. */
+const DEADLINE = 2_000;
 
 /** Makes, lists and revokes the API tokens of accounts. */
 @Injectable()
@@ -31,26 +41,38 @@ export class ApiTokensService {
     private readonly clock: Clock,
     private readonly digests: KeyedDigests,
     private readonly settings: Settings,
+    private readonly timers: Timers,
     sessions: SessionsService,
+    registry: Registry,
   ) {
     sessions.revokeTokens = (userId) => this.store.revokeAllOf(userId, this.clock.now());
+    const help =
+      'API tokens of administrators that were not used for 90 days, or expire later than AUTH_TOKEN_MAX_DAYS from now.';
+    gaugeOf(registry, 'grantline_stale_administrator_tokens', help, () => this.stale());
   }
 
-  /** @throws Refused `token_invalid` where the session has ended meanwhile */
-  async create(user: AuthenticatedUser, wanted: WantedToken, by: AuditContext): Promise<TokenCreation> {
+  /** @returns the token, with its text, which is stored nowhere. @throws Refused `token_invalid` where the session has ended meanwhile */
+  async create(
+    user: AuthenticatedUser,
+    wanted: WantedToken,
+    by: AuditContext,
+  ): Promise<{ token: ApiToken; text: string }> {
     const now = this.clock.now();
-    const problem = wishProblem(wanted, user.role, { now, maxDays: this.settings.auth.tokenMaxDays });
-    if (problem !== null) return problem;
+    checkWanted(wanted, user.role, { now, maxDays: this.settings.auth.tokenMaxDays });
     const { id, text } = tokenText(this.ids.bytes(TOKEN_BYTES));
     const token: ApiToken = { id, ...wanted, createdAt: now, lastUsedAt: null };
     return this.transaction.run(async () => {
-      const kind = await this.store.add(user.id, token, this.digests.of('api-token', text));
-      if (kind !== 'added') return { kind };
+      const outcome = await this.store.add(user.id, token, this.digests.of('api-token', text));
+      if (outcome === 'too-many') {
+        throw new Refused('too_many_tokens', { detail: `Nobody has more than ${MOST_TOKENS}: revoke one first.` });
+      }
       // A change of the password may have held the account until now: it ends sessions, and the tokens that it finds.
-      if (!(await user.isStillAdmitted())) throw new Refused('token_invalid', { reason: 'session-ended' });
+      if (outcome === 'not-active' || !(await user.isStillAdmitted())) {
+        throw new Refused('token_invalid', { reason: 'session-ended' });
+      }
       const details = { scopes: token.scopes, expires_at: token.expiresAt.toISOString() };
       await this.audit.record({ event: 'token_created', ...by, subject: tokenSubject(token), details });
-      return { kind: 'created', token, text };
+      return { token, text };
     });
   }
 
@@ -74,6 +96,18 @@ export class ApiTokensService {
       await this.audit.record({ event: 'token_revoked', ...by, subject: tokenSubject(token), details });
       return true;
     });
+  }
+
+  /** NaN while the database does not answer, since 0 would say that no token is stale. */
+  private async stale(): Promise<number> {
+    const now = this.clock.now();
+    const unusedSince = new Date(now.getTime() - UNUSED_DAYS * DAY_MS);
+    const latestExpiry = new Date(now.getTime() + this.settings.auth.tokenMaxDays * DAY_MS);
+    let stale = Number.NaN;
+    const counting = this.store.staleOfAdministrators(now, unusedSince, latestExpiry);
+    const counted = counting.then((count) => (stale = count));
+    await this.timers.atMost(DEADLINE, counted).catch(() => undefined);
+    return stale;
   }
 }
 

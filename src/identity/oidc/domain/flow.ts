@@ -35,32 +35,26 @@ export interface FlowCookie extends FlowSecrets {
 
 /** Why a sign-in, confirmation or link failed: `error=` of the return address. Stable, and explained in docs/identity.md. */
 export type SignInFailure =
-  // on the way
   | 'sign_in_cancelled'
   | 'sign_in_expired'
   | 'sign_in_replayed'
   | 'other_browser'
-  // of the provider
   | 'wrong_issuer'
   | 'provider_refused'
   | 'provider_unavailable'
   | 'answer_invalid'
   | 'clocks_differ'
-  // of this service
   | 'busy'
   | 'too_many_requests'
-  // of the person
   | 'subject_invalid'
   | 'name_missing'
   | 'name_invalid'
   | 'name_taken'
   | 'account_missing'
   | 'account_deactivated'
-  // of a confirmation
   | 'other_person'
   | 'not_signed_in_anew'
   | 'session_ended'
-  // of a link
   | 'already_linked'
   | 'person_linked';
 

@@ -7,9 +7,7 @@ export interface PersonKey {
 }
 
 /** The person of an account. */
-export interface Link extends PersonKey {
-  linkedAt: Date;
-}
+export type Link = PersonKey & { linkedAt: Date };
 
 /** A session that began at the provider, by the provider's names. */
 export interface ProviderSession {
@@ -25,9 +23,7 @@ export interface ProviderSession {
 }
 
 /** A provider session with the time at which its token was issued. */
-export interface NewProviderSession extends ProviderSession {
-  issuedAt: Date;
-}
+export type NewProviderSession = ProviderSession & { issuedAt: Date };
 
 /** A session that the provider can be asked about. */
 export interface Recheck {
@@ -37,12 +33,6 @@ export interface Recheck {
   askedAt: Date;
   /** `askedAt` is long enough ago, and this call has taken the recheck. */
   isDue: boolean;
-}
-
-/** Another session of the same account that the provider can be asked about; `sessionId` null: there is none. */
-export interface StandIn {
-  userId: number;
-  sessionId: string | null;
 }
 
 /** A sign-in that a web client exchanges for tokens by a code. */

@@ -1,4 +1,5 @@
 import { NamedError } from '../../../kernel/errors.js';
+import { jsonOrNull } from '../../../kernel/json-reader.js';
 import { Opaque } from '../../../kernel/secret.js';
 import { AxiosExchange, type Reply } from '../../../platform/http/axios-exchange.js';
 
@@ -45,12 +46,8 @@ export class ProviderTransport {
   async document(url: string): Promise<Readonly<Record<string, unknown>>> {
     const { status, body } = await this.ask({ method: 'GET', url, headers: { Accept: 'application/json' } });
     if (status !== 200) throw this.unusable(`status ${status}`);
-    try {
-      const document: unknown = JSON.parse(body.toString());
-      if (typeof document === 'object' && document !== null && !Array.isArray(document)) return { ...document };
-    } catch {
-      // No JSON.
-    }
+    const document = jsonOrNull(body.toString());
+    if (typeof document === 'object' && document !== null && !Array.isArray(document)) return { ...document };
     throw this.unusable('no JSON');
   }
 

@@ -21,16 +21,15 @@ export const MOST_LISTED_MEMBERS = 50_000;
 
 /** Changes of a group. The ids are the client's, and may be unknown. */
 export type GroupChange =
-  | { kind: 'rename'; name: string }
-  | { kind: 'external-id'; externalId: string | null }
+  | { kind: 'attributes'; name?: string; externalId?: string | null }
   | { kind: 'add-members' | 'remove-members' | 'replace-members'; ids: readonly string[] }
   | { kind: 'remove-matching'; filter: Filter };
 
 /** The changes that replace a group by a body. Attributes that the body does not name are unset. @throws Refused 400 */
 export function wholeGroup(body: unknown, id: string | null): GroupChange[] {
   const changes = changesOf(attributesOf(body), id);
-  if (!changes.some(({ kind }) => kind === 'rename')) throw invalid('invalidValue', 'displayName is required.');
-  return [{ kind: 'external-id', externalId: null }, { kind: 'replace-members', ids: [] }, ...changes];
+  if (attributesAfter(changes).name === undefined) throw invalid('invalidValue', 'displayName is required.');
+  return [{ kind: 'attributes', externalId: null }, { kind: 'replace-members', ids: [] }, ...changes];
 }
 
 /** In the order of the operations. Attributes that are not kept are dropped. @throws Refused 400 */
@@ -40,10 +39,7 @@ export function changesOf(operations: readonly Operation[], id: string | null): 
 
 /** The attributes that the changes set. */
 export function attributesAfter(changes: readonly GroupChange[]): { name?: string; externalId?: string | null } {
-  return changes.reduce((after, change) => {
-    if (change.kind === 'rename') return { ...after, name: change.name };
-    return change.kind === 'external-id' ? { ...after, externalId: change.externalId } : after;
-  }, {});
+  return changes.reduce((after, change) => (change.kind === 'attributes' ? { ...after, ...change } : after), {});
 }
 
 /** The ids that must be those of users; removed ones may be unknown. */
@@ -91,9 +87,9 @@ function changeOf(operation: Operation, id: string | null): GroupChange[] {
   const value = operation.op === 'remove' ? null : operation.value;
   switch (operation.path.attribute) {
     case 'displayname':
-      return [{ kind: 'rename', name: requiredName(value, 'displayName', nameProblem) }];
+      return [{ kind: 'attributes', name: requiredName(value, 'displayName', nameProblem) }];
     case 'externalid':
-      return [{ kind: 'external-id', externalId: identifierOf(value) }];
+      return [{ kind: 'attributes', externalId: identifierOf(value) }];
     case 'members':
       return [memberChange(operation)];
     case 'id':

@@ -1,3 +1,4 @@
+import { Refused } from '../../../kernel/errors.js';
 import { secretDigest } from '../../../kernel/secret.js';
 import { isForAdministrators, type TokenScope } from '../../../kernel/token-scope.js';
 import type { Account, Role } from '../../../users/domain/account.js';
@@ -22,16 +23,19 @@ export const MOST_TOKENS = 50;
 
 export const DAY_MS = 86_400_000;
 
-/** Why a token is refused; null: the role and the limit of the settings allow it. */
-export function wishProblem(
+/** @throws Refused where the role or the limit of the settings does not allow the token */
+export function checkWanted(
   { scopes, expiresAt }: WantedToken,
   role: Role,
   { now, maxDays }: { now: Date; maxDays: number },
-): { kind: 'administrator-required' } | { kind: 'expiry'; message: string } | null {
-  if (role !== 'admin' && scopes.some(isForAdministrators)) return { kind: 'administrator-required' };
+): void {
+  if (role !== 'admin' && scopes.some(isForAdministrators)) {
+    throw new Refused('administrator_required', { detail: 'Scopes of administration are for administrators.' });
+  }
   const days = (expiresAt.getTime() - now.getTime()) / DAY_MS;
-  if (days <= 0) return { kind: 'expiry', message: 'must be in the future' };
-  return days <= maxDays ? null : { kind: 'expiry', message: `must be at most ${maxDays} days from now` };
+  if (days > 0 && days <= maxDays) return;
+  const message = days <= 0 ? 'must be in the future' : `must be at most ${maxDays} days from now`;
+  throw new Refused('validation_failed', { errors: [{ field: 'expires_at', message }] });
 }
 
 /** The token of a request, with the account that it acts for. */
@@ -40,12 +44,6 @@ export interface AdmittedToken extends Pick<ApiToken, 'id' | 'name' | 'scopes'> 
   hasExpired: boolean;
   /** The account has no password, and its person has not signed in at the identity provider for too long. */
   isOwnerAway: boolean;
-}
-
-export interface AdmissionTimes {
-  now: Date;
-  /** The earliest last sign-in at the provider that counts for an account without a password; null: any, or none. */
-  signedInSince: Date | null;
 }
 
 /** `glt_`, an id of 8, 32 random bytes as 43, and a checksum of 6 characters of base62. */
@@ -72,12 +70,9 @@ export function idInToken(text: string): string | null {
   return check !== undefined && checksum(unchecked) === check ? id : null;
 }
 
-/** The first 32 bits of the SHA-256, in base62. Computed at every request, with numbers, which are faster than BigInts. */
+/** The first 32 bits of the SHA-256, in base62. */
 function checksum(unchecked: string): string {
-  let rest = secretDigest(unchecked).readUInt32BE(0);
-  let text = '';
-  for (; text.length < 6; rest = Math.floor(rest / 62)) text = (DIGITS[rest % 62] ?? '') + text;
-  return text;
+  return base62(secretDigest(unchecked).subarray(0, 4), 6);
 }
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
