@@ -141,7 +141,7 @@ module.exports = {
         path: '^src/',
         pathNot: [
           '^src/console/browser/',
-          '^src/trino-rules/model/(privilege|node|holder)[.]ts$',
+          '^src/trino-rules/model/(privilege|node)[.]ts$',
           '^src/audit/domain/audit-event[.]ts$',
         ],
       },

@@ -8,7 +8,7 @@ import {
   ReferenceResponse,
   TEXTS,
 } from '../platform/http/api-fields.js';
-import type { ChangedAccess } from '../trino-rules/diff/access-ledger.js';
+import type { ChangedAccess } from '../trino-rules/diff/access-change.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import {

@@ -5,9 +5,9 @@ import {
   type AccessDifference,
   accessDifferences,
   type AccessOutcome,
+  givenBy,
 } from '../trino-rules/answers/access-difference.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
-import { givenBy } from '../trino-rules/answers/already-held.js';
 import { compareNames, compareNodes, kindOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { NamedPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';

@@ -1,6 +1,6 @@
 import { NamedError } from './errors.js';
 
-/** Wall-clock time, handed in so that tests can control it. */
+/** Wall-clock time, injected so that tests can control it. */
 export abstract class Clock {
   abstract now(): Date;
 }
@@ -11,15 +11,15 @@ export class SystemClock extends Clock {
   }
 }
 
-/** Made once: an abortion without a reason makes an error, with its stack, each time. */
+/** One error for all: `abort()` without a reason creates one with its stack each time. */
 const DONE = new NamedError('the work is done');
 
-/** Monotonic time and waiting, handed in so that tests neither sleep nor race. */
+/** Monotonic time and waiting, injected so that tests neither sleep nor race. */
 export abstract class Timers {
-  /** Milliseconds since some fixed moment; never goes back, whatever the wall clock does. */
+  /** Monotonic milliseconds since a fixed moment. */
   abstract now(): number;
   /**
-   * Resolves after that many milliseconds. Waiting keeps no process alive.
+   * Resolves after that many milliseconds. Does not keep the process alive.
    * @throws the signal's reason when it is aborted first.
    */
   abstract wait(milliseconds: number, signal?: AbortSignal): Promise<void>;

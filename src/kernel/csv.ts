@@ -1,22 +1,19 @@
-/**
- * RFC 4180: commas, CRLF, quotes where they are needed. NULL is nothing, an empty text is `""`, a container is JSON. For programs: texts
- * stay as they are.
- */
+/** RFC 4180: NULL is an empty field, an empty text is `""`, a container is JSON. For programs: texts are not changed. */
 export function csvLine(values: readonly unknown[]): string {
   return `${values.map(csvField).join(',')}\r\n`;
 }
 
-/** The same for people: no text is a formula in the spreadsheet that opens it (CWE-1236), whose cells may end at a semicolon, too. */
+/** For people: no text is a formula in a spreadsheet (CWE-1236), which may also separate cells by semicolons. */
 export function csvLineForPeople(values: readonly unknown[]): string {
   return csvLine(values.map((value) => (value === null || typeof value === 'number' ? value : inert(textOf(value)))));
 }
 
-/** By apostrophes, as OWASP advises. */
+/** Prefixes formulas with apostrophes, as OWASP advises. */
 function inert(text: string): string {
   return text.replace(/(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠\t\r\n])/g, "'");
 }
 
-/** One field of it. @param value as JSON has it */
+/** @param value a JSON value */
 export function csvField(value: unknown): string {
   if (value === null) return '';
   const text = textOf(value);

@@ -1,7 +1,4 @@
-/**
- * A whole number in at most ten decimal digits, as commands, queries and settings take it; NaN: the text is none.
- * `Number` would read `0x10`, `1e1`, ` 7` and the empty text, too.
- */
+/** A whole number of at most ten decimal digits, else NaN. `Number` would also read `0x10`, `1e1`, ` 7` and the empty text. */
 export function decimal(text: string): number {
   return /^[0-9]{1,10}$/.test(text) ? Number(text) : Number.NaN;
 }

@@ -1,4 +1,4 @@
-/** An error that bears the name of its class. */
+/** An error with the name of its class. */
 export class NamedError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -110,13 +110,13 @@ export interface Quota {
 export type ConcurrencyQuota = Omit<Quota, 'windowSeconds'>;
 
 export interface RefusalDetails {
-  /** Public: one sentence that the client's user can act on. Never a secret, never another user's data. */
+  /** Public: one sentence that the user can act on. No secrets, no data of other users. */
   detail?: string;
   errors?: FieldError[];
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
   quota?: Quota | ConcurrencyQuota;
-  /** Of bodies that are taken here, for `Accept`. Absent: JSON. */
+  /** Media types of accepted bodies, for `Accept`. Default: JSON. */
   mediaTypes?: readonly string[];
   /** Further public members of the problem document (RFC 9457 section 3.2). */
   members?: Record<string, unknown>;
@@ -126,7 +126,7 @@ export interface RefusalDetails {
   cause?: unknown;
 }
 
-/** A request that is refused with one of these codes. Anything else that is thrown is an `internal_error`. */
+/** Refuses a request with one of these codes. Any other error is an `internal_error`. */
 export class Refused extends NamedError {
   constructor(
     readonly code: ErrorCode,
@@ -136,7 +136,7 @@ export class Refused extends NamedError {
   }
 }
 
-/** The value that a caller asked for. @throws Refused `not_found` where there is none */
+/** The value itself. @throws Refused `not_found` for null */
 export function found<T>(value: T | null): T {
   if (value === null) throw new Refused('not_found');
   return value;

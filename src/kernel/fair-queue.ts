@@ -1,9 +1,9 @@
 import { getOrInsert } from './collections.js';
 
-/** A request's admission: it may wait for turns, one at a time, as many as it needs. */
+/** An admitted request: it may wait for turns, one at a time. */
 export interface Place {
   readonly owner: Owner;
-  /** It has had a turn, and cannot be displaced any more. */
+  /** True after the first turn; it cannot be displaced any more. */
   begun: boolean;
   displaced: boolean;
 }
@@ -23,9 +23,9 @@ interface Owner {
 }
 
 /**
- * A bounded number of concurrent turns, shared max-min fairly between owners: the owner with the fewest running turns is next,
- * of several the least recently served one. Within an owner: first come, first served. Places are bounded too: when all are
- * taken, an owner with a smaller share displaces the newest waiting request of the largest one (longest queue drop).
+ * A bounded number of concurrent turns, max-min fair between owners: the owner with the fewest running turns is next, of several the
+ * least recently served. Within an owner: first come, first served. When all places are taken, an owner with a smaller share displaces
+ * the newest waiting request of the largest one (longest queue drop).
  */
 export class FairQueue {
   /** The least recently served first. */
@@ -46,7 +46,7 @@ export class FairQueue {
     return Array.from(this.owners.values()).reduce((sum, { waiting }) => sum + waiting.length, 0);
   }
 
-  /** Null: every place is taken, and no other owner has a larger share. A place must be given back by `leave`. */
+  /** Null: all places are taken, and no other owner has a larger share. A place must be given back by `leave`. */
   enter(name: string): Place | null {
     const share = (this.owners.get(name)?.places ?? 0) + 1;
     if (this.placesTaken >= this.places && !this.displace(share)) return null;

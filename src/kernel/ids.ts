@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** New identifiers, handed in so that tests can fix them. */
+/** New identifiers, injected so that tests can fix them. */
 export abstract class Ids {
   abstract uuid(): string;
   /** That many unguessable bytes. */
@@ -25,12 +25,11 @@ export class RandomIds extends Ids {
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 
-/** To PostgreSQL, a text of another form would be an error. */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** Random numbers that protect nothing (secrets come from Ids), handed in so that tests can fix them. */
+/** Random numbers that protect nothing (secrets come from Ids), injected so that tests can fix them. */
 export abstract class Random {
   /** From 0 to below 1. */
   abstract fraction(): number;

@@ -11,7 +11,7 @@ export interface JsonFault {
   at: number;
 }
 
-/** `root` is null where the text cannot be read to its end; the last fault is the reason. */
+/** `root` is null where reading stopped early; the last fault is the reason. */
 export interface JsonReading {
   root: JsonNode | null;
   faults: JsonFault[];
@@ -20,19 +20,16 @@ export interface JsonReading {
 /** Limits at which reading stops. */
 export interface JsonLimits {
   maxValues: number;
-  /** Of all objects together. */
+  /** Limit for all objects together. */
   maxMembers?: number;
-  /** Of one object. */
+  /** Limit for one object. */
   maxKeys?: number;
   maxFaults: number;
-  /** Comments, trailing commas and text after the value are faults after which reading continues. */
+  /** Reading continues after comments, trailing commas and text behind the value. */
   isLenient?: boolean;
 }
 
-/**
- * Reads exactly one JSON value (RFC 8259) with all positions. Unlike the engine's reader it reports duplicate keys, of which
- * the engine silently uses the last, and lone surrogates.
- */
+/** Reads exactly one JSON value (RFC 8259) with positions. Reports duplicate keys, of which the engine uses the last, and lone surrogates. */
 export function readJson(text: string, limits: JsonLimits = UNLIMITED): JsonReading {
   const reader = new Reader(text, limits);
   try {
@@ -45,7 +42,7 @@ export function readJson(text: string, limits: JsonLimits = UNLIMITED): JsonRead
   }
 }
 
-/** Ends the reading. `fault` null: it is the last of those noted before. */
+/** Ends the reading. `fault` null: it has been noted. */
 class Stopped extends Error {
   constructor(readonly fault: JsonFault | null) {
     super(fault?.message);
@@ -58,13 +55,8 @@ class Unreadable extends Stopped {
   }
 }
 
-function tooManyFields(limit: number, at: number): Stopped {
-  return new Stopped({ code: 'json-too-many-values', message: `more than ${limit} fields`, at });
-}
-
 const UNLIMITED: JsonLimits = { maxValues: Infinity, maxFaults: Infinity };
 const MAX_DEPTH = 64;
-/** Characters of a key in a message. */
 const MAX_SHOWN = 100;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const COMMENT = /(?:#|\/\/)[^\n\r]*|\/\*[^]*?\*\//y;
@@ -72,7 +64,6 @@ const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const HEXADECIMAL = /[0-9a-fA-F]{4}/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const ESCAPED = '"\\/bfnrt';
-/** Codes of characters. */
 const [QUOTE, BACKSLASH, SPACE] = [0x22, 0x5c, 0x20];
 
 class Reader {
@@ -102,10 +93,7 @@ class Reader {
     if (depth > MAX_DEPTH) throw new Unreadable(`nested more than ${MAX_DEPTH} levels deep`, this.at);
     const sign = this.next();
     const at = this.at;
-    this.values += 1;
-    if (this.values > this.limits.maxValues) {
-      throw new Stopped({ code: 'json-too-many-values', message: `more than ${this.limits.maxValues} values`, at });
-    }
+    atMost(this.limits.maxValues, ++this.values, 'values', at);
     switch (sign) {
       case undefined:
         throw new Unreadable('unexpected end of the text: a value is missing', at);
@@ -120,7 +108,7 @@ class Reader {
     }
   }
 
-  /** The next character after white space, which is skipped. */
+  /** Skips white space. @returns the next character */
   private next(): string | undefined {
     do while (isSpace(this.text.charCodeAt(this.at))) this.at++;
     while (this.limits.isLenient === true && this.skipComment());
@@ -142,10 +130,8 @@ class Reader {
     this.list('}', () => {
       if (this.next() !== '"') throw new Unreadable('expected a key in double quotes', this.at);
       const at = this.at;
-      this.memberCount += 1;
-      const { maxMembers = Infinity, maxKeys = Infinity } = this.limits;
-      if (this.memberCount > maxMembers) throw tooManyFields(maxMembers, at);
-      if (members.length >= maxKeys) throw tooManyFields(maxKeys, at);
+      atMost(this.limits.maxMembers, ++this.memberCount, 'fields', at);
+      atMost(this.limits.maxKeys, members.length + 1, 'fields', at);
       const key = this.string();
       if (seen.has(key)) {
         const shown = key.length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}…` : key;
@@ -237,11 +223,15 @@ class Reader {
   }
 }
 
+function atMost(limit = Infinity, count: number, what: string, at: number): void {
+  if (count > limit) throw new Stopped({ code: 'json-too-many-values', message: `more than ${limit} ${what}`, at });
+}
+
 function isSpace(code: number): boolean {
   return code === SPACE || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-/** A JSON value; `at` is the UTF-16 offset of its first character. */
+/** A JSON value; `at` is its UTF-16 offset. */
 export type JsonNode =
   | { kind: 'object'; at: number; members: JsonMember[] }
   | { kind: 'array'; at: number; items: JsonNode[] }
@@ -256,7 +246,7 @@ export interface JsonMember {
   value: JsonNode;
 }
 
-/** The value as `JSON.parse` makes it; of equal keys the last counts. */
+/** The value as by `JSON.parse`; of equal keys the last counts. */
 export function plainValue(node: JsonNode & { kind: 'object' }): object;
 export function plainValue(node: JsonNode): unknown;
 export function plainValue(node: JsonNode): unknown {
@@ -275,7 +265,7 @@ export function plainValue(node: JsonNode): unknown {
   }
 }
 
-/** The value of a JSON text; null: the text is no JSON, or null itself. */
+/** The value of a JSON text; null also for an invalid text. */
 export function jsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text);

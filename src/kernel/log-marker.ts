@@ -1,7 +1,4 @@
-/**
- * Every message of a log line above `debug`. Operators search and alert on them; docs/operations-reference.md has the meaning and the
- * cure of each.
- */
+/** All messages of log lines above `debug`, which operators alert on. docs/operations-reference.md explains each. */
 export const LOG_MARKERS = [
   // process
   'listening on',

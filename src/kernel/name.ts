@@ -1,36 +1,36 @@
 /**
- * The problem of a name that the engine and people compare: control, format (direction marks, joiners), surrogate, private
- * and unassigned characters and line ends are invisible, and Java's `.` stops at line ends. Null: nothing.
+ * The problem of a name; null: none. Control, format (direction marks, joiners), surrogate, private and unassigned characters and line
+ * ends are invisible, and Java's `.` does not match line ends.
  */
 export function nameProblem(name: string): string | null {
   if (name === '' || Array.from(name).length > 128) return 'must have 1 to 128 characters';
   return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? 'must not hold control, format or unassigned characters' : null;
 }
 
-/** Why `name` cannot be a name on the engine, or a group's; null when it can. It is compared as it is spelled. */
+/** The problem of a name on the engine or of a group; null: none. */
 export function principalNameProblem(name: unknown): string | null {
   if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be a string';
   return nameProblem(name);
 }
 
-/** The engine reads header fields as ISO 8859-1 and decodes nothing in them. */
+/** The engine reads header fields as ISO 8859-1, without any decoding. */
 export function isHeaderText(text: string): boolean {
   return /^[\x20-\x7e\xa0-\xff]+$/.test(text) && text.trim() === text;
 }
 
-/** What follows for a user or engine principal whose name no header can carry; null: it can. Rules can name anybody. */
+/** Warning about a user or engine principal whose name no header can carry. Rules can name it. */
 export function headerNameWarning(name: string): string | null {
   return isHeaderText(name) ? null : `No SQL can be run as ${name}: ${BEYOND_HEADERS}.`;
 }
 
 export const BEYOND_HEADERS = 'requests to the engine carry names in letters of ISO 8859-1 (Latin-1) alone';
 
-/** Equal for names that differ in the case of ASCII letters only: one holder for them all. As the database's indexes fold them. */
+/** Equal for names that differ only in the case of ASCII letters, which one principal holds. As in the database's indexes. */
 export function foldedName(name: string): string {
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** The problem of a name of a catalog, schema, table or column, which the engine has in lower case; null: none. */
+/** The problem of a name of a catalog, schema, table or column; null: none. */
 export function resourceNameProblem(name: string): string | null {
   return nameProblem(name) ?? (name === name.toLowerCase() ? null : 'must be lower-case, as the engine has it');
 }
@@ -41,7 +41,7 @@ export function sessionPropertyProblem(name: string): string | null {
   return isMarker ? 'is reserved: it would be the marker of a version of the rules' : nameProblem(name);
 }
 
-/** The first of some names, and how many there are besides: `ana, ben and 398 more`. */
+/** `ana, ben and 398 more` */
 export function firstNames(names: readonly (string | number)[], most: number): string {
   const more = names.length - most;
   return names.slice(0, most).join(', ') + (more > 0 ? ` and ${more} more` : '');

@@ -1,4 +1,4 @@
-/** A page of a list that is ordered by an integer key. `after` is the key of the last item of the page before. */
+/** A request for a page of a list with an integer key. `after` is the key of the last item of the previous page. */
 export interface PageRequest {
   limit: number;
   after: number | null;
@@ -6,7 +6,7 @@ export interface PageRequest {
 
 export interface Page<T> {
   items: T[];
-  /** To be sent as `after`; null: this was the last page. */
+  /** Cursor for `after`; null: this is the last page. */
   next: string | null;
 }
 
@@ -20,7 +20,6 @@ export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => 
   return { items, next: rows.length > limit && last !== undefined ? cursorOf(keyOf(last)) : null };
 }
 
-/** The same page with other items, such as those of a response. */
 export function mapPage<T, R>({ items, next }: Page<T>, map: (item: T) => R): Page<R> {
   return { items: items.map((item) => map(item)), next };
 }
@@ -30,13 +29,13 @@ export function cursorOf(key: PageKey): string {
   return Buffer.from(typeof key === 'number' ? `after:${key}` : JSON.stringify(key)).toString('base64url');
 }
 
-/** Null: not one of our cursors. */
+/** Null: an invalid cursor. */
 export function keyOfCursor(cursor: string): number | null {
   const [, digits] = /^after:([0-9]{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   return digits !== undefined && cursorOf(Number(digits)) === cursor ? Number(digits) : null;
 }
 
-/** A page of a list that is ordered by names. `after`: the names of the last item of the page before, the most significant first. */
+/** A request for a page of a list ordered by names. `after`: the names of the last item of the previous page, most significant first. */
 export interface NamePageRequest {
   limit: number;
   after: readonly string[] | null;

@@ -1,4 +1,4 @@
-/** Work is done in the order of the calls, one after the other, whatever becomes of the work before. */
+/** Serializes work in the order of the calls, also after failures. */
 export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -8,13 +8,13 @@ export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** Calls while one is under way share its result. */
+/** Concurrent calls share one result. */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | null = null;
   return () => (underWay ??= work().finally(() => (underWay = null)));
 }
 
-/** Ends one caller's waiting; the promise continues for the others. @throws the signal's reason when it is aborted first. */
+/** Ends one caller's waiting; the work continues. @throws the signal's reason when it is aborted first */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   signal.throwIfAborted();

@@ -1,12 +1,12 @@
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { readUsers } from '../../src/commands/users-file.js';
 import type { AccessDifference } from '../../src/trino-rules/diff/access-diff.js';
-import type { OtherRight } from '../../src/trino-rules/diff/other-right.js';
+import type { OtherRight } from '../../src/trino-rules/diff/access-diff-form.js';
 import { FRESH_PREFIX } from '../../src/trino-rules/document/open-names.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { getOrInsert } from '../../src/kernel/collections.js';
 import { nameInRules, type AccessFact } from '../../src/trino-rules/engine/access-fact.js';
-import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
+import { conjuncts } from '../../src/trino-rules/engine/schema-tables.js';
 import { inOneLine } from '../../src/rules-files/check/foreign-expression.js';
 import { diffForeign } from '../../src/rules-files/foreign/foreign-diff.js';
 import type { TablePrivilege } from '../../src/trino-rules/document/rules-document.js';

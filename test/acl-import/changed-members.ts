@@ -1,6 +1,6 @@
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
-import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
+import { conjuncts } from '../../src/trino-rules/engine/schema-tables.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';

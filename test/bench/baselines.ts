@@ -1,7 +1,7 @@
 import { Bitset } from '../../src/trino-rules/compile/bitset.js';
 import { intentSets, type IntentSets, type NamedNode } from '../../src/trino-rules/compile/intent-sets.js';
 import { literal } from '../../src/trino-rules/compile/name-pattern.js';
-import { serviceAccountRules } from '../../src/trino-rules/compile/service-account-rules.js';
+import { serviceAccountRules } from '../../src/trino-rules/compile/compile.js';
 import { naming } from '../../src/trino-rules/compile/sibling-rules.js';
 import { siblingNodes } from '../../src/trino-rules/compile/table-rules.js';
 import type { RulesDocument, SchemaRule, TableRule } from '../../src/trino-rules/document/rules-document.js';

@@ -12,7 +12,7 @@ import { DatabaseSession } from '../../src/platform/database/database-session.js
 import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { covers, namedBy, nodeOf, type Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
-import { holderProblem } from '../../src/trino-rules/model/holder.js';
+import { holderProblem } from '../../src/trino-rules/model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
 import { runs } from '../support/landing.js';
 import { TEST_SECRET } from '../support/service/secrets.js';

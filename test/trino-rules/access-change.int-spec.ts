@@ -4,8 +4,7 @@ import { anyFault } from '../support/rules/document-fault.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
-import { compareAccess } from '../../src/trino-rules/diff/access-change.js';
-import type { ChangedAccess } from '../../src/trino-rules/diff/access-ledger.js';
+import { type ChangedAccess, compareAccess } from '../../src/trino-rules/diff/access-change.js';
 
 describe('the change of access', () => {
   it('names whatever an answer changes for', () => {

@@ -8,7 +8,7 @@ import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
 import { PRIVILEGE_TERMS } from '../../src/trino-rules/model/privilege.js';
 import { READERS_FILTER, type RulesDocument, TABLE_PRIVILEGES } from '../../src/trino-rules/document/rules-document.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
-import { conjuncts } from '../../src/trino-rules/engine/actual-access.js';
+import { conjuncts } from '../../src/trino-rules/engine/schema-tables.js';
 import { EngineSets } from '../../src/trino-rules/engine/engine-sets.js';
 import { Evaluator, type TableName } from '../../src/trino-rules/engine/evaluator.js';
 import { UserUniverse } from '../../src/trino-rules/engine/user-universe.js';

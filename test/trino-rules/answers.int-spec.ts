@@ -20,13 +20,12 @@ import { effectiveAccess, isSameAccess } from '../../src/trino-rules/answers/eff
 import { explain } from '../../src/trino-rules/answers/explanation.js';
 import { holders } from '../../src/trino-rules/answers/holders.js';
 import { smallestChange } from '../../src/trino-rules/answers/smallest-change.js';
-import { canBeActedAs } from '../../src/trino-rules/model/acting.js';
-import { coversIn } from '../../src/trino-rules/model/named-others.js';
+import { canBeActedAs, coversIn } from '../../src/trino-rules/model/named-others.js';
 import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
 import { compareNodes, covers, namedBy, type Node } from '../../src/trino-rules/model/node.js';
 import { principalText } from '../../src/trino-rules/model/principal.js';
 import { isServiceAccount } from '../../src/trino-rules/model/principals.js';
-import { holderProblem } from '../../src/trino-rules/model/holder.js';
+import { holderProblem } from '../../src/trino-rules/model/privilege.js';
 
 const OVER_QUERIES = ['VIEW_QUERIES', 'KILL_QUERIES'] as const;
 const NOTHING = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };

@@ -1,5 +1,4 @@
-import type { AccessChange } from '../../trino-rules/diff/access-change.js';
-import type { ChangedAccess } from '../../trino-rules/diff/access-ledger.js';
+import type { AccessChange, ChangedAccess } from '../../trino-rules/diff/access-change.js';
 
 /** `ana, bo (+3): SELECT from sales.eu.orders` */
 export function changedText({ what, people, others }: ChangedAccess): string {

@@ -7,7 +7,7 @@ import { anyPatterns, type ListedUser, ListedUsers, recordedUsers } from '../../
 import { withComparableFilters } from '../../rules-files/foreign/equal-filters.js';
 import { foreignDocument } from '../../rules-files/foreign/foreign-document.js';
 import { compile, type CompiledRules } from '../../trino-rules/compile/compile.js';
-import { RulesTooLarge, type RulesUnderParent } from '../../trino-rules/compile/text-size.js';
+import { RulesTooLarge, type RulesUnderParent } from '../../trino-rules/compile/table-rules.js';
 import { type AccessChange, compareAccess } from '../../trino-rules/diff/access-change.js';
 import { type Finding, isError } from '../../trino-rules/document/finding.js';
 import { ruleCount, type RulesDocument } from '../../trino-rules/document/rules-document.js';

@@ -4,7 +4,7 @@ import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
-import { checkMarker } from '../../trino-rules/lint/marker-check.js';
+import { checkMarker } from '../../trino-rules/lint/open-patterns.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { areShutOut, closedRules, losingNames } from './closed-rules.js';

@@ -1,5 +1,5 @@
 import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
-import { marked } from '../../trino-rules/compile/marker-rules.js';
+import { marked } from '../../trino-rules/compile/rules-text.js';
 import { anyOf } from '../../trino-rules/compile/name-pattern.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../../trino-rules/document/rules-document.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { actingPairs, canBeImpersonated } from '../../trino-rules/model/acting.js';
+import { actingPairs, canBeImpersonated } from '../../trino-rules/model/named-others.js';
 import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import { SYSTEM } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';

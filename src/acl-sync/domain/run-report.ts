@@ -1,7 +1,6 @@
 import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
 import type { LogMarker } from '../../kernel/log-marker.js';
-import type { AccessChange } from '../../trino-rules/diff/access-change.js';
-import type { ChangedAccess } from '../../trino-rules/diff/access-ledger.js';
+import type { AccessChange, ChangedAccess } from '../../trino-rules/diff/access-change.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { withoutSql } from '../../trino-rules/engine/access-fact.js';
 import { accessForm, type AccessForm } from './access-text.js';

@@ -1,6 +1,6 @@
 import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
 import { getOrInsert } from '../../kernel/collections.js';
-import { actingTargets } from '../../trino-rules/model/acting.js';
+import { actingTargets } from '../../trino-rules/model/named-others.js';
 import { covers, depth, type Node, nodeKey } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import { type Member, Principals } from '../../trino-rules/model/principals.js';

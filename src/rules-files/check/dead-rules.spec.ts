@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { anyRules } from '../../../test/support/snapshots/any-rules.js';
 import { NO_RULES } from '../../trino-rules/document/rules-document.js';
-import { FirstMatch } from '../../trino-rules/engine/first-match.js';
+import { FirstMatch } from '../../trino-rules/engine/evaluator.js';
 import { deadRules } from './dead-rules.js';
 import { readLeniently } from './lenient-reader.js';
 import type { PlacedFinding } from './placed-finding.js';

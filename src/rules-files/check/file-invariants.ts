@@ -5,7 +5,7 @@ import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budg
 import { pathOf } from '../../trino-rules/engine/access-fact.js';
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { everyKindOfName, namesAt, placeBelow } from '../../trino-rules/engine/unnamed.js';
+import { everyKindOfName, namesAt, placeBelow } from '../../trino-rules/engine/rule-trie.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { checkInvariants } from '../../trino-rules/lint/invariants.js';
 import { catalogMode, documentRules } from './document-rules.js';

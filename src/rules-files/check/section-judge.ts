@@ -8,7 +8,7 @@ import { BudgetExceeded, type WorkBudget } from '../../trino-rules/document/work
 import { displayName } from '../../trino-rules/engine/access-fact.js';
 import { RuleTrie } from '../../trino-rules/engine/rule-trie.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
-import { reachableRules, type Reach } from '../../trino-rules/lint/reachable-rules.js';
+import { type Reach, reachableRules } from '../../trino-rules/lint/unreachable-rules.js';
 import type { ForeignRule } from './foreign-rules.js';
 import { anyName, languageOf, maxListedNames, regularPattern } from './foreign-language.js';
 import type { PlacedFinding } from './placed-finding.js';

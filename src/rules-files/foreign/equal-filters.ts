@@ -1,6 +1,6 @@
 import type { AccessDiff, AccessDifference } from '../../trino-rules/diff/access-diff.js';
 import { READERS_FILTER, type RulesDocument } from '../../trino-rules/document/rules-document.js';
-import { conjuncts } from '../../trino-rules/engine/actual-access.js';
+import { conjuncts } from '../../trino-rules/engine/schema-tables.js';
 import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
 import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
 

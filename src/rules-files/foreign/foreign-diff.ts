@@ -2,7 +2,7 @@ import type { SectionName } from '../check/engine-format.js';
 import { inOneLine, isOfIdentity } from '../check/foreign-expression.js';
 import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { type AccessDiff, type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
-import type { OtherRight } from '../../trino-rules/diff/other-right.js';
+import type { OtherRight } from '../../trino-rules/diff/access-diff-form.js';
 import { type RulesDocument, NO_RULES } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { INFORMATION_SCHEMA } from '../../trino-rules/engine/evaluator.js';

@@ -4,7 +4,7 @@ import { NO_RULES, type RulesDocument, SYSTEM_INFORMATION_RIGHTS } from '../../t
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
-import { canBeImpersonated } from '../../trino-rules/model/acting.js';
+import { canBeImpersonated } from '../../trino-rules/model/named-others.js';
 import { levelOf, type Node, SYSTEM } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';

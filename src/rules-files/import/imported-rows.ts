@@ -1,8 +1,14 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { holderProblem } from '../../trino-rules/model/holder.js';
+import {
+  combined,
+  holderProblem,
+  type Privilege,
+  PRIVILEGE_TERMS,
+  taken,
+  withContained,
+} from '../../trino-rules/model/privilege.js';
 import { compareNodes, depth, nodeKey, pathTo, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../../trino-rules/model/principal.js';
-import { combined, type Privilege, PRIVILEGE_TERMS, taken, withContained } from '../../trino-rules/model/privilege.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';

@@ -8,7 +8,7 @@ import {
   type TablePrivilege,
   type TableRule,
 } from '../../trino-rules/document/rules-document.js';
-import { conjuncts } from '../../trino-rules/engine/actual-access.js';
+import { conjuncts } from '../../trino-rules/engine/schema-tables.js';
 import { Evaluator, INFORMATION_SCHEMA, type TableName } from '../../trino-rules/engine/evaluator.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, type PrivilegeTerms } from '../../trino-rules/model/privilege.js';
 import type { Level } from '../../trino-rules/model/node.js';

@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/collections.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { canBeImpersonated } from '../../trino-rules/model/acting.js';
+import { canBeImpersonated } from '../../trino-rules/model/named-others.js';
 import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import { anyPatterns, isJudged, type ListedUser, ListedUsers, userPattern } from '../foreign/audiences.js';
 import { importFinding, type ImportFinding } from './import-finding.js';

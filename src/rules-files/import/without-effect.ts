@@ -1,4 +1,4 @@
-import type { OtherRight } from '../../trino-rules/diff/other-right.js';
+import type { OtherRight } from '../../trino-rules/diff/access-diff-form.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
 import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
 import { isKillQuery, type Node, SYSTEM } from '../../trino-rules/model/node.js';

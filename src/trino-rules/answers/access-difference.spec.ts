@@ -1,7 +1,6 @@
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import type { Snapshot, SnapshotGrant } from '../model/snapshot.js';
-import { accessDifferences } from './access-difference.js';
-import { givenBy } from './already-held.js';
+import { accessDifferences, givenBy } from './access-difference.js';
 import { type Draft, touchedBy, withDraft } from './draft.js';
 
 const NOTHING: Draft = { grants: [], revoked: [], policies: [], deleted: [], joined: [], left: [] };

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { isOpenSystem } from '../model/resource.js';
-import { type Access, intentAt } from '../model/intent.js';
+import type { Access, Origin } from '../model/intent.js';
 import {
   compareNames,
   compareNodes,
@@ -12,21 +12,23 @@ import {
   pathTo,
   SYSTEM,
 } from '../model/node.js';
-import type { NamedPrincipal, Principal } from '../model/principal.js';
+import { type NamedPrincipal, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
 import { type Member, Principals, type Through } from '../model/principals.js';
-import { combined, isOverData, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../model/privilege.js';
+import {
+  combined,
+  isOverData,
+  type Privilege,
+  PRIVILEGE_TERMS,
+  privilegesOn,
+  withContained,
+} from '../model/privilege.js';
 import { baseNodes } from '../model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
-import { AccessIndex, yieldsElsewhere } from './access-index.js';
-import { type Given, heldAlready } from './already-held.js';
-import type { Touched } from './draft.js';
-import { withCatalogs, withDeniedMembers, withOpenSystem } from './effective-access.js';
-import { likenessIn } from './likeness.js';
+import { AccessIndex, likenessIn, yieldsElsewhere } from './access-index.js';
+import type { Draft, Touched } from './draft.js';
+import { givingGrants, intentOn, withCatalogs, withDeniedMembers, withOpenSystem } from './effective-access.js';
 
-/**
- * What a principal gains or loses at a node, and below it where nothing is named. Restrictions that are dropped are gained access,
- * new ones are lost access.
- */
+/** Access that a principal gains or loses at a node and its unnamed descendants. A dropped restriction is a gain, a new one a loss. */
 export interface AccessPart {
   privileges: Privilege[];
   filters: string[];
@@ -41,19 +43,18 @@ export interface AccessDifference {
   lost: AccessPart | null;
 }
 
-/** What a draft means for one principal. */
+/** The effect of a draft for one principal. */
 export interface AccessOutcome {
   principal: NamedPrincipal;
   /** By node. */
   differences: AccessDifference[];
-  /** Nothing differs, because it has all that is given already, and how; null: something does, or nothing is given to it. */
+  /** How the principal already has everything that is given; null: something differs, or nothing is given to it. */
   heldThrough: Through | null;
 }
 
 /**
- * What accounts and engine principals gain and lose between two snapshots, one principal after the other, by name. Nulls between
- * them are steps of the work.
- * @param touched where the snapshots can differ, and for whom
+ * The access that accounts and engine principals gain and lose between two snapshots, by name. Nulls are steps of the work.
+ * @param touched nodes and principals for which the snapshots can differ
  */
 export function* accessDifferences(
   before: Snapshot,
@@ -66,15 +67,15 @@ export function* accessDifferences(
   yield null;
   const next = new AccessIndex(related(after));
   yield null;
-  const touchedFor = new Map<string, { principal: Member; touched: Set<Touched>; given: Set<Given> }>();
+  const touchedFor = new Map<string, Affected>();
   for (const each of touched) {
     for (const named of each.principals)
       for (const { principals } of [former, next])
         for (const [text, principal] of principals.members(named))
-          getOrInsert(touchedFor, text, () => ({
+          getOrInsert(touchedFor, text, (): Affected => ({
             principal,
-            touched: new Set<Touched>(),
-            given: new Set<Given>(),
+            touched: new Set(),
+            given: new Set(),
           })).touched.add(each);
     yield null;
   }
@@ -83,34 +84,33 @@ export function* accessDifferences(
   const likeness = likenessIn([former, next]);
   const numbers = new Map([...touched, ...given].map((each, i) => [each, i]));
   const known = new Map<string, Omit<AccessOutcome, 'principal'>>();
-  for (const { principal, ...places } of [...touchedFor.values()].sort((a, b) =>
-    compareNames(a.principal.name, b.principal.name),
-  )) {
-    const nodes = [...places.touched].flatMap((each) => each.nodes);
-    const key = likeness(
-      principal,
-      [...places.touched, ...places.given].map((each) => numbers.get(each)),
-    );
-    const found = (key === null ? undefined : known.get(key)) ?? (yield* outcomeOf(principal, nodes, places.given));
+  const affected = [...touchedFor.values()].sort((a, b) => compareNames(a.principal.name, b.principal.name));
+  for (const each of affected) {
+    const { principal } = each;
+    const entries = [...each.touched, ...each.given].map((entry) => numbers.get(entry));
+    const key = likeness(principal, entries);
+    const found = (key === null ? undefined : known.get(key)) ?? (yield* outcomeOf(each));
     if (key !== null) known.set(key, found);
-    yield { ...found, principal, differences: found.differences.map((each) => ({ ...each, principal })) };
+    yield { ...found, principal, differences: found.differences.map((part) => ({ ...part, principal })) };
   }
 
-  function* outcomeOf(
-    principal: NamedPrincipal,
-    nodes: readonly Node[],
-    gives: ReadonlySet<Given>,
-  ): Generator<null, Omit<AccessOutcome, 'principal'>> {
+  function* outcomeOf({ principal, ...of }: Affected): Generator<null, Omit<AccessOutcome, 'principal'>> {
     const [had, has] = [applyingTo(principal, former), applyingTo(principal, next)];
+    const nodes = [...of.touched].flatMap((each) => each.nodes);
     const differences = yield* differencesOf(principal, nodes, { former, next, had, has });
-    return {
-      differences,
-      heldThrough: differences.length > 0 ? null : heldAlready({ own: had, all: former }, principal, gives),
-    };
+    const isNew = differences.length > 0;
+    return { differences, heldThrough: isNew ? null : heldAlready({ own: had, all: former }, principal, of.given) };
   }
 }
 
-/** Keeps the entries on the way to one of the nodes, or below one; all of them for `system`, where what all read follows from them. */
+/** A principal with the parts of a draft that concern it. */
+interface Affected {
+  principal: Member;
+  touched: Set<Touched>;
+  given: Set<Given>;
+}
+
+/** Keeps entries above, at and below the nodes; for `system` all, because reading there follows from all access. */
 function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   if (nodes.some(({ catalog }) => catalog === SYSTEM)) return (snapshot) => snapshot;
   const exact = new Map(nodes.map((node) => [nodeKey(node), nodeOf(node)]));
@@ -120,27 +120,27 @@ function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
     isNamed(resource) || above.has(nodeKey(resource)) || pathTo(resource).some((node) => exact.has(nodeKey(node)));
   const catalogs = new Set(nodes.map(({ catalog }) => catalog));
   return (snapshot) => {
-    // A right to run something can yield to a policy anywhere in the catalog.
+    // Rights over routines yield to policies anywhere in the catalog.
     const policies = snapshot.policies.filter((policy) => catalogs.has(policy.resource.catalog) || isRelated(policy));
     const grants = new Principals(snapshot).part(snapshot.grants.filter(isRelated), policies);
     return { ...snapshot, grants, policies };
   };
 }
 
-/** Whether a node is about acting as others, or about queries of some, where one of these is: who is in a group matters at all of them. */
+/** True for all nodes of acting as others where one of `nodes` is such, and for queries likewise: membership matters at all of them. */
 function besideAny(nodes: readonly Node[]): (node: Node) => boolean {
   const isActing = nodes.some(({ as }) => as !== undefined);
   const isOfQueries = nodes.some(({ queries }) => queries !== undefined);
   return ({ as, queries }) => (isActing && as !== undefined) || (isOfQueries && queries !== undefined);
 }
 
-/** Of the entries that name a principal, those that apply to it: the same entry can in one of the snapshots and not in the other. */
+/** The entries that apply to a principal: they can differ between the snapshots although the entries are the same. */
 function applyingTo(principal: Principal, index: AccessIndex): AccessIndex {
   const { principals } = index;
   const own = index.of(principal);
   const applying = own.grants.filter((grant) => principals.through(grant.principal, principal) !== null);
   const policies = own.policies.filter((policy) => principals.throughPolicy(policy, principal) !== null);
-  // Grants to others say whose the queries of everyone are.
+  // The members of everyone depend on grants to others.
   const grants = [...applying, ...policies].some(isOfQueries) ? principals.part(applying, policies) : applying;
   return new AccessIndex({ ...own, grants, policies });
 }
@@ -158,33 +158,20 @@ function* differencesOf(
   const canDiffer = changedNodes(had, has);
   const at = (node: Node) =>
     getOrInsert(known, nodeKey(node), () => {
-      // Whom one acts as depends on others.
-      if (node.as !== undefined) return difference(actingAt(former, principal, node), actingAt(next, principal, node));
-      if (!canDiffer(node)) return NO_DIFFERENCE;
-      // What all read in `system` follows from entries elsewhere.
-      const [was, is] = isOpenSystem(node) ? [had.snapshot, has.snapshot] : [had.onPath(node), has.onPath(node)];
-      // Whose queries are meant depends on others, too.
-      return sameEntries(was, is) && ![...was.grants, ...was.policies].some(isOfQueries)
-        ? NO_DIFFERENCE
-        : difference(intentAt(was, principal, node), intentAt(is, principal, node));
+      if (node.as === undefined && !canDiffer(node)) return NO_DIFFERENCE;
+      const was = intentOn(node, principal, { own: had, all: former });
+      return difference(was, intentOn(node, principal, { own: has, all: next }));
     });
   const touchedKeys = new Set(touched.map(nodeKey));
   const isNamed = besideAny(touched);
   const isBelow = (node: Node): boolean => isNamed(node) || pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
-  const nodes = new Map(
-    withOpenSystem(
-      withCatalogs(
-        [
-          ...touched.map((node) => nodeOf(node)),
-          ...withDeniedMembers(had, former.principals),
-          ...withDeniedMembers(has, next.principals),
-        ],
-        has.snapshot.settings,
-      ),
-    )
-      .filter(isBelow)
-      .map((node) => [nodeKey(node), node]),
-  );
+  const named = [
+    ...touched.map((node) => nodeOf(node)),
+    ...withDeniedMembers(had, former.principals),
+    ...withDeniedMembers(has, next.principals),
+  ];
+  const below = withOpenSystem(withCatalogs(named, has.snapshot.settings)).filter(isBelow);
+  const nodes = new Map(below.map((node) => [nodeKey(node), node]));
   const found: AccessDifference[] = [];
   let count = 0;
   for (const resource of nodes.values()) {
@@ -192,31 +179,20 @@ function* differencesOf(
     const part = at(resource);
     if (part === NO_DIFFERENCE) continue;
     const parent = parentOf(resource);
-    // The same difference at the node above says it for this one.
+    // An equal difference at the parent includes this node.
     if (parent === null || textAt(resource, at(parent)) !== textAt(resource, part))
       found.push({ principal, resource, ...part });
   }
   return found.sort((a, b) => compareNodes(a.resource, b.resource));
 }
 
-/** A node takes some tens of microseconds. */
 const NODES_PER_STEP = 10;
-
-function actingAt({ snapshot, principals }: AccessIndex, principal: Principal, node: Node): Access {
-  return intentAt(snapshot, principal, node, principals);
-}
-
-function sameEntries(one: Snapshot, other: Snapshot): boolean {
-  const isAlike = <T>(some: readonly T[], others: readonly T[]): boolean =>
-    some.length === others.length && some.every((entry, i) => entry === others[i]);
-  return isAlike(one.grants, other.grants) && isAlike(one.policies, other.policies);
-}
 
 type Parts = Pick<AccessDifference, 'gained' | 'lost'>;
 
 const NO_DIFFERENCE: Parts = { gained: null, lost: null };
 
-/** What a difference comes to at a node below: nobody runs a table or owns schemas there, and a routine has no rows. */
+/** A difference reduced to what can be held at a node, as a text. */
 function textAt(node: Node, { gained, lost }: Parts): string {
   const open = privilegesOn(node);
   const held = (part: AccessPart | null): AccessPart | null => {
@@ -233,7 +209,7 @@ function difference(was: Access, is: Access): Parts {
   return gained === null && lost === null ? NO_DIFFERENCE : { gained, lost };
 }
 
-/** Sums as their parts: of OWNERSHIP, one half can be gained or lost. */
+/** Replaces sums by their parts: a half of OWNERSHIP can be gained or lost. */
 function parted(privileges: readonly Privilege[]): Privilege[] {
   return privileges.flatMap((privilege) => {
     const { parts } = PRIVILEGE_TERMS[privilege];
@@ -241,11 +217,11 @@ function parted(privileges: readonly Privilege[]): Privilege[] {
   });
 }
 
-/** What is had by `one` and not by `other`. */
+/** The access in `one` that `other` lacks. */
 function partOnlyIn(one: Access, other: Access): AccessPart | null {
   const had = parted(other.privileges);
   const privileges = combined(parted(one.privileges).filter((privilege) => !had.includes(privilege)));
-  // Where tables are not had on one side, all of that is gained or lost, and restrictions are no difference.
+  // Without access to tables on one side, restrictions are no difference.
   const both = [one, other].every((access) => access.privileges.some(isOnTables));
   const part = { privileges, ...(both ? restrictionsOnlyIn(other, one) : NO_RESTRICTIONS) };
   return Object.values(part).some((list) => list.length > 0) ? part : null;
@@ -255,7 +231,7 @@ function isOnTables(privilege: Privilege): boolean {
   return PRIVILEGE_TERMS[privilege].onTables !== null;
 }
 
-/** A mask is no restriction of a column that is hidden on the other side. */
+/** Masks of columns that are hidden on the other side are left out. */
 function restrictionsOnlyIn(one: Access, other: Access): Omit<AccessPart, 'privileges'> {
   const isSame = (mask: AccessPart['masks'][number]): boolean =>
     other.masks.some(({ column, expression }) => column === mask.column && expression === mask.expression);
@@ -269,9 +245,8 @@ function restrictionsOnlyIn(one: Access, other: Access): Omit<AccessPart, 'privi
 const NO_RESTRICTIONS = { filters: [], hidden: [], masks: [] };
 
 /**
- * Nodes at which one principal's access can differ between two indexes: of the tree those with a changed entry at them or above, or
- * with a right that yields to policies elsewhere; and not without any grant there. Of thousands of nodes, for thousands of people,
- * few are left, and the entries of the others need not be gathered.
+ * Whether one principal's access can differ between two indexes at a node: with a grant and a changed entry at it or above, or with a
+ * right that yields to policies elsewhere. Excludes most of thousands of nodes for thousands of users.
  */
 function changedNodes({ snapshot: one }: AccessIndex, { snapshot: other }: AccessIndex): (node: Node) => boolean {
   const changed = [...onlyIn(one, other), ...onlyIn(other, one)];
@@ -291,4 +266,49 @@ function isAtOrBelow(entries: readonly { resource: Node }[]): (node: Node) => bo
 function onlyIn(one: Snapshot, other: Snapshot): (SnapshotGrant | SnapshotPolicy)[] {
   const known = new Set<SnapshotGrant | SnapshotPolicy>([...other.grants, ...other.policies]);
   return [...one.grants, ...one.policies].filter((entry) => !known.has(entry));
+}
+
+/** Grants of a draft to one principal; for a new member, grants of the group. */
+interface Given {
+  principal: PolicyPrincipal;
+  grants: readonly SnapshotGrant[];
+}
+
+export function givenBy({ grants: existing }: Snapshot, { grants, joined }: Draft): Given[] {
+  const byPrincipal = new Map<string, SnapshotGrant[]>();
+  for (const grant of [...existing, ...grants])
+    getOrInsert(byPrincipal, principalText(grant.principal), () => []).push(grant);
+  const written = new Map<string, Given & { grants: SnapshotGrant[] }>();
+  for (const grant of grants)
+    getOrInsert(written, principalText(grant.principal), () => ({
+      principal: grant.principal,
+      grants: [],
+    })).grants.push(grant);
+  const joining = joined.map(({ group, member }) => ({
+    principal: member,
+    grants: byPrincipal.get(principalText({ type: 'group', id: group })) ?? [],
+  }));
+  return [...written.values(), ...joining].filter((given) => given.grants.length > 0);
+}
+
+/**
+ * How a principal already has everything that is given, in the shortest way; null: something is new, or nothing is given.
+ * @param indexes own: entries of the principal without the draft; all: of all principals
+ */
+function heldAlready(
+  indexes: Record<'own' | 'all', AccessIndex>,
+  principal: Principal,
+  given: Iterable<Given>,
+): Through | null {
+  const origins: Origin<SnapshotGrant>[] = [];
+  for (const { grants } of given)
+    for (const { resource, privileges } of grants) {
+      const intent = intentOn(resource, principal, indexes);
+      const [open, held] = [privilegesOn(resource), withContained(intent.privileges)];
+      const asked = [...withContained(privileges)].filter((privilege) => open.includes(privilege));
+      if (!asked.every((privilege) => held.has(privilege))) return null;
+      origins.push(...givingGrants({ ...intent, privileges: asked }));
+    }
+  const ways = origins.map(({ through }) => through);
+  return ways.find((way) => way === 'directly') ?? ways.find((way) => way !== 'everyone') ?? ways[0] ?? null;
 }

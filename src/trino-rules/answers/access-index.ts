@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
-import { isKillQuery, kindOf, type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
+import { type Principal, principalText } from '../model/principal.js';
+import { isKillQuery, kindOf, namedBy, type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
 import { Principals } from '../model/principals.js';
 import { isOverRoutines, type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
 import { baseNodes, sharesFiles, whereRestricted } from '../model/restrictions.js';
@@ -11,18 +11,15 @@ interface Entries {
   policies: SnapshotPolicy[];
 }
 
-/**
- * The entries of a snapshot by principal and by node. Both narrowings are snapshots themselves, so that the specification
- * (`model/`) answers on them as on the whole, only faster.
- */
+/** Indexes a snapshot by principal and by node. Parts are snapshots, for which the specification (`model/`) answers alike, but faster. */
 export class AccessIndex {
   private readonly byPrincipal = new Map<string, Entries>();
   private readonly byNode = new Map<string, Entries>();
-  /** About the queries of some: which of them reach a node depends on who is in the groups that they name. */
+  /** Entries about queries of some owners. Which of them apply at a node depends on the members of groups. */
   private readonly ofQueries = noEntries();
   /** By catalog. */
   private readonly policiesIn = new Map<string, SnapshotPolicy[]>();
-  /** By the texts of their members. */
+  /** By `principalText` of the members. */
   private readonly groupsOf = new Map<string, SnapshotGroup[]>();
   readonly principals: Principals;
 
@@ -50,7 +47,7 @@ export class AccessIndex {
     this.principals = new Principals(snapshot);
   }
 
-  /** With the entries that name this principal, one of its groups or everyone; of its groups it is the only member. */
+  /** The part with entries for this principal, its groups and everyone. The principal is the only member of its groups. */
   of(principal: Principal): Snapshot {
     const own = principal.type === 'group' ? {} : onlyMember(principal);
     const groups = this.groupsWith(principal).map((group) => ({ ...group, ...own }));
@@ -60,7 +57,7 @@ export class AccessIndex {
     return this.narrowed(entries, { users: user ? [user] : [], groups });
   }
 
-  /** With the entries that name this node or one above it, and the policies elsewhere that a right given there yields to. */
+  /** The part with entries at this node and above, and policies elsewhere that a right given there yields to. */
   onPath(node: Node): Snapshot {
     const isOfQueries = node.queries !== undefined || isKillQuery(node);
     const above = pathTo(node).filter(({ queries }) => queries === undefined);
@@ -81,7 +78,7 @@ export class AccessIndex {
     return { grants: [], policies: policies.filter((policy) => !known.has(policy)) };
   }
 
-  /** Nodes that grants and policies name, and schemas of which policies name a table, each once. */
+  /** Distinct nodes with entries, and schemas of tables with policies. */
   nodes(): Node[] {
     const found = new Map<string, Node>();
     for (const { grants, policies } of this.byNode.values()) {
@@ -92,50 +89,26 @@ export class AccessIndex {
     return [...found.values()];
   }
 
-  /** Groups that a principal is in, or the group itself. */
+  /** The groups of a principal, or the group itself. */
   groupsWith(principal: Principal): SnapshotGroup[] {
     if (principal.type !== 'group') return this.groupsOf.get(principalText(principal)) ?? [];
     const group = this.principals.group(principal.id);
     return group ? [group] : [];
   }
 
-  private narrowed(entries: readonly Entries[], { users, groups }: Pick<Snapshot, 'users' | 'groups'>): Snapshot {
+  private narrowed(entries: readonly Entries[], rows: Pick<Snapshot, 'users' | 'groups'>): Snapshot {
     const { settings, at } = this.snapshot;
     const policies = entries.flatMap((each) => each.policies).sort(byId);
     const named = entries.flatMap((each) => each.grants);
     const grants = this.principals.part(named, policies).sort(byId);
-    // A grant of acting as somebody makes its holder known where there is such a row.
-    const acting = this.rowsOf(grants.flatMap(({ resource: { as } }) => as ?? []));
-    const owners = this.ownersIn([...grants, ...policies].flatMap(({ resource: { queries } }) => queries ?? []));
-    return {
-      users: joined(users, [...acting.users, ...owners.users]),
-      groups:
-        owners.groups.length === 0
-          ? joined(groups, acting.groups)
-          : joined(owners.groups, joined(groups, acting.groups)),
-      ...{ grants, policies, settings, at },
-    };
-  }
-
-  private rowsOf(named: readonly PolicyPrincipal[]): Pick<Snapshot, 'users' | 'groups'> {
-    return {
-      users: named.flatMap((each) => (each.type === 'user' ? (this.principals.user(each.id) ?? []) : [])),
-      groups: named.flatMap((each) => (each.type === 'group' ? (this.principals.group(each.id) ?? []) : [])),
-    };
-  }
-
-  /** Groups whole, because all their members' queries are meant. */
-  private ownersIn(named: readonly PolicyPrincipal[]): Pick<Snapshot, 'users' | 'groups'> {
-    if (named.some(({ type }) => type === 'everyone')) return this.snapshot;
-    const { users, groups } = this.rowsOf(named);
-    return {
-      users: [...users, ...groups.flatMap(({ members }) => members.flatMap((id) => this.principals.user(id) ?? []))],
-      groups,
-    };
+    // Acting as others and rights on their queries depend on who these are.
+    const isAboutOthers = [...grants, ...policies].some(({ resource }) => namedBy(resource) !== undefined);
+    const { users, groups } = isAboutOthers ? this.snapshot : rows;
+    return { users, groups, grants, policies, settings, at };
   }
 }
 
-/** Whether policies on nodes that it is not held at can take it. */
+/** Whether policies on other nodes can take a privilege. */
 export function yieldsElsewhere(privilege: Privilege): boolean {
   return isOverRoutines(privilege) || PRIVILEGE_TERMS[privilege].yieldsToRestrictions;
 }
@@ -146,16 +119,30 @@ function onlyMember(principal: Exclude<Principal, { type: 'group' }>): Pick<Snap
     : { members: [], engines: [principal.name] };
 }
 
-/** Those that are there already stay as they are. */
-function joined<T extends { id: number }>(rows: readonly T[], more: readonly T[]): readonly T[] {
-  if (more.length === 0) return rows;
-  return [...new Map([...more, ...rows].map((row) => [row.id, row])).values()];
-}
-
 function noEntries(): Entries {
   return { grants: [], policies: [] };
 }
 
 function byId(a: { id: number }, b: { id: number }): number {
   return a.id - b.id;
+}
+
+/**
+ * A key that is equal for users with equal access by these indexes: no entry names them, and they are in the same groups with entries.
+ * Null for all others.
+ * @param more further parts of the key, as JSON
+ */
+export function likenessIn(
+  indexes: readonly AccessIndex[],
+): (principal: Principal, more?: readonly unknown[]) => string | null {
+  const entries = indexes.flatMap(({ snapshot: { grants, policies } }) => [...grants, ...policies]);
+  const principals = entries.flatMap((entry) => [entry.principal, ...('except' in entry ? entry.except : [])]);
+  const named = new Set(principals.map(principalText));
+  return (principal, more = []) => {
+    if (principal.type !== 'user' || named.has(principalText(principal))) return null;
+    const groups = indexes.map((index) =>
+      index.groupsWith(principal).flatMap(({ id }) => (named.has(principalText({ type: 'group', id })) ? [id] : [])),
+    );
+    return JSON.stringify([indexes.map((index) => index.principals.user(principal.id)?.isActive), groups, more]);
+  };
 }

@@ -5,7 +5,7 @@ import { isOverRoutines } from '../model/privilege.js';
 import { sharesFiles, whereRestricted } from '../model/restrictions.js';
 import { type Snapshot, type SnapshotGrant, type SnapshotPolicy, principalsOf } from '../model/snapshot.js';
 
-/** Changes that are not made yet. New grants and policies have ids of their own that no other has. */
+/** Proposed changes. New grants and policies have unique ids. */
 export interface Draft {
   grants: readonly SnapshotGrant[];
   /** Ids of grants. */
@@ -18,7 +18,7 @@ export interface Draft {
   left: readonly Membership[];
 }
 
-/** The id of a group, and who is in it or is to be. */
+/** A member of a group, by the group's id. */
 export interface Membership {
   group: number;
   member: GroupMember;
@@ -58,13 +58,13 @@ function moved<T>(members: readonly T[], joined: readonly T[], left: readonly T[
   return [...new Set([...members, ...joined])].filter((member) => !gone.has(member));
 }
 
-/** Principals, and the nodes where a draft can change their access, there and below. */
+/** Principals, and nodes at or below which a draft can change their access. */
 export interface Touched {
   principals: readonly PolicyPrincipal[];
   nodes: Node[];
 }
 
-/** Every node at which the draft writes something, or where a group is named that gains or loses members. */
+/** All nodes with changed entries, and nodes with entries for groups that gain or lose members. */
 export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   const [revoked, replaced] = [
     new Set(draft.revoked),
@@ -75,7 +75,7 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   const runs = catalogsWithRoutines([...before.grants, ...draft.grants]);
   const nodesOf = (entry: SnapshotGrant | SnapshotPolicy): Node[] => {
     const { catalog } = entry.resource;
-    // Where something can be run, or tables made over the files of others, a policy anywhere in the catalog takes or leaves that.
+    // Routines and shared files yield to a policy anywhere in the catalog.
     const isAbout = runs.has(catalog) || runs.has(undefined) || sharesFiles(entry.resource, before.settings);
     const isWide = 'except' in entry && catalog !== undefined && isAbout;
     const nodes = whereRestricted(entry.resource);
@@ -90,24 +90,21 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
     for (const named of principalsOf(entry)) members.get(principalText(named))?.nodes.push(...nodesOf(entry));
   }
   const written = new Map<string, Touched>();
-  // An exception that is added or dropped changes access of principals that the policy's own principal includes.
+  // A changed exception affects principals that the policy's own principal includes.
   for (const entry of [...grants, ...policies]) {
     const { principal } = entry;
     const here = getOrInsert(written, principalText(principal), () => ({ principals: [principal], nodes: [] }));
     here.nodes.push(...nodesOf(entry));
   }
   const touched = [...written.values(), ...members.values()];
-  // Its first or last grant or group makes an engine principal one of everyone, or no longer.
+  // The first or last grant or group of an engine principal changes the members of everyone.
   const toEveryone = [...before.grants, ...draft.grants].filter(({ principal }) => principal.type === 'everyone');
   for (const { principals, nodes } of touched)
     if (principals.some(({ type }) => type === 'engine')) nodes.push(...toEveryone.map(({ resource }) => resource));
   return [...touched, ...touchedByOthers(before, draft)];
 }
 
-/**
- * Those who act as others do so as whom the draft makes one that can be acted as, or no longer: by a group, a first grant, or acting
- * itself. Whose queries are meant changes alike.
- */
+/** Holders of acting and of rights over queries whose targets or owners change with memberships and grants of the draft. */
 function touchedByOthers(before: Snapshot, draft: Draft): Touched[] {
   const revoked = new Set(draft.revoked);
   const entries = [...before.grants, ...draft.grants, ...before.policies, ...draft.policies];

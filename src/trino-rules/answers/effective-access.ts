@@ -18,18 +18,18 @@ import { isOverRoutines, type Privilege, withContained } from '../model/privileg
 import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 
-/** What a principal may do at a node and below it, up to the nodes that have an entry of their own. */
+/** Access of a principal at a node and below it, down to nodes with an entry of their own. */
 export interface EffectiveAccess {
   resource: Node;
   access: Access;
-  /** The grants that give it; empty for service accounts, whose access follows from the settings. */
+  /** The grants that give it; empty for service accounts, which follow the settings. */
   origins: Origin<SnapshotGrant>[];
 }
 
 /**
- * Everything that a principal can reach: every node at which something is granted to it or a policy changes what it has, by name,
- * a node before those below it. Service accounts by catalog.
- * @param after the last node of the page before; null: from the start
+ * All access of a principal: every node where a grant gives something or a policy changes it, by name, a node before those below it.
+ * Service accounts by catalog.
+ * @param after the last node of the previous page; null: from the start
  */
 export function effectiveAccess(
   index: AccessIndex,
@@ -41,11 +41,7 @@ export function effectiveAccess(
   for (const resource of namedNodes(own, principal, index.principals)) {
     if (found.length >= limit) break;
     if (after !== null && compareNodes(resource, after) <= 0) continue;
-    // Whom one acts as depends on others, and so does what all read in `system`.
-    const intent =
-      resource.as === undefined
-        ? intentAt(isOpenSystem(resource) ? own.snapshot : own.onPath(resource), principal, resource)
-        : intentAt(index.snapshot, principal, resource, index.principals);
+    const intent = intentOn(resource, principal, { own, all: index });
     const isEntry =
       namedBy(resource) === undefined
         ? hasEntry(own.snapshot, principal, resource, intent)
@@ -53,6 +49,16 @@ export function effectiveAccess(
     if (isEntry) found.push({ resource, access: intent, origins: givingGrants(intent) });
   }
   return found;
+}
+
+/** The intent at a node by the entries that matter there: acting depends on other principals, open schemas of `system` on all access. */
+export function intentOn(
+  node: Node,
+  principal: Principal,
+  { own, all }: Record<'own' | 'all', AccessIndex>,
+): DataIntent {
+  if (node.as !== undefined) return intentAt(all.snapshot, principal, node, all.principals);
+  return intentAt(isOpenSystem(node) ? own.snapshot : own.onPath(node), principal, node);
 }
 
 /** The grants that give any of the privileges. */
@@ -75,21 +81,21 @@ function namedNodes(own: AccessIndex, principal: Principal, principals: Principa
   return [...catalogs].sort(compareNames).map((catalog) => ({ catalog }));
 }
 
-/** Nodes that entries name, and of acting as others and of queries those at which a deny takes a part of what is granted. */
+/** Nodes with entries, and members of groups where a deny takes a part of acting or of rights over queries. */
 export function withDeniedMembers(own: AccessIndex, principals: Principals): Node[] {
   const nodesOf = (rows: readonly { resource: Node }[]) => rows.map(({ resource }) => resource).filter(namedBy);
   const members = deniedMembers(principals, nodesOf(own.snapshot.grants), nodesOf(own.snapshot.policies));
   return members.length === 0 ? own.nodes() : distinct([...own.nodes(), ...members]);
 }
 
-/** What is said on `system` can matter where all read. */
+/** Adds the open schemas of `system` to entries on the whole catalog. */
 export function withOpenSystem(nodes: Node[]): Node[] {
   if (!nodes.some(({ catalog, schema }) => catalog === SYSTEM && schema === undefined)) return nodes;
   const open = OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog: SYSTEM, schema }));
   return distinct([...nodes, ...open]);
 }
 
-/** Where something is said on everything, what is said below a catalog can matter at the catalog, and what the settings say of it. */
+/** Adds catalogs to entries on everything: entries below a catalog and settings can matter there. */
 export function withCatalogs(nodes: readonly Node[], settings: SnapshotSettings): Node[] {
   if (!nodes.some((node) => kindOf(node) === 'everything')) return [...nodes];
   const named = nodes.flatMap(({ catalog }) => catalog ?? []);
@@ -101,14 +107,14 @@ function distinct(nodes: readonly Node[]): Node[] {
   return [...new Map(nodes.map((node) => [nodeKey(node), node])).values()];
 }
 
-/** Whether a grant gives something at this very node, or a policy on it changes what there is; what all read is no entry. */
+/** Whether a grant gives something at this node, or a policy on it changes the access. The open schemas of `system` are no entry. */
 function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataIntent): boolean {
   if (intent.standing === 'service-account') return intent.privileges.length > 0;
   if (intent.standing === 'reaches-something') return intent.privileges.length === 0;
   if (givingGrants(intent).some(namesThisNode)) return true;
   const given = givenAt(node, intent.grants);
   const around = given.some(isOverRoutines) ? restrictionsAround(own, principal, node) : [];
-  // What restricts data anywhere in a catalog takes what is given on everything at the catalog.
+  // Restrictions of data below a catalog take rights over routines at the catalog.
   const below =
     kindOf(node) === 'catalog' ? around.filter(({ source }) => kindOf(source.resource) !== 'everything') : [];
   const here = new Set([...intent.policies.filter(namesThisNode), ...below].map(({ source }) => source));
@@ -125,7 +131,7 @@ function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataI
   return !isSameAccess(without, intent);
 }
 
-/** Whether a grant gives something here as named, or a deny takes it. */
+/** The same for nodes that name principals. */
 function hasEntryOfOthers(node: Node, intent: DataIntent): boolean {
   if (givingGrants(intent).some(namesThisNode)) return true;
   return (
@@ -137,7 +143,6 @@ function namesThisNode({ inheritedFrom }: Origin<SnapshotGrant | SnapshotPolicy>
   return inheritedFrom === null;
 }
 
-/** Whether two accesses have the same effect. */
 export function isSameAccess(a: Access, b: Access): boolean {
   return JSON.stringify(effectOf(a)) === JSON.stringify(effectOf(b));
 }

@@ -2,24 +2,24 @@ import { decide, readsColumns, takes, yieldsToRestrictions, yieldsToRowsOrValues
 import type { Intent } from '../model/intent.js';
 import { depth } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
-import { grantedOnEngine } from '../model/granted-right.js';
+import { grantedOnEngine } from '../model/rights.js';
 import { type DataQuestion, isAboutData, isAtNode, type Question } from '../model/question.js';
 import { closesCompanion, restrictsData, storageColumns } from '../model/restrictions.js';
 import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';
 
-/** Whether something is allowed, and the entries that make it so. */
+/** Whether something is allowed, and the entries that decide it. */
 export interface Explanation {
   allowed: boolean;
-  /** The grants that carry the privilege here, also where a policy takes it. */
+  /** The grants that give the privilege here, also where a policy takes it. */
   grants: SnapshotGrant[];
-  /** The policies that take it or, where it is allowed, restrict what is read. */
+  /** The policies that take it or, where it is allowed, restrict reading. */
   policies: SnapshotPolicy[];
 }
 
-/** Only what matters to the answer: no mask that a nearer one replaces, no deny of another privilege. */
+/** Lists only entries that matter: no mask that a nearer one replaces, no deny of another privilege. */
 export function explain(index: AccessIndex, principal: Principal, question: Question): Explanation {
-  // A right that is not granted can be about other accounts, and follow from what they reach.
+  // Rights that are not granted can depend on the access of other accounts.
   const isGranted = isAtNode(question) || grantedOnEngine(question, index.principals) !== null;
   const snapshot = isGranted ? index.of(principal) : index.snapshot;
   const { allowed, grants, denies, intent } = decide(snapshot, principal, question);
@@ -31,7 +31,7 @@ export function explain(index: AccessIndex, principal: Principal, question: Ques
   return { allowed, grants: grants.map(({ source }) => source), policies };
 }
 
-/** The policies that take it, that it yields to, or that hide the column from those who read it. */
+/** The policies that take what is asked, that it yields to, or that hide the column. */
 export function obstacles(
   { policies: applied, elsewhere }: Intent,
   question: DataQuestion,
@@ -57,7 +57,7 @@ export function obstacles(
 
 const NO_MASKS: ReadonlySet<SnapshotPolicy> = new Set();
 
-/** The masks that are in effect, one of each column, and those that would be without them. */
+/** The masks in effect, and those that would be without these. */
 function masksInEffect(policies: readonly SnapshotPolicy[], storage: readonly string[]): ColumnMask[] {
   const masks = policies.filter((policy) => policy.kind === 'column_mask');
   return [...new Set(masks.map(({ resource }) => resource.column))].flatMap((column) => {
@@ -92,7 +92,7 @@ function hidingPolicies(policies: readonly SnapshotPolicy[], column: string): Sn
   return policies.filter((policy) => policy.kind === 'hidden_column' && policy.resource.column === column);
 }
 
-/** The masks of a column at the least distance, which hide it if they differ. */
+/** The nearest masks of a column, which hide it if they differ. */
 export function nearestMasks(policies: readonly SnapshotPolicy[], column: string): ColumnMask[] {
   const masks = policies.filter((policy) => policy.kind === 'column_mask' && policy.resource.column === column);
   const nearest = Math.max(...masks.map(({ resource }) => depth(resource)));

@@ -6,21 +6,20 @@ import { compareNames, kindOf, type Node, nodeKey, pathTo } from '../model/node.
 import { type NamedPrincipal, principalText } from '../model/principal.js';
 import type { Member } from '../model/principals.js';
 import { type Privilege, PRIVILEGES } from '../model/privilege.js';
-import { grantedOnEngine } from '../model/granted-right.js';
+import { grantedOnEngine } from '../model/rights.js';
 import { columnOf, isAtNode as isAboutNode, type Question, type RightQuestion } from '../model/question.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
-import { AccessIndex } from './access-index.js';
+import { AccessIndex, likenessIn } from './access-index.js';
 import { effectiveAccess, givingGrants } from './effective-access.js';
-import { likenessIn } from './likeness.js';
 
-/** A principal that may do what is asked about, or do it with something in the node. */
+/** A principal that may do what is asked, at the node or with something in it. */
 export interface Holder {
   principal: NamedPrincipal;
-  /** All that it has at the node; nothing at all where a right is asked about, or where it has only something inside. */
+  /** All access at the node; empty for rights, and where there is only access inside. */
   access: Access;
-  /** The grants that give it, or what is inside; empty where it follows from the settings, or from what it reaches. */
+  /** The grants that give it, or the access inside; empty where it follows from the settings or from other access. */
   origins: Origin<SnapshotGrant>[];
-  /** In a catalog or schema: what it may do there and not with all of it. */
+  /** Access to parts of a catalog or schema that it lacks for the whole. */
   inside: Inside[];
 }
 
@@ -29,7 +28,7 @@ export interface Inside {
   privileges: readonly Privilege[];
 }
 
-/** `anything`: whatever can be held at the node. */
+/** `anything`: any privilege at the node. */
 export type HolderQuestion = Question | { about: 'anything'; resource: Node; column?: string | undefined };
 
 type NodeQuestion = Exclude<HolderQuestion, RightQuestion>;
@@ -39,18 +38,18 @@ export function isAtNode(question: HolderQuestion): question is NodeQuestion {
 }
 
 /**
- * Everybody who may do what is asked about, with all of a catalog or schema or something in it, by name: accounts, engine principals and service accounts. Groups are named by the
- * origins only.
+ * All accounts, engine principals and service accounts that may do what is asked, with all of a catalog or schema or something in it, by
+ * name. Groups are only in the origins.
  */
 export function holders(index: AccessIndex, question: HolderQuestion): Holder[] {
   return [...eachHolder(index, question)].flat();
 }
 
-/** The same, one after the other. Empty lists between them are steps of the work. */
+/** The holders one by one. Empty lists are steps of the work. */
 export function* eachHolder(index: AccessIndex, question: HolderQuestion): Generator<Holder[]> {
   const granted = question.about === 'anything' ? null : grantedOnEngine(question, index.principals);
   const node = granted?.resource ?? (isAtNode(question) ? question.resource : null);
-  // What all read in `system` follows from access anywhere else, as rights do that are not granted; acting as somebody, from others.
+  // Other answers depend on entries elsewhere: open schemas of `system`, rights that are not granted, acting as others.
   const isLocal = node !== null && !isOpenSystem(node) && node.as === undefined;
   const relevant = isLocal ? new AccessIndex(index.onPath(node)) : index;
   const data = question.about === 'anything' || (granted === null && isAtNode(question)) ? question : null;
@@ -85,7 +84,6 @@ function askedIn(question: NodeQuestion): readonly Privilege[] {
   return question.about === 'anything' ? PRIVILEGES : privilegesFor(question);
 }
 
-/** A column is looked for in all tables of the node. */
 function hasInside(question: NodeQuestion): boolean {
   const column = question.about === 'anything' ? question.column : columnOf(question);
   return column === undefined && ['catalog', 'schema'].includes(kindOf(question.resource));
@@ -117,7 +115,7 @@ function holderOfRight({ snapshot, principals }: AccessIndex, principal: Member,
   return allowed ? { access: NO_ACCESS, origins: grants, inside: [] } : null;
 }
 
-/** Members of what a grant names, and service accounts; by name. */
+/** Members of all principals with grants, and service accounts, by name. */
 function candidates({ snapshot: { grants, settings }, principals }: AccessIndex, isActing: boolean): Member[] {
   const accounts = settings.serviceAccounts.map((name): Member => ({ type: 'engine', name }));
   const named = new Map(

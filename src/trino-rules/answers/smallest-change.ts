@@ -6,14 +6,12 @@ import {
   yieldsToRestrictions,
   yieldsToRowsOrValues,
 } from '../model/decision.js';
-import { canBeActedAs } from '../model/acting.js';
-import { principalNamed } from '../model/named-others.js';
+import { canBeActedAs, principalNamed } from '../model/named-others.js';
 import { type Origin } from '../model/intent.js';
 import { type Principal, principalText } from '../model/principal.js';
 import { isServiceAccount, Principals } from '../model/principals.js';
-import { holderProblem } from '../model/holder.js';
-import { type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
-import { EXECUTING, grantedOnEngine } from '../model/granted-right.js';
+import { holderProblem, type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
+import { EXECUTING, grantedOnEngine } from '../model/rights.js';
 import { isAboutData, isAtNode, type Question } from '../model/question.js';
 import { type Node, SYSTEM } from '../model/node.js';
 import { closedProblem, isOpenSystem, type ColumnResource } from '../model/resource.js';
@@ -22,20 +20,18 @@ import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '
 import { AccessIndex } from './access-index.js';
 import { nearestMasks, obstacles } from './explanation.js';
 
-/** A change that an administrator can make. */
 export type Change =
   | { kind: 'grant'; principal: Principal; resource: Node; privileges: Privilege[] }
   | { kind: 'revoke'; grant: number }
-  /** One more exception of a policy. */
+  /** A new exception of a policy. */
   | { kind: 'except'; policy: number; principal: Principal }
   | { kind: 'deny'; principal: Principal; resource: Node; privileges: Privilege[] }
   | { kind: 'hidden_column'; principal: Principal; resource: ColumnResource }
   | { kind: 'activate'; user: number };
 
 /**
- * The fewest changes after which the answer is the other one, for this principal and no wider node than asked; each of them is
- * needed. Null: the answer follows from the settings or from other access, the node is closed to grants, or the principal can hold
- * no such right.
+ * The fewest changes that reverse the answer, for this principal only and for no wider node than asked. Null: the answer follows from the
+ * settings or from other access, the node is closed to grants, or the principal cannot hold the right.
  */
 export function smallestChange(index: AccessIndex, principal: Principal, about: Question): Change[] | null {
   const isActing = about.about === 'impersonation';
@@ -66,7 +62,7 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
   const isCarried = isKnown && (then.grants.length > 0 || then.intent.standing !== null);
   if (!isCarried && holderProblem(privileges, principal) !== null) return null;
   const granting: Change[] = isCarried ? [] : [{ kind: 'grant', principal, resource, privileges }];
-  // What ownership yields to shows where it is granted.
+  // Policies that ownership yields to show only where it is granted.
   const isYielding = isAboutData(question) && yieldsToRestrictions(question);
   const owning = [...active.grants, { ...UNWRITTEN, principal, resource, privileges }];
   const granted = isYielding ? decide({ ...active, grants: owning }, principal, question, known) : then;
@@ -80,7 +76,7 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
 
 const UNWRITTEN = { id: 0, expiresAt: null, revokedAt: null };
 
-/** Whether queries are executed without the grants of that alone, too. */
+/** Whether queries are executed also without grants of EXECUTE_QUERIES. */
 function followsFromOthers(snapshot: Snapshot, principal: Principal, question: Question): boolean {
   if (question.about !== 'queries' || question.right !== 'execute') return false;
   const { resource, privilege } = EXECUTING;
@@ -88,19 +84,19 @@ function followsFromOthers(snapshot: Snapshot, principal: Principal, question: Q
   return decide({ ...snapshot, policies: [...snapshot.policies, deny] }, principal, question).allowed;
 }
 
-/** In `system`, no column is restricted. */
+/** Drops the column in `system`, where no column is restricted. */
 function askedOfTable(question: Question): Question {
   const isInSystem = isAboutData(question) && question.resource.catalog === SYSTEM;
   return isInSystem ? { ...question, column: undefined } : question;
 }
 
-/** A node, and the privilege that is what is asked about where it is granted there, and nothing else: a sum stands behind its parts. */
+/** The node and the narrowest privilege by which the asked right is granted. */
 interface GrantFor {
   resource: Node;
   privileges: Privilege[];
 }
 
-/** Null: it is not granted. */
+/** Null: the right is not granted. */
 export function grantFor(about: Question, principals: Principals): GrantFor | null {
   const question = askedOfTable(about);
   if (question.about === 'impersonation')
@@ -115,7 +111,7 @@ export function grantFor(about: Question, principals: Principals): GrantFor | nu
   return { resource, privileges: privilegesFor(question).filter(isOpen).slice(0, 1) };
 }
 
-/** The policies that take it, less the masks of one expression, which then is the column's only one. */
+/** The policies that need an exception: of contradictory masks those of one expression may stay. */
 function inTheWay({ intent, denies }: Decision, question: Question, settings: SnapshotSettings): SnapshotPolicy[] {
   if (!isAboutData(question)) return denies.map(({ source }) => source);
   const policies = obstacles(intent, question, settings);
@@ -142,13 +138,13 @@ function withdrawing(
   if (isAboutData(question) && question.column !== undefined && readsColumns(question)) {
     return [{ kind: 'hidden_column', principal, resource: { ...resource, column: question.column } }];
   }
-  // Access to anything else opens it again.
+  // A revoke is not enough where other access opens it again.
   const revoked = isOpenSystem(resource) ? null : onlyGrant(grants, privileges, resource);
   if (revoked !== null) return [{ kind: 'revoke', grant: revoked }];
   return [{ kind: 'deny', principal, resource, privileges }];
 }
 
-/** The grant to this very principal at this very node that gives the privilege and nothing else; null: a revoke would take more or less. */
+/** The only grant, if it is to this principal at this node and gives nothing else; null: a revoke would take more or less. */
 function onlyGrant(
   [grant, ...others]: readonly Origin<SnapshotGrant>[],
   privileges: readonly Privilege[],
@@ -166,7 +162,7 @@ function isUser(named: Node['as'], id: number): boolean {
   return named?.type === 'user' && named.id === id;
 }
 
-/** Whether a grant makes `principal` act as the one that is named: never as itself, nor as one that acts as others. */
+/** Whether a grant can let `principal` act as the named one: not as itself, nor as one that acts as others. */
 function isOpenToActing(principals: Principals, principal: Principal, { as }: Node): boolean {
   return as !== undefined && principalText(as) !== principalText(principal) && canBeActedAs(principals, as);
 }

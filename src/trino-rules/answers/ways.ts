@@ -1,6 +1,6 @@
 import { coversIn } from '../model/named-others.js';
 import { decide, gives } from '../model/decision.js';
-import { grantedOnEngine } from '../model/granted-right.js';
+import { grantedOnEngine } from '../model/rights.js';
 import { depth, kindOf, type Node, nodeKey } from '../model/node.js';
 import { type NamedPolicyPrincipal, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
 import { isServiceAccount, type Principals } from '../model/principals.js';
@@ -11,15 +11,15 @@ import type { AccessIndex } from './access-index.js';
 import { explain } from './explanation.js';
 import { grantFor } from './smallest-change.js';
 
-/** A chain principal, group, grant, node. */
+/** A path from principal over group and grant to node. */
 export interface Way {
   group: { id: number; name: string } | null;
   isForEveryone: boolean;
-  /** Null where there is none. */
+  /** Null: the grant is missing. */
   grant: number | null;
-  /** That the grant names, or would. */
+  /** The node of the grant, or of a missing one. */
   node: Node;
-  /** The first station that is missing; null: the way gives what is asked about. */
+  /** Where the path is broken; null: it gives what is asked. */
   endsAt: WayEnd | null;
 }
 
@@ -28,20 +28,19 @@ export type WayEnd =
   | { kind: 'expired'; at: Date }
   | { kind: 'denied'; policies: number[] };
 
-/** A grant that has not been revoked, whether it has expired or not. */
+/** A grant that is not revoked but may have expired. */
 export type GrantOnPath = Omit<SnapshotGrant, 'principal' | 'revokedAt'> & { principal: NamedPolicyPrincipal };
 
 const KINDS: readonly WayEnd['kind'][] = ['denied', 'expired', 'inactive', 'no_grant', 'not_a_member'];
 
-/** The node and those above it that a grant must name to give what is asked about; null: it is not granted. */
+/** The node at or above which a grant gives what is asked; null: the right is not granted. */
 export function grantedNode(index: AccessIndex, question: Question): Node | null {
   return grantFor(question, index.principals)?.resource ?? null;
 }
 
 /**
- * Every way on which a principal has what is asked about or, where it has not, on which it could: shortest first, from the nearest
- * node.
- * @param onPath grants at the node or above it: those to the principal itself, to any group and to everyone
+ * All paths by which a principal has what is asked or, where it has not, could have it: shortest first, from the nearest node.
+ * @param onPath grants at the node or above, to the principal itself, to any group and to everyone
  */
 export function waysTo(
   index: AccessIndex,
@@ -88,13 +87,13 @@ export function waysTo(
       node: resource,
       endsAt: isInactive && isReached ? { kind: 'inactive' } : endOf(isReached, expiresAt),
     };
-    // Of grants that followed each other at one place, the last.
+    // Only the last of successive grants at one place is listed.
     if (seen.has(placeOf(way))) continue;
     seen.add(placeOf(way));
     ways.push(way);
   }
   const missing: Way = { group: null, isForEveryone: false, grant: null, node, endsAt: { kind: 'no_grant' } };
-  // What comes with other access needs no grant: a deny takes it.
+  // A right that comes with other access is missing because of a deny.
   const isTaken = intent.standing === 'reaches-something' && policies.length > 0;
   if (!ways.some(({ group, isForEveryone }) => group === null && !isForEveryone))
     ways.push(isTaken ? { ...missing, endsAt: { kind: 'denied', policies } } : missing);
@@ -106,7 +105,7 @@ export function waysTo(
 
 function endOf(isReached: boolean, expiresAt: Date | null): WayEnd {
   if (!isReached) return { kind: 'not_a_member' };
-  // A live grant that reaches the principal and gives nothing: the right cannot be had there.
+  // A live grant that gives nothing: the right cannot be held there.
   return expiresAt === null ? { kind: 'no_grant' } : { kind: 'expired', at: expiresAt };
 }
 

@@ -13,14 +13,14 @@ import { getOrInsert } from './get-or-insert.js';
 /** A table rule without its patterns. */
 export type RuleEffect = Pick<TableRule, 'privileges' | 'columns' | 'filter'>;
 
-/** The effect of one grant or policy, whatever its principal; for a mask also the depth of its node. */
+/** The effect of one grant or policy or of the settings, without its principals and node; for a mask also the depth of its node. */
 export type Statement =
   | { kind: 'give' | 'take'; privileges: readonly Privilege[] }
-  /** Whatever is said above does not reach the node; its tables have neither companions nor procedures: `system`. */
+  /** Entries above do not reach the node, and its tables have neither companions nor procedures: `system`. */
   | { kind: 'close' }
-  /** The node is a companion of a table that is restricted: nothing is left, whatever is said at the node. */
+  /** The node is a companion of a restricted table: nothing is left, whatever entries it has. */
   | { kind: 'close-companion' }
-  /** Raw columns are hidden beside masked and hidden ones. */
+  /** Raw columns are hidden with masked and hidden ones. */
   | { kind: 'raw-columns' }
   /** Ownership is lost to a restriction elsewhere in the catalog. */
   | { kind: 'disown' }
@@ -28,21 +28,17 @@ export type Statement =
   | { kind: 'hide'; column: string }
   | { kind: 'mask'; column: string; expression: string; depth: number };
 
-/**
- * All entries that reach a user from the catalog down to one node. Interned: users with the same entries share one
- * state, so that what it comes to is worked out once for all of them, however many nodes lie below.
- */
+/** The access by all entries on the path to one node. Interned: users with the same entries share one state. */
 export class AccessState {
   /** Whether a filter, a mask, a hidden column or a deny applies. */
   readonly isRestricted: boolean;
-  /** Whether ownership is given, and something other than a deny of it takes it. */
+  /** Whether ownership is given and lost to a restriction other than its own deny. */
   readonly isOwnershipLost: boolean;
-  /** Whether something that restricts reading closes the companions of the tables here: names that begin with theirs and a `$`. */
+  /** Whether a restriction of reading closes the companions of the tables here: `table$suffix`. */
   readonly closesCompanions: boolean;
   private knownHeld: number | null = null;
   private knownEffect: RuleEffect | null = null;
 
-  /** @param given rights, one bit each; so are those `taken` */
   private constructor(
     private readonly restrictions: Restrictions,
     private readonly given: number,
@@ -55,7 +51,7 @@ export class AccessState {
     this.isOwnershipLost = this.ownershipYields && (left & OWNERSHIP) !== 0;
   }
 
-  /** Without any entry. @param isOpenToReaders whether those who only read keep table procedures */
+  /** State without any entry. @param isOpenToReaders whether reading alone keeps table procedures */
   static nothing(isOpenToReaders: boolean): AccessState {
     return AccessState.of(new Restrictions(null, null), 0, 0, isOpenToReaders ? OPEN_TO_READERS : 0);
   }
@@ -82,17 +78,17 @@ export class AccessState {
     }
   }
 
-  /** Whether the name of the node alone closes it: a rule about all companions of a table does. */
+  /** Whether the node is closed by its name alone. The rule about all companions of the table covers it. */
   get isClosedCompanion(): boolean {
     return (this.flags & CLOSED_COMPANION) !== 0;
   }
 
-  /** An owner would rename what a restriction is bound to, and read past it (seen on 483). */
+  /** An owner could rename what a restriction is bound to, and read past it (seen on 483). */
   private get ownershipYields(): boolean {
     return this.isRestricted || (this.flags & DISOWNED) !== 0;
   }
 
-  /** Worked out when asked for: most states are only on the way to others, and a list of policies is long. */
+  /** Rights that are left, one bit each. Computed on demand, because most states are only intermediate. */
   private get held(): number {
     return (this.knownHeld ??= this.rightsLeft());
   }
@@ -107,7 +103,7 @@ export class AccessState {
     return (this.held & bit(right)) !== 0;
   }
 
-  /** The mode of the catalog that it takes to use what is held; null: nothing is. */
+  /** The catalog mode that the held rights need; null: none are held. */
   mode({ ownsSchema }: { ownsSchema: boolean }): 'all' | 'read-only' | null {
     const used = ownsSchema ? this.held : this.held & ~OWNER;
     if (used === 0) return null;
@@ -119,7 +115,7 @@ export class AccessState {
     return (this.knownEffect ??= this.restrictions.effect(this.held & OVER_DATA, this.flags));
   }
 
-  /** Columns that two masks at the same distance claim; none for those who have nothing here. */
+  /** Columns with two masks at the same distance; none without access. */
   get conflicts(): readonly string[] {
     return (this.held & OVER_DATA) === 0 ? [] : this.restrictions.restricting(this.flags).conflicts;
   }
@@ -132,19 +128,19 @@ export class AccessState {
 
 type Restriction = Extract<Statement, { kind: 'filter' | 'hide' | 'mask' }>;
 
-/** What a list of policies comes to. */
+/** The effect of a list of policies. */
 interface Restricting {
-  /** The keys of a rule. */
+  /** Keys of a rule. */
   written: Omit<RuleEffect, 'privileges'>;
   /** Rights that filters and masks take. */
   lost: number;
-  /** Columns that two masks at the same distance claim. */
+  /** Columns with two masks at the same distance. */
   conflicts: readonly string[];
 }
 
-/** The policies other than denies that reach a user, in their order: a list that shares its prefix with others. */
+/** The policies other than denies that apply to a user, in order: a linked list that shares prefixes with others. */
 class Restrictions {
-  /** By the rights that are given, then by those that are taken. */
+  /** By given rights and flags, then by taken rights. */
   readonly states = new Map<number, Map<number, AccessState>>();
   private readonly after = new Map<string, Restrictions>();
   /** The empty list of the same snapshot. */
@@ -186,22 +182,18 @@ class Restrictions {
     return (this.known[storage] ??= restrictingBy([...Restrictions.upFrom(this)], HIDDEN_BESIDE[storage]));
   }
 
-  /** The last first. */
   private static *upFrom(end: Restrictions): Iterable<Restriction> {
     for (let each: Restrictions | null = end; each?.last; each = each.above) yield each.last;
   }
 }
 
-/** GRANT_SELECT lets its holder read as well (seen on 483): SELECT beside it says nothing. */
+/** SELECT is left out beside GRANT_SELECT, which lets its holder read as well (seen on 483). */
 function written(held: number): TablePrivilege[] {
   const silent = (held & bit('GRANT_SELECT')) === 0 ? 0 : bit('SELECT');
   return TABLE_PRIVILEGES.filter((privilege) => (held & ~silent & bit(privilege)) !== 0);
 }
 
-/**
- * @param restrictions those of the nearest node first
- * @param beside columns that are hidden where any column is restricted
- */
+/** Restrictions come nearest first; the columns `beside` are hidden where any is restricted. */
 function restrictingBy(restrictions: readonly Restriction[], beside: readonly string[]): Restricting {
   const { rules, conflicts } = columnsOf(restrictions);
   const filter = filterOf(restrictions);
@@ -211,9 +203,9 @@ function restrictingBy(restrictions: readonly Restriction[], beside: readonly st
   return { written: { ...(columns && { columns }), ...(filter !== '' && { filter }) }, lost, conflicts };
 }
 
-/** Columns that show where a row is stored, and with it values of partition columns (seen on 483). */
+/** Columns that show where a row is stored, and so values of partition columns (seen on 483). */
 const STORAGE_COLUMNS = ['$bucket', '$partition', '$path'];
-/** What hides beside a restricted column: in most catalogs, and in those over stores that keep a row as one value. */
+/** Columns that are hidden with any restricted one: in most catalogs, and in those over stores that keep a row as one value. */
 const HIDDEN_BESIDE = {
   plain: STORAGE_COLUMNS,
   raw: [...STORAGE_COLUMNS, '_headers', '_key', '_message', '_source', '_value'],
@@ -228,7 +220,7 @@ function withHidden(columns: readonly ColumnRule[], names: readonly string[]): C
 /** Lets every row through; the engine refuses `ALTER TABLE … EXECUTE` beside any filter (seen on 483). */
 export const EVERY_ROW = 'true';
 
-/** A row must pass all filters; one text for the same ones, whatever their order. Empty: the rows are not filtered. */
+/** The conjunction of all filters, independent of their order; empty without any. */
 function filterOf(restrictions: readonly Restriction[]): string {
   const expressions = new Set(restrictions.flatMap((each) => (each.kind === 'filter' ? [each.expression] : [])));
   return Array.from(expressions)
@@ -237,7 +229,7 @@ function filterOf(restrictions: readonly Restriction[]): string {
     .join(' AND ');
 }
 
-/** Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it. */
+/** Hidden columns add up and beat masks. The mask of the nearest node counts; two there hide the column. */
 function columnsOf(restrictions: readonly Restriction[]): { rules: ColumnRule[]; conflicts: string[] } {
   const rules = new Map<string, ColumnRule>();
   const nearest = new Map<string, Restriction & { kind: 'mask' }>();
@@ -296,16 +288,16 @@ const WRITING = bits(['INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP']);
 const UNFILTERED = bits(['DELETE', 'UPDATE']);
 /** The engine refuses them beside a mask, but for TRUNCATE (seen on 483). */
 const UNMASKED = bits(['INSERT', 'DELETE', 'UPDATE']);
-/** The engine lets those run functions and procedures who may enter the catalog at all (seen on 483). */
+/** Rights for which the mode read-only is enough (seen on 483). */
 const FOR_READERS = bits(ROUTINE_RIGHTS) | bit('SELECT');
 const OWNER = bit('owner');
 const OWNERSHIP = bit('OWNERSHIP') | OWNER;
 
-/** What else a state holds, one bit each. */
+/** Flags of a state, one bit each. */
 const OPEN_TO_READERS = 1;
 const RAW_COLUMNS = 2;
 const DISOWNED = 4;
 const CLOSED_COMPANION = 8;
 const APART = 16;
-/** How many bits they take. */
+/** Number of flag bits. */
 const FLAGS = 5;

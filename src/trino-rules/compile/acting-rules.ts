@@ -9,24 +9,21 @@ import { isOfSomebody, type PrincipalIndex } from './principal-index.js';
 
 /** Engine principals that act as others. */
 export interface Acting {
-  /** Those who act as the same, and whom. */
+  /** Actors with the same targets. */
   groups: { actors: Bitset; targets: Bitset }[];
-  /** Whom they would act as, if a rule could hold the name. */
+  /** Targets whose names no rule can hold. */
   unwritable: Bitset;
-  /** Ids of grants by which nobody is acted as, whatever is denied. */
+  /** Ids of grants without any possible target. */
   idle: number[];
 }
 
-/** Whom a grant lets somebody act as, or a deny keeps from it. */
+/** Actors and targets of a grant or a deny. */
 interface Named {
   actors: Bitset;
   targets: Bitset;
 }
 
-/**
- * By the grants, less the denies. Whoever acts as others is acted as by nobody: the engine follows chains (seen on 483), and a deny
- * opens no chain.
- */
+/** Grants less denies. An actor is never a target, even if a deny takes its grants: the engine follows chains (seen on 483). */
 export function acting(snapshot: Snapshot, principals: PrincipalIndex): Acting {
   const { none, subjects } = principals;
   const resolve = (named: PolicyPrincipal): Bitset => principals.resolvePrincipal(named);
@@ -65,7 +62,7 @@ export function acting(snapshot: Snapshot, principals: PrincipalIndex): Acting {
   };
 }
 
-/** One for all with the same actors: many grants and denies have few. */
+/** Merges entries with the same actors: many grants and denies have few different ones. */
 function byActors(rows: readonly Named[]): Named[] {
   const merged = new Map<string, Named>();
   for (const { actors, targets } of rows) {

@@ -1,4 +1,4 @@
-/** An immutable set of small numbers, one bit each: people as sets. All sets that meet have the same size. */
+/** An immutable set of small numbers, one bit each. Operands have the same size. */
 export class Bitset {
   private constructor(private readonly words: Int32Array) {}
 
@@ -20,7 +20,6 @@ export class Bitset {
     return new Bitset(words);
   }
 
-  /** How many members there is room for. */
   get size(): number {
     return this.words.length * 32;
   }
@@ -29,7 +28,7 @@ export class Bitset {
     return ((this.words[member >>> 5] ?? 0) & (1 << (member & 31))) !== 0;
   }
 
-  /** `this` itself where nothing is added, so that an unchanged set stays the same object down the tree. */
+  /** `this` where nothing is added: an unchanged set stays the same object. */
   or(other: Bitset): Bitset {
     if (this === other || this.contains(other)) return this;
     const { words } = other;
@@ -46,7 +45,7 @@ export class Bitset {
     return new Bitset(both);
   }
 
-  /** `this` itself where nothing is taken away. */
+  /** `this` where nothing is taken away. */
   minus(other: Bitset): Bitset {
     if (!this.meets(other)) return this;
     const { words } = other;
@@ -79,26 +78,25 @@ export class Bitset {
     return count;
   }
 
-  /** How many are in one of the two. */
+  /** Size of the union. */
   countWith(other: Bitset): number {
     let count = 0;
     for (let i = 0; i < this.words.length; i++) count += bitCount(word(this.words, i) | word(other.words, i));
     return count;
   }
 
-  /** Thirty-two members at once. */
+  /** Members 32 × index to 32 × index + 31, one bit each. */
   wordAt(index: number): number {
     return word(this.words, index);
   }
 
-  /** Ascending. */
   members(): number[] {
     const members: number[] = [];
     this.forEach((member) => members.push(member));
     return members;
   }
 
-  /** Ascending. */
+  /** In ascending order. */
   forEach(visit: (member: number) => void): void {
     const { words } = this;
     for (let i = 0; i < words.length; i++) {
@@ -106,7 +104,7 @@ export class Bitset {
     }
   }
 
-  /** Equal for equal sets and different for different ones, also if keys are put behind one another: a key for maps. */
+  /** A key for maps. Concatenated keys are unambiguous, too. */
   key(): string {
     const { words } = this;
     return words.length <= SHORT ? `${words.join()};` : String.fromCharCode(...new Uint16Array(words.buffer));
@@ -119,7 +117,7 @@ export function bitCount(word: number): number {
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** In words: numbers are joined in less time than an array of their halves is made. */
+/** In words: short sets are joined faster as numbers. */
 const SHORT = 4;
 
 function word(words: Int32Array, index: number): number {

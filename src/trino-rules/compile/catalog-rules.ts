@@ -5,15 +5,12 @@ import type { IntentSets } from './intent-sets.js';
 import type { Sibling } from './rectangles.js';
 import type { SiblingRules } from './sibling-rules.js';
 
-/**
- * Catalog modes: only users with access to something in the catalog may enter it, in the narrowest mode that allows it. Named
- * catalogs come first, then every other one.
- */
+/** Only users with access to something in a catalog may enter it, in the narrowest mode. Named catalogs first, then all others. */
 export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRule[] {
   const { none, serviceAccounts } = intent.principals;
   const nobody = { all: none, readOnly: none };
   const siblings = [...intent.root.children()].map(({ name }) =>
-    // `system` gets explicit rules, whatever is held elsewhere.
+    // `system` gets explicit rules, independent of access elsewhere.
     sibling(name, intent.catalogModes(name), name === SYSTEM ? nobody : intent.otherModes),
   );
   const [system, others] = [siblings.filter(isSystem), siblings.filter((each) => !isSystem(each))];
@@ -38,7 +35,6 @@ export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRu
   }
 }
 
-/** Gets rules of its own, which are easier to find. */
 function isSystem({ name }: { name: string }): boolean {
   return name === SYSTEM;
 }

@@ -4,13 +4,13 @@ import { Bitset } from './bitset.js';
 import type { AccessEntry, Change, NodeAccess } from './node-access.js';
 import type { TreeNode } from './resource-tree.js';
 
-/** Users by the mode of a catalog that they need: disjoint sets. Users in neither may not enter it. */
+/** Users by the catalog mode that they need, as disjoint sets. Users in neither may not enter. */
 export interface CatalogModes {
   all: Bitset;
   readOnly: Bitset;
 }
 
-/** Ownership that a restriction of data takes: where, and whose. */
+/** Nodes where a restriction of data takes ownership, and users who lose it. */
 export interface LostOwnership {
   nodes: ReadonlySet<Node>;
   positions: ReadonlySet<number>;
@@ -19,9 +19,9 @@ export interface LostOwnership {
 type Tree = TreeNode<AccessEntry>;
 type Mode = ReturnType<AccessState['mode']>;
 
-/** What follows from the access at many nodes, worked out in one walk of each catalog. */
+/** Walks each catalog once for everything that follows from the access at many nodes. */
 export class CatalogWalk {
-  /** Of a catalog that nothing names. */
+  /** Modes of a catalog without entries. */
   readonly otherModes: CatalogModes;
   readonly lost = { nodes: new Set<Node>(), positions: new Set<number>() };
   private readonly needed: readonly Mode[];
@@ -46,7 +46,7 @@ export class CatalogWalk {
     return modesOf(needed);
   }
 
-  /** Those to whom a restriction begins to apply on a table of the schema: of a catalog that has been walked. */
+  /** Users to whom a restriction begins to apply on a table of the schema, whose catalog has been walked. */
   restrictedIn(schema: Tree): Bitset {
     return this.restricted.get(schema) ?? this.nobody;
   }

@@ -3,26 +3,24 @@ import type { Bitset } from './bitset.js';
 import { anyOf } from './name-pattern.js';
 import type { Rectangle, Sibling } from './rectangles.js';
 
-// The engine asks the rules for `table$suffix` by that name alone, though it serves the table's data (seen on 483). So companions of
-// restricted tables are siblings of their own, which rules deny beside the tables.
+// The engine asks the rules for `table$suffix` by that name alone, though it serves the table's data (seen on 483). Companions of
+// restricted tables are therefore siblings of their own, with denials of their own.
 
-/** Stands for a table's companions among the names of siblings: no name holds a control character. */
+/** Marks a sibling as the companions of a table. No name holds a control character. */
 const SUFFIX = '\0$';
 
-/** The companions of any table, as a pattern. */
+/** Pattern of the companions of any table. */
 export const ANY_COMPANION = '.*[$].*';
 
-/** The sibling that stands for the companions of a table. */
 export function companionsOf(table: string): string {
   return table + SUFFIX;
 }
 
-/** Whether a sibling stands for companions. */
 export function areCompanions(name: string): boolean {
   return name.endsWith(SUFFIX);
 }
 
-/** Patterns that together match these tables and companions, each a list of names with the same ending. */
+/** Patterns that together match these tables and companions. */
 export function tablePatterns(names: readonly string[]): string[] {
   const tables = new Set(names.filter((name) => !areCompanions(name)));
   const bases = names.filter(areCompanions).map((name) => name.slice(0, -SUFFIX.length));
@@ -41,7 +39,7 @@ function grouped(names: readonly string[]): string {
   return isSequence(pattern) ? pattern : `(${pattern})`;
 }
 
-/** Whether it is no list of alternatives, so that more can follow it. */
+/** Whether more can follow the pattern: it has no alternatives outside of groups. */
 function isSequence(pattern: string): boolean {
   const outside = pattern.replace(/\\.|\[[^\]]*\]/g, '');
   let depth = 0;
@@ -53,10 +51,7 @@ function isSequence(pattern: string): boolean {
   return true;
 }
 
-/**
- * Lets a denial of a table deny its companions as well, and the other way round, where that takes nothing from anybody: one pattern
- * says both.
- */
+/** Widens denials of tables to their companions, and the other way round, where nobody loses access: one pattern matches both. */
 export function joinedDenials(
   rectangles: readonly Rectangle<RuleEffect>[],
   siblings: readonly Sibling<RuleEffect>[],
@@ -76,7 +71,7 @@ export function joinedDenials(
         if (takesNothing(other)) names.add(other);
       }
     }
-    // Whoever has been decided there is not touched by later rules.
+    // Later rules have no effect on users who are decided here.
     for (const name of people === null ? [] : names) {
       const holders = open.get(name);
       if (holders !== undefined) open.set(name, holders.minus(people ?? holders));
@@ -85,18 +80,15 @@ export function joinedDenials(
   });
 }
 
-/** A wide node: its users with access to whom the companions of its tables are closed. */
+/** A sibling with the users who have access to it and to whom companions are closed. */
 export interface WideSibling extends Sibling<RuleEffect> {
-  /** A function, because tables have no use for it and there are thousands of them. */
+  /** Computed on demand: the thousands of tables do not need it. */
   closed: () => Bitset;
   /** Users with the same access as above, to whom companions are closed here only. */
   closedHere: Bitset;
 }
 
-/**
- * Denials of all companions, in front of the rules that give something on these nodes, or above them: for the users of these rules to
- * whom the companions there are closed.
- */
+/** Denials of all companions on these nodes, in front of the rules that give access there: for users to whom companions are closed. */
 export function closingSiblings(
   rectangles: readonly Rectangle<RuleEffect>[],
   siblings: readonly WideSibling[],
@@ -110,5 +102,4 @@ export function closingSiblings(
   });
 }
 
-/** What a denial gives. */
 export const NOTHING: RuleEffect = { privileges: [] };

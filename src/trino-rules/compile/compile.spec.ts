@@ -6,6 +6,7 @@ import { Evaluator } from '../engine/evaluator.js';
 import type { Snapshot, SnapshotGrant } from '../model/snapshot.js';
 import { compile } from './compile.js';
 import { intentSets } from './intent-sets.js';
+import { RulesTooLarge } from './table-rules.js';
 
 describe('compiled rules', () => {
   it('merge what two groups give on one table', () => {
@@ -49,6 +50,30 @@ describe('compiled rules', () => {
       },
       { user: 'ana|bo', catalog: 'sales', privileges: ['SELECT'], filter: 'true' },
     ]);
+  });
+
+  it('are refused where they would be larger than the target, with the parent where the limit was passed', () => {
+    fc.assert(
+      fc.property(anySnapshot(), fc.double({ min: 0, max: 1, noNaN: true }), (snapshot, share) => {
+        const { text, document } = compile(snapshot);
+        const bytes = Buffer.byteLength(text);
+        expect(compile(snapshot, bytes).text).toBe(text);
+        try {
+          compile(snapshot, Math.floor(share * bytes));
+        } catch (error) {
+          if (!(error instanceof RulesTooLarge)) throw error;
+          expect(error.atLeast).toBeLessThanOrEqual(bytes);
+          expect(error.most.rules).toBeLessThanOrEqual(document.tables.length);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('are counted by parent', () => {
+    const snapshot = aSnapshot().group('g', ['ana']).may('SELECT', 'sales.eu.a').may('INSERT', 'sales.eu.b').snapshot();
+    expect(compile(snapshot).largest).toEqual({ where: 'sales.eu', rules: 2 });
+    expect(() => compile(snapshot, 100)).toThrow(RulesTooLarge);
   });
 
   it('hold every section, closed for a snapshot without grants', () => {

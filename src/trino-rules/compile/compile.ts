@@ -1,20 +1,18 @@
 import type { Finding } from '../document/finding.js';
-import type { RulesDocument } from '../document/rules-document.js';
-import type { Snapshot } from '../model/snapshot.js';
+import type { RulesDocument, TableRule } from '../document/rules-document.js';
+import type { Snapshot, SnapshotSettings } from '../model/snapshot.js';
 import { actingRules } from './acting-rules.js';
 import { catalogRules } from './catalog-rules.js';
 import { compilerFindings } from './compiler-findings.js';
 import { killingRules, queryRules, systemInformationRules } from './engine-rights.js';
-import { isReplacementSafe } from './engine-terms.js';
+import { FILTERED_SYSTEM_SCHEMAS, isReplacementSafe, SYSTEM, TABLE_PRIVILEGES } from './engine-terms.js';
 import { intentSets, type IntentSets } from './intent-sets.js';
-import { marked } from './marker-rules.js';
+import { marked } from './rules-text.js';
 import { anyOf } from './name-pattern.js';
-import { functionRules, procedureRules } from './routine-rules.js';
-import { schemaRules } from './schema-rules.js';
-import { serviceAccountRules } from './service-account-rules.js';
+import { functionRules, procedureRules, schemaRules } from './right-rules.js';
 import { SiblingRules } from './sibling-rules.js';
-import { tableRules } from './table-rules.js';
-import { type RulesUnderParent, TextSize } from './text-size.js';
+import { type RulesUnderParent, tableRules } from './table-rules.js';
+import { EVERY_ROW } from './access-state.js';
 
 export interface CompiledRules {
   document: RulesDocument;
@@ -23,29 +21,34 @@ export interface CompiledRules {
   /** SHA-256 over the text without the marker rule: 64 hexadecimal digits. */
   hash: string;
   findings: Finding[];
-  /** Where most table rules are. */
+  /** The parent with most table rules. */
   largest: RulesUnderParent;
 }
 
 /**
- * Turns what a snapshot means into the engine's rules: pure and deterministic, every section present and closed by default.
- * The engine takes the first rule that matches in a section, so the service accounts' rules come first, then the narrowest.
- * @param maxBytes what the target holds
- * @throws RulesTooLarge as soon as the text would certainly be longer
+ * Compiles a snapshot into the engine's rules: pure and deterministic, every section present and closed by default.
+ * The first matching rule of a section decides, so the service accounts' rules come first, then the narrowest.
+ * @param maxBytes size of the target
+ * @throws RulesTooLarge as soon as the table rules are longer
  */
 export function compile(snapshot: Snapshot, maxBytes = Infinity): CompiledRules {
   const intent = intentSets(snapshot);
-  const size = new TextSize(maxBytes);
-  const unmarked = unmarkedDocument(snapshot, intent, size);
+  const write = new SiblingRules(intent);
+  const { rules: tables, largest } = tableRules(intent, write, maxBytes);
+  const unmarked = unmarkedDocument(snapshot, intent, write, tables);
   const findings = compilerFindings(snapshot, intent);
-  return { ...marked(snapshot.settings.ownAccount, unmarked), findings, largest: size.largest };
+  return { ...marked(snapshot.settings.ownAccount, unmarked), findings, largest };
 }
 
-function unmarkedDocument({ settings }: Snapshot, intent: IntentSets, size: TextSize): RulesDocument {
+function unmarkedDocument(
+  { settings }: Snapshot,
+  intent: IntentSets,
+  write: SiblingRules,
+  tables: readonly TableRule[],
+): RulesDocument {
   const accounts = serviceAccountRules(settings);
-  const write = new SiblingRules(intent);
   const { activePeople, serviceAccounts, namesOf } = intent.principals;
-  // The service accounts' own rule has decided for them before.
+  // Service accounts have a rule of their own before.
   const others = intent.reachesSomething.minus(serviceAccounts);
   const people = namesOf(intent.reachesSomething.and(activePeople));
   const impersonated = settings.impersonation ? people.filter(isReplacementSafe) : [];
@@ -53,7 +56,7 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets, size: Text
     // The engine opens `system` to all users after the last catalog rule, unless an earlier rule of ours matches.
     catalogs: [...accounts.catalogs, ...catalogRules(intent, write), { allow: 'none' }],
     schemas: [...accounts.schemas, ...schemaRules(intent, write)],
-    tables: [...accounts.tables, ...tableRules(intent, write, size)],
+    tables: [...accounts.tables, ...tables],
     queries: queryRules(intent.reachesSomething, intent.engine, intent.principals),
     impersonation: [
       ...(impersonated.length > 0
@@ -72,5 +75,38 @@ function unmarkedDocument({ settings }: Snapshot, intent: IntentSets, size: Text
         : []),
     ],
     catalog_session_properties: accounts.catalog_session_properties,
+  };
+}
+
+type ServiceAccountRules = Pick<RulesDocument, 'catalogs' | 'schemas' | 'tables' | 'catalog_session_properties'>;
+
+/** Rules of service accounts by the settings. In all three sections, because a missing one would deny everything. */
+export function serviceAccountRules(settings: SnapshotSettings): ServiceAccountRules {
+  const user = anyOf(settings.serviceAccounts);
+  const open = (catalog: string) => catalog !== settings.metadataCatalog && catalog !== SYSTEM;
+  const writable = settings.writableCatalogs.filter(open);
+  const readable = settings.readableCatalogs.filter((catalog) => open(catalog) && !writable.includes(catalog));
+  const rule = <T extends object>(catalogs: string[], gives: T) =>
+    catalogs.length > 0 ? [{ user, catalog: anyOf(catalogs), ...gives }] : [];
+  return {
+    catalogs: [
+      ...rule(writable, { allow: 'all' } as const),
+      ...rule(readable, { allow: 'read-only' } as const),
+      ...rule([SYSTEM], { allow: 'read-only' } as const),
+    ],
+    schemas: [
+      ...rule(writable, { owner: true }),
+      ...rule(readable, { owner: false }),
+      ...rule([SYSTEM], { owner: false }),
+    ],
+    tables: [
+      ...rule(writable, { privileges: [...TABLE_PRIVILEGES] }),
+      ...rule(readable, {
+        privileges: ['SELECT' as const],
+        ...(settings.readersMaintain ? {} : { filter: EVERY_ROW }),
+      }),
+      ...rule([SYSTEM], { schema: anyOf(FILTERED_SYSTEM_SCHEMAS), privileges: ['SELECT' as const] }),
+    ],
+    catalog_session_properties: rule([...writable, ...readable], { allow: true }),
   };
 }

@@ -33,28 +33,27 @@ function nameClashes({ principals }: IntentSets): Finding[] {
   }
   return [...byName.values()]
     .filter((named) => named.length > 1)
-    .map((named) => ({
-      code: 'name-clash',
-      severity: 'error',
-      message: `one name means two principals: ${named.map(({ kind, name }) => `${kind} ${name}`).join(', ')}`,
-    }));
+    .map((named) => named.map(({ kind, name }) => `${kind} ${name}`).join(', '))
+    .map((names) => ({ code: 'name-clash', severity: 'error', message: `one name means two principals: ${names}` }));
+}
+
+function warning(code: string, message: string): Finding {
+  return { code, severity: 'warning', message };
 }
 
 function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
   const served = [...settings.writableCatalogs, ...settings.readableCatalogs];
   const set = served
     .filter((catalog) => catalog === SYSTEM || isClosed({ catalog }, settings))
-    .map((catalog) => ({
-      code: 'closed-catalog',
-      severity: 'error' as const,
-      message: `the settings open catalog ${catalog} to the service accounts, in which nobody may be given anything`,
-    }));
+    .map((catalog): Finding => {
+      const message = `the settings open catalog ${catalog} to the service accounts, in which nobody may be given anything`;
+      return { code: 'closed-catalog', severity: 'error', message };
+    });
   const closedRows = [...grants, ...policies].filter(({ resource }) => isClosed(resource, settings));
-  const ignored = [...new Set(closedRows.map(({ resource }) => pathText(resource)))].sort().map((where) => ({
-    code: 'closed-catalog',
-    severity: 'warning' as const,
-    message: `grants and policies on ${where} have no effect: nobody may be given anything in that catalog`,
-  }));
+  const ignored = [...new Set(closedRows.map(({ resource }) => pathText(resource)))].sort().map((where) => {
+    const message = `grants and policies on ${where} have no effect: nobody may be given anything in that catalog`;
+    return warning('closed-catalog', message);
+  });
   return [...set, ...ignored];
 }
 
@@ -68,7 +67,7 @@ function openRoutines({ grants, settings, at }: Snapshot): Finding[] {
     if (principal.type !== 'everyone' && resource.catalog !== undefined) return [];
     const where = principal.type === 'everyone' ? 'to everyone' : 'on everything';
     const message = `grant ${id} of functions or procedures is ${where}: a pass-through routine reads and writes whatever a catalog's connection may`;
-    return [{ code: 'routines-wide-open', severity: 'warning', message }];
+    return [warning('routines-wide-open', message)];
   });
   const byCatalog = new Map<string, number[]>();
   for (const { id, resource } of running)
@@ -92,13 +91,11 @@ function openQueries({ grants, at }: Snapshot): Finding[] {
       ['everyone', undefined].includes(grant.resource.queries?.type) &&
       hasEffect(grant, at),
   );
-  return open.map(({ id }) => ({
-    code: 'queries-open-to-everyone',
-    severity: 'warning',
-    message:
-      `grant ${id} of VIEW_QUERIES to everyone shows everybody the text of everybody's statements, with their literals, and other people's ` +
-      'filters and masks in the plans',
-  }));
+  return open.map(({ id }) => {
+    const shown =
+      "the text of everybody's statements, with their literals, and other people's filters and masks in the plans";
+    return warning('queries-open-to-everyone', `grant ${id} of VIEW_QUERIES to everyone shows everybody ${shown}`);
+  });
 }
 
 /** The engine filters `queries` there for each reader, and none of the other tables (seen on 483). */
@@ -110,11 +107,10 @@ function openRuntime({ grants, at }: Snapshot): Finding[] {
       [undefined, 'runtime'].includes(grant.resource.schema) &&
       hasEffect(grant, at),
   );
-  return open.map(({ id, resource }) => ({
-    code: 'runtime-open-to-everyone',
-    severity: 'warning',
-    message: `grant ${id} of SELECT on ${pathText(resource)} to everyone shows everybody the tasks and transactions of everybody, and the nodes`,
-  }));
+  return open.map(({ id, resource }) => {
+    const message = `grant ${id} of SELECT on ${pathText(resource)} to everyone shows everybody the tasks and transactions of everybody, and the nodes`;
+    return warning('runtime-open-to-everyone', message);
+  });
 }
 
 /** The engine refuses to read a table that lacks a column of its row filter. */
@@ -124,16 +120,15 @@ function wideFilters({ settings, policies }: Snapshot): Finding[] {
     .map(({ id, resource }) => {
       const where = resource.catalog === undefined ? 'everything' : `the catalog ${resource.catalog}`;
       const message = `row filter ${id} is on ${where}: a table there without the filter's columns cannot be read; put it on the schemas or tables that have them`;
-      return { code: 'wide-row-filter', severity: 'warning', message };
+      return warning('wide-row-filter', message);
     });
 }
 
 function remarkableExpressions({ policies }: Snapshot): Finding[] {
   return policies.flatMap((policy) =>
-    expressionWarnings(policy).map((warning): Finding => {
-      const message = `${policy.kind.replace('_', ' ')} ${policy.id}: ${warning}`;
-      return { code: 'remarkable-expression', severity: 'warning', message };
-    }),
+    expressionWarnings(policy).map((text) =>
+      warning('remarkable-expression', `${policy.kind.replace('_', ' ')} ${policy.id}: ${text}`),
+    ),
   );
 }
 
@@ -142,23 +137,18 @@ function unwritableNames({ settings }: Snapshot, { principals, reachesSomething 
   return principals
     .namesOf(reachesSomething.and(principals.activePeople))
     .filter((name) => !isReplacementSafe(name))
-    .map((name) => ({
-      code: 'impersonation-name',
-      severity: 'warning',
-      message: `${name} cannot run queries through the service: the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]`,
-    }));
+    .map((name) => warning('impersonation-name', `${name} cannot run queries through the service: ${UNWRITABLE}`));
 }
 
-/** Of whom engine principals would act as; and grants that name nobody who can be acted as. */
+const UNWRITABLE = "the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]";
+
+/** Names that no acting rule can hold, and grants that name nobody who can be acted as. */
 function leftOutOfActing({ acting: { unwritable, idle }, principals }: IntentSets): Finding[] {
   return [
-    ...principals.namesOf(unwritable).map((name): Finding => {
-      const message = `nobody acts as ${name}: the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]`;
-      return { code: 'acting-name', severity: 'warning', message };
-    }),
-    ...idle.map((id): Finding => {
+    ...principals.namesOf(unwritable).map((name) => warning('acting-name', `nobody acts as ${name}: ${UNWRITABLE}`)),
+    ...idle.map((id) => {
       const message = `grant ${id} of IMPERSONATE has no effect: it names no active account and no known engine principal that could be acted as; one that holds IMPERSONATE is acted as by nobody`;
-      return { code: 'acting-as-nobody', severity: 'warning', message };
+      return warning('acting-as-nobody', message);
     }),
   ];
 }
@@ -174,7 +164,7 @@ function lostOwnership({ lostOwnership: { nodes, positions }, principals }: Inte
   const message =
     `ownership has no effect on ${listed(places)}: a filter, a mask, a hidden column or a deny applies there or below for ` +
     `${listed([...names])}, who would lead around it as owners`;
-  return [{ code: 'ownership-restricted', severity: 'warning', message }];
+  return [warning('ownership-restricted', message)];
 }
 
 function listed(names: readonly (string | number)[]): string {
@@ -206,9 +196,9 @@ function maskConflicts({ resource, access, children }: NamedNode, intent: Intent
       getOrInsert(claimed, column, () => []).push(name);
     }
   }
-  const here = [...claimed].map(([column, names]): Finding => {
+  const here = [...claimed].map(([column, names]) => {
     const message = `two masks at the same distance claim column ${column} of ${pathText(resource)} for ${listed(names)}: it is hidden from them`;
-    return { code: 'mask-conflict', severity: 'warning', message };
+    return warning('mask-conflict', message);
   });
   return [...here, ...[...children()].flatMap((child) => maskConflicts(child, intent))];
 }

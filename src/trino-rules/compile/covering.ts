@@ -1,12 +1,10 @@
-import { Bitset } from './bitset.js';
+import { bitCount, Bitset } from './bitset.js';
 import { getOrInsert } from './get-or-insert.js';
-import { shareWhatPays, type Costs, type Draft } from './sharing.js';
-import { Weights } from './weights.js';
 
-/** The users that must be covered in a row, and those that may be (a superset). */
+/** The users of one row that must be covered, and those that may be (a superset). */
 export interface Cell {
   must: Bitset;
-  /** Only worked out where it is asked for. */
+  /** Computed on demand. */
   may: () => Bitset;
 }
 
@@ -16,9 +14,8 @@ export interface Covered {
 }
 
 /**
- * Rectangles that cover all that must be covered, and only what may be. Begins with one for each row, or for people who are
- * alike, and takes out of two of them what they have in common, again and again, as long as that saves bytes: greedy, because
- * the best cover by rectangles is NP-hard to find.
+ * Rectangles that cover everything that must be covered, and only what may be. Begins with one for each row, or for each class of
+ * people, and then factors out common parts of two as long as that saves bytes: greedy, because the optimum is NP-hard.
  */
 export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
   const all = cells.reduce((some, { must }) => some.or(must), Bitset.none(cells[0]?.must.size ?? 0));
@@ -27,7 +24,7 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
   const size = cells[0]?.must.size ?? 0;
   const weights = new Weights(classes.map(({ people }) => people.length * cost.person));
   const begun = rowByRow(cells, classes);
-  // Many people alike in few ways, and many rows: then the people's side is the shorter one to begin with.
+  // With fewer classes than rows, beginning with classes can be shorter.
   const ways = classes.length < begun.length ? [begun, classByClass(classes)] : [begun];
   const covers = ways.map((drafts) => inParts(drafts).flatMap((some) => shareWhatPays(some, weights, cost)));
   const bytes = (drafts: readonly Draft[]) =>
@@ -39,7 +36,7 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
   });
 }
 
-/** The work grows with the third power of the drafts; beyond so many, only those that begin alike are looked at together. */
+/** The work is cubic in the drafts; more than these are divided into parts that begin alike. */
 const MOST_AT_ONCE = 512;
 
 function inParts(drafts: readonly Draft[]): Draft[][] {
@@ -49,17 +46,17 @@ function inParts(drafts: readonly Draft[]): Draft[][] {
   return parts.map((from) => sorted.slice(from, from + MOST_AT_ONCE).map(({ draft }) => draft));
 }
 
-/** People who must and may be in the same rows. */
+/** A class: people who must and may be in the same rows. */
 interface PeopleAlike {
   people: number[];
   must: Bitset;
-  /** Those of `must` among them. */
+  /** A superset of `must`. */
   may: Bitset;
 }
 
 /** The largest first: see `Weights`. */
 function classesOf(cells: readonly Cell[], all: Bitset): PeopleAlike[] {
-  // Nothing is to be said of the others who may be covered.
+  // People who need not be covered anywhere are left out.
   const may = transposed(cells.map((cell) => cell.may().and(all)));
   const classes = new Map<string, PeopleAlike>();
   for (const [person, rows] of transposed(cells.map(({ must }) => must))) {
@@ -70,7 +67,7 @@ function classesOf(cells: readonly Cell[], all: Bitset): PeopleAlike[] {
   return [...classes.values()].sort((a, b) => b.people.length - a.people.length);
 }
 
-/** For each of the members, in which of the sets they are. */
+/** For each member the indexes of its sets. */
 function transposed(sets: readonly Bitset[]): Map<number, number[]> {
   const columns = new Map<number, number[]>();
   sets.forEach((set, index) => {
@@ -81,7 +78,7 @@ function transposed(sets: readonly Bitset[]): Map<number, number[]> {
   return columns;
 }
 
-/** Rows for the very same people are one from the start: nothing can be gained by telling them apart. */
+/** One draft for each row. Rows with the same people are one from the start. */
 function rowByRow(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draft[] {
   const must = transposed(classes.map((some) => some.must));
   const may = transposed(classes.map((some) => some.may));
@@ -94,10 +91,185 @@ function rowByRow(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draf
   return [...alike.values()].map((draft) => ({ ...draft, rows: Bitset.of(cells.length, draft.rows) }));
 }
 
-/** The other way to begin: everything about people who are alike, however many rows it is about. */
+/** One draft for each class. */
 function classByClass(classes: readonly PeopleAlike[]): Draft[] {
   return classes.map(({ must: rows }, i) => {
     const may = Bitset.where(classes.length, (other) => classes[other]?.may.contains(rows) === true);
     return { classes: Bitset.of(classes.length, [i]), rows, may };
   });
+}
+
+/** Bytes of a rule without people and rows, of one more person and of one more row. */
+export interface Costs {
+  rule: number;
+  person: number;
+  sibling: number;
+}
+
+/** A candidate rectangle of classes of people × rows. */
+export interface Draft {
+  classes: Bitset;
+  rows: Bitset;
+  /** The classes that may be in all of its rows. */
+  may: Bitset;
+}
+
+/** A draft with the best partner found so far. */
+interface Entry {
+  draft: Draft;
+  weight: number;
+  rows: number;
+  isLive: boolean;
+  partner: Entry | null;
+  /** Bytes saved with the partner; an upper bound where the partner is used up. */
+  gain: number;
+}
+
+/** Budget in words of sets and entries, never in time: equal snapshots give equal bytes. */
+const STEPS_PER_DRAFT = 20_000;
+
+/** Factors out the common part of two drafts, the pair that saves most first, while that saves bytes and the budget lasts. */
+export function shareWhatPays(
+  begun: readonly Draft[],
+  weights: Weights,
+  cost: Costs,
+  stepsPerDraft = STEPS_PER_DRAFT,
+): Draft[] {
+  const sharing = new Sharing(weights, cost, begun.length * stepsPerDraft);
+  for (const draft of begun) sharing.add(draft);
+  for (let pair = sharing.best(); pair; pair = sharing.best()) sharing.share(...pair);
+  return sharing.drafts();
+}
+
+class Sharing {
+  /** In order of creation; used-up ones are removed from time to time. */
+  private entries: Entry[] = [];
+  private live = 0;
+
+  constructor(
+    private readonly weights: Weights,
+    private readonly cost: Costs,
+    private stepsLeft: number,
+  ) {}
+
+  add(draft: Draft): void {
+    const weight = this.weights.of(draft.classes);
+    const entry = { draft, weight, rows: draft.rows.count(), isLive: true, partner: null, gain: 0 };
+    this.findPartner(entry);
+    this.entries.push(entry);
+    this.live++;
+  }
+
+  drafts(): Draft[] {
+    return this.entries.flatMap(({ isLive, draft }) => (isLive ? [draft] : []));
+  }
+
+  /** Null: nothing is gained, or the budget is spent. */
+  best(): [Entry, Entry] | null {
+    while (this.stepsLeft > 0) {
+      let best: Entry | null = null;
+      for (const entry of this.entries) if (entry.isLive && entry.gain > (best?.gain ?? 0)) best = entry;
+      this.stepsLeft -= this.entries.length;
+      if (!best?.partner) return null;
+      if (best.partner.isLive) return [best, best.partner];
+      this.findPartner(best);
+    }
+    return null;
+  }
+
+  share(a: Entry, b: Entry): void {
+    const shared = common(a.draft, b.draft);
+    for (const entry of [a, b]) entry.isLive = false;
+    this.live -= 2;
+    if (this.entries.length > 2 * this.live) this.entries = this.entries.filter(({ isLive }) => isLive);
+    const left = [a, b].map(({ draft }) => ({ ...draft, classes: draft.classes.minus(shared.classes) }));
+    for (const draft of [shared, ...left]) if (!draft.classes.isEmpty()) this.add(draft);
+  }
+
+  private findPartner(entry: Entry): void {
+    entry.partner = null;
+    entry.gain = 0;
+    for (const other of this.entries) {
+      if (!other.isLive || other === entry || this.gainAtMost(entry, other) <= entry.gain) continue;
+      const gain = this.gain(entry, other);
+      if (gain <= entry.gain) continue;
+      entry.partner = other;
+      entry.gain = gain;
+    }
+    this.stepsLeft -= this.entries.length;
+  }
+
+  /** The gain if nothing were left of either, and the rows were the same. */
+  private gainAtMost(a: Entry, b: Entry): number {
+    return Math.min(a.weight, b.weight) + this.costOf(Math.min(a.rows, b.rows));
+  }
+
+  /** Bytes saved by a rule for the common part: its users are named once, and drafts without users need no rule. */
+  private gain(a: Entry, b: Entry): number {
+    const weight = this.weights.ofBoth(a.draft.classes, b.draft.classes);
+    this.stepsLeft -= this.weights.words;
+    const saved = this.savedOf(a, b, weight) + this.savedOf(b, a, weight);
+    if (weight === 0 && saved === 0) return 0;
+    return weight + saved - this.costOf(a.draft.rows.countWith(b.draft.rows));
+  }
+
+  /** Bytes saved where nothing is left of a draft. */
+  private savedOf(one: Entry, other: Entry, weightOfBoth: number): number {
+    const isNeedless = weightOfBoth === one.weight || other.draft.may.contains(one.draft.classes);
+    return isNeedless ? this.costOf(one.rows) : 0;
+  }
+
+  private costOf(rows: number): number {
+    return this.cost.rule + this.cost.sibling * rows;
+  }
+}
+
+/** The classes of both that may be in all rows of both. */
+function common(a: Draft, b: Draft): Draft {
+  const may = a.may.and(b.may);
+  return {
+    classes: a.classes.or(b.classes).and(may),
+    rows: a.rows.or(b.rows),
+    may,
+  };
+}
+
+/** Bytes of classes of users. Classes are sorted, so that most words of a set have one weight. */
+export class Weights {
+  /** The weight of each member of a word; null where they differ. */
+  private readonly each: readonly (number | null)[];
+
+  constructor(private readonly weights: readonly number[]) {
+    this.each = Array.from({ length: this.words }, (_, word) => {
+      const some = new Set(weights.slice(word * 32, word * 32 + 32));
+      return some.size > 1 ? null : ([...some][0] ?? 0);
+    });
+  }
+
+  get words(): number {
+    return (this.weights.length + 31) >>> 5;
+  }
+
+  of(set: Bitset): number {
+    return this.ofBoth(set, set);
+  }
+
+  /** Weight of the intersection. */
+  ofBoth(a: Bitset, b: Bitset): number {
+    let sum = 0;
+    for (let index = 0; index < this.each.length; index++) {
+      const word = a.wordAt(index) & b.wordAt(index);
+      if (word !== 0) sum += this.ofWord(index, word);
+    }
+    return sum;
+  }
+
+  private ofWord(index: number, word: number): number {
+    const each = this.each[index] ?? null;
+    if (each !== null) return each * bitCount(word);
+    let sum = 0;
+    for (let rest = word; rest !== 0; rest &= rest - 1)
+      sum += this.weights[(index << 5) + 31 - Math.clz32(rest & -rest)] ?? 0;
+    return sum;
+  }
 }

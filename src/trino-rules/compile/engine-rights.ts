@@ -6,22 +6,22 @@ import type { Bitset } from './bitset.js';
 import { hasEffect, isKillQuery, SYSTEM } from './engine-terms.js';
 import { anyOf } from './name-pattern.js';
 import type { PrincipalIndex } from './principal-index.js';
-import { queriesOfSome, type QueriesOfSome, rulesOfSome } from './query-rules.js';
+import { getOrInsert } from './get-or-insert.js';
 
 /** Users with each right over the engine itself; service accounts have none. */
 export interface EngineRights {
-  /** Users who may execute queries whether they reach something or not. */
+  /** Users who may execute queries without access to anything. */
   execute: Bitset;
   view: Bitset;
   kill: Bitset;
   ofSome: QueriesOfSome[];
-  /** `CALL system.runtime.kill_query`: it comes with the right to kill, can be given without it, and denied. */
+  /** `CALL system.runtime.kill_query`: comes with the right to kill, or by its own grant, unless denied. */
   callKill: Bitset;
   read: Bitset;
   write: Bitset;
 }
 
-/** What is granted on the engine, less what is denied there. */
+/** Grants on the engine, less denies there. */
 export function engineRights(snapshot: Snapshot, principals: PrincipalIndex): EngineRights {
   const { grants, policies, at } = snapshot;
   const denied = (privilege: Privilege, isThere = isOnEngine): Bitset =>
@@ -52,20 +52,13 @@ function isOnEngine({ engine }: Node): boolean {
   return engine === true;
 }
 
-/** All that one user may do with queries stands in one rule, because the first that matches decides. */
+/** One rule has all rights of a user over queries, because the first match decides. */
 export function queryRules(
   executing: Bitset,
   { view, kill, ofSome }: EngineRights,
   principals: PrincipalIndex,
 ): QueryRule[] {
-  const ofAll = rulesOf<QueryRight>(
-    [
-      ['execute', executing],
-      ['view', view],
-      ['kill', kill],
-    ],
-    principals,
-  );
+  const ofAll = rulesOf<QueryRight>({ execute: executing, view, kill }, principals);
   return [...rulesOfSome(ofSome, principals), ...ofAll];
 }
 
@@ -73,13 +66,7 @@ export function systemInformationRules(
   { read, write }: EngineRights,
   principals: PrincipalIndex,
 ): SystemInformationRule[] {
-  return rulesOf(
-    [
-      ['read', read],
-      ['write', write],
-    ],
-    principals,
-  );
+  return rulesOf({ read, write }, principals);
 }
 
 /** `CALL system.runtime.kill_query` needs the procedure besides the right (seen on 483). */
@@ -90,12 +77,12 @@ export function killingRules({ callKill }: EngineRights, { namesOf }: PrincipalI
 }
 
 /** One rule for all users with the same rights. */
-function rulesOf<Right>(
-  holders: readonly (readonly [Right, Bitset])[],
+function rulesOf<Right extends string>(
+  holders: Readonly<Record<Right, Bitset>>,
   { namesOf }: PrincipalIndex,
 ): { user: string; allow: Right[] }[] {
   let groups: { allow: Right[]; users: Bitset }[] = [];
-  for (const [right, held] of holders) {
+  for (const [right, held] of Object.entries(holders) as [Right, Bitset][]) {
     const others = groups.reduce((rest, { users }) => rest.minus(users), held);
     const divided = groups.flatMap(({ allow, users }) => [
       { allow: [...allow, right], users: users.and(held) },
@@ -106,4 +93,102 @@ function rulesOf<Right>(
   return groups
     .filter(({ users }) => !users.isEmpty())
     .map(({ allow, users }) => ({ user: anyOf(namesOf(users)), allow }));
+}
+
+/** Users with these rights over the queries of these owners. */
+interface QueriesOfSome {
+  holders: Bitset;
+  owners: Bitset;
+  allow: QueryRight[];
+}
+
+const RIGHTS = [
+  ['view', 'VIEW_QUERIES'],
+  ['kill', 'KILL_QUERIES'],
+] as const satisfies readonly (readonly [QueryRight, Privilege])[];
+
+/** The grants and denies of one right over the queries of some. */
+interface Entries {
+  right: QueryRight;
+  given: readonly OfSome[];
+  taken: readonly OfSome[];
+  /** Users who have it over all queries. */
+  overAll: Bitset;
+  /** Users who lose it by a deny on the engine. */
+  closed: Bitset;
+}
+
+interface OfSome {
+  holders: Bitset;
+  owners: Bitset;
+}
+
+/**
+ * Rights over the queries of some owners where they differ from those over all others. One rule has all rights of a user over the
+ * queries of an owner, because the first match decides.
+ * @param overAll users with a right over all queries
+ * @param closed users who lose a right by a deny on the engine
+ */
+function queriesOfSome(
+  { grants, policies, at }: Snapshot,
+  principals: PrincipalIndex,
+  overAll: Record<'view' | 'kill', Bitset>,
+  closed: Record<'view' | 'kill', Bitset>,
+): QueriesOfSome[] {
+  const { none, setOf } = principals;
+  const entries = RIGHTS.map(([right, privilege]): Entries => ({
+    right,
+    given: grants.flatMap((grant) => {
+      const { queries } = grant.resource;
+      const isGiven = queries !== undefined && grant.privileges.includes(privilege) && hasEffect(grant, at);
+      if (!isGiven) return [];
+      return [{ holders: principals.resolvePrincipal(grant.principal), owners: principals.resolveOwners(queries) }];
+    }),
+    taken: policies.flatMap((policy) => {
+      const { queries } = policy.resource;
+      if (queries === undefined || policy.kind !== 'deny' || !policy.privileges.includes(privilege)) return [];
+      return [{ holders: principals.resolvePolicy(policy), owners: principals.resolveOwners(queries) }];
+    }),
+    overAll: overAll[right],
+    closed: closed[right],
+  }));
+  const named = entries.flatMap(({ given, taken }) => [...given, ...taken]);
+  const alike = new Map<string, Omit<QueriesOfSome, 'holders'> & { positions: number[] }>();
+  for (const user of named.reduce((all, { holders }) => all.or(holders), none).members()) {
+    for (const part of partsOf(user, entries, none)) {
+      const key = `${part.allow.join()} ${part.owners.key()}`;
+      getOrInsert(alike, key, () => ({ ...part, positions: [] })).positions.push(user);
+    }
+  }
+  return [...alike.values()].map(({ positions, ...part }) => ({ ...part, holders: setOf(positions) }));
+}
+
+/** The owners over whose queries one user has other rights than over all others, by the rights. */
+function partsOf(user: number, entries: readonly Entries[], none: Bitset): Omit<QueriesOfSome, 'holders'>[] {
+  const of = (some: readonly OfSome[]): Bitset =>
+    some.filter(({ holders }) => holders.has(user)).reduce((all, { owners }) => all.or(owners), none);
+  const rights = entries.map(({ right, given, taken, overAll, closed }) => {
+    const isOverAll = overAll.has(user);
+    const [theirs, spared] = [closed.has(user) ? none : of(given), of(taken)];
+    // With a right over all queries the exceptions differ, else the owners that are given.
+    return { right, isOverAll, others: isOverAll ? spared : theirs.minus(spared) };
+  });
+  const usual = rights.filter(({ isOverAll }) => isOverAll).map(({ right }) => right);
+  const differing = rights.reduce((all, { others }) => all.or(others), none);
+  const parts = [{ owners: differing, allow: usual }];
+  for (const { right, others } of rights)
+    for (const part of parts.splice(0)) {
+      const toggled = RIGHTS.map(([each]) => each).filter((each) => part.allow.includes(each) !== (each === right));
+      parts.push({ owners: part.owners.and(others), allow: toggled }, { ...part, owners: part.owners.minus(others) });
+    }
+  return parts.filter(({ owners, allow }) => !owners.isEmpty() && allow.join() !== usual.join());
+}
+
+/** Before the rules about all queries. */
+function rulesOfSome(some: readonly QueriesOfSome[], { namesOf }: PrincipalIndex): QueryRule[] {
+  return some.map(({ holders, owners, allow }) => ({
+    user: anyOf(namesOf(holders)),
+    queryOwner: anyOf(namesOf(owners)),
+    allow,
+  }));
 }

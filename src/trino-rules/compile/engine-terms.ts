@@ -3,7 +3,7 @@ import type { Privilege } from '../model/privilege.js';
 import type { Node } from '../model/node.js';
 import type { SnapshotGrant, SnapshotSettings } from '../model/snapshot.js';
 
-// Stated here once more, and not imported from the specification: what one of the two gets wrong, the proof finds.
+// Repeats facts of the specification on purpose: if one of the two is wrong, the proof finds it (record 0006).
 
 /** The engine's table privileges, in its own order (Trino 483, file-based access control). */
 export const TABLE_PRIVILEGES = [
@@ -15,26 +15,25 @@ export const TABLE_PRIVILEGES = [
   'GRANT_SELECT',
 ] as const satisfies readonly TablePrivilege[];
 
-/** What rules give over data: a privilege of table rules, or `owner` in schema rules. */
+/** A right over data in rules: a privilege of table rules, or `owner` in schema rules. */
 export type DataRight = (typeof TABLE_PRIVILEGES)[number] | 'owner';
 
 export const DATA_RIGHTS: readonly DataRight[] = [...TABLE_PRIVILEGES, 'owner'];
 
-/** Of functions and procedures: the sections about them, and what their rules let users do. */
 export type RoutineKind = 'function' | 'procedure';
 
 export const ROUTINE_RIGHTS = ['function', 'passing-function', 'procedure'] as const;
 
 export type RoutineRight = (typeof ROUTINE_RIGHTS)[number];
 
-/** What becomes of a privilege in the rules: the rights that a grant of it gives, and those that a deny takes. */
+/** The rights in rules that a grant of a privilege gives, and those that a deny takes. */
 interface Written {
   gives: readonly (DataRight | RoutineRight)[];
   takes: readonly (DataRight | RoutineRight)[];
 }
 
 export const WRITTEN: Readonly<Record<Privilege, Written>> = {
-  // Who shares what may be read reads it, and nobody shares what may not be read.
+  // Sharing includes reading.
   SELECT: { gives: ['SELECT'], takes: ['SELECT', 'GRANT_SELECT'] },
   INSERT: { gives: ['INSERT'], takes: ['INSERT'] },
   DELETE: { gives: ['DELETE'], takes: ['DELETE'] },
@@ -56,28 +55,28 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
   IMPERSONATE: { gives: [], takes: [] },
 };
 
-/** The privileges over routines: a restriction of data in a catalog takes all of them there. */
+/** Privileges over routines. A restriction of data in a catalog takes all of them there. */
 export const ROUTINE_PRIVILEGES = (Object.keys(WRITTEN) as Privilege[]).filter((name) =>
   ROUTINE_RIGHTS.some((right) => WRITTEN[name].gives.includes(right)),
 );
 
-/** The schemas of the catalog `system` that the engine filters per person. */
+/** Schemas of the catalog `system` that the engine filters per user. */
 export const FILTERED_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
 
-/** The engine's own catalog: what is said on everything ends there. */
+/** The engine's own catalog, which grants and policies on everything do not reach. */
 export const SYSTEM = 'system';
 
-/** The one procedure there: `CALL system.runtime.kill_query`. */
+/** `CALL system.runtime.kill_query` */
 export function isKillQuery({ catalog, schema, routine }: Node): boolean {
   return catalog === SYSTEM && schema === 'runtime' && routine === 'kill_query';
 }
 
-/** Whether nobody may be given anything there, so that what is said about it has no effect. */
+/** Whether grants and policies on a node have no effect. */
 export function isClosed({ catalog }: Node, { metadataCatalog }: SnapshotSettings): boolean {
   return catalog === metadataCatalog;
 }
 
-/** Whether `new_user` can hold a name: the engine reads it as a replacement text before it is a pattern (seen on 483). */
+/** Whether `new_user` can hold a name: the engine reads it as a replacement text first (seen on 483). */
 export function isReplacementSafe(name: string): boolean {
   return !['$', '\\', '^', '[', ']'].some((character) => name.includes(character));
 }

@@ -18,32 +18,32 @@ import { NodeAccess, type AccessEntry } from './node-access.js';
 import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
 import { depthOf, resourceTree, type TreeNode } from './resource-tree.js';
 
-/** A node that something in the snapshot names (or that lies above one), with the named nodes below it, sorted by name. */
+/** A node with entries, or an ancestor of one, with the named nodes below it, sorted by name. */
 export interface NamedNode {
   /** Its last name; empty for the root. */
   name: string;
   resource: Node;
   access: NodeAccess;
   children: () => Iterable<NamedNode>;
-  /** Of a schema: its functions and procedures. */
+  /** Functions and procedures of a schema. */
   routines: () => Iterable<NamedNode>;
-  /** Of a schema: those to whom a restriction begins to apply on one of its tables. */
+  /** Users to whom a restriction begins to apply on a table of this schema. */
   restrictedBelow: Bitset;
 }
 
-/** The intent for all users at once: the same answers as `intentAt`, as sets. */
+/** The intent for all users as sets: the same answers as `intentAt`. */
 export interface IntentSets {
   principals: PrincipalIndex;
-  /** Service accounts, and every principal with any access that statements use. */
+  /** Service accounts, and all users with access that statements use. */
   reachesSomething: Bitset;
   engine: EngineRights;
   acting: Acting;
-  /** Above every named catalog, `system` among them; the nodes below are computed while they are walked, and not kept. */
+  /** Above every named catalog, including `system`. Nodes below are computed during a walk and not kept. */
   root: NamedNode;
   /** Whether any grant is about functions and procedures. */
   hasRoutines: boolean;
   catalogModes(catalog: string): CatalogModes;
-  /** Of a catalog that nothing names. */
+  /** Modes of a catalog without entries. */
   otherModes: CatalogModes;
   lostOwnership: LostOwnership;
 }
@@ -68,10 +68,10 @@ export function intentSets(snapshot: Snapshot): IntentSets {
     principals.serviceAccounts.or(engine.execute).or(engine.callKill).or(readersOf(inSystem, principals)),
   );
   const system = [...inSystem, ...openSchemas(reachesSomething)];
-  // What is said on everything ends here, too.
+  // Entries on everything do not reach `system`.
   for (const [name, node] of resourceTree([closing(SYSTEM, principals), ...system]).children)
     tree.children.set(name, node);
-  // Killing goes by a procedure of `system`, whatever is denied in its schemas.
+  // Killing needs a procedure of `system`, independent of denies in its schemas.
   modes.set(SYSTEM, { all: principals.none, readOnly: readersOf(system, principals).or(engine.callKill) });
 
   return {
@@ -105,17 +105,14 @@ function isInSystem({ resource }: AccessEntry): boolean {
   return resource.catalog === SYSTEM;
 }
 
-/** The snapshot's entries, settings first; entries in the metadata catalog are dropped, and those on everything end there. */
+/** The snapshot's entries, settings first. Entries do not reach the metadata catalog. */
 function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEntry[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
-  const members = principals.serviceAccounts;
-  const isServed = (catalog: string): boolean => catalog !== SYSTEM;
-  const writable = writableCatalogs
-    .filter(isServed)
-    .map((catalog) => ({ kind: 'give', privileges: TABLE_PRIVILEGES, resource: { catalog }, members }) as const);
-  const readable = readableCatalogs
-    .filter(isServed)
-    .map((catalog) => ({ kind: 'give', privileges: READ, resource: { catalog }, members }) as const);
+  const served = (catalogs: readonly string[], privileges: readonly Privilege[]): AccessEntry[] =>
+    catalogs
+      .filter((catalog) => catalog !== SYSTEM)
+      .map((catalog) => ({ kind: 'give', privileges, resource: { catalog }, members: principals.serviceAccounts }));
+  const accounts = [...served(writableCatalogs, TABLE_PRIVILEGES), ...served(readableCatalogs, READ)];
   const grants = snapshot.grants
     .filter((grant) => hasEffect(grant, snapshot.at))
     .map(
@@ -131,17 +128,13 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
         return { ...of, kind: 'filter', expression: policy.expression };
       case 'hidden_column':
         return { ...of, kind: 'hide', column: policy.resource.column };
-      case 'column_mask':
-        return {
-          ...of,
-          kind: 'mask',
-          column: policy.resource.column,
-          expression: policy.expression,
-          depth: depthOf(policy.resource),
-        };
+      case 'column_mask': {
+        const { expression, resource } = policy;
+        return { ...of, kind: 'mask', column: resource.column, expression, depth: depthOf(resource) };
+      }
     }
   });
-  const open = [...writable, ...readable, ...grants, ...policies].filter(
+  const open = [...accounts, ...grants, ...policies].filter(
     ({ resource }: { resource: Node }) =>
       resource.engine === undefined &&
       resource.as === undefined &&
@@ -152,7 +145,7 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
   return metadataCatalog === null ? open : [...open, closing(metadataCatalog, principals)];
 }
 
-/** What is said on everything ends at this catalog. */
+/** Keeps entries on everything from this catalog. */
 function closing(catalog: string, { everybody }: PrincipalIndex): AccessEntry {
   return { kind: 'close', resource: { catalog }, members: everybody };
 }
@@ -160,8 +153,8 @@ function closing(catalog: string, { everybody }: PrincipalIndex): AccessEntry {
 const READ: readonly Privilege[] = ['SELECT'];
 
 /**
- * A pass-through routine reads past every filter, mask and missing grant: whoever a restriction of data reaches on everything, on a
- * catalog or anywhere below it, bites it or not, runs nothing there. As denies, on the catalog or on everything.
+ * Denies of routines, on catalogs or on everything, for users with any restriction of data there or below: a pass-through routine reads
+ * past every filter, mask and missing grant.
  */
 function outweighedRoutines(entries: readonly AccessEntry[], { none }: PrincipalIndex): AccessEntry[] {
   const given = entries.filter(givesRoutines);
@@ -194,12 +187,12 @@ function restrictsRowsOrColumns({ kind }: AccessEntry): boolean {
   return kind === 'filter' || kind === 'hide' || kind === 'mask';
 }
 
-/** Whether it closes what leads around it: companions of a table, and others' files. */
+/** Whether an entry restricts reading, so that companions and shared files are closed. */
 function restrictsReading(entry: AccessEntry): boolean {
   return entry.kind === 'take' ? entry.privileges.includes('SELECT') : restrictsRowsOrColumns(entry);
 }
 
-/** What the settings say of catalogs: raw columns, and files under which tables can be made that others own. */
+/** Entries by settings of catalogs: raw columns, and ownership that is lost where tables can share files. */
 function catalogTerms(
   { settings }: Snapshot,
   entries: readonly AccessEntry[],
@@ -218,7 +211,7 @@ function catalogTerms(
   return [...raw, ...disowned];
 }
 
-/** At tables that are named and whose names make them companions, for those to whom the base table, or a node above it, is restricted. */
+/** Closes named tables that are companions, for users to whom the base table or a node above it is restricted. */
 function closeCompanions(root: TreeNode<AccessEntry>, { none }: PrincipalIndex): void {
   const restricted = ({ entries }: TreeNode<AccessEntry>): Bitset =>
     entries.filter(restrictsReading).reduce((all, { members }) => all.or(members), none);
@@ -235,7 +228,7 @@ function closeCompanions(root: TreeNode<AccessEntry>, { none }: PrincipalIndex):
   }
 }
 
-/** What everybody reads in `system` who reaches something. */
+/** Schemas of `system` that all users with access read. */
 function openSchemas(members: Bitset): AccessEntry[] {
   return FILTERED_SYSTEM_SCHEMAS.map((schema) => ({
     kind: 'give',
@@ -245,7 +238,7 @@ function openSchemas(members: Bitset): AccessEntry[] {
   }));
 }
 
-/** Users to whom these entries leave something in `system`; all that can be given there is reading. */
+/** Users to whom these entries leave access in `system`, which can only be reading. */
 function readersOf(entries: readonly AccessEntry[], { subjects, none }: PrincipalIndex): Bitset {
   const system = resourceTree(entries).children.get(SYSTEM);
   return system === undefined

@@ -1,7 +1,6 @@
 /**
- * A short pattern that matches these names and nothing else, in the subset that Java's and JavaScript's regular expressions
- * read alike: literals, classes of plain letters and digits, `(a|b)` and `?`. The engine matches whole strings (`matches()`),
- * so that an alternation needs no parentheses around it. Equal sets of names give equal patterns.
+ * A short pattern for exactly these names, in the common subset of Java's and JavaScript's regular expressions: literals, classes of
+ * letters and digits, `(a|b)` and `?`. It matches whole strings. Equal sets of names give equal patterns.
  */
 export function anyOf(names: Iterable<string>): string {
   const distinct = [...new Set(names)].sort();
@@ -11,28 +10,28 @@ export function anyOf(names: Iterable<string>): string {
   return options.join('|');
 }
 
-/** `a.b` → `a[.]b`. No backslash where a class will do: in an impersonation's `new_user` the engine would eat it. */
+/** `a.b` → `a[.]b`. Classes instead of backslashes, which the engine eats in `new_user`. */
 export function literal(name: string): string {
   return name.replace(/[.$|?*+(){}]|[\\^[\]]/g, (special) =>
     '\\^[]'.includes(special) ? `\\${special}` : `[${special}]`,
   );
 }
 
-/** About how many bytes a name takes in a pattern for some of these. */
+/** Estimated bytes of one of these names in a pattern. */
 export function typicalLength(names: readonly string[]): number {
   const step = Math.max(1, Math.floor(names.length / 256));
   const some = [...names].sort().filter((_, i) => i % step === 0);
   return some.length === 0 ? 0 : anyOf(some).length / some.length;
 }
 
-/** What may follow a prefix: any of the options, or nothing. */
+/** Alternatives after a prefix. */
 interface Tails {
   options: string[];
   orNothing: boolean;
 }
 
 interface Branch {
-  /** The characters that may begin it. */
+  /** Alternative first characters. */
   heads: string[];
   rest: string;
   tails: Tails;
@@ -51,7 +50,7 @@ function tails(names: readonly string[], from: number, to: number, at: number): 
     const shared = commonEnd(first, names[end - 1] ?? '', at + head.length);
     const rest = first.slice(at + head.length, shared);
     const branch = { heads: [head], rest, tails: tails(names, start, end, shared) };
-    // Characters that go on in the same way share a class.
+    // Characters with the same continuation share a class.
     const key = CLASSED.test(head) ? [rest, branch.tails.orNothing, ...branch.tails.options].join('\n') : head;
     const alike = branches.get(key);
     if (alike) alike.heads.push(head);
@@ -63,14 +62,14 @@ function tails(names: readonly string[], from: number, to: number, at: number): 
 
 const CLASSED = /^[A-Za-z0-9]$/;
 
-/** How far two names are equal, never ending within a character. */
+/** End of the common prefix of two names, at a character boundary. */
 function commonEnd(a: string, b: string, from: number): number {
   let at = from;
   while (at < a.length && a.codePointAt(at) === b.codePointAt(at)) at += (a.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
   return at;
 }
 
-/** A branch as alternatives: factored, unless repeating its beginning is shorter than parentheses. */
+/** A branch as alternatives: factored, unless repeating the beginning is shorter. */
 function options({ heads, rest, tails: { options, orNothing } }: Branch): string[] {
   const beginning = oneOf(heads) + literal(rest);
   if (options.length === 0) return [beginning];
@@ -88,10 +87,10 @@ function optional(options: readonly string[]): string {
   return options.length === 1 && ATOM.test(only) ? `${only}?` : `(${options.join('|')})?`;
 }
 
-/** What a question mark can follow without a group. */
+/** Can be followed by a question mark without a group. */
 const ATOM = /^(?:[A-Za-z0-9_-]|\[[^\]]+\])$/;
 
-/** `[a-e7]`; a run is written as a range where that is shorter. */
+/** `[a-e7]` */
 function oneOf(characters: readonly string[]): string {
   const [only = ''] = characters;
   if (characters.length === 1) return literal(only);

@@ -3,7 +3,6 @@ import { AccessState, type Statement, type RuleEffect } from './access-state.js'
 import { Bitset } from './bitset.js';
 import { getOrInsert } from './get-or-insert.js';
 
-/** A statement, its node and its members. */
 export type AccessEntry = Statement & { resource: Node; members: Bitset };
 
 /** A user whose access at a node differs from that at its parent. */
@@ -13,19 +12,19 @@ export interface Change {
   to: AccessState;
 }
 
-/** The access of all users at one node and its unnamed descendants: that of the parent node, with changes. */
+/** The access of all users at one node and its unnamed descendants, as changes of that at the parent. */
 export class NodeAccess {
   private knownStates: readonly AccessState[] | null = null;
   private knownUsers: UsersHere | null = null;
 
   private constructor(
-    /** Where nothing has changed it answers for this node too. */
+    /** The nearest ancestor with changes, or the top. */
     private readonly above: NodeAccess | null,
     readonly changes: readonly Change[],
     private readonly places: Uint32Array,
   ) {}
 
-  /** @param isOpenToReaders whether those who only read keep table procedures */
+  /** @param isOpenToReaders whether reading alone keeps table procedures */
   static ofNobody(count: number, isOpenToReaders: boolean): NodeAccess {
     const top = new NodeAccess(null, [], new Uint32Array(count));
     top.knownStates = new Array<AccessState>(count).fill(AccessState.nothing(isOpenToReaders));
@@ -37,12 +36,11 @@ export class NodeAccess {
     return new NodeAccess(this.changes.length === 0 ? (this.above ?? this) : this, changes, this.places);
   }
 
-  /** By position. */
   get states(): readonly AccessState[] {
     return (this.knownStates ??= withChanges(this.above?.states ?? [], this.changes));
   }
 
-  /** The sets are disjoint, and together hold all users. */
+  /** A partition of all users. */
   get effects(): ReadonlyMap<RuleEffect, Bitset> {
     return this.usersHere.byEffect;
   }
@@ -76,10 +74,7 @@ function withChanges(above: readonly AccessState[], changes: readonly Change[]):
   return states;
 }
 
-/**
- * Looks at the members of the entries alone.
- * @param places a zero per user, reset afterwards: a map of thousands for each of thousands of nodes takes longer
- */
+/** @param places a zero for each user, and again afterwards: faster than a map for each node */
 function changed(above: readonly AccessState[], entries: readonly AccessEntry[], places: Uint32Array): Change[] {
   const found: Change[] = [];
   for (const entry of entries) {
@@ -91,7 +86,7 @@ function changed(above: readonly AccessState[], entries: readonly AccessEntry[],
       const known = place === 0 ? undefined : found[place - 1];
       const before = known?.to ?? above[position];
       if (before === undefined) return;
-      // Most of those in a row have had the same before.
+      // Neighbours mostly have the same state.
       if (before !== last || next === null) {
         next = after.get(before) ?? before.and(entry);
         after.set(before, next);

@@ -2,67 +2,48 @@ import type { PolicyPrincipal, Subject } from '../model/principal.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
 import { hasEffect, isClosed } from './engine-terms.js';
-import { getOrInsert } from './get-or-insert.js';
 
-/** The principals of a snapshot, numbered; what a grant or a policy names is a set of these numbers. */
+/** The numbered principals of a snapshot. Principals of grants and policies resolve to sets of these numbers. */
 export interface PrincipalIndex {
   /** Sorted by kind, then by name; a position is the bit in every set. */
   subjects: readonly Subject[];
   none: Bitset;
-  /** Service accounts among them. */
+  /** Includes service accounts. */
   everybody: Bitset;
   serviceAccounts: Bitset;
-  /** People who are active. */
   activePeople: Bitset;
-  /** Members of what a grant or a policy names: active people and engine principals, never a service account. */
+  /** Members of a principal: active people and engine principals, never a service account. */
   resolvePrincipal(named: PolicyPrincipal): Bitset;
-  /** Whose queries a node names: also of deactivated people, because what they run goes on. */
+  /** Owners of queries: also deactivated people, because what they run goes on. */
   resolveOwners(named: PolicyPrincipal): Bitset;
-  /** Members of a policy's principal, without its exceptions. */
   resolvePolicy(policy: SnapshotPolicy): Bitset;
   namesOf: (people: Bitset) => string[];
-  /** Of positions; one object for each single principal, who may have an outcome of their own on each of many nodes. */
   setOf: (positions: readonly number[]) => Bitset;
 }
 
 /** Numbers all principals. */
 export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
   const subjects = listSubjects(snapshot);
-  const positions = (pick: (subject: Subject) => boolean) =>
-    Bitset.of(
-      subjects.length,
-      subjects.flatMap((subject, i) => (pick(subject) ? [i] : [])),
-    );
-  const none = positions(() => false);
-  const everybody = positions(() => true);
-  const serviceAccounts = positions(({ kind }) => kind === 'service-account');
-  const activePeople = positions((subject) => subject.kind === 'person' && subject.isActive);
+  const setOf = (positions: readonly number[]) => Bitset.of(subjects.length, positions);
+  const where = (pick: (subject: Subject) => boolean) =>
+    setOf(subjects.flatMap((subject, position) => (pick(subject) ? [position] : [])));
+  const none = setOf([]);
+  const everybody = where(() => true);
+  const activePeople = where((subject) => subject.kind === 'person' && subject.isActive);
   const known = knownEngineNames(snapshot);
-  const everyone = activePeople.or(positions(({ kind, name }) => kind === 'engine' && known.has(name)));
+  const everyone = activePeople.or(where(({ kind, name }) => kind === 'engine' && known.has(name)));
 
-  const byUser = new Map(
-    subjects.flatMap((subject, i) => (subject.kind === 'person' ? [[subject.userId, i] as const] : [])),
-  );
-  const byEngineName = new Map(
-    subjects.flatMap(({ kind, name }, i) => (kind === 'engine' ? [[name, i] as const] : [])),
-  );
-  const accounts = (ids: readonly number[]) =>
-    Bitset.of(
-      subjects.length,
-      ids.flatMap((id) => byUser.get(id) ?? []),
-    );
+  const byUser = new Map<number, number>();
+  const byEngineName = new Map<string, number>();
+  for (const [position, subject] of subjects.entries()) {
+    if (subject.kind === 'person') byUser.set(subject.userId, position);
+    if (subject.kind === 'engine') byEngineName.set(subject.name, position);
+  }
+  const accounts = (ids: readonly number[]) => setOf(ids.flatMap((id) => byUser.get(id) ?? []));
   const people = (ids: readonly number[]) => accounts(ids).and(activePeople);
-  const engines = (names: readonly string[]) =>
-    Bitset.of(
-      subjects.length,
-      names.flatMap((name) => byEngineName.get(name) ?? []),
-    );
-  const byGroup = new Map(
-    snapshot.groups.map((group) => {
-      const active = people(group.members);
-      return [group.id, group.engines.length === 0 ? active : active.or(engines(group.engines))] as const;
-    }),
-  );
+  const engines = (names: readonly string[]) => setOf(names.flatMap((name) => byEngineName.get(name) ?? []));
+  const groups = new Map(snapshot.groups.map(({ id, members }) => [id, members]));
+  const byGroup = new Map(snapshot.groups.map((group) => [group.id, people(group.members).or(engines(group.engines))]));
 
   const resolvePrincipal = (named: PolicyPrincipal): Bitset => {
     switch (named.type) {
@@ -72,40 +53,31 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
         return people([named.id]);
       case 'group':
         return byGroup.get(named.id) ?? none;
-      case 'engine': {
-        const position = byEngineName.get(named.name);
-        return position === undefined ? none : Bitset.of(subjects.length, [position]);
-      }
+      case 'engine':
+        return engines([named.name]);
     }
   };
-  const groups = new Map(snapshot.groups.map(({ id, members }) => [id, members]));
   const resolveOwners = (named: PolicyPrincipal): Bitset => {
     const active = resolvePrincipal(named);
-    if (named.type === 'everyone') return active.or(positions(({ kind }) => kind === 'person'));
+    if (named.type === 'everyone') return active.or(where(({ kind }) => kind === 'person'));
     if (named.type === 'engine') return active;
     return active.or(accounts(named.type === 'user' ? [named.id] : (groups.get(named.id) ?? [])));
   };
   // Exceptions may be thousands of single people: one set of them, and not one for each.
   const resolvePolicy = ({ principal, except }: SnapshotPolicy): Bitset => {
-    const ids: number[] = [];
-    for (const excepted of except) if (excepted.type === 'user') ids.push(excepted.id);
+    const ids = except.flatMap((excepted) => (excepted.type === 'user' ? [excepted.id] : []));
     const others = new Set(except.filter(({ type }) => type !== 'user').map(resolvePrincipal));
     return [people(ids), ...others].reduce((rest, excepted) => rest.minus(excepted), resolvePrincipal(principal));
   };
-  const namesOf = (people: Bitset) => people.members().flatMap((position) => subjects[position]?.name ?? []);
-  const singles = new Map<number, Bitset>();
-  const setOf = (some: readonly number[]): Bitset => {
-    const make = () => Bitset.of(subjects.length, some);
-    const [only] = some;
-    return only !== undefined && some.length === 1 ? getOrInsert(singles, only, make) : make();
-  };
   return {
-    ...{ subjects, none, everybody, serviceAccounts, activePeople },
-    ...{ resolvePrincipal, resolveOwners, resolvePolicy, namesOf, setOf },
+    ...{ subjects, none, everybody, activePeople },
+    serviceAccounts: where(({ kind }) => kind === 'service-account'),
+    ...{ resolvePrincipal, resolveOwners, resolvePolicy, setOf },
+    namesOf: (set) => set.members().flatMap((position) => subjects[position]?.name ?? []),
   };
 }
 
-/** Engine principals that a grant with effect names or that are in a group: being named by a policy makes nobody known. */
+/** Engine principals that have a grant with effect or are in a group. Policies make none known. */
 function knownEngineNames(snapshot: Snapshot): Set<string> {
   const { grants, groups, settings, at } = snapshot;
   const live = grants.filter(
@@ -115,7 +87,7 @@ function knownEngineNames(snapshot: Snapshot): Set<string> {
   return new Set([...granted, ...groups.flatMap(({ engines }) => engines)]);
 }
 
-/** Whether a grant of acting as others, or on queries, names a row or an engine principal; one that does not has no effect at all. */
+/** Whether the principal in a grant's node exists; without it the grant has no effect. */
 export function isOfSomebody({ resource }: SnapshotGrant, { users, groups, settings }: Snapshot): boolean {
   const named = resource.as ?? resource.queries;
   if (named === undefined || named.type === 'everyone') return true;

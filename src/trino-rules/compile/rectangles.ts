@@ -1,28 +1,27 @@
 import type { Bitset } from './bitset.js';
-import { cover } from './covering.js';
+import { type Costs, cover } from './covering.js';
 import { getOrInsert } from './get-or-insert.js';
-import type { Costs } from './sharing.js';
 
-/** One of some siblings (tables of a schema, schemas of a catalog, catalogs), with the users of each effect. */
+/** One of several siblings (tables of a schema, schemas of a catalog, catalogs), with the users of each effect. */
 export interface Sibling<Effect> {
   name: string;
-  /** Their `may` are disjoint. Users in none of them need no rule. */
+  /** Parts with disjoint `may`. */
   parts: readonly Part<Effect>[];
-  /** All users with access there; a denial for all users has to follow their rules. */
+  /** All users with access; a denial for all users has to follow their rules. */
   holders: Bitset;
 }
 
 export interface Part<Effect> {
   effect: Effect;
-  /** How much access the effect gives: users with more are mostly a subset of those with less. 0: none. */
+  /** Order of effects by access: users with more are mostly a subset of those with less. 0: no access. */
   rank: number;
-  /** Users that need a rule here, because the next broader rule has another effect for them. */
+  /** Users who need a rule here, because the next broader rule has another effect. */
   must: Bitset;
-  /** All users with this effect here, from whichever rule. */
+  /** All users with this effect here, by any rule. */
   may: Bitset;
 }
 
-/** A rule to be: these people get this effect on these siblings. */
+/** A future rule: these users get this effect on these siblings. */
 export interface Rectangle<Effect> {
   effect: Effect;
   /** Null: all users; only for a denial. */
@@ -30,14 +29,13 @@ export interface Rectangle<Effect> {
   names: string[];
 }
 
-/** In bytes: a person more, a sibling more, and a rule without either. */
+/** Bytes of one more person, one more sibling, and a rule without either. */
 export type CostOf<Effect> = Omit<Costs, 'rule'> & { rule(effect: Effect): number };
 
 /**
- * Says what must be said with few rectangles of people × siblings, in the order in which they are to be rules. The first rule
- * that matches decides, so a rectangle may also cover users that an earlier one has decided, and users with the same effect from
- * the next broader rule: this makes rectangles large. Large effects come first, because users with more are mostly a subset of
- * those with less; denials come last, where they can be for all remaining users.
+ * Few rectangles of people × siblings, in the order of their rules. Since the first matching rule decides, a rectangle may also cover
+ * users whom an earlier one has decided, or who have the same effect by the next broader rule. More access comes first, denials come
+ * last, where they can be for all remaining users.
  */
 export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>): Rectangle<O>[] {
   const decided = new Map<Sibling<O>, Bitset>();
@@ -49,7 +47,7 @@ export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>):
     const cells = open.map(({ sibling, must, may }) => ({ must, may: () => decided.get(sibling)?.or(may) ?? may }));
     const covered = cover(cells, { ...cost, rule: cost.rule(effect) }).flatMap(({ people, rows: covers }) => {
       const there = covers.flatMap((row) => open[row]?.sibling ?? []);
-      // Others before it may have covered all of it between them: it would never decide.
+      // Earlier ones may cover all of it: it would never decide.
       if (there.every((sibling) => decided.get(sibling)?.contains(people))) return [];
       for (const sibling of there) decided.set(sibling, decided.get(sibling)?.or(people) ?? people);
       return [{ effect, people, names: there.map(({ name }) => name) }];

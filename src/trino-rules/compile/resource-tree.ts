@@ -3,18 +3,18 @@ import { getOrInsert } from './get-or-insert.js';
 
 export type Level = 'catalog' | 'schema' | 'table';
 
-/** What a rule is about: some nodes of a level, or everything. */
+/** The level of the nodes that a rule is about, or everything. */
 export type Scope = Level | 'everything';
 
 /** A node with entries, or an ancestor of one. */
 export interface TreeNode<T> {
-  /** Its last name; empty for the root. */
+  /** The last name on its path; empty for the root. */
   name: string;
   resource: Node;
   entries: T[];
   /** By name, sorted. */
   children: Map<string, TreeNode<T>>;
-  /** Of a schema: its functions and procedures, by name. */
+  /** Functions and procedures of a schema, by name. */
   routines: Map<string, TreeNode<T>>;
 }
 
@@ -57,12 +57,11 @@ export function pathText(node: Node): string {
   return namesOf(node).join('.');
 }
 
-/** How many levels a node is below the root. */
 export function depthOf(node: Node): number {
   return namesOf(node).length;
 }
 
-// Stated once more, and not imported from the model (docs/decisions/0006).
+// Repeated here, not imported from the model (docs/decisions/0006).
 function namesOf(node: Node): string[] {
   return LEVELS.flatMap((level) => node[level] ?? []);
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { RulesDocument } from '../document/rules-document.js';
+import { anyOf } from './name-pattern.js';
 
-/** The engine's order of keys; a rule is written in this order, whatever order it was made in. */
+/** Keys in the engine's order, in which rules are written. */
 const SECTIONS: Record<keyof RulesDocument, readonly string[]> = {
   catalogs: ['user', 'catalog', 'allow'],
   schemas: ['user', 'catalog', 'schema', 'owner'],
@@ -16,14 +17,14 @@ const SECTIONS: Record<keyof RulesDocument, readonly string[]> = {
 };
 
 /**
- * The canonical text: sections and keys in the engine's order, one rule a line, so that a diff reads well. Without rules,
- * `system_information` is left out: absent it is closed, unlike the others (Trino 483).
+ * The canonical text: sections and keys in the engine's order, one rule a line. An empty `system_information` is left out: unlike the
+ * other sections it is closed when absent (Trino 483).
  */
 export function rulesText(document: RulesDocument): string {
   return [...linesOf(document)].join('');
 }
 
-/** What a version is known by: SHA-256 over the text, in hexadecimal. The text is not put together for it: it can have 60 MB. */
+/** SHA-256 over the text, in hexadecimal. By lines, because the text can have 60 MB. */
 export function rulesHash(document: RulesDocument): string {
   const hash = createHash('sha256');
   for (const line of linesOf(document)) hash.update(line, 'utf8');
@@ -40,4 +41,22 @@ function* linesOf(document: RulesDocument): Iterable<string> {
     before = '],\n';
   }
   yield ']\n}\n';
+}
+
+/**
+ * Adds the marker of the version. Grantline's own `SET SESSION grantline_rules_<hash>` is answered INVALID_SESSION_PROPERTY exactly
+ * when this version is in force, else PERMISSION_DENIED (seen on 483). There is no such property, so the marker grants nothing.
+ * @returns hash: SHA-256 over the text without the marker
+ */
+export function marked(
+  ownAccount: string,
+  unmarked: RulesDocument,
+): { document: RulesDocument; text: string; hash: string } {
+  const hash = rulesHash(unmarked);
+  const marker = [
+    { user: anyOf([ownAccount]), property: `grantline_rules_${hash}`, allow: true },
+    { property: 'grantline_rules_.*', allow: false },
+  ];
+  const document = { ...unmarked, system_session_properties: [...marker, ...unmarked.system_session_properties] };
+  return { document, text: rulesText(document), hash };
 }

@@ -4,7 +4,6 @@ import { anyOf, typicalLength } from './name-pattern.js';
 import { areCompanions, tablePatterns } from './companion-rules.js';
 import { type Rectangle, rectangles, type Sibling } from './rectangles.js';
 import type { Scope } from './resource-tree.js';
-import type { WideRule } from './table-rule-order.js';
 
 /** The patterns that rules about siblings share: users, and the levels above. */
 export interface SiblingRule {
@@ -16,24 +15,28 @@ export interface SiblingRule {
   procedure?: string;
 }
 
-/** What the siblings are; everything has none. */
+/** A rule about some siblings as a whole. */
+export interface WideRule<Rule> {
+  names: readonly string[];
+  rule: Rule;
+}
+
 type SiblingKind = Scope | RoutineKind;
 
-/** Writes the rules of a section for some siblings: few of them, in the order in which the engine must find them. */
+/** Writes few rules of a section for some siblings, in the engine's order. */
 export class SiblingRules {
   private readonly person: number;
 
   constructor(private readonly intent: IntentSets) {
-    // Only of users that rules can name: users without access must leave no trace in the bytes.
+    // Only users with access, so that others do not change the bytes.
     this.person = typicalLength(intent.principals.namesOf(intent.reachesSomething));
   }
 
-  /** @param where the patterns of the levels above. */
   of<O extends object>(siblings: readonly Sibling<O>[], scope: SiblingKind, where: SiblingRule): (SiblingRule & O)[] {
     return this.about(siblings, scope, where).map(({ rule }) => rule);
   }
 
-  /** The same, each with the names of the siblings that it is about. */
+  /** The rules, each with the names of its siblings. */
   about<O extends object>(
     siblings: readonly Sibling<O>[],
     scope: SiblingKind,
@@ -42,7 +45,6 @@ export class SiblingRules {
     return this.written(this.rectanglesOf(siblings, scope, where), scope, where);
   }
 
-  /** Rules to be, which `written` writes. */
   rectanglesOf<O extends object>(
     siblings: readonly Sibling<O>[],
     scope: SiblingKind,
@@ -77,7 +79,6 @@ export class SiblingRules {
   }
 }
 
-/** The pattern of a scope; a rule about everything has none. */
 export function naming(scope: SiblingKind, pattern: () => string): SiblingRule {
   return scope === 'everything' ? {} : { [scope]: pattern() };
 }

@@ -6,7 +6,6 @@ import type { IntentSets, NamedNode } from './intent-sets.js';
 import { literal } from './name-pattern.js';
 import { NodeAccess } from './node-access.js';
 import type { PrincipalIndex } from './principal-index.js';
-import { interleaved, type Block } from './table-rule-order.js';
 import { type Level, pathText, type Scope } from './resource-tree.js';
 import {
   ANY_COMPANION,
@@ -16,27 +15,59 @@ import {
   NOTHING,
   type WideSibling,
 } from './companion-rules.js';
-import type { SiblingRule, SiblingRules } from './sibling-rules.js';
-import { type ParentSize, TextSize } from './text-size.js';
+import type { SiblingRule, SiblingRules, WideRule } from './sibling-rules.js';
 
 /** Nodes with entries under one parent, or the root alone. */
 export interface SiblingNodes {
   scope: Scope;
-  /** The name of the parent; empty above catalogs, and for the root. */
+  /** Name of the parent; empty above catalogs, and for the root. */
   above: string;
-  /** With the names above it: `sales.eu`. */
+  /** Path of the parent: `sales.eu`. */
   path: string;
   /** The patterns of the levels above. */
   where: SiblingRule;
   siblings: WideSibling[];
 }
 
-/** The rules of all principals but the service accounts. */
-export function tableRules(intent: IntentSets, write: SiblingRules, size: TextSize): TableRule[] {
+/** Table rules under one parent. */
+export interface RulesUnderParent {
+  /** The parent: `sales.eu`, or empty above catalogs. */
+  where: string;
+  /** Each different outcome of policies and privileges takes one at least. */
+  rules: number;
+}
+
+/** The text takes more bytes than it may. */
+export class RulesTooLarge extends Error {
+  override readonly name = 'RulesTooLarge';
+
+  /**
+   * @param atLeast bytes of the rules that were written
+   * @param most rules at the parent where the limit was passed
+   */
+  constructor(
+    readonly atLeast: number,
+    readonly most: RulesUnderParent,
+  ) {
+    super(`the rules take more than ${atLeast} bytes`);
+  }
+}
+
+/**
+ * The rules of all principals but the service accounts, and the parent with most of them.
+ * @throws RulesTooLarge as soon as they take more than `maxBytes`
+ */
+export function tableRules(
+  intent: IntentSets,
+  write: SiblingRules,
+  maxBytes: number,
+): { rules: TableRule[]; largest: RulesUnderParent } {
   const schemas: Block<TableRule>[] = [];
   const catalogs: Block<TableRule>[] = [];
   let rules: TableRule[] = [];
-  for (const { above, path, siblings, scope, where } of siblingNodes(intent, size)) {
+  let largest: RulesUnderParent = { where: '', rules: 0 };
+  let bytes = 0;
+  for (const { above, path, siblings, scope, where } of siblingNodes(intent)) {
     const rectangles = write.rectanglesOf(siblings, scope, where);
     const written =
       scope === 'table'
@@ -45,49 +76,60 @@ export function tableRules(intent: IntentSets, write: SiblingRules, size: TextSi
             ...write.about(closingSiblings(rectangles, siblings), scope, { ...where, table: ANY_COMPANION }),
             ...write.written(rectangles, scope, where),
           ];
-    size.settle(
-      scope,
-      written.map(({ rule }) => rule),
-      path,
-    );
-    if (scope === 'table') schemas.push({ name: above, rules: written.map(({ rule }) => rule) });
+    const own = written.map(({ rule }) => rule);
+    const here = { where: path, rules: own.length };
+    if (own.length > largest.rules) largest = here;
+    // UTF-16 units: in UTF-8 it has at least as many bytes.
+    if (maxBytes < Infinity) for (const rule of own) bytes += JSON.stringify(rule).length;
+    if (bytes > maxBytes) throw new RulesTooLarge(bytes, here);
+    if (scope === 'table') schemas.push({ name: above, rules: own });
     else if (scope === 'schema') catalogs.push({ name: above, rules: interleaved(schemas.splice(0), written) });
     else if (scope === 'catalog') rules = interleaved(catalogs, written);
-    else rules.push(...written.map(({ rule }) => rule));
+    else rules.push(...own);
   }
-  return rules;
+  return { rules, largest };
+}
+
+/** The rules below one node. */
+export interface Block<Rule> {
+  name: string;
+  rules: readonly Rule[];
 }
 
 /**
- * What table rules have to say, one parent at a time and behind all below it: at a node only those must be written of who get
- * something else there than the next broader rule gives them.
+ * Puts wide rules as early as possible, because they decide most and the engine tries rules in order: behind the blocks of all their
+ * nodes, and behind earlier wide rules about one of these.
  */
-export function* siblingNodes(
-  { root, principals }: IntentSets,
-  size = new TextSize(Infinity),
-): Generator<SiblingNodes> {
+export function interleaved<Rule>(blocks: readonly Block<Rule>[], wide: readonly WideRule<Rule>[]): Rule[] {
+  const places = new Map(blocks.map(({ name }, i) => [name, i]));
+  const behind: Rule[][] = blocks.map(() => []);
+  const before: Rule[] = [];
+  for (const { names, rule } of wide) {
+    const place = names.reduce((latest, name) => Math.max(latest, places.get(name) ?? FIRST), FIRST);
+    for (const name of names) places.set(name, place);
+    (behind[place] ?? before).push(rule);
+  }
+  return [...before, ...blocks.flatMap(({ rules }, i) => [...rules, ...(behind[i] ?? [])])];
+}
+
+/** Before all blocks. */
+const FIRST = -1;
+
+/** The siblings of each parent, behind all below it. A user needs a rule at a node where the next broader rule has another effect. */
+export function* siblingNodes({ root, principals }: IntentSets): Generator<SiblingNodes> {
   yield* below(root, 'catalog', {});
-  const least = size.parent('everything', {}, '');
-  const siblings = [sibling(root, NodeAccess.ofNobody(principals.subjects.length, true), principals, least)];
-  least.addNames(nameOf);
+  const siblings = [sibling(root, NodeAccess.ofNobody(principals.subjects.length, true), principals)];
   yield { scope: 'everything', above: '', path: '', where: {}, siblings };
 
   function* below(parent: NamedNode, level: Level, where: SiblingRule): Generator<SiblingNodes> {
     const siblings: WideSibling[] = [];
-    const path = pathText(parent.resource);
-    const least = size.parent(level, where, path);
     const deeper = BELOW[level];
     for (const node of parent.children()) {
       if (deeper !== null) yield* below(node, deeper, { ...where, [level]: literal(node.name) });
-      siblings.push(sibling(node, parent.access, principals, least));
+      siblings.push(sibling(node, parent.access, principals));
       if (deeper === null) siblings.push(...companions(node, parent.access, principals));
     }
-    least.addNames(nameOf);
-    yield { scope: level, above: parent.name, path, where, siblings };
-  }
-
-  function nameOf(position: number): string {
-    return principals.subjects[position]?.name ?? '';
+    yield { scope: level, above: parent.name, path: pathText(parent.resource), where, siblings };
   }
 }
 
@@ -97,7 +139,6 @@ function sibling(
   { name, access }: NamedNode,
   above: NodeAccess,
   { none, serviceAccounts, setOf }: PrincipalIndex,
-  least: ParentSize,
 ): WideSibling {
   const { changes } = access;
   const byEffect = new Map<RuleEffect, number[]>();
@@ -107,12 +148,11 @@ function sibling(
     const isSame = from.effect === to.effect;
     const isClosedHere = to.closesCompanions && !from.closesCompanions;
     if (isClosedHere && isSame && to.effect.privileges.length > 0) closedHere.push(position);
-    // The rule about the base table's companions decides.
+    // A rule about the base table's companions decides.
     if (to.isClosedCompanion) closed.push(position);
     if (to.isClosedCompanion || isSame || serviceAccounts.has(position)) continue;
     getOrInsert(byEffect, to.effect, () => []).push(position);
   }
-  for (const [effect, people] of byEffect) least.meet(effect, people, name);
   const changed = [...byEffect].map(([effect, people]) => ({ effect, must: setOf(people) }));
   const moved = Bitset.of(none.size, [...closed, ...[...byEffect.values()].flat()]);
   const stayed = (people: Bitset): Bitset => people.minus(moved).minus(serviceAccounts);
@@ -132,7 +172,7 @@ function sibling(
   };
 }
 
-/** The companions of a restricted table: those who would have them by what is said above lose them. */
+/** The companions of a restricted table, for users who lose the access to them that they have above. */
 function companions(
   { name, access: { changes } }: NamedNode,
   above: NodeAccess,

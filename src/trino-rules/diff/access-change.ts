@@ -1,13 +1,29 @@
 import { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import { displayName, standingForOthers, type AccessFact } from '../engine/access-fact.js';
+import {
+  describePermission,
+  describeRestriction,
+  displayName,
+  isRestriction,
+  standingForOthers,
+  type AccessFact,
+} from '../engine/access-fact.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import type { ComparisonSink } from '../engine/schema-comparison.js';
-import { wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { addMember, countMembers, differing, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { openPatterns } from '../lint/open-patterns.js';
-import { AccessLedger, type Bounds, countAt, type ChangedAccess } from './access-ledger.js';
 import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
+
+/** An access fact that these users gained or lost. */
+export interface ChangedAccess {
+  /** `SELECT from sales.eu.orders`; for a restriction `not:` and its description. */
+  what: string;
+  /** Names on the engine, sorted; `any other user` for those that no rule names. */
+  people: string[];
+  /** Number of further users. */
+  others: number;
+}
 
 /** Access that users gain and lose between two documents, down to the table, the column and the filter. */
 export interface AccessChange {
@@ -25,10 +41,16 @@ export interface AccessChange {
   allPairs: number;
 }
 
+/** How much is listed: things gained and as many lost, and people for each of them. Everything is counted. */
+interface Bounds {
+  things: number;
+  people: number;
+}
+
 /**
  * Compares the access that two documents give: for every user that either names, and strangers, on every node that either names,
- * on fresh nodes, one of each kind that open patterns tell apart, and for all other rights. A change of any other table of a schema holds for every table without a change of its
- * own for the same users. The marker of the version gives no access and is left out.
+ * on fresh nodes, one of each kind that open patterns tell apart, and for all other rights. A change of any other table of a schema
+ * holds for every table without a change of its own for the same users. The marker of the version is left out.
  */
 export function compareAccess(
   before: RulesDocument,
@@ -42,52 +64,95 @@ export function compareAccess(
   // A text that was found at the target may have open patterns, and then what one gives can be closed to the fresh name alone.
   const isOpen = [before, after].some((rules) => openPatterns(rules, patterns, people).length > 0);
   compareDocuments(...engines, counter, isOpen);
-  const { gained, lost, gainedInAll, lostInAll, peopleGaining, peopleLosing, changedPairs, allPairs } = counter.ledger;
-  return { gained, lost, gainedInAll, lostInAll, peopleGaining, peopleLosing, changedPairs, allPairs };
+  return counter.change();
 }
 
-/** Counts what changes while two engines are compared; what people care for comes first, because not everything is written down. */
+/** Counts all changes while two engines are compared, and lists the first of them. */
 class ChangeCounter implements DocumentComparisonSink {
-  readonly ledger: AccessLedger;
-  private readonly everyWord: Uint32Array;
+  private readonly gained: ChangedAccess[] = [];
+  private readonly lost: ChangedAccess[] = [];
+  private gainedInAll = 0;
+  private lostInAll = 0;
+  private changedPairs = 0;
+  private allPairs = 0;
+  /** Users with a change at the node that is being compared. */
+  private readonly changed: Bitset;
+  private readonly gaining: Bitset;
+  private readonly losing: Bitset;
   /** Users for whom the schema's tables without rules of their own change, and users that reach these. */
   private everywhere = { changed: NO_USERS, reaching: NO_USERS, changedCount: 0, reachingCount: 0 };
 
-  constructor({ width, everyWord, people }: EngineSets, bounds: Bounds) {
-    const shown = people
-      .names()
-      .map((name, position) =>
-        people.isUnnamed(position) ? displayName(standingForOthers(name), 'any other user') : name,
-      );
-    this.ledger = new AccessLedger(shown, width, bounds);
-    this.everyWord = everyWord;
+  constructor(
+    private readonly engine: EngineSets,
+    private readonly bounds: Bounds,
+  ) {
+    const set = (): Bitset => new Uint32Array(engine.width);
+    this.changed = set();
+    this.gaining = set();
+    this.losing = set();
   }
 
-  compare(...sets: Parameters<ComparisonSink['compare']>): void {
-    this.ledger.compare(...sets);
+  change(): AccessChange {
+    const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = this;
+    const [peopleGaining, peopleLosing] = [this.count(this.gaining), this.count(this.losing)];
+    return { gained, lost, gainedInAll, lostInAll, peopleGaining, peopleLosing, changedPairs, allPairs };
+  }
+
+  /** A restriction that is dropped is gained access. */
+  compare(...[fact, active, before, after, among = null]: Parameters<ComparisonSink['compare']>): void {
+    const [less, more] = differing(active, before, after, among);
+    if (more.length + less.length === 0) return;
+    const changed = fact();
+    const [gained, lost] = isRestriction(changed) ? [less, more] : [more, less];
+    const what = isRestriction(changed) ? `not: ${describeRestriction(changed)}` : describePermission(changed);
+    for (const position of [...gained, ...lost]) addMember(this.changed, position);
+    for (const position of gained) addMember(this.gaining, position);
+    for (const position of lost) addMember(this.losing, position);
+    if (gained.length > 0 && this.gainedInAll++ < this.bounds.things)
+      this.gained.push(this.changedAccess(what, gained));
+    if (lost.length > 0 && this.lostInAll++ < this.bounds.things) this.lost.push(this.changedAccess(what, lost));
   }
 
   comparedEverywhere(reaching: Bitset): void {
-    const changed = this.ledger.changes();
-    const [changedCount, reachingCount] = [countAt(changed, this.everyWord), countAt(reaching, this.everyWord)];
-    this.everywhere = { changed, reaching: reaching.slice(), changedCount, reachingCount };
-    this.ledger.closeNode(this.everyWord, reaching);
+    const [changedCount, reachingCount] = [this.count(this.changed), this.count(reaching)];
+    this.everywhere = { changed: this.changed.slice(), reaching: reaching.slice(), changedCount, reachingCount };
+    this.closeNode(this.engine.everyWord, reaching);
   }
 
   /** Users without a rule of their own at this table have what every table gives. */
   comparedTable(active: Uint32Array, reaching: Bitset): void {
     const { changed, reaching: reachingAny, changedCount, reachingCount } = this.everywhere;
-    this.ledger.closeNode(active, reaching);
-    this.ledger.changedPairs += changedCount - countAt(changed, active);
-    this.ledger.allPairs += reachingCount - countAt(reachingAny, active);
+    this.closeNode(active, reaching);
+    this.changedPairs += changedCount - this.count(changed, active);
+    this.allPairs += reachingCount - this.count(reachingAny, active);
   }
 
   /** A node of its own. The mode `all` of a catalog is none: it shows in the privileges that it opens. */
   compareRight(fact: AccessFact, had: Bitset, has: Bitset): void {
     if (fact.about === 'catalog-mode' && fact.mode === 'all') return;
-    this.ledger.compare(() => fact, this.everyWord, had, has);
+    this.compare(() => fact, this.engine.everyWord, had, has);
     const either = had.map((word, index) => word | wordAt(has, index));
-    this.ledger.closeNode(this.everyWord, either);
+    this.closeNode(this.engine.everyWord, either);
+  }
+
+  /** Counts, at one node, users with a change, and users with access before or after. */
+  private closeNode(active: Uint32Array, reaching: Bitset): void {
+    this.changedPairs += this.count(this.changed, active);
+    this.allPairs += this.count(reaching, active);
+    for (const index of active) this.changed[index] = 0;
+  }
+
+  private count(words: Bitset, active = this.engine.everyWord): number {
+    return active.reduce((sum, index) => sum + countMembers(wordAt(words, index)), 0);
+  }
+
+  private changedAccess(what: string, positions: readonly number[]): ChangedAccess {
+    const { people } = this.engine;
+    const names = positions.slice(0, this.bounds.people).map((position) => {
+      const name = people.names()[position] ?? '';
+      return people.isUnnamed(position) ? displayName(standingForOthers(name), 'any other user') : name;
+    });
+    return { what, people: names.sort(), others: positions.length - names.length };
   }
 }
 

@@ -3,13 +3,18 @@ import {
   describeRestriction,
   displayName,
   isRestriction,
+  pathOf,
   type AccessFact,
 } from '../engine/access-fact.js';
 import { groupedBy } from '../../kernel/collections.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
 import { LEVELS, type Node } from '../model/node.js';
 import type { AccessDiff, AccessDifference } from './access-diff.js';
-import { describeOtherRight, type OtherRight } from './other-right.js';
+
+/** Rights that Grantline's own rules never give. A name that no file spells out is a fresh one. */
+export type OtherRight =
+  | { about: 'authorization'; to: 'user' | 'role'; name: string }
+  | { about: 'catalog-ownership'; resource: Node };
 
 type Direction = 'gained' | 'lost';
 type Fact = AccessFact | OtherRight;
@@ -18,9 +23,9 @@ type NodeForm = Partial<Record<'catalog' | 'schema' | 'table' | 'column', string
 /** One entry for `--json`. */
 export interface AccessDifferenceForm {
   kind: string;
-  /** Cut off behind the last level that a file names; null: any other name at a level above a named one. */
+  /** Ends with the last level that a file names; null at a level: any other name. */
   resource?: NodeForm;
-  /** `SELECT from sales.eu.orders`; of a restriction, whether it is gone or new. */
+  /** `SELECT from sales.eu.orders`; for a restriction with `now` or `no longer`. */
   what: string;
   people: string[];
   /** Users that neither file names: `any other user`, or `ana_…` for an open pattern. */
@@ -32,10 +37,7 @@ export function accessDiffForm({ gained, lost }: AccessDiff<Fact>): Record<Direc
   return { gained: gained.map(differenceForm('gained')), lost: lost.map(differenceForm('lost')) };
 }
 
-/**
- * For a terminal: facts of the same users are listed together, and of these the ones that differ in the last name alone share a
- * line. Nothing is cut off.
- */
+/** Lines for a terminal, grouped by users. Facts that differ only in the last name share a line. */
 export function accessDiffLines({ gained, lost }: AccessDiff<Fact>): string[] {
   return [...linesOf('gained', gained), ...linesOf('lost', lost)];
 }
@@ -48,27 +50,28 @@ function differenceForm(direction: Direction): (difference: AccessDifference<Fac
 }
 
 function factForm(fact: Fact): Pick<AccessDifferenceForm, 'kind' | 'resource'> & Record<string, unknown> {
+  const kind = fact.about.replaceAll('-', '_');
   switch (fact.about) {
     case 'privilege':
-      return { kind: 'privilege', resource: cutOff(fact.resource), privilege: fact.privilege };
     case 'catalog-mode':
-      return { kind: 'catalog_mode', resource: cutOff(fact.resource), mode: fact.mode };
     case 'table-procedures':
-      return { kind: 'table_procedures', resource: cutOff(fact.resource) };
     case 'schema-ownership':
-      return { kind: 'schema_ownership', resource: cutOff(fact.resource) };
     case 'row-filter':
-      return { kind: 'row_filter', resource: cutOff(fact.resource), expression: fact.expression };
+    case 'catalog-ownership': {
+      const { about: _, resource, ...details } = fact;
+      return { kind, resource: cutOff(resource), ...details };
+    }
     case 'column-mask':
-      return { kind: 'column_mask', resource: onColumn(fact), expression: fact.expression };
-    case 'hidden-column':
-      return { kind: 'hidden_column', resource: onColumn(fact) };
+    case 'hidden-column': {
+      const { about: _, resource, column, ...details } = fact;
+      return { kind, resource: { ...cutOff(resource), column }, ...details };
+    }
     case 'queries':
       return fact.owner === undefined
-        ? { kind: 'queries', right: fact.right }
+        ? { kind, right: fact.right }
         : { kind: 'queries_of_owner', right: fact.right, owner: userName(fact.owner) };
     case 'impersonation':
-      return { kind: 'impersonation', new_user: userName(fact.newUser) };
+      return { kind, new_user: userName(fact.newUser) };
     case 'routine':
       return {
         kind: fact.kind,
@@ -78,21 +81,15 @@ function factForm(fact: Fact): Pick<AccessDifferenceForm, 'kind' | 'resource'> &
       };
     case 'session-property':
       return {
-        kind: 'session_property',
+        kind,
         property: named(fact.property),
         ...(fact.catalog !== null && { resource: { catalog: named(fact.catalog) } }),
       };
     case 'system-information':
-      return { kind: 'system_information', right: fact.right };
+      return { kind, right: fact.right };
     case 'authorization':
-      return { kind: 'authorization', [`new_${fact.to}`]: named(fact.name) };
-    case 'catalog-ownership':
-      return { kind: 'catalog_ownership', resource: cutOff(fact.resource) };
+      return { kind, [`new_${fact.to}`]: named(fact.name) };
   }
-}
-
-function onColumn({ resource, column }: { resource: Node; column: string }): NodeForm {
-  return { ...cutOff(resource), column };
 }
 
 function cutOff(resource: Node): NodeForm {
@@ -114,18 +111,11 @@ function userName(name: string): string {
 }
 
 function describeChange(fact: Fact, direction: Direction): string {
-  if (isOther(fact)) return describeOtherRight(fact);
+  if (fact.about === 'authorization')
+    return `SET AUTHORIZATION to the ${fact.to} ${displayName(fact.name, `(any other ${fact.to})`)}`;
+  if (fact.about === 'catalog-ownership') return `create and drop the catalog ${pathOf(fact.resource)}`;
   if (!isRestriction(fact)) return describePermission(fact);
   return `${direction === 'gained' ? 'no longer' : 'now'}: ${describeRestriction(fact)}`;
-}
-
-const OTHER_RIGHTS: Record<OtherRight['about'], true> = {
-  authorization: true,
-  'catalog-ownership': true,
-};
-
-function isOther(fact: Fact): fact is OtherRight {
-  return fact.about in OTHER_RIGHTS;
 }
 
 function linesOf(direction: Direction, differences: readonly AccessDifference<Fact>[]): string[] {

@@ -4,30 +4,30 @@ import { WorkBudget } from '../document/work-budget.js';
 import { isRestriction, renamed, standingForOthers, type AccessFact } from '../engine/access-fact.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import type { ComparisonSink } from '../engine/schema-comparison.js';
-import { differing, type Bitset, type MemberTally } from '../engine/sparse-bitset.js';
+import { differing, type Bitset } from '../engine/sparse-bitset.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
 
-/** One access fact, and everyone who gains or loses it. */
+/** An access fact, and all users who gain or lose it. */
 export interface AccessDifference<Fact = AccessFact> {
   /** A level that neither document names has a fresh name, or one of `standingForOthers`. */
   fact: Fact;
   /** Users that either document names, sorted. */
   people: string[];
-  /** The same for users that neither names. */
+  /** Users that neither document names, sorted. */
   strangers: string[];
 }
 
-/** A restriction that is dropped is gained access. */
+/** A dropped restriction is a gain. */
 export interface AccessDiff<Fact = AccessFact> {
   gained: AccessDifference<Fact>[];
   lost: AccessDifference<Fact>[];
 }
 
 /**
- * All access that the second document adds and removes, for every user on every node: those that either document names, and one of each
- * kind of name that their open patterns tell apart.
- * @param patterns where the documents are not both Grantline's own
+ * All access that the second document adds and removes, for all users and nodes that either document names, and one of each kind of name
+ * that open patterns tell apart.
+ * @param patterns for documents that are not both Grantline's own
  * @throws BudgetExceeded
  */
 export function diffAccess(
@@ -43,7 +43,6 @@ export function diffAccess(
   return differences.found;
 }
 
-/** To list a user of a difference, and to keep the entry. */
 const STEPS_PER_USER = 20;
 
 class Differences implements DocumentComparisonSink {
@@ -55,31 +54,23 @@ class Differences implements DocumentComparisonSink {
   }
 
   compare(...[fact, active, before, after, among = null]: Parameters<ComparisonSink['compare']>): void {
-    const [less, more] = differing(active, before, after, among, Infinity);
-    if (less.count === 0 && more.count === 0) return;
+    const [less, more] = differing(active, before, after, among);
+    if (less.length + more.length === 0) return;
     const changed = fact();
     const [gained, lost] = isRestriction(changed) ? [less, more] : [more, less];
-    if (gained.count > 0) this.found.gained.push(this.difference(changed, gained));
-    if (lost.count > 0) this.found.lost.push(this.difference(changed, lost));
+    if (gained.length > 0) this.found.gained.push(this.difference(changed, gained));
+    if (lost.length > 0) this.found.lost.push(this.difference(changed, lost));
   }
 
   compareRight(fact: AccessFact, had: Bitset, has: Bitset): void {
     this.compare(() => fact, this.engine.everyWord, had, has);
   }
 
-  comparedEverywhere(): void {
-    // Every table is compared for all users.
-  }
-
-  comparedTable(): void {
-    // As above.
-  }
-
-  private difference(fact: AccessFact, { first }: MemberTally): AccessDifference {
+  private difference(fact: AccessFact, positions: readonly number[]): AccessDifference {
     const { people } = this.engine;
-    this.engine.spend(first.length * STEPS_PER_USER);
+    this.engine.spend(positions.length * STEPS_PER_USER);
     const [named, strangers] = [new Set<string>(), new Set<string>()];
-    for (const position of first) {
+    for (const position of positions) {
       const name = people.names()[position] ?? '';
       if (people.isUnnamed(position)) strangers.add(standingForOthers(name));
       else named.add(name);

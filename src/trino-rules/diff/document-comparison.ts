@@ -3,24 +3,22 @@ import type { AccessFact } from '../engine/access-fact.js';
 import type { CatalogModes, EngineSets } from '../engine/engine-sets.js';
 import { everyRight, holders } from '../engine/rights.js';
 import { SchemaComparison, type ComparisonSink } from '../engine/schema-comparison.js';
-import type { Branch } from '../engine/rule-trie.js';
+import { type Branch, everyKindOfName, namesAt, onlyFreshName, placeBelow } from '../engine/rule-trie.js';
 import { SchemaTables } from '../engine/schema-tables.js';
 import { wordAt, type Bitset } from '../engine/sparse-bitset.js';
-import { everyKindOfName, onlyFreshName, namesAt, placeBelow } from '../engine/unnamed.js';
 
-/** Where the changes between two documents go. */
+/** Receives the changes between two documents. */
 export interface DocumentComparisonSink extends Pick<
   ComparisonSink,
   'compare' | 'comparedEverywhere' | 'comparedTable'
 > {
-  /** A fact that belongs to no table: the users that had it, and those that have it. */
+  /** A fact that belongs to no table: users who had it, and users who have it. */
   compareRight(fact: AccessFact, had: Bitset, has: Bitset): void;
 }
 
 /**
- * Compares what two documents give: tables, then `system`, then all other rights. The marker of the version gives no access and is
- * left out.
- * @param isEvery for every user on every kind of name that open patterns tell apart; false: an unnamed one has what any name has
+ * Compares the access of two documents: tables, then `system`, then all other rights. The marker of the version is left out.
+ * @param isEvery compares every user on every kind of name that open patterns tell apart; false: only for documents without these
  */
 export function compareDocuments(
   before: EngineSets,
@@ -32,7 +30,7 @@ export function compareDocuments(
   const unnamed = isEvery ? everyKindOfName(before.patterns) : onlyFreshName(before.patterns);
   const names = (branches: readonly Branch[]): Set<string> => namesAt(placeBelow(branches), unnamed);
   const catalogs = names([...before.catalogBranches(), ...after.catalogBranches()]);
-  // Last, and also where no rule names it: the engine opens it itself.
+  // Last, and also without rules, because the engine opens it itself.
   catalogs.delete('system');
   catalogs.add('system');
   for (const catalog of catalogs) {
@@ -58,16 +56,16 @@ export function compareDocuments(
 function restrictedAlike(sink: DocumentComparisonSink): ComparisonSink {
   return {
     compare: (...sets) => sink.compare(...sets),
-    comparedEverywhere: (reaching) => sink.comparedEverywhere(reaching),
-    comparedTable: (active, reaching) => sink.comparedTable(active, reaching),
-    // Users without access before or after gain or lose all of it: their restrictions are no change.
+    comparedEverywhere: (reaching) => sink.comparedEverywhere?.(reaching),
+    comparedTable: (active, reaching) => sink.comparedTable?.(active, reaching),
+    // Restrictions of users who gain or lose all access are no change.
     restrictedAmong: (before, after) => before & after,
     // A mask has no effect on a column that is hidden, before or after.
     maskedAmong: (restricted, hidden) => restricted & ~hidden,
   };
 }
 
-/** Users that may enter a catalog, in any mode. */
+/** Users who may enter a catalog, in any mode. */
 function entering({ all, readOnly }: CatalogModes): Bitset {
   return all.map((word, index) => word | wordAt(readOnly, index));
 }

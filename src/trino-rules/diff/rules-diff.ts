@@ -8,8 +8,8 @@ export interface RulesDiff {
 }
 
 /**
- * Rules that one text has more often than the other, in their order there; one that only moves is in neither list, nor one whose keys
- * are in another order. A text that even the engine cannot read counts as empty. The marker of the version is left out: it is never the same.
+ * Rules that one text has more often than the other, in order. Moved rules and the order of keys are no change. A text that even the
+ * engine cannot read counts as empty. The marker of the version, which always differs, is left out.
  */
 export function diffRules(before: string | null, after: string): RulesDiff {
   const [former, next] = [rulesOf(before ?? ''), rulesOf(after)];
@@ -17,7 +17,7 @@ export function diffRules(before: string | null, after: string): RulesDiff {
   return { added: lines(missingFrom(former, next)), removed: lines(missingFrom(next, former)) };
 }
 
-/** Sections whose common rules are in another order: the first that matches decides, so this alone can change who may do what. */
+/** Sections whose common rules are in another order, which alone can change access: the first match decides. */
 export function reorderedSections(before: string, after: string): string[] {
   const [former, next] = [rulesOf(before), rulesOf(after)];
   const common = (rules: readonly RuleLine[], other: readonly RuleLine[]): Map<string, RuleLine[]> => {
@@ -35,7 +35,7 @@ export function reorderedSections(before: string, after: string): string[] {
 interface RuleLine {
   section: string;
   line: string;
-  /** The same for equal rules. */
+  /** Equal for equal rules. */
   canonical: string;
 }
 

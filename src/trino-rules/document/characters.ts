@@ -10,12 +10,12 @@ export function codePoints(...ranges: [number, number][]): CharSet {
 /** Java's dot, without DOTALL. */
 export const DOT = codePoints([0x0a, 0x0a], [0x0d, 0x0d], [0x85, 0x85], [0x2028, 0x2029]).negate();
 
-/** Whether a place in a text, in UTF-16 units, is within a character: between the two surrogates of a pair. */
+/** Whether an offset is between the two surrogates of a pair. */
 export function isWithinCharacter(text: string, at: number): boolean {
   return isLow(text.charCodeAt(at)) && isHigh(text.charCodeAt(at - 1));
 }
 
-/** Where two texts meet, a high surrogate and a low one would become one character. */
+/** Whether the concatenation would pair a high surrogate with a low one. */
 export function wouldPair(before: string, after: string): boolean {
   return isLow(after.charCodeAt(0)) && isHigh(before.charCodeAt(before.length - 1));
 }
@@ -28,7 +28,6 @@ function isLow(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** How many UTF-16 units a code point takes. */
 export function unitsOf(code: number): number {
   return code > 0xffff ? 2 : 1;
 }

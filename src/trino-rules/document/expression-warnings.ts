@@ -1,4 +1,4 @@
-/** What is remarkable about the expression of a policy: a sentence each. */
+/** Warnings about the expression of a policy, a sentence each. */
 export function expressionWarnings(policy: { kind: string; expression?: string }): string[] {
   const { kind, expression = '' } = policy;
   return [kind === 'row_filter' ? filterLeak(expression) : null, groupsOfProvider(expression)].filter(
@@ -7,9 +7,9 @@ export function expressionWarnings(policy: { kind: string; expression?: string }
 }
 
 /**
- * Why a reader's own predicate may run on rows outside a row filter: the engine plans a part of it as a join; null: none is known. Told by
- * tokens: IN, NOT IN and comparisons with ANY, SOME or ALL of a sub-query, EXISTS, and a sub-query with a qualified name whose first part
- * no FROM of it names (a field of a row looks alike). An unqualified column of the filtered table in a sub-query is not told.
+ * Why a reader's own predicate may run on rows outside a row filter: the engine plans a part of the filter as a join. Found by tokens: IN,
+ * NOT IN, EXISTS, comparisons with ANY, SOME or ALL of a sub-query, and a sub-query with a qualified name that its FROM does not name
+ * (a field of a row looks alike). Not found: an unqualified column of the filtered table in a sub-query.
  */
 export function filterLeak(filter: string): string | null {
   const part = joinedPart(tokensOf(filter));
@@ -20,7 +20,7 @@ export function filterLeak(filter: string): string | null {
   );
 }
 
-/** Why a filter or mask does not know the groups that are recorded; null: it asks for none. */
+/** Why a filter or mask with `current_groups()` does not see the recorded groups. */
 export function groupsOfProvider(expression: string): string | null {
   const isAsked = tokensOf(expression).some((each, i, all) => nameOf(each) === 'current_groups' && all[i + 1] === '(');
   if (!isAsked) return null;
@@ -30,20 +30,17 @@ export function groupsOfProvider(expression: string): string | null {
   );
 }
 
-/**
- * The columns of its table that an expression names, in lower case, outside of sub-queries, whose names may be those of other tables.
- * Told by tokens: a qualified name is taken for no column.
- */
+/** Columns of its table that an expression names, in lower case. Names in sub-queries and qualified names are left out. */
 export function columnsIn(expression: string): Set<string> {
   const tokens = tokensOf(expression);
   const columns = new Set<string>();
-  /** How many parentheses are open inside a sub-query; 0: none is. */
+  /** Open parentheses inside a sub-query. */
   let depth = 0;
   for (const [at, token] of tokens.entries()) {
     const [before = '', after = ''] = [tokens[at - 1], tokens[at + 1]];
     if (token === '(' && (depth > 0 || QUERY.has(after) || after === 'WITH')) depth += 1;
     else if (token === ')' && depth > 0) depth -= 1;
-    // A type, a unit (INTERVAL '1' DAY, EXTRACT(DAY FROM …)), a literal with a type (DATE '…'), a function.
+    // Not columns: types, units (INTERVAL '1' DAY, EXTRACT(DAY FROM …)), types of literals (DATE '…'), functions.
     const isNoName = /^(?:AS|[.]|'.*)$/s.test(before) || /^(?:[(.]|FROM|'.*)$/s.test(after);
     if (depth === 0 && /^["\p{L}_]/u.test(token) && !isNoName && !NO_COLUMN.has(token)) columns.add(nameOf(token));
   }
@@ -55,7 +52,7 @@ export function columnsIn(expression: string): Set<string> {
   return columns;
 }
 
-/** Words of expressions; those of the engine's grammar that are reserved, and what can stand beside operands. */
+/** Reserved words of the engine's grammar, and words that stand beside operands. */
 const NO_COLUMN = new Set(
   (
     'AND ARRAY AS AT BETWEEN CASE CURRENT_CATALOG CURRENT_DATE CURRENT_ROLE CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DISTINCT ' +
@@ -63,13 +60,13 @@ const NO_COLUMN = new Set(
   ).split(' '),
 );
 
-/** Of any text, also with comments, which no policy has. A doubled quote is two tokens. */
+/** Also reads comments, which no policy has. A doubled quote makes two tokens. */
 const TOKEN = /'[^']*(?:'|$)|"[^"]*(?:"|$)|--[^\r\n]*|\/\*[^]*?(?:\*\/|$)|[\p{L}\p{N}_$@]+|->|[<>=!]+|\S/gu;
 
-/** Characters: ten times what a policy holds. */
+/** Ten times the characters that a policy may have. */
 const MOST_READ = 100_000;
 
-/** Without comments; words in upper case. */
+/** Tokens without comments, words in upper case. */
 function tokensOf(text: string): string[] {
   const all = [...text.slice(0, MOST_READ).matchAll(TOKEN)]
     .map(([token]) => token)
@@ -79,18 +76,18 @@ function tokensOf(text: string): string[] {
 
 const QUERY = new Set(['SELECT', 'VALUES', 'TABLE', 'UNION', 'EXCEPT', 'INTERSECT']);
 const END_OF_FROM = new Set([...QUERY, 'WHERE', 'GROUP', 'HAVING', 'ORDER', 'LIMIT', 'OFFSET', 'FETCH', 'WINDOW']);
-/** No tables. */
+/** Words in a FROM that are no tables. */
 const IN_FROM = /^(?:AS|LATERAL|UNNEST|NATURAL|CROSS|INNER|LEFT|RIGHT|FULL|OUTER)$/;
 
-/** What stands in a pair of parentheses. */
+/** The state inside a pair of parentheses. */
 interface Scope {
   parent: Scope | null;
-  /** Where it is a sub-query: the predicate that takes it and joins with it. */
+  /** The predicate before a sub-query, with which it is planned as a join. */
   predicate: string | null;
   isQuery: boolean;
   isInQuery: boolean;
   isFrom: boolean;
-  /** Whether a name is that of a table, and not of a column. */
+  /** Whether the next name is a table. */
   isTable: boolean;
   tables: Set<string>;
 }
@@ -130,7 +127,7 @@ function opened(parent: Scope | null, first = '', last = ''): Scope {
   return { parent, predicate, isInQuery, isQuery: false, isFrom: isTable, isTable, tables };
 }
 
-/** In a sub-query, whose FROM and those around it do not name it. */
+/** Whether neither the FROM of a sub-query nor those around it name the table. */
 function isOuter(name: string, from: Scope): boolean {
   for (let scope: Scope | null = from; scope !== null; scope = scope.parent) if (scope.tables.has(name)) return false;
   return from.isQuery || from.isInQuery;
@@ -140,7 +137,7 @@ function nameOf(token: string): string {
   return token.replace(/^"|"$/g, '').toLowerCase();
 }
 
-/** A chain of names before a parenthesis is a function. */
+/** Whether a qualified name is a function. */
 function isCall(tokens: readonly string[], at: number): boolean {
   let end = at;
   while (tokens[end + 1] === '.') end += 2;

@@ -1,4 +1,4 @@
-/** The gravest first. */
+/** In descending order. */
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
 
 export type Severity = (typeof SEVERITIES)[number];
@@ -8,13 +8,13 @@ export interface Finding {
   /** Stable, in kebab-case: `proof-difference`, `dead-rule`, `invariant-section-missing`, `too-large`, … */
   code: string;
   severity: Severity;
-  /** One sentence that a person understands; for the proof it names the person, the node and the privilege. */
+  /** One sentence; of the proof with the user, the node and the privilege. */
   message: string;
   /** Where in the rules: `tables[12]`. */
   rule?: string;
-  /** The smallest piece of evidence: a rule's text, or a name that shows it. */
+  /** Evidence: the text of a rule, or a name. */
   witness?: string;
-  /** 1-based, where the text of a file is what is judged. */
+  /** 1-based, for texts of files. */
   line?: number;
   column?: number;
 }
@@ -24,7 +24,7 @@ export function isError({ severity }: Finding): boolean {
   return severity === 'error';
 }
 
-/** Finds lines and columns (both from 1, columns in UTF-16 units) of offsets in one text. */
+/** Lines and columns (1-based, in UTF-16 units) of offsets in one text. */
 export class TextPositions {
   private readonly lineStarts: number[] = [0];
 

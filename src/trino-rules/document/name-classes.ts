@@ -9,20 +9,20 @@ import { BudgetExceeded, type WorkBudget } from './work-budget.js';
 /** `object`: a catalog, schema, table or routine, whose name the engine writes in lower case. */
 export type NameKind = 'object' | 'any';
 
-/** Names in place of others that no rule can tell from them. */
+/** A request for names that represent all others. */
 export interface NameRequest {
   /** The patterns that tell names apart. */
   patterns: readonly Pattern[];
   kind: NameKind;
-  /** Names that are asked about in any case. */
+  /** Names that are asked about anyway. */
   present: Iterable<string>;
-  /** Names that rules spell: none of them stands for others. */
+  /** Names that rules spell; these represent no others. */
   spelled: ReadonlySet<string>;
 }
 
 /**
- * Finds, for every combination of patterns that some name matches, a name that does, by a walk through the product of their automata:
- * names that match the same patterns are the same to every rule, so that these stand for all names.
+ * Finds a name for every combination of patterns that some name matches, by a walk through the product of their automata. Rules cannot
+ * tell names apart that match the same patterns, so these names represent all.
  */
 export class NameClasses {
   private readonly automata = new Map<Pattern, Automaton>();
@@ -30,8 +30,8 @@ export class NameClasses {
   constructor(private readonly budget: WorkBudget) {}
 
   /**
-   * A name of each combination that none of those present has: a short one, in lower case where there is one. Where all names of a
-   * combination are spelled, these.
+   * A short name for each combination that no present name has, in lower case where possible. Where all names of a combination are
+   * spelled, these.
    * @throws BudgetExceeded
    */
   missing({ patterns, kind, present, spelled }: NameRequest): string[] {
@@ -45,7 +45,7 @@ export class NameClasses {
     return [...new Set([...found.values(), ...onlySpelled])].filter((name) => name !== null);
   }
 
-  /** Adds what it finds; returns all names of the combinations of which every name is spelled. */
+  /** Adds to `found`. @returns all names of the combinations whose names are all spelled */
   private search(
     product: Product,
     patterns: readonly Pattern[],
@@ -56,7 +56,7 @@ export class NameClasses {
     if (spelledOnly.size === 0) return [];
     const names = new Map([...spelledOnly].map((each) => [each, new Array<string>()]));
     for (const name of spelled) names.get(this.combination(patterns, name))?.push(name);
-    // Of names that are met one more time than there are spelled ones, one is not spelled.
+    // Among one more names than are spelled, one is not spelled.
     const most = Math.max(...[...names.values()].map(({ length }) => length)) + 1;
     for (let visits = 2; visits < most * 2 && spelledOnly.size > 0; visits *= 2)
       spelledOnly = product.walk(visits, found, spelled);
@@ -80,7 +80,6 @@ export class NameClasses {
 const MAX_NODES = 10_000;
 const STEPS_PER_NODE = 1_000;
 const STEPS_PER_MATCH = 40;
-/** To keep a name that was met. */
 const STEPS_PER_NAME = 100;
 
 interface Automaton {
@@ -109,9 +108,9 @@ function combinationText(isMatched: readonly boolean[]): string {
   return isMatched.map(Number).join('');
 }
 
-/** All patterns at once, each in its state. */
+/** The product of automata: a state of each. */
 class Product {
-  /** One of the characters that lead every automaton from every state to the same one, readable ones first; and the way there. */
+  /** One of all characters with equal transitions in every automaton, readable ones first, and these transitions. */
   private readonly signs: { sign: string; to: Int32Array[] }[] = [];
 
   constructor(
@@ -134,8 +133,8 @@ class Product {
   }
 
   /**
-   * Walks by growing length, through each state at most so many times, and adds what it finds.
-   * @returns combinations that were met with spelled names only
+   * Walks by growing length, through each state at most `visits` times, and adds to `found`.
+   * @returns combinations with spelled names only
    */
   walk(visits: number, found: Map<string, string | null>, spelled: ReadonlySet<string>): Set<string> {
     const { automata, budget } = this;
@@ -170,7 +169,7 @@ class Product {
 
 const STEPS_PER_TRANSITION = 10;
 
-/** Readable ones first; then one of each range that an automaton tells from others. */
+/** Readable characters, then one of each range that an automaton tells apart. */
 function* charactersToTry(automata: readonly Automaton[], isAllowed: (code: number) => boolean): Iterable<number> {
   for (const sign of READABLE) yield sign.charCodeAt(0);
   const bounds = new Set([0]);
@@ -187,7 +186,7 @@ function* charactersToTry(automata: readonly Automaton[], isAllowed: (code: numb
 
 const READABLE = 'abcdefghijklmnopqrstuvwxyz0123456789_-$.@ ';
 
-/** No name breaks a line. */
+/** Names have no line breaks. */
 function isPrintable(code: number): boolean {
   return /[^\p{C}\p{Z}]| /u.test(String.fromCodePoint(code));
 }
@@ -197,7 +196,7 @@ function isLowerCase(code: number): boolean {
   return isPrintable(code) && sign === sign.toLowerCase();
 }
 
-/** Names in lower case are looked for first: most are. */
+/** Names in lower case first, because most are. */
 const CHARACTERS: Record<NameKind, ((code: number) => boolean)[]> = {
   object: [isLowerCase],
   any: [isLowerCase, isPrintable],

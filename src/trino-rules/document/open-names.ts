@@ -1,9 +1,8 @@
-import type { CharSet } from 'refa';
 import { expand, type PatternSize, sizeOf } from './pattern-meaning.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 import type { WorkBudget } from './work-budget.js';
 
-/** Letters in lower case, as most patterns let in, and longer than any name that the grants may hold (128 characters). */
+/** Letters in lower case, which most patterns match, and longer than any granted name (128 characters). */
 export const FRESH_PREFIX = `fresh${'x'.repeat(128)}`;
 
 /** A name with the prefix that is not among `taken`. */
@@ -15,15 +14,15 @@ export function freshAmong(taken: ReadonlySet<string>): string {
 
 type Sequence = PatternPiece[];
 
-/** Names that an open pattern lets in. */
+/** Names that an open pattern matches. */
 export interface OpenNames {
-  /** All names of the alternatives that are lists of names; none where they are too many. */
+  /** All names of finite alternatives; none where these are too many. */
   spelled: readonly string[];
-  /** One of each alternative with `.*` or an endless repetition; just one where they cannot be told apart. */
+  /** One name of each alternative with `.*` or an endless repetition; only one where alternatives are too many. */
   witnesses: readonly string[];
 }
 
-/** What may be spelled out of patterns: both names and their characters cost steps of the budget. */
+/** Limits for spelling out patterns: names and their characters cost steps of the budget. */
 export interface Spelling {
   budget: WorkBudget;
   mostNames: number;
@@ -46,7 +45,7 @@ function stepsFor({ names, characters }: PatternSize, { stepsPerName }: Spelling
   return names * stepsPerName + characters + Math.max(0, characters - names * USUAL_LENGTH) * STEPS_PER_MORE;
 }
 
-/** In UTF-16 units. Longer names cost more than the price of a name: they are hashed and compared again and again. */
+/** In UTF-16 units. Longer names cost extra, because they are hashed and compared often. */
 const USUAL_LENGTH = 256;
 const STEPS_PER_MORE = 30;
 
@@ -75,7 +74,7 @@ function witnessesOf(open: readonly Sequence[], spelling: Spelling): Set<string>
   return witnesses;
 }
 
-/** What is copied to tell alternatives apart. */
+/** Limit of the pieces that are copied in `apart`. */
 const MAX_PIECES = 2_000;
 
 /** Alternatives inside an open piece become alternatives of the whole: `sales_(eu|tmp.*)` is `sales_eu` and `sales_tmp.*`. Null: too many. */
@@ -113,10 +112,14 @@ function oneOf(sequence: Sequence): string {
           return oneOf(openOption(piece.options));
         case 'set':
           return (
-            Array.from('a0_').find((sign) => piece.characters.has(sign.charCodeAt(0))) ?? firstOf(piece.characters)
+            Array.from('a0_').find((sign) => piece.characters.has(sign.charCodeAt(0))) ??
+            String.fromCodePoint(piece.characters.ranges[0]?.min ?? 0)
           );
-        case 'repeated':
-          return repeatedName(oneOf([piece.piece]), Math.max(piece.min, Math.min(1, piece.max)));
+        case 'repeated': {
+          const name = oneOf([piece.piece]);
+          const times = Math.max(piece.min, Math.min(1, piece.max));
+          return name.repeat(Math.min(times, Math.ceil(MAX_REPEATED / Math.max(name.length, 1))));
+        }
         case 'optional':
           return oneOf([piece.piece]);
         case 'rest':
@@ -126,15 +129,7 @@ function oneOf(sequence: Sequence): string {
     .join('');
 }
 
-function firstOf({ ranges }: CharSet): string {
-  return String.fromCodePoint(ranges[0]?.min ?? 0);
-}
-
-function repeatedName(name: string, times: number): string {
-  return name.repeat(Math.min(times, Math.ceil(MAX_REPEATED / Math.max(name.length, 1))));
-}
-
-/** In UTF-16 units: a longer name is none. */
+/** In UTF-16 units; longer names are not used. */
 const MAX_REPEATED = 1_000;
 
 function openOption(options: readonly Sequence[]): Sequence {
@@ -146,3 +141,62 @@ function isOpen(piece: PatternPiece): boolean {
   if (piece.kind === 'choice') return piece.options.some((option) => option.some(isOpen));
   return piece.kind === 'rest' || (piece.kind === 'repeated' && piece.max === Infinity);
 }
+
+/** The tables that a pattern of companions is about: `a[$].*`, `(a|b)([$].*)?` or `.*[$].*`. */
+export interface Companions {
+  /** Null: companions of any table. */
+  bases: ReadonlySet<string> | null;
+  /** Whether it also matches the tables themselves. */
+  isWithBases: boolean;
+}
+
+/** Null: another kind of pattern, or too many tables. */
+export function companionsOf({ options }: Pattern, spelling: Spelling): Companions | null {
+  const [pieces] = options;
+  if (pieces === undefined || options.length !== 1) return null;
+  const last = pieces.at(-1);
+  const optional = last?.kind === 'optional' && last.piece.kind === 'choice' ? last.piece.options : null;
+  const isWithBases = optional !== null;
+  const base = isWithBases ? (isSuffix(optional) ? pieces.slice(0, -1) : null) : withoutSuffix(pieces);
+  if (base === null || base.length === 0) return null;
+  if (base.every(({ kind }) => kind === 'rest')) return isWithBases ? null : { bases: null, isWithBases };
+  const bases = spelledOut({ options: [base] }, spelling);
+  return bases === null ? null : { bases, isWithBases };
+}
+
+/** One name of each kind that such a pattern tells apart: a companion with a fresh suffix, and the base. */
+export function companionNames({ bases, isWithBases }: Companions): OpenNames {
+  return {
+    spelled: isWithBases ? [...(bases ?? [])] : [],
+    witnesses: [...(bases ?? [null])].map(freshCompanion),
+  };
+}
+
+/** A companion of a table that no rule names; null: of a table that no rule names either. */
+export function freshCompanion(base: string | null): string {
+  return `${base ?? FRESH_PREFIX}$${FRESH_PREFIX}`;
+}
+
+/** Whether `.*` matches all of it: Java's dot stops at the end of a line. */
+export function isLineOfText(name: string): boolean {
+  return !/[\n\r\u0085\u2028\u2029]/.test(name);
+}
+
+/** `[$].*` */
+function isSuffix([sequence, ...others]: readonly (readonly PatternPiece[])[]): boolean {
+  return others.length === 0 && sequence !== undefined && withoutSuffix(sequence)?.length === 0;
+}
+
+/** The pieces before `[$].*` or `\$.*`; null: they end otherwise. */
+function withoutSuffix(pieces: readonly PatternPiece[]): PatternPiece[] | null {
+  const [sign, rest] = pieces.slice(-2);
+  if (sign === undefined || rest?.kind !== 'rest') return null;
+  const before = pieces.slice(0, -2);
+  if (sign.kind === 'class') return sign.oneOf === '$' ? before : null;
+  if (sign.kind === 'set') return sign.characters.size === 1 && sign.characters.has(DOLLAR) ? before : null;
+  if (sign.kind !== 'literal' || !sign.text.endsWith('$')) return null;
+  const text = sign.text.slice(0, -1);
+  return text === '' ? before : [...before, { kind: 'literal', text }];
+}
+
+const DOLLAR = 0x24;

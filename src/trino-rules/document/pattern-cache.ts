@@ -1,12 +1,20 @@
 import { matches } from './pattern-meaning.js';
-import { type Companions, companionNames, companionsOf } from './companions.js';
-import { FRESH_PREFIX, freshAmong, openNames, type OpenNames, spelledOut } from './open-names.js';
+import {
+  companionNames,
+  type Companions,
+  companionsOf,
+  FRESH_PREFIX,
+  freshAmong,
+  openNames,
+  type OpenNames,
+  spelledOut,
+} from './open-names.js';
 import { readPattern, type Pattern } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
 
 /**
- * The names that a pattern matches: an absent one any name; a complete list; or, where it has `.*` or names too many, whatever
- * `matches` says. `.*` is not any name: Java's dot stops at the end of a line.
+ * The names that a pattern matches: any name for an absent one; a complete list; or an open set, with `.*` or too many names. `.*` is
+ * not any name: Java's dot does not match line ends.
  */
 export type PatternLanguage =
   | { kind: 'any' }
@@ -16,24 +24,24 @@ export type PatternLanguage =
 /** Without any of these a pattern is a list of names. */
 const SYNTAX = /[\\^$.?*+()[\]{}]/;
 const MAX_NAMES = 1_000_000;
-/** Of the patterns that are kept, in UTF-16 units: read, they take some thirty times the room. */
+/** Limit of the kept patterns, in UTF-16 units. Parsed patterns take about thirty times the memory of their texts. */
 const MAX_KEPT_UNITS = 2 * 1_048_576;
-/** To make a string of a name, and to keep it. */
 const STEPS_PER_NAME = 400;
 const STEPS_PER_KEPT = 10;
 
-/** The patterns of one or more documents and their languages, each distinct text read and spelled out once. */
+/** Parsed patterns of documents and their languages, once for each text. */
 export class PatternCache {
   private readonly patterns = new Map<string, Pattern>();
   private readonly languages = new Map<string, PatternLanguage>();
   private readonly taken = new Set<string>();
   private keptUnits = 0;
   private freshName: string | null = null;
-  private spellsCompanion = false;
+  /** Whether a spelled name equals the one that represents all other companions, of a table or of any table. */
+  spellsFreshCompanion = false;
 
   /**
-   * @param read for patterns of files that are not Grantline's own
-   * @param maxNames how many names a pattern may list; one with more is open
+   * @param read parser for patterns of files that are not Grantline's own
+   * @param maxNames limit of the names of a pattern; one with more is open
    */
   constructor(
     readonly budget = new WorkBudget(),
@@ -53,9 +61,10 @@ export class PatternCache {
     return pattern;
   }
 
-  /** As `pattern`, but never kept: every pattern of users is read once, and they are most of a document. */
+  /** As `pattern`, without keeping it: patterns of users are read once, and are most of a document. */
   parse(text: string): Pattern {
-    return parsed(text, this.read);
+    if (SYNTAX.test(text)) return this.read(text);
+    return { options: text.split('|').map((name) => [{ kind: 'literal', text: name }]), isFinite: true };
   }
 
   language(text: string | undefined): PatternLanguage {
@@ -65,29 +74,31 @@ export class PatternCache {
     const language = languageOf(this.pattern(text), this.budget, this.maxNames(text));
     this.languages.set(text, language);
     if (language.kind === 'names') this.take(language.names);
-    // The base of a companion stands for others as a suffix does.
+    // The base of a companion represents others, like a suffix.
     if (language.kind === 'open') for (const base of language.companions?.bases ?? []) this.take([`$${base}`]);
     return language;
   }
 
   matches(text: string | undefined, name: string): boolean {
-    return isIn(this.language(text), name, this.budget);
+    const language = this.language(text);
+    if (language.kind === 'open') return matches(language.pattern, name, this.budget);
+    return language.kind === 'any' || language.names.has(name);
   }
 
-  /** The names that a pattern brings up itself: those that it spells out, and witnesses of an open one. */
+  /** Names that a pattern spells out, and witnesses of an open one. */
   spelled(text: string | undefined): Iterable<string> {
     const language = this.language(text);
     if (language.kind === 'open') return [...language.spelled, ...language.witnesses];
     return language.kind === 'names' ? language.names : [];
   }
 
-  /** A name that a pattern lets in; a fresh one where it brings up none. */
+  /** A name that a pattern matches. */
   someName(text: string | undefined): string {
     for (const name of this.spelled(text)) return name;
     return FRESH_PREFIX;
   }
 
-  /** Every name that a pattern read so far spells out. */
+  /** All names that patterns read so far spell out. */
   allSpelled(): ReadonlySet<string> {
     const all = new Set<string>();
     for (const language of this.languages.values()) {
@@ -98,10 +109,10 @@ export class PatternCache {
     return all;
   }
 
-  /** Names from other sources: none of them is fresh. */
+  /** Excludes names from being fresh. */
   take(names: Iterable<string>): void {
     for (const name of names) {
-      if (name.includes(`$${FRESH_PREFIX}`)) this.spellsCompanion = true;
+      if (name.includes(`$${FRESH_PREFIX}`)) this.spellsFreshCompanion = true;
       if (!name.startsWith(FRESH_PREFIX)) continue;
       if (name === this.freshName)
         throw new Error('a name was spelled out after it had been asked about as a fresh one');
@@ -109,25 +120,13 @@ export class PatternCache {
     }
   }
 
-  /** Whether a name is spelled out that should stand for all other companions, of a table or of any table. */
-  get spellsFreshCompanion(): boolean {
-    return this.spellsCompanion;
-  }
-
-  /** A name that no pattern read so far spells out: it represents all unused names. */
+  /** A name that no pattern read so far spells out. It represents all others of these. */
   fresh(): string {
     return (this.freshName ??= freshAmong(this.taken));
   }
 }
 
 const ANY: PatternLanguage = { kind: 'any' };
-
-function parsed(text: string, read: (text: string) => Pattern): Pattern {
-  if (!SYNTAX.test(text)) {
-    return { options: text.split('|').map((name) => [{ kind: 'literal', text: name }]), isFinite: true };
-  }
-  return read(text);
-}
 
 function commonSubset(text: string): Pattern {
   const reading = readPattern(text);
@@ -142,15 +141,4 @@ function languageOf(pattern: Pattern, budget: WorkBudget, maxNames: number): Pat
   const companions = companionsOf(pattern, spelling);
   const found = companions === null ? openNames(pattern, spelling) : companionNames(companions);
   return { kind: 'open', pattern, companions, ...found };
-}
-
-function isIn(language: PatternLanguage, name: string, budget: WorkBudget): boolean {
-  switch (language.kind) {
-    case 'any':
-      return true;
-    case 'names':
-      return language.names.has(name);
-    case 'open':
-      return matches(language.pattern, name, budget);
-  }
 }

@@ -3,15 +3,13 @@ import type { Pattern, PatternPiece } from './pattern.js';
 import type { WorkBudget } from './work-budget.js';
 
 /**
- * Whether the whole of `name` matches, case-sensitively, as `java.util.regex` `matches()` does: by code points, one half of a
- * surrogate pair is none. Walks sets of positions, so its time is bounded by pattern × name, whatever the pattern.
- * @param work pays for the positions
+ * Whether the whole of `name` matches, case-sensitively and by code points, as `java.util.regex` `matches()`. Walks sets of positions,
+ * so the time is bounded by pattern × name.
  * @throws BudgetExceeded
  */
 export function matches(pattern: Pattern, name: string, work?: WorkBudget): boolean {
   return pattern.options.some((option) => {
     const [first] = option;
-    // Most patterns are lists of names, which differ at once.
     if (first?.kind === 'literal' && !name.startsWith(first.text)) return false;
     return walk(option, name, START, work).has(name.length);
   });
@@ -34,7 +32,6 @@ function walk(
   return positions;
 }
 
-/** To reach and to keep a place in a name. */
 const STEPS_PER_POSITION = 4;
 
 function step(piece: PatternPiece, name: string, from: ReadonlySet<number>, work?: WorkBudget): ReadonlySet<number> {
@@ -64,7 +61,7 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>, work
       return reached;
     case 'rest':
       for (const at of from) {
-        // Whatever is reached from a position that was reached before, has been reached, too.
+        // Positions behind one that was reached before are reached already.
         for (let end = at; !reached.has(end);) {
           reached.add(end);
           const code = name.codePointAt(end);
@@ -83,7 +80,7 @@ function repeated(
   work?: WorkBudget,
 ): ReadonlySet<number> {
   let last = from;
-  // Repetitions that read no character change nothing, so more of them than there are characters need not be tried.
+  // Repetitions without characters change nothing, so at most one more than the characters is tried.
   const least = Math.min(min, name.length + 1);
   for (let i = 0; i < least && last.size > 0; i++) last = step(piece, name, last, work);
   const reached = new Set(last);
@@ -95,14 +92,14 @@ function repeated(
   return reached;
 }
 
-/** The cost of spelling out a pattern; repetitions count. */
+/** The size of a spelled-out pattern, including repeated names. */
 export interface PatternSize {
   names: number;
   /** UTF-16 units of all names together. */
   characters: number;
 }
 
-/** Counted without spelling anything out; infinite where the pattern has `.*`. */
+/** Computed without spelling out; infinite with `.*`. */
 export function sizeOf({ options }: Pick<Pattern, 'options'>): PatternSize {
   return options.map(sequenceSize).reduce(added, { names: 0, characters: 0 });
 }
@@ -128,7 +125,7 @@ function pieceSize(piece: PatternPiece): PatternSize {
     case 'class':
       return { names: piece.oneOf.length, characters: piece.oneOf.length };
     case 'set':
-      // An empty set makes no name, but what stands beside it is spelled out all the same.
+      // With an empty set there is no name, but the other pieces are spelled out.
       return { names: Math.max(piece.characters.size, 1), characters: piece.characters.size };
     case 'repeated':
       return repeatedSize(piece);
@@ -146,7 +143,7 @@ const MANY: PatternSize = { names: Infinity, characters: Infinity };
 function repeatedSize({ piece, min, max }: PatternPiece & { kind: 'repeated' }): PatternSize {
   if (max === 0) return { names: 1, characters: 0 };
   const { names, characters } = pieceSize(piece);
-  // Spelling out is for names; what is repeated more often is matched instead.
+  // Patterns with more repetitions are matched, not spelled out.
   if (max > MAX_SPELLED || names > MAX_SPELLED) return MANY;
   let size: PatternSize = { names: 0, characters: 0 };
   for (let n = min; n <= max; n++)
@@ -156,7 +153,7 @@ function repeatedSize({ piece, min, max }: PatternPiece & { kind: 'repeated' }):
 
 const MAX_SPELLED = 1_000;
 
-/** Every string that a finite pattern names, or null: it has `.*`, or names more than `limit` (repetitions count). */
+/** All strings that a pattern matches; null: with `.*`, or with more than `limit`, including repeated ones. */
 export function expand(pattern: Pick<Pattern, 'options'>, limit: number): Set<string> | null {
   return sizeOf(pattern).names > limit ? null : new Set(choices(pattern.options));
 }
@@ -169,7 +166,7 @@ function strings(sequence: readonly (readonly string[])[]): string[] {
   return sequence.reduce<string[]>(joined, ['']);
 }
 
-/** Two halves of a surrogate pair, each a character of its own to the pattern, are in no name. */
+/** Concatenations. Separate halves of a surrogate pair are in no name. */
 function joined(heads: readonly string[], tails: readonly string[]): string[] {
   return heads.flatMap((head) => tails.filter((tail) => !wouldPair(head, tail)).map((tail) => head + tail));
 }

@@ -1,9 +1,9 @@
 import type { CharSet } from 'refa';
 
 /**
- * One piece of a pattern. `oneOf` holds the characters of a class, `rest` is `.*`. Sets of code points and repetitions
- * are outside the common subset; only `readJavaPattern` makes them.
- * @typeParam Assertion what else there is while a pattern is read
+ * One piece of a pattern. `oneOf` has the characters of a class, `rest` is `.*`. Sets of code points and repetitions are outside the
+ * common subset; only `readJavaPattern` makes them.
+ * @typeParam Assertion further pieces while a pattern is read
  */
 export type PatternPiece<Assertion = never> =
   | { kind: 'literal'; text: string }
@@ -15,18 +15,18 @@ export type PatternPiece<Assertion = never> =
   | { kind: 'rest' }
   | Assertion;
 
-/** What a pattern asserts between two characters about the rest of the name, without reading any of it. */
+/** An assertion about the rest of the name. */
 export type LookAhead =
   | { kind: 'ahead'; isNegative: boolean; options: JavaPiece[][] }
-  /** `$`: nothing stands behind it, or what ends the last line. */
+  /** `$`: the end of the name, or of its last line. */
   | { kind: 'end' };
 
 export type JavaPiece = PatternPiece<LookAhead>;
 
-/** A pattern of the rules: the alternatives, each a sequence of pieces. It always means the whole string. */
+/** A pattern of whole strings: alternatives, each a sequence of pieces. */
 export interface Pattern {
   options: PatternPiece[][];
-  /** Without any `.*` or endless repetition: the pattern names finitely many strings. */
+  /** Whether the pattern has no `.*` and no endless repetition. */
   isFinite: boolean;
 }
 
@@ -47,9 +47,8 @@ const SYNTAX = '\\^$.|?*+()[]{}';
 const RANGE_KINDS = [/^[a-z]$/, /^[A-Z]$/, /^[0-9]$/];
 
 /**
- * Reads a pattern in the subset that Java's and JavaScript's regular expressions read alike:
- * literals, an escaped sign of syntax, classes and ranges of ASCII characters, `a?`, `(a|b)`, `.*`. Everything else,
- * though one of the two may read it, is refused with the place.
+ * Reads a pattern in the common subset of Java's and JavaScript's regular expressions: literals, escaped signs of syntax, classes and
+ * ranges of ASCII characters, `a?`, `(a|b)`, `.*`. All else is refused with its place.
  */
 export function readPattern(text: string): PatternReading {
   try {

@@ -13,16 +13,14 @@ import { DOT as JAVA_DOT, LAST_CODE_POINT } from './characters.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
 
-/** The patterns of a rule: one for each of its fields, null for any name. */
+/** The patterns of a rule, one for each field; null: any name. */
 export type RulePatterns = readonly (Pattern | null)[];
 
 export type Coverage = 'covered' | 'uncovered' | 'undecided';
 
 /**
- * Whether all that a rule matches is matched by earlier rules together: inclusion of regular languages, a rule being the
- * language of its fields with a separator between them. `undecided` when the automata outgrow the budget of nodes, or of the
- * transitions that go with it.
- * @param work pays for the transitions
+ * Whether earlier rules together match everything that a rule matches: inclusion of regular languages, a rule being the language of its
+ * fields with separators. `undecided` when the automata exceed the budget of nodes or the corresponding one of transitions.
  * @throws BudgetExceeded
  */
 export function coverage(
@@ -45,7 +43,7 @@ export function coverage(
   return answer;
 }
 
-/** Whether some name made of these characters alone matches; true, too, where finding out takes more than the budget of nodes. */
+/** Whether a name of only these characters matches; true also where the budget of nodes is exceeded. */
 export function mayMatchOver(pattern: Pattern, characters: CharSet, budget: number): boolean {
   return unlessTooLarge(true, () => {
     const names = nfaOf([sequence([repeated([sequence([one(characters)])], 1, Infinity)])], budget);
@@ -53,7 +51,7 @@ export function mayMatchOver(pattern: Pattern, characters: CharSet, budget: numb
   });
 }
 
-/** The names in one line that do not match; null: more than `most`, or finding out takes more than the budget of nodes. */
+/** The one-line names that do not match; null: more than `most`, or the budget of nodes is exceeded. */
 export function namesLeftOut(pattern: Pattern, most: number, budget: number): string[] | null {
   return unlessTooLarge(null, () => {
     const others = DFA.fromFA(namesOf(pattern, budget), new DFA.LimitedNodeFactory(budget));
@@ -70,7 +68,7 @@ export function namesLeftOut(pattern: Pattern, most: number, budget: number): st
   });
 }
 
-/** A deterministic automaton of the names that match; null where it takes more than the budget of nodes. */
+/** A minimal deterministic automaton of the names that match; null: the budget of nodes is exceeded. */
 export function automatonOf(pattern: Pattern, budget: number): DFA | null {
   return unlessTooLarge(null, () => {
     const names = new TransitionCount(budget).over(namesOf(pattern, budget));
@@ -105,7 +103,7 @@ function nfaOf(alternatives: NoParent<Concatenation>[], budget: number): NFA {
   return NFA.fromRegex(alternatives, CHARACTERS, {}, { createNode });
 }
 
-/** Few nodes can have many transitions: `a?b?c?…` links each of its letters with all behind it. */
+/** Few nodes can have many transitions: `a?b?c?…` links each letter with all following ones. */
 const TRANSITIONS_PER_NODE = 50;
 const STEPS_PER_TRANSITION = 30;
 
@@ -123,7 +121,7 @@ class TransitionCount {
     TooManyNodesError.assert(this.count, this.limit, 'transitions');
   }
 
-  /** The same automaton, with each transition counted whenever it is followed. */
+  /** The automaton, with a count of followed transitions. */
   over(automaton: NFA): TransitionIterable<NFA.ReadonlyNode> {
     return {
       maxCharacter: automaton.maxCharacter,

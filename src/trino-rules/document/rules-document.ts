@@ -1,10 +1,10 @@
-/** The engine's own words, in its own order: a number in anybody's file is a place in the list (Trino, file-based access control). */
+/** The engine's words in its order: a number in a file is an index in the list (Trino, file-based access control). */
 export const TABLE_PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] as const;
 export const FUNCTION_PRIVILEGES = ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const;
 export const PROCEDURE_PRIVILEGES = ['EXECUTE', 'GRANT_EXECUTE'] as const;
-/** What can be done with queries: with one's own, then with other people's. */
+/** Rights over queries: one's own, then other users'. */
 export const QUERY_RIGHTS = ['execute', 'view', 'kill'] as const;
-/** Of a node: its metrics and threads; shutting it down. */
+/** `read`: metrics and threads of a node; `write`: shutting it down. */
 export const SYSTEM_INFORMATION_RIGHTS = ['read', 'write'] as const;
 
 export type TablePrivilege = (typeof TABLE_PRIVILEGES)[number];
@@ -14,9 +14,8 @@ export type QueryRight = (typeof QUERY_RIGHTS)[number];
 export type SystemInformationRight = (typeof SYSTEM_INFORMATION_RIGHTS)[number];
 
 /**
- * Trino's `rules.json` as Grantline writes it: all sections present (but `system_information` where it has no rule: closed,
- * then), keys in the engine's order, no `role`, no `group`, no `principals`. Every pattern is a whole-string match in the subset that Java and JavaScript read alike.
- * An absent pattern means "any".
+ * Trino's `rules.json` as Grantline writes it: all sections, keys in the engine's order, no `role`, no `group`, no `principals`. Patterns
+ * match whole strings, in the common subset of Java and JavaScript; an absent one matches any name.
  */
 export interface RulesDocument {
   catalogs: CatalogRule[];
@@ -31,30 +30,13 @@ export interface RulesDocument {
   catalog_session_properties: CatalogSessionPropertyRule[];
 }
 
-/**
- * The filter of those who only read: every row passes, and the engine refuses table procedures beside it (seen on 483). It is no
- * restriction of rows.
- */
+/** The filter of users who only read: it passes every row, and the engine refuses table procedures beside it (seen on 483). */
 export const READERS_FILTER = 'true';
 
-/** How many rules there are, in all sections. */
+/** Number of rules in all sections. */
 export function ruleCount(document: RulesDocument): number {
   return Object.values<readonly unknown[]>({ ...document }).reduce((sum, section) => sum + section.length, 0);
 }
-
-/** Denies everything. */
-export const NO_RULES: RulesDocument = {
-  catalogs: [],
-  schemas: [],
-  tables: [],
-  queries: [],
-  impersonation: [],
-  functions: [],
-  procedures: [],
-  system_information: [],
-  system_session_properties: [],
-  catalog_session_properties: [],
-};
 
 export interface CatalogRule {
   user?: string;
@@ -88,7 +70,7 @@ export interface TableRule {
 
 export interface QueryRule {
   user?: string;
-  /** It is about viewing and killing the queries of these users alone. */
+  /** With an owner, the rule is only about viewing and killing the queries of these users. */
   queryOwner?: string;
   allow: QueryRight[];
 }
@@ -135,7 +117,7 @@ export interface CatalogSessionPropertyRule {
 
 const LONGEST = 160;
 
-/** A rule as people read it: one line of JSON, in which long alternations of names are cut. */
+/** A rule for people: one line of JSON with long patterns cut. */
 export function ruleText(rule: object): string {
   return JSON.stringify(rule, (_key, value: unknown) =>
     typeof value === 'string' && value.length > LONGEST
@@ -144,7 +126,7 @@ export function ruleText(rule: object): string {
   );
 }
 
-/** The pattern keys of each section's rules: users first, then objects, from the widest level down. */
+/** Pattern keys of each section: users, then objects from the widest level down. */
 export const RULE_PATTERNS: readonly (readonly [section: keyof RulesDocument, ...keys: string[]])[] = [
   ['catalogs', 'user', 'catalog'],
   ['schemas', 'user', 'catalog', 'schema'],
@@ -158,11 +140,14 @@ export const RULE_PATTERNS: readonly (readonly [section: keyof RulesDocument, ..
   ['catalog_session_properties', 'user', 'catalog', 'property'],
 ];
 
-/** A rule's pattern; undefined means any name. */
+/** Denies everything. */
+export const NO_RULES = Object.fromEntries(RULE_PATTERNS.map(([section]) => [section, []])) as unknown as RulesDocument;
+
+/** A pattern of a rule; undefined matches any name. */
 export function patternOf(rule: object, key: string): string | undefined {
   const value: unknown = Reflect.get(rule, key);
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The session property of the version in force is called this, before its hash. */
+/** Prefix of the session property that marks the version in force, before its hash. */
 export const MARKER = 'grantline_rules_';

@@ -1,6 +1,6 @@
 import { type JsonNode, readJson } from '../../kernel/json-reader.js';
 import { type Finding, TextPositions } from './finding.js';
-import { RuleFieldReader, type RuleFault } from './rule-field-reader.js';
+import { readPattern } from './pattern.js';
 import {
   FUNCTION_PRIVILEGES,
   PROCEDURE_PRIVILEGES,
@@ -14,8 +14,8 @@ import {
 export type RulesReading = { kind: 'read'; document: RulesDocument } | { kind: 'refused'; findings: Finding[] };
 
 /**
- * Reads `rules.json` more strictly than the engine, so that nothing it accepts means something else there than it says
- * here (Trino 483, file access control: A.4 and A.5 of its behaviour). Every fault is a finding with line and column.
+ * Reads `rules.json` more strictly than the engine, so that accepted rules mean the same there (Trino 483, file access control). Every
+ * fault is a finding with line and column.
  */
 export function readRules(source: string | Uint8Array): RulesReading {
   const text = typeof source === 'string' ? source : decode(source);
@@ -28,6 +28,12 @@ export function readRules(source: string | Uint8Array): RulesReading {
   faults.push(...json.faults);
   const document = json.root && readDocument(json.root, faults);
   return document !== null && faults.length === 0 ? { kind: 'read', document } : refused(text, faults);
+}
+
+interface RuleFault {
+  code: string;
+  message: string;
+  at: number;
 }
 
 type PlacedFault = RuleFault & { rule?: string };
@@ -52,16 +58,13 @@ const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Nam
   catalogs: {
     keys: ['user', 'catalog', 'allow'],
     read: (f) => ({
-      ...patterns(f, 'user', 'catalog'),
+      ...f.patterns('user', 'catalog'),
       allow: f.required('allow', f.oneOf('allow', ['all', 'read-only', 'none']), 'none'),
     }),
   },
   schemas: {
     keys: ['user', 'catalog', 'schema', 'owner'],
-    read: (f) => ({
-      ...patterns(f, 'user', 'catalog', 'schema'),
-      owner: f.required('owner', f.boolean('owner'), false),
-    }),
+    read: (f) => ({ ...f.patterns('user', 'catalog', 'schema'), owner: f.flag('owner') }),
   },
   tables: {
     keys: ['user', 'catalog', 'schema', 'table', 'privileges', 'columns', 'filter'],
@@ -69,8 +72,8 @@ const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Nam
       const columns = readColumns(f, faults);
       const filter = f.expression('filter');
       return {
-        ...patterns(f, 'user', 'catalog', 'schema', 'table'),
-        privileges: f.required('privileges', f.listOf('privileges', TABLE_PRIVILEGES), []),
+        ...f.patterns('user', 'catalog', 'schema', 'table'),
+        privileges: f.words('privileges', TABLE_PRIVILEGES),
         ...(columns && { columns }),
         ...(filter !== undefined && { filter }),
       };
@@ -79,58 +82,52 @@ const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Nam
   queries: {
     keys: ['user', 'queryOwner', 'allow'],
     read: (f) => {
-      const owner = patterns(f, 'queryOwner');
-      // One executes one's own: the engine refuses a file that says more (seen on 483).
+      const owner = f.patterns('queryOwner');
+      // The engine refuses `execute` in rules with an owner (seen on 483).
       const rights = owner.queryOwner === undefined ? QUERY_RIGHTS : QUERY_RIGHTS.filter((each) => each !== 'execute');
-      return { ...patterns(f, 'user'), ...owner, allow: f.required('allow', f.listOf('allow', rights), []) };
+      return { ...f.patterns('user'), ...owner, allow: f.words('allow', rights) };
     },
   },
   impersonation: {
     keys: ['original_user', 'new_user', 'allow'],
     read: (f) => ({
-      ...patterns(f, 'original_user'),
+      ...f.patterns('original_user'),
       new_user: f.required('new_user', newUser(f), 'nobody'),
-      allow: f.required('allow', f.boolean('allow'), false),
+      allow: f.flag('allow'),
     }),
   },
   functions: {
     keys: ['user', 'catalog', 'schema', 'function', 'privileges'],
     read: (f) => ({
-      ...patterns(f, 'user', 'catalog', 'schema', 'function'),
-      privileges: f.required('privileges', f.listOf('privileges', FUNCTION_PRIVILEGES), []),
+      ...f.patterns('user', 'catalog', 'schema', 'function'),
+      privileges: f.words('privileges', FUNCTION_PRIVILEGES),
     }),
   },
   procedures: {
     keys: ['user', 'catalog', 'schema', 'procedure', 'privileges'],
     read: (f) => ({
-      ...patterns(f, 'user', 'catalog', 'schema', 'procedure'),
-      privileges: f.required('privileges', f.listOf('privileges', PROCEDURE_PRIVILEGES), []),
+      ...f.patterns('user', 'catalog', 'schema', 'procedure'),
+      privileges: f.words('privileges', PROCEDURE_PRIVILEGES),
     }),
   },
   system_information: {
     keys: ['user', 'allow'],
     isClosedWhenAbsent: true,
-    read: (f) => ({
-      ...patterns(f, 'user'),
-      allow: f.required('allow', f.listOf('allow', SYSTEM_INFORMATION_RIGHTS), []),
-    }),
+    read: (f) => ({ ...f.patterns('user'), allow: f.words('allow', SYSTEM_INFORMATION_RIGHTS) }),
   },
   system_session_properties: {
     keys: ['user', 'property', 'allow'],
-    read: (f) => ({ ...patterns(f, 'user', 'property'), allow: f.required('allow', f.boolean('allow'), false) }),
+    read: (f) => ({ ...f.patterns('user', 'property'), allow: f.flag('allow') }),
   },
   catalog_session_properties: {
     keys: ['user', 'catalog', 'property', 'allow'],
-    read: (f) => ({
-      ...patterns(f, 'user', 'catalog', 'property'),
-      allow: f.required('allow', f.boolean('allow'), false),
-    }),
+    read: (f) => ({ ...f.patterns('user', 'catalog', 'property'), allow: f.flag('allow') }),
   },
 };
 
 interface SectionReader<Rule> {
   keys: readonly string[];
-  /** It may be absent, which gives nobody anything. */
+  /** The section may be absent, which gives nobody anything. */
   isClosedWhenAbsent?: true;
   read(fields: RuleFieldReader, faults: RuleFault[]): Rule;
 }
@@ -145,28 +142,18 @@ function readDocument(root: JsonNode, faults: PlacedFault[]): RulesDocument | nu
       faults.push({ code: 'rules-section-unknown', message: `there is no section "${key}" here`, at });
     }
   }
-  const section = <Name extends keyof RulesDocument>(name: Name): RulesDocument[Name][number][] =>
-    readSection(name, SECTIONS[name], root, faults);
-  return {
-    catalogs: section('catalogs'),
-    schemas: section('schemas'),
-    tables: section('tables'),
-    queries: section('queries'),
-    impersonation: section('impersonation'),
-    functions: section('functions'),
-    procedures: section('procedures'),
-    system_information: section('system_information'),
-    system_session_properties: section('system_session_properties'),
-    catalog_session_properties: section('catalog_session_properties'),
-  };
+  const sections = Object.entries<SectionReader<object>>(SECTIONS).map(
+    ([name, reader]) => [name, readSection(name, reader, root, faults)] as const,
+  );
+  return Object.fromEntries(sections) as unknown as RulesDocument;
 }
 
-function readSection<Rule>(
+function readSection(
   name: string,
-  reader: SectionReader<Rule>,
+  reader: SectionReader<object>,
   root: JsonNode & { kind: 'object' },
   faults: PlacedFault[],
-): Rule[] {
+): object[] {
   const member = root.members.findLast(({ key }) => key === name);
   if (member === undefined) {
     if (reader.isClosedWhenAbsent) return [];
@@ -179,7 +166,7 @@ function readSection<Rule>(
     faults.push({ code: 'rules-section-not-a-list', message, at: member.value.at });
     return [];
   }
-  const rules: Rule[] = [];
+  const rules: object[] = [];
   member.value.items.forEach((item, index) => {
     const own: RuleFault[] = [];
     if (item.kind === 'object') rules.push(reader.read(new RuleFieldReader(item, reader.keys, own), own));
@@ -187,15 +174,6 @@ function readSection<Rule>(
     for (const fault of own) faults.push({ ...fault, rule: `${name}[${index}]` });
   });
   return rules;
-}
-
-function patterns<Key extends string>(fields: RuleFieldReader, ...keys: Key[]): Partial<Record<Key, string>> {
-  const read: Partial<Record<Key, string>> = {};
-  for (const key of keys) {
-    const pattern = fields.pattern(key);
-    if (pattern !== undefined) read[key] = pattern;
-  }
-  return read;
 }
 
 /** `new_user` is a replacement text before it is a pattern: `$` refers to a group, `\` is eaten (seen on 483). */
@@ -225,4 +203,147 @@ function readColumns(fields: RuleFieldReader, faults: RuleFault[]): ColumnRule[]
     const mask = column.expression('mask');
     return [{ name, ...(allow !== undefined && { allow }), ...(mask !== undefined && { mask }) }];
   });
+}
+
+/** Reads the fields of one rule and collects all faults. */
+class RuleFieldReader {
+  private readonly nodes = new Map<string, JsonNode>();
+
+  constructor(
+    private readonly node: JsonNode & { kind: 'object' },
+    known: readonly string[],
+    private readonly faults: RuleFault[],
+  ) {
+    for (const { key, at, value } of node.members) {
+      if (!known.includes(key)) this.unknown(key, at);
+      else if (value.kind === 'null')
+        this.fault('rules-null', `"${key}" is null, which the engine reads as absent`, value);
+      else this.nodes.set(key, value);
+    }
+  }
+
+  patterns<Key extends string>(...keys: Key[]): Partial<Record<Key, string>> {
+    const read: Partial<Record<Key, string>> = {};
+    for (const key of keys) {
+      const pattern = this.pattern(key);
+      if (pattern !== undefined) read[key] = pattern;
+    }
+    return read;
+  }
+
+  pattern(key: string): string | undefined {
+    const node = this.nodes.get(key);
+    if (node === undefined) return undefined;
+    const text = this.string(key);
+    if (text === undefined) return undefined;
+    if (text === '') {
+      this.fault('rules-pattern-empty', `"${key}" is empty, which the engine reads as "any"`, node);
+      return undefined;
+    }
+    const reading = readPattern(text);
+    if (reading.kind === 'pattern') return text;
+    this.fault('rules-pattern-unsafe', `"${key}" is not a pattern of the common subset: ${reading.reason}`, node);
+    return undefined;
+  }
+
+  /** A text that is not only white space. */
+  expression(key: string): string | undefined {
+    return this.text(key, /\S/);
+  }
+
+  text(key: string, something = /[^]/): string | undefined {
+    const node = this.nodes.get(key);
+    const text = node && this.string(key);
+    if (text === undefined || something.test(text)) return text;
+    this.fault('rules-text-empty', `"${key}" is empty`, node);
+    return undefined;
+  }
+
+  boolean(key: string): boolean | undefined {
+    const node = this.nodes.get(key);
+    if (node === undefined || node.kind === 'boolean') return node?.value;
+    this.fault('rules-wrong-type', `"${key}" must be true or false, not ${described(node)}`, node);
+    return undefined;
+  }
+
+  /** A boolean that must be there. */
+  flag(key: string): boolean {
+    return this.required(key, this.boolean(key), false);
+  }
+
+  oneOf<T extends string>(key: string, words: readonly T[]): T | undefined {
+    const node = this.nodes.get(key);
+    return node && this.word(key, node, words);
+  }
+
+  /** A list of different words, which must be there. */
+  words<T extends string>(key: string, words: readonly T[]): T[] {
+    const read: T[] = [];
+    for (const item of this.items(key) ?? []) {
+      const word = this.word(key, item, words);
+      if (word === undefined) continue;
+      if (read.includes(word)) this.fault('rules-value-repeated', `"${key}" names ${word} twice`, item);
+      else read.push(word);
+    }
+    return this.required(key, this.nodes.get(key)?.kind === 'array' ? read : undefined, []);
+  }
+
+  items(key: string): JsonNode[] | undefined {
+    const node = this.nodes.get(key);
+    if (node === undefined) return undefined;
+    if (node.kind === 'array') return node.items;
+    this.fault('rules-wrong-type', `"${key}" must be a list, not ${described(node)}`, node);
+    return undefined;
+  }
+
+  /** The value, or `instead` after a fault: defaults of the engine are not used. */
+  required<T>(key: string, value: T | undefined, instead: T): T {
+    if (value === undefined && !this.node.members.some((member) => member.key === key)) {
+      this.fault('rules-value-missing', `"${key}" is missing`, this.node);
+    }
+    return value ?? instead;
+  }
+
+  fault(code: string, message: string, node: JsonNode | undefined): void {
+    this.faults.push({ code, message, at: (node ?? this.node).at });
+  }
+
+  place(key: string): JsonNode | undefined {
+    return this.nodes.get(key);
+  }
+
+  private string(key: string): string | undefined {
+    const node = this.nodes.get(key);
+    if (node === undefined || node.kind === 'string') return node?.value;
+    this.fault('rules-wrong-type', `"${key}" must be a text, not ${described(node)}`, node);
+    return undefined;
+  }
+
+  private word<T extends string>(key: string, node: JsonNode, words: readonly T[]): T | undefined {
+    const word = node.kind === 'string' ? words.find((each) => each === node.value) : undefined;
+    if (word === undefined) {
+      const found = node.kind === 'string' ? `"${node.value}"` : described(node);
+      this.fault('rules-value-unknown', `"${key}" knows ${words.join(', ')}; not ${found}`, node);
+    }
+    return word;
+  }
+
+  private unknown(key: string, at: number): void {
+    const reason = NOT_OURS.get(key) ?? 'the engine refuses a file with a key that it does not know';
+    this.faults.push({ code: 'rules-key-unknown', message: `the key "${key}" is not allowed here: ${reason}`, at });
+  }
+}
+
+const NOT_OURS = new Map([
+  ['role', 'the file access control has no roles, so the rule would never match'],
+  ['original_role', 'the file access control has no roles, so the rule would never match'],
+  ['group', 'groups come from another file, which cannot be checked here'],
+  ['filter_environment', 'expressions run as the person who asks'],
+  ['mask_environment', 'expressions run as the person who asks'],
+]);
+
+function described(node: JsonNode): string {
+  if (node.kind === 'number') return `the number ${node.text}`;
+  if (node.kind === 'boolean') return String(node.value);
+  return { object: 'an object', array: 'a list', string: 'a text', null: 'null' }[node.kind];
 }

@@ -1,12 +1,11 @@
 import type { Finding } from './finding.js';
 
-/** From here on there is a warning. */
 const WARN_SHARE = 0.6;
 
 /**
- * How the next text and the former one fit a target of limited size (a ConfigMap: 1,048,576 bytes for both). The next text
- * must also fit beside its own compressed self: it will be the former one when the next revoke has to go out.
- * @param sizes bytes of either text, and what they compress to (asked for only where it matters)
+ * Whether the next text and the former one fit a target (a ConfigMap: 1,048,576 bytes for both). The next text must also fit beside
+ * its own compressed form, which is kept when the following version goes out.
+ * @param sizes bytes of the texts, and compressed sizes on demand
  * @param limit in bytes; null: the target has none
  */
 export function checkCapacity(
@@ -15,7 +14,7 @@ export function checkCapacity(
 ): Finding[] {
   const { next, former } = sizes;
   if (limit === null || next + former <= WARN_SHARE * limit) return [];
-  // The former text is kept as it is while both fit, else compressed.
+  // The former text is kept uncompressed while both fit.
   const asText = next + former <= limit ? former : Infinity;
   const needed = next + Math.max(Math.min(asText, sizes.formerCompressed()), sizes.nextCompressed());
   if (needed > limit) return [tooLarge(next, needed - next, limit)];
@@ -23,8 +22,8 @@ export function checkCapacity(
 }
 
 /**
- * Said before the proof: whatever the former text is, a target cannot hold this one.
- * @param bytes of the text, or a lower bound of them
+ * Whether a target can hold a text at all.
+ * @param bytes of the text, or a lower bound
  * @param limit in bytes; null: the target has none
  */
 export function checkSize(bytes: number, limit: number | null, counted: 'exactly' | 'at least' = 'exactly'): Finding[] {
@@ -53,7 +52,7 @@ function runningOut(needed: number, limit: number): Finding {
   return { code: 'nearly-too-large', severity: 'warning', message };
 }
 
-/** Measured on Trino 483: a listing of 1,000 tables costs 6 CPU seconds with 11,000 table rules, in proportion to both. */
+/** Trino 483: a listing of 1,000 tables takes 6 CPU seconds with 11,000 table rules, in proportion to both. */
 const SECONDS_PER_RULE = 6 / 11_000;
 
 /** The engine scans the table rules for every object that it lists. */

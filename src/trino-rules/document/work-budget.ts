@@ -1,9 +1,6 @@
 import { NamedError } from '../../kernel/errors.js';
 
-/**
- * Bounds what a document may cost, in elementary steps (about ten nanoseconds each) and never in time, so that the same document
- * is always judged alike.
- */
+/** Limits the work for a document in steps of about ten nanoseconds. Never in time, so that a document is always judged alike. */
 export class WorkBudget {
   /** @param left steps that may still be spent */
   constructor(private left = Infinity) {}

@@ -3,21 +3,20 @@ import { nodeText, withNames, type Node } from '../model/node.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { Question, RoutineQuestion } from '../model/question.js';
 
-/** A single permission or restriction of a user. An unnamed level of the resource has a fresh name. */
+/** A permission or restriction of a user. An unnamed level of the resource has a fresh name. */
 export type AccessFact =
   | Question
   | { about: 'row-filter'; resource: Node; expression: string }
   | { about: 'hidden-column'; resource: Node; column: string }
   | { about: 'column-mask'; resource: Node; column: string; expression: string };
 
-/** What restricts a SELECT. */
 export type Restriction = Extract<AccessFact, { about: 'row-filter' | 'hidden-column' | 'column-mask' }>;
 
 export function isRestriction(aspect: AccessFact): aspect is Restriction {
   return aspect.about === 'row-filter' || aspect.about === 'hidden-column' || aspect.about === 'column-mask';
 }
 
-/** What is asked about as a permission: `INSERT into sales.eu.orders`. */
+/** `INSERT into sales.eu.orders` */
 export function describePermission(fact: Question): string {
   switch (fact.about) {
     case 'privilege': {
@@ -58,7 +57,7 @@ const ROUTINE_PHRASES: Readonly<Record<RoutineQuestion['privilege'], string>> = 
   OWNERSHIP: 'have OWNERSHIP of',
 };
 
-/** The same where the grants ask for it and the rules do not do it. */
+/** `may not SELECT the column card of sales.eu.orders` */
 export function describeRestriction(fact: Restriction): string {
   const where = pathOf(fact.resource);
   switch (fact.about) {
@@ -74,7 +73,7 @@ export function describeRestriction(fact: Restriction): string {
 const FILTERED = 'for which';
 const MASKED = 'only as';
 
-/** A text with these sentences in it, for logs: it ends where SQL, which is people's data, may begin. */
+/** Cuts a text with such descriptions where SQL may begin, which must not be logged. */
 export function withoutSql(text: string): string {
   const [before = '', ...rest] = text.split(new RegExp(` (?:${FILTERED}|${MASKED}) `));
   return rest.length === 0 ? before : `${before} (its SQL is not logged)`;
@@ -87,17 +86,17 @@ export function pathOf(resource: Node): string {
 
 const STANDING = `${FRESH_PREFIX}=`;
 
-/** How a name is written down that stands for all others that match the same patterns. */
+/** Notation of a name that represents all others that match the same patterns. */
 export function standingForOthers(name: string): string {
   return name.includes(FRESH_PREFIX) ? name : STANDING + name;
 }
 
-/** The name that was written down so, as rules are asked about it; any other as it is. */
+/** Reverses `standingForOthers`; other names stay. */
 export function nameInRules(name: string): string {
   return name.startsWith(STANDING) ? name.slice(STANDING.length) : name;
 }
 
-/** The fact with other names for objects, properties and routines, and for the user whom it is about. */
+/** Renames the objects, properties, routines and users in a fact. */
 export function renamed(
   fact: AccessFact,
   object: (name: string) => string,
@@ -108,11 +107,10 @@ export function renamed(
   if (fact.about === 'impersonation') return { ...fact, newUser: user(fact.newUser) };
   if (fact.about === 'session-property')
     return { ...fact, property: object(fact.property), catalog: fact.catalog === null ? null : object(fact.catalog) };
-  if (fact.about === 'catalog-mode') return { ...fact, resource: withNames(fact.resource, object) };
-  return { ...fact, resource: withNames(fact.resource, object) };
+  return { ...fact, resource: withNames(fact.resource, object) } as AccessFact;
 }
 
-/** `instead` for a fresh name; `sales_…` and `(like a1)` for one that an open pattern lets in. */
+/** `instead` for a fresh name; `sales_…` and `(like a1)` for one that an open pattern matches. */
 export function displayName(name: string, instead: string): string {
   if (name.startsWith(STANDING)) return `(like ${nameInRules(name)})`;
   const [before = '', ...after] = name.split(FRESH_PREFIX);

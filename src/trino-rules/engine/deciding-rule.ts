@@ -1,4 +1,5 @@
-import { ruleText, type RulesDocument } from '../document/rules-document.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
+import { patternOf, ruleText, type RulesDocument } from '../document/rules-document.js';
 import type { AccessFact } from './access-fact.js';
 import { type Evaluator, routineAt, tableAt } from './evaluator.js';
 
@@ -8,57 +9,78 @@ export interface RuleAt {
   index: number;
 }
 
-/** The rule that decides an access fact for a user; null: none matches. Catalog rules come first. */
-export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: string): RuleAt | null {
-  const at = (section: keyof RulesDocument, index: number | null): RuleAt | null =>
-    index === null ? null : { section, index };
-  const { first, rules } = evaluator;
-  const gate = (catalog: string): RuleAt | null => at('catalogs', first.index(rules.catalogs, { catalog, user }));
+/** The search for the first rule of a section that matches a user and these names. */
+export interface RuleLookup {
+  section: keyof RulesDocument;
+  names: Readonly<Record<string, string>>;
+  /** The catalog that the user has to be let into before, and whether in the mode `all`. */
+  gate?: { catalog: string; isForWriting: boolean };
+}
+
+/** The lookup that answers a fact. An unnamed level has a fresh name. */
+export function lookupOf(fact: AccessFact): RuleLookup {
+  const behind = (catalog: string, isForWriting = false) => ({ gate: { catalog, isForWriting } });
   switch (fact.about) {
     case 'catalog-mode':
-      return gate(fact.resource.catalog);
+      return lookupOfCatalog(fact.resource.catalog);
     case 'schema-ownership': {
       const { catalog, schema } = tableAt(fact.resource);
-      if (!evaluator.mayWrite(user, catalog)) return gate(catalog);
-      return at('schemas', first.index(rules.schemas, { catalog, schema, user }));
+      return { section: 'schemas', names: { catalog, schema }, ...behind(catalog, true) };
     }
-    case 'privilege': {
-      const table = tableAt(fact.resource);
-      const passes =
-        fact.privilege === 'SELECT' ? evaluator.mayRead(user, table.catalog) : evaluator.mayWrite(user, table.catalog);
-      return passes ? at('tables', evaluator.tableRule(user, table)) : gate(table.catalog);
-    }
+    case 'privilege':
     case 'table-procedures': {
-      const table = tableAt(fact.resource);
-      return evaluator.mayRead(user, table.catalog)
-        ? at('tables', evaluator.tableRule(user, table))
-        : gate(table.catalog);
+      const { catalog, schema, table } = tableAt(fact.resource);
+      const isForWriting = fact.about === 'privilege' && fact.privilege !== 'SELECT';
+      return { section: 'tables', names: { catalog, schema, table }, ...behind(catalog, isForWriting) };
     }
     case 'row-filter':
     case 'hidden-column':
-    case 'column-mask':
-      return at('tables', evaluator.tableRule(user, tableAt(fact.resource)));
+    case 'column-mask': {
+      const { catalog, schema, table } = tableAt(fact.resource);
+      return { section: 'tables', names: { catalog, schema, table } };
+    }
     case 'queries':
-      return at('queries', evaluator.queryRule(user, fact.right, fact.owner));
+      return { section: 'queries', names: fact.right === 'execute' ? {} : { queryOwner: fact.owner ?? FRESH_PREFIX } };
     case 'impersonation':
-      return at('impersonation', first.index(rules.impersonation, { original_user: user, new_user: fact.newUser }));
+      return { section: 'impersonation', names: { new_user: fact.newUser } };
     case 'routine': {
       const { catalog, schema, routine } = routineAt(fact.resource);
-      if (!evaluator.mayRead(user, catalog)) return gate(catalog);
-      return fact.kind === 'function'
-        ? at('functions', first.index(rules.functions, { user, catalog, schema, function: routine }))
-        : at('procedures', first.index(rules.procedures, { user, catalog, schema, procedure: routine }));
+      return { section: `${fact.kind}s`, names: { catalog, schema, [fact.kind]: routine }, ...behind(catalog) };
     }
     case 'system-information':
-      return at('system_information', first.index(rules.system_information, { user }));
+      return { section: 'system_information', names: {} };
     case 'session-property': {
       const { catalog, property } = fact;
-      if (catalog !== null && !evaluator.mayRead(user, catalog)) return gate(catalog);
       return catalog === null
-        ? at('system_session_properties', first.index(rules.system_session_properties, { user, property }))
-        : at('catalog_session_properties', first.index(rules.catalog_session_properties, { user, catalog, property }));
+        ? { section: 'system_session_properties', names: { property } }
+        : { section: 'catalog_session_properties', names: { catalog, property }, ...behind(catalog) };
     }
   }
+}
+
+export function lookupOfCatalog(catalog: string): RuleLookup {
+  return { section: 'catalogs', names: { catalog } };
+}
+
+/** Whether a rule matches the names of a lookup, and the user where one is given. */
+export function isMatched({ first }: Evaluator, { section, names }: RuleLookup, rule: object, user?: string): boolean {
+  // A rule about the queries of some users is none about executing.
+  if (section === 'queries' && !('queryOwner' in names) && patternOf(rule, 'queryOwner') !== undefined) return false;
+  const key = section === 'impersonation' ? 'original_user' : 'user';
+  return first.matches(rule, user === undefined ? names : { ...names, [key]: user });
+}
+
+/** The rule that decides an access fact for a user; null: none matches. A catalog rule where that keeps the user out. */
+export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: string): RuleAt | null {
+  const lookup = lookupOf(fact);
+  const { gate } = lookup;
+  const mayEnter =
+    gate === undefined ||
+    (gate.isForWriting ? evaluator.mayWrite(user, gate.catalog) : evaluator.mayRead(user, gate.catalog));
+  const asked = mayEnter ? lookup : lookupOfCatalog(gate.catalog);
+  const rules: readonly object[] = evaluator.rules[asked.section];
+  const index = rules.findIndex((rule) => isMatched(evaluator, asked, rule, user));
+  return index < 0 ? null : { section: asked.section, index };
 }
 
 /** `tables[12]` */

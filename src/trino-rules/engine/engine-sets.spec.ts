@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { anyRules, RULE_NAMES } from '../../../test/support/snapshots/any-rules.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import { NO_RULES, type RulesDocument, TABLE_PRIVILEGES } from '../document/rules-document.js';
-import type { ActualAccess } from './actual-access.js';
+import { type ActualAccess, SchemaTables } from './schema-tables.js';
 import { EngineSets } from './engine-sets.js';
 import { Evaluator, type TableName } from './evaluator.js';
-import { SchemaTables } from './schema-tables.js';
 import { WordMarks, type Bitset } from './sparse-bitset.js';
 import { UserUniverse } from './user-universe.js';
 

@@ -1,17 +1,17 @@
+import { getOrInsert } from '../../kernel/collections.js';
 import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
-import type { ImpersonationRule, QueryRule, RulesDocument } from '../document/rules-document.js';
-import { RulesByNamed } from './rules-by-named.js';
+import { patternOf, type RulesDocument } from '../document/rules-document.js';
 import { RuleTrie, type Branch } from './rule-trie.js';
-import { addWord, everyWord, wordAt, type Bitset } from './sparse-bitset.js';
+import { addWord, everyWord, sparseMembers, wordAt, type Bitset } from './sparse-bitset.js';
 import type { UserUniverse } from './user-universe.js';
 
-/** Users that may enter a catalog, by mode. */
+/** Users who may enter a catalog, by mode. */
 export interface CatalogModes {
   all: Bitset;
   readOnly: Bitset;
 }
 
-/** The engine's answers for all users at once; `Evaluator` gives the same, one user at a time. */
+/** The engine's answers for all users at once; `Evaluator` has the same for one user. */
 export class EngineSets {
   readonly width: number;
   readonly everyWord: Uint32Array;
@@ -20,10 +20,9 @@ export class EngineSets {
   readonly tables: RuleTrie;
   readonly functions: RuleTrie;
   readonly procedures: RuleTrie;
-  private owners: RulesByNamed<QueryRule> | null = null;
-  private targets: RulesByNamed<ImpersonationRule> | null = null;
+  private readonly byUser = new Map<readonly object[], ReadonlyMap<number, number[]>>();
 
-  /** Whatever is asked of it is paid out of the budget of `patterns`. */
+  /** All questions are paid from the budget of `patterns`. */
   constructor(
     readonly rules: RulesDocument,
     readonly patterns: PatternCache,
@@ -44,16 +43,6 @@ export class EngineSets {
   /** A name that neither a rule nor the snapshot spells out. */
   get fresh(): string {
     return this.patterns.fresh();
-  }
-
-  /** Rules about queries, by their owners. */
-  get queryOwners(): RulesByNamed<QueryRule> {
-    return (this.owners ??= new RulesByNamed(this.rules.queries, ({ queryOwner }) => queryOwner, this));
-  }
-
-  /** Rules about acting as others, by these. */
-  get newUsers(): RulesByNamed<ImpersonationRule> {
-    return (this.targets ??= new RulesByNamed(this.rules.impersonation, ({ new_user }) => new_user, this));
   }
 
   spend(steps: number): void {
@@ -80,7 +69,7 @@ export class EngineSets {
 
   modes(catalog: string): CatalogModes {
     const about = pick(this.rules.catalogs, this.catalogs.at([catalog]));
-    // The engine's own last rule of a catalogs section: all users, `system`, all.
+    // The engine adds a last rule to the section: all users, `system`, all.
     if (catalog === 'system') about.push({ allow: 'all' });
     return {
       all: this.first(about, ({ allow }) => allow === 'all'),
@@ -113,6 +102,20 @@ export class EngineSets {
     return given;
   }
 
+  /** Indexes of rules by the users whom their pattern under `key` matches; those without one under `ANY_USER`. */
+  rulesByUser<Rule extends object>(rules: readonly Rule[], key: keyof Rule & string): ReadonlyMap<number, number[]> {
+    return getOrInsert(this.byUser, rules, () => {
+      const byUser = new Map<number, number[]>();
+      rules.forEach((rule, index) => {
+        const pattern = patternOf(rule, key);
+        const positions = pattern === undefined ? [ANY_USER] : sparseMembers(this.people.matching(pattern));
+        this.spend(positions.length * STEPS_PER_NAMED);
+        for (const position of positions) getOrInsert(byUser, position, () => []).push(index);
+      });
+      return byUser;
+    });
+  }
+
   private trie<Rule>(rules: readonly Rule[], path: (rule: Rule) => (string | undefined)[]): RuleTrie {
     const trie = new RuleTrie(this.patterns.budget);
     const paths = rules.map((rule) => this.languages(path(rule)));
@@ -125,8 +128,10 @@ export class EngineSets {
   }
 }
 
-/** To look a rule up. */
 export const STEPS_PER_RULE = 10;
+const STEPS_PER_NAMED = 50;
+/** Key of rules about all users. */
+export const ANY_USER = -1;
 
 function pick<Rule>(rules: readonly Rule[], indexes: readonly number[]): Rule[] {
   return indexes.flatMap((index) => rules[index] ?? []);

@@ -1,5 +1,6 @@
 import { FRESH_PREFIX } from '../document/open-names.js';
 import { PatternCache } from '../document/pattern-cache.js';
+import { matches } from '../document/pattern-meaning.js';
 import type {
   CatalogRule,
   QueryRight,
@@ -10,7 +11,6 @@ import type {
 } from '../document/rules-document.js';
 import type { Question, RoutineQuestion } from '../model/question.js';
 import type { Node } from '../model/node.js';
-import { FirstMatch, type RuleIndex } from './first-match.js';
 
 export interface SchemaName {
   catalog: string;
@@ -25,23 +25,18 @@ interface RoutineName extends SchemaName {
   routine: string;
 }
 
-/** Trino's own schema of names, which table rules do not govern: once a catalog may be read, so may this. */
+/** Readable with any mode of the catalog, independent of table rules. */
 export const INFORMATION_SCHEMA = 'information_schema';
 
 /**
- * What Trino's file access control answers to one person at a time, written from the engine's documented behaviour
- * (the first rule of a section that matches decides; catalog modes gate everything below them) and compared with the
- * engine's own classes by the stack suite. Names are as the engine hands them in: objects in lower case, users as typed.
- * Knows nothing of groups and roles, which a document that `readRules` accepts never uses.
+ * Answers for one user as Trino's file access control does: the first matching rule of a section decides, and catalog modes gate
+ * everything below. Compared with the engine's own classes by the stack suite. Names are as the engine passes them: objects in lower
+ * case, users as typed. Has no groups and roles, which `readRules` refuses.
  */
 export class Evaluator {
-  /** Finds the rule of a section that decides. */
   readonly first: FirstMatch;
 
-  /**
-   * @param rules what `readRules` made of a text; the evaluator never sees the compiler's output structures
-   * @param patterns where they are parsed already
-   */
+  /** @param rules the result of `readRules`, never the compiler's own structures */
   constructor(
     readonly rules: RulesDocument,
     patterns = new PatternCache(),
@@ -49,7 +44,7 @@ export class Evaluator {
     this.first = new FirstMatch(patterns);
   }
 
-  /** An unnamed level of the node stands for any name without a rule of its own. */
+  /** An unnamed level of the node represents any name without a rule of its own. */
   allows(user: string, question: Question): boolean {
     switch (question.about) {
       case 'privilege': {
@@ -94,7 +89,7 @@ export class Evaluator {
 
   catalogMode(user: string, catalog: string): CatalogRule['allow'] {
     const rule = this.first.rule(this.rules.catalogs, { catalog, user });
-    // Where there is a catalogs section, the engine adds a last rule of its own: all users, `system`, all.
+    // The engine adds a last rule to the section: all users, `system`, all.
     return rule?.allow ?? (catalog === 'system' ? 'all' : 'none');
   }
 
@@ -149,20 +144,17 @@ export class Evaluator {
     return this.deciding(user, table)?.columns?.find(({ name }) => name === column)?.mask ?? null;
   }
 
-  /** `view` and `kill` are about the queries of another user, or of one whom no rule names; one's own the engine opens without asking. */
-  mayWithQueries(user: string, right: QueryRight, owner?: string): boolean {
-    return this.rules.queries[this.queryRule(user, right, owner) ?? -1]?.allow.includes(right) === true;
-  }
-
-  /** A rule about the queries of some users is none about executing. */
-  queryRule(user: string, right: QueryRight, queryOwner = FRESH_PREFIX): RuleIndex {
+  /** `view` and `kill` are about the queries of another user, or of one whom no rule names. The engine opens one's own without a rule. */
+  mayWithQueries(user: string, right: QueryRight, queryOwner = FRESH_PREFIX): boolean {
     const { queries } = this.rules;
-    if (right !== 'execute') return this.first.index(queries, { user, queryOwner });
-    const index = queries.findIndex((rule) => rule.queryOwner === undefined && this.first.matches(rule, { user }));
-    return index < 0 ? null : index;
+    const rule =
+      right === 'execute' // a rule about the queries of some users is none about executing
+        ? queries.find((each) => each.queryOwner === undefined && this.first.matches(each, { user }))
+        : this.first.rule(queries, { user, queryOwner });
+    return rule?.allow.includes(right) === true;
   }
 
-  /** May `original_user` become `new_user`, another name than its own? */
+  /** Whether `original_user` may become `new_user`, another name than its own. */
   mayImpersonate(original_user: string, new_user: string): boolean {
     return this.first.rule(this.rules.impersonation, { original_user, new_user })?.allow === true;
   }
@@ -210,12 +202,47 @@ export class Evaluator {
   }
 }
 
+/** Index of the deciding rule in its section; null: no rule matches. */
+export type RuleIndex = number | null;
+
+/** The patterns of a rule, by the keys of the names that they are matched with; an absent one matches any name. */
+export type Patterned<Key extends string> = Partial<Record<Key, string>>;
+
+/** Finds the first rule of a section whose patterns all match. */
+export class FirstMatch {
+  constructor(private readonly patterns = new PatternCache()) {}
+
+  index<Key extends string>(
+    rules: readonly Patterned<NoInfer<Key>>[],
+    names: Readonly<Record<Key, string>>,
+  ): RuleIndex {
+    const index = rules.findIndex((rule) => this.matches(rule, names));
+    return index < 0 ? null : index;
+  }
+
+  rule<Key extends string, Rule extends Patterned<Key>>(
+    rules: readonly Rule[],
+    names: Readonly<Record<Key, string>>,
+  ): Rule | undefined {
+    return rules.find((rule) => this.matches(rule, names));
+  }
+
+  matches<Key extends string>(rule: Patterned<NoInfer<Key>>, names: Readonly<Record<Key, string>>): boolean {
+    for (const key in names) {
+      const pattern = rule[key];
+      if (pattern !== undefined && !matches(this.patterns.pattern(pattern), names[key], this.patterns.budget))
+        return false;
+    }
+    return true;
+  }
+}
+
 /** A table at a node: an unnamed level has a fresh name. */
 export function tableAt({ catalog = FRESH_PREFIX, schema = FRESH_PREFIX, table = FRESH_PREFIX }: Node): TableName {
   return { catalog, schema, table };
 }
 
-/** The same of a routine. */
+/** A routine at a node: an unnamed level has a fresh name. */
 export function routineAt({
   catalog = FRESH_PREFIX,
   schema = FRESH_PREFIX,

@@ -1,4 +1,5 @@
 import {
+  type CatalogSessionPropertyRule,
   FUNCTION_PRIVILEGES,
   type FunctionRule,
   MARKER,
@@ -10,17 +11,15 @@ import {
 import { getOrInsert } from '../../kernel/collections.js';
 import type { Node } from '../model/node.js';
 import type { RightQuestion, RoutineQuestion } from '../model/question.js';
-import type { CatalogModes, EngineSets } from './engine-sets.js';
+import { ANY_USER, type CatalogModes, type EngineSets } from './engine-sets.js';
 import { wordAt, type Bitset } from './sparse-bitset.js';
-import { namesAt, placeBelow, type Place, type Unnamed } from './unnamed.js';
+import { namesAt, type Place, placeBelow, type Unnamed } from './rule-trie.js';
 
-/** What a document says apart from data. */
 export type Right = Exclude<RightQuestion, { about: 'catalog-mode' }> | RoutineQuestion;
 
 /**
- * Every question about rights that these rules could answer differently: each name that one of them spells out, and unnamed
- * ones, at every level.
- * @param asked about besides: names of system session properties, nodes that name routines or lie above some, and each user's queries
+ * All questions about rights that these rules could answer differently: for each name that a rule spells out, and unnamed ones.
+ * @param asked further system session properties, nodes of routines or above some, and whether to ask about each owner's queries
  */
 export function* everyRight(
   engines: readonly EngineSets[],
@@ -48,19 +47,21 @@ export function* everyRight(
   }
 }
 
-/** To try a pattern on a name. */
 const STEPS_PER_PATTERN = 40;
+const STEPS_PER_RULE = 5;
 
 /** Users with a right. Impersonation of oneself and rights on one's own queries are never asked about. */
 export function holders(engine: EngineSets, right: Right): Bitset {
   const { rules, patterns, people, fresh } = engine;
   switch (right.about) {
     case 'queries': {
-      // Of an owner whom no rule names, only rules about all owners decide.
+      // For an unknown owner, only rules about all owners decide.
       const positions = right.owner === undefined ? [] : people.named(right.owner);
       const owners = right.right === 'execute' ? [] : positions;
       return without(
-        engine.first(engine.queryOwners.about(owners), ({ allow }) => allow.includes(right.right)),
+        engine.first(rulesAbout(engine, rules.queries, 'queryOwner', owners), ({ allow }) =>
+          allow.includes(right.right),
+        ),
         positions,
       );
     }
@@ -68,8 +69,10 @@ export function holders(engine: EngineSets, right: Right): Bitset {
       return engine.first(rules.system_information, ({ allow }) => allow.includes(right.right));
     case 'impersonation': {
       const positions = people.named(right.newUser);
-      const about = engine.newUsers.about(positions);
-      const asked = about.map(({ original_user, allow }) => ({ user: original_user, allow }));
+      const asked = rulesAbout(engine, rules.impersonation, 'new_user', positions).map(({ original_user, allow }) => ({
+        user: original_user,
+        allow,
+      }));
       return without(
         engine.first(asked, ({ allow }) => allow),
         positions,
@@ -88,24 +91,32 @@ export function holders(engine: EngineSets, right: Right): Bitset {
     }
     case 'session-property': {
       const { catalog, property } = right;
-      const section = catalog === null ? rules.system_session_properties : rules.catalog_session_properties;
+      const section: readonly CatalogSessionPropertyRule[] =
+        catalog === null ? rules.system_session_properties : rules.catalog_session_properties;
       engine.spend(section.length * STEPS_PER_PATTERN);
-      if (catalog === null) {
-        const about = rules.system_session_properties.filter((rule) => patterns.matches(rule.property, property));
-        return engine.first(about, ({ allow }) => allow);
-      }
-      const about = rules.catalog_session_properties.filter(
-        (rule) => patterns.matches(rule.catalog, catalog) && patterns.matches(rule.property, property),
+      const about = section.filter(
+        (rule) => patterns.matches(rule.catalog, catalog ?? '') && patterns.matches(rule.property, property),
       );
-      return within(
-        engine.first(about, ({ allow }) => allow),
-        engine.modes(catalog),
-      );
+      const may = engine.first(about, ({ allow }) => allow);
+      return catalog === null ? may : within(may, engine.modes(catalog));
     }
   }
 }
 
-/** Where a rule is about the queries of some users alone, those of each user are asked about. */
+/** Rules whose pattern under `key` matches any of these users, and rules without one, which are about all users. */
+function rulesAbout<Rule extends object>(
+  engine: EngineSets,
+  rules: readonly Rule[],
+  key: keyof Rule & string,
+  positions: readonly number[],
+): Rule[] {
+  const byUser = engine.rulesByUser(rules, key);
+  const indexes = new Set([ANY_USER, ...positions].flatMap((position) => byUser.get(position) ?? []));
+  engine.spend(indexes.size * STEPS_PER_RULE);
+  return [...indexes].sort((a, b) => a - b).flatMap((index) => rules[index] ?? []);
+}
+
+/** Asks about each owner where a rule is about the queries of some. */
 function* rightsOnQueries(engines: readonly EngineSets[], isAsked: boolean): Iterable<Right> {
   const isByOwner =
     isAsked || engines.some(({ rules }) => rules.queries.some(({ queryOwner }) => queryOwner !== undefined));
@@ -145,7 +156,7 @@ function* routines(
   }
 }
 
-/** By the names of the levels above. */
+/** Names of the next level, by the path above. */
 function namesByPath(nodes: readonly Node[]): ReadonlyMap<string, ReadonlySet<string>> {
   const named = new Map<string, Set<string>>();
   for (const { catalog, schema, routine } of nodes) {
@@ -187,7 +198,7 @@ function together(places: readonly [Place, ...Place[]]): Place {
   };
 }
 
-/** The users of a set that may enter the catalog at all. */
+/** The users of a set who may enter the catalog. */
 function within(may: Bitset, { all, readOnly }: CatalogModes): Bitset {
   return may.map((word, index) => word & (wordAt(all, index) | wordAt(readOnly, index)));
 }

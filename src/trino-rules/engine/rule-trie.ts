@@ -1,17 +1,18 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { type Companions, companionNames, isLineOfText } from '../document/companions.js';
-import type { PatternLanguage } from '../document/pattern-cache.js';
+import { freshCompanion, isLineOfText } from '../document/open-names.js';
+import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
 import { matches } from '../document/pattern-meaning.js';
 import type { Pattern } from '../document/pattern.js';
 import type { WorkBudget } from '../document/work-budget.js';
+import { NameClasses, type NameKind } from '../document/name-classes.js';
 
-/** Rules by the object names in their patterns, level by level; at each level a rule may match any name. */
+/** Rules by the object names in their patterns, level by level. */
 export class RuleTrie {
   private readonly root = new Level();
 
   constructor(private readonly budget: WorkBudget) {}
 
-  /** Rules must be added in their order. Each combination of the names on the path costs. */
+  /** Rules must be added in their order. */
   add(rule: number, path: readonly PatternLanguage[]): void {
     this.root.add(rule, path, this.budget);
   }
@@ -21,7 +22,6 @@ export class RuleTrie {
     return ordered(this.below(path));
   }
 
-  /** What is one level below a path. */
   branch(path: readonly string[]): Branch {
     return new Branch(this.below(path), this.budget);
   }
@@ -52,7 +52,7 @@ export class Branch {
     return ordered(this.levels.flatMap((level) => level.only(name, this.budget)));
   }
 
-  /** The names that rules spell out here; for an open pattern, witnesses of what it lets in. */
+  /** Names that rules spell out here, and witnesses of open patterns. */
   names(): Set<string> {
     const names = this.levels.flatMap((level) => level.names());
     this.budget.spend(names.length * STEPS_PER_NAME);
@@ -60,16 +60,15 @@ export class Branch {
   }
 
   openPatterns(): Pattern[] {
-    return this.levels.flatMap((level) => [...level.openPatterns()]);
+    return this.levels.flatMap((level) => [...level.open.keys()]);
   }
 
-  /** Patterns of companions: where no pattern is open otherwise, `names` has a name of each kind that they tell apart. */
+  /** Patterns of companions. Without other open patterns, `names` has a name of each kind that they tell apart. */
   companionPatterns(): Pattern[] {
     return this.levels.flatMap((level) => [...level.companionPatterns]);
   }
 }
 
-/** A level is made once, and takes some hundred bytes; each rule that names it visits it. */
 const STEPS_PER_LEVEL = 1_000;
 const STEPS_PER_VISIT = 60;
 const STEPS_PER_LOOKUP = 50;
@@ -79,13 +78,12 @@ class Level {
   readonly rules: number[] = [];
   private any: Level | null = null;
   private readonly named = new Map<string, Level>();
-  /** By the pattern itself: two of them may let in the same witnesses. */
-  private readonly open = new Map<Pattern, { names: readonly string[]; level: Level }>();
-  /** Rules about the companions of a table, by its name, and of any table: null. */
+  /** By pattern: two of them may have the same witnesses. */
+  readonly open = new Map<Pattern, { names: readonly string[]; level: Level }>();
+  /** Rules about companions, by the name of the table; null: of any table. */
   private readonly companions = new Map<string | null, Level>();
   readonly companionPatterns = new Set<Pattern>();
 
-  /** How many rules and names lie right below. */
   get size(): number {
     return this.rules.length + this.named.size + this.open.size + this.companions.size;
   }
@@ -109,10 +107,7 @@ class Level {
   }
 
   names(): string[] {
-    const companions = [...this.companions.keys()].flatMap(
-      (base): readonly string[] =>
-        companionNames({ bases: base === null ? null : new Set([base]), isWithBases: false }).witnesses,
-    );
+    const companions = [...this.companions.keys()].map(freshCompanion);
     return [...this.named.keys(), ...companions, ...[...this.open.values()].flatMap(({ names }) => names)];
   }
 
@@ -124,10 +119,6 @@ class Level {
       const level = this.companions.get(name.slice(0, at));
       if (level !== undefined && isLineOfText(name.slice(at))) yield level;
     }
-  }
-
-  openPatterns(): Iterable<Pattern> {
-    return this.open.keys();
   }
 
   private *matched(language: PatternLanguage, budget: WorkBudget): Iterable<Level> {
@@ -144,24 +135,69 @@ class Level {
         return;
       case 'open': {
         const { pattern, witnesses, spelled, companions } = language;
-        if (companions !== null) {
-          this.companionPatterns.add(pattern);
-          yield* this.matchedCompanions(companions, made);
+        if (companions === null) {
+          yield getOrInsert(this.open, pattern, () => ({ names: [...spelled, ...witnesses], level: made() })).level;
           return;
         }
-        yield getOrInsert(this.open, pattern, () => ({ names: [...spelled, ...witnesses], level: made() })).level;
+        this.companionPatterns.add(pattern);
+        for (const base of companions.bases ?? [null]) {
+          yield getOrInsert(this.companions, base, made);
+          if (companions.isWithBases && base !== null) yield getOrInsert(this.named, base, made);
+        }
       }
-    }
-  }
-
-  private *matchedCompanions({ bases, isWithBases }: Companions, made: () => Level): Iterable<Level> {
-    for (const base of bases ?? [null]) {
-      yield getOrInsert(this.companions, base, made);
-      if (isWithBases && base !== null) yield getOrInsert(this.named, base, made);
     }
   }
 }
 
 function ordered(levels: readonly Level[]): number[] {
   return levels.flatMap(({ rules }) => rules).sort((a, b) => a - b);
+}
+
+/** A level of names: the patterns that tell its names apart. */
+export interface Place {
+  kind: NameKind;
+  openPatterns: Iterable<Pattern>;
+  /** Names that the rules spell out, and witnesses of open patterns. */
+  names: Iterable<string>;
+}
+
+/** Further names to ask about at a place, which represent names that no rule spells. */
+export type Unnamed = (place: Place) => string[];
+
+export function placeBelow(branches: readonly Branch[]): Place {
+  const open = branches.flatMap((branch) => branch.openPatterns());
+  return {
+    kind: 'object',
+    // Without other open patterns, `names` is enough for companions.
+    openPatterns: open.length === 0 ? [] : [...open, ...branches.flatMap((branch) => branch.companionPatterns())],
+    names: branches.flatMap((branch) => [...branch.names()]),
+  };
+}
+
+export function namesAt(place: Place, unnamed: Unnamed): Set<string> {
+  return new Set([...place.names, ...unnamed(place)]);
+}
+
+/** Complete where no pattern is open. */
+export function onlyFreshName(patterns: PatternCache): Unnamed {
+  return () => [patterns.fresh()];
+}
+
+/** One name of each kind that open patterns tell apart. The patterns must all have been read. */
+export function everyKindOfName(patterns: PatternCache): Unnamed {
+  const classes = new NameClasses(patterns.budget);
+  const known = new Map<string, string[]>();
+  const numbers = new Map<Pattern, number>();
+  let spelled: ReadonlySet<string> | null = null;
+  return ({ kind, openPatterns, names }) => {
+    const fresh = patterns.fresh();
+    const open = [...new Set(openPatterns)];
+    if (open.length === 0) return [fresh];
+    const key = open.map((pattern) => getOrInsert(numbers, pattern, () => numbers.size)).sort((a, b) => a - b);
+    return getOrInsert(known, `${kind} ${key.join()}`, () => {
+      const spelledNames = (spelled ??= patterns.allSpelled());
+      const present = [fresh, ...[...names].filter((name) => !spelledNames.has(name))];
+      return [fresh, ...classes.missing({ patterns: open, kind, present, spelled: spelledNames })];
+    });
+  };
 }

@@ -1,33 +1,34 @@
 import { READERS_FILTER, TABLE_PRIVILEGES, type TablePrivilege } from '../document/rules-document.js';
 import type { AccessFact } from './access-fact.js';
-import type { AccessSets } from './access-sets.js';
 import type { EngineSets } from './engine-sets.js';
 import { INFORMATION_SCHEMA, type SchemaName, type TableName } from './evaluator.js';
-import { wordAt, WordMarks, type Bitset } from './sparse-bitset.js';
+import { addWord, type Bitset, wordAt, WordMarks } from './sparse-bitset.js';
+import { getOrInsert } from '../../kernel/collections.js';
+import type { WorkBudget } from '../document/work-budget.js';
 
-/** Access at one table on one side of a comparison. Its sets are valid until the next question. */
+/** Access at one table on one side of a comparison. Sets are valid until the next question. */
 export interface TableAccess {
   /** Users who may use the privilege, at the active words. */
   holders(privilege: TablePrivilege, active: Uint32Array): Bitset;
   readonly sets: Pick<AccessSets, 'filters' | 'hidden' | 'masks'>;
 }
 
-/** One schema as one side of a comparison sees it. */
+/** Access in one schema on one side of a comparison. */
 export interface SchemaAccess {
   readonly owners: Bitset;
-  /** At every table that has no entry of its own. */
+  /** Access at all tables without an entry of their own. */
   readonly everywhere: TableAccess;
-  /** Tables that have one. */
+  /** Tables with an entry. */
   tables(): Iterable<string>;
-  /** Marks the words of users with an entry of their own at a table; all others have what every table gives. */
+  /** Marks the words of users with an entry at a table; all others have the access of `everywhere`. */
   mark(table: string, marks: WordMarks): void;
-  /** At one table, at these words, all marked ones among them. */
+  /** Access at one table at these words, which include all marked ones. */
   at(table: string, active: Uint32Array): TableAccess;
 }
 
-/** Where the differences go: findings of the proof, or the changes between two documents. */
+/** Receives the differences: for findings of the proof, or changes between two documents. */
 export interface ComparisonSink {
-  /** Two sets of users at some of their words, restricted to `among`; null: no user, or all users. */
+  /** Two sets of users at some words, restricted to `among`; null: no user, or for `among` all users. */
   compare(
     fact: () => AccessFact,
     active: Uint32Array,
@@ -35,25 +36,25 @@ export interface ComparisonSink {
     right: Bitset | null,
     among?: Bitset | null,
   ): void;
-  /** The users of one word whose restrictions are compared, given the users that reach the table on either side. */
+  /** Users of one word whose restrictions are compared, given the users with access on the left and on the right. */
   restrictedAmong(left: number, right: number): number;
-  /** Of these, the users whose masks of a column are compared that is hidden from `hidden` on either side. */
+  /** Users among `restricted` whose masks are compared for a column that is hidden from `hidden` on any side. */
   maskedAmong(restricted: number, hidden: number): number;
-  /** Tables without entries of their own have been compared. @param reaching users that reach them on either side */
-  comparedEverywhere(reaching: Bitset): void;
-  /** The same of one table. */
-  comparedTable(active: Uint32Array, reaching: Bitset): void;
+  /** Tables without entries have been compared. @param reaching users with access on any side */
+  comparedEverywhere?(reaching: Bitset): void;
+  /** One table has been compared. */
+  comparedTable?(active: Uint32Array, reaching: Bitset): void;
 }
 
 /** Compares two sides in the schemas of a catalog, down to the table, the column and the filter. */
 export class SchemaComparison {
   private readonly marks: WordMarks;
-  /** Users that reach the table: on the left, on the right, on either side. */
+  /** Users with access to the table: on the left, on the right, on any side. */
   private readonly left: Bitset;
   private readonly right: Bitset;
   private readonly either: Bitset;
   private readonly restricted: Bitset;
-  /** Of these, the users who read the table on both sides. */
+  /** Users who read the table on both sides. */
   private readonly reading: Bitset;
   private readonly writing: Bitset;
   private readonly filtered: readonly [Bitset, Bitset];
@@ -75,10 +76,7 @@ export class SchemaComparison {
     this.maskable = new Uint32Array(width);
   }
 
-  /**
-   * @param unnamed tables to ask about besides. With them all users are compared at every table: those with an entry there, and all
-   * others; without, an unnamed table has no entries.
-   */
+  /** @param unnamed further tables; with them all users are compared at every table, not only those with an entry there */
   compare(
     resource: SchemaName,
     left: SchemaAccess,
@@ -89,11 +87,11 @@ export class SchemaComparison {
     const { everyWord, fresh, width } = engine;
     engine.spend(STEPS_PER_SCHEMA + SETS_PER_SCHEMA * width);
     sink.compare(() => ({ about: 'schema-ownership', resource }), everyWord, left.owners, right.owners);
-    // Whatever the table rules: a user with access to a catalog may read its names.
+    // Readable with any mode of the catalog.
     const isAsked = resource.schema !== INFORMATION_SCHEMA;
     if (isAsked && unnamed === null) {
       this.table({ ...resource, table: fresh }, left.everywhere, right.everywhere, everyWord);
-      sink.comparedEverywhere(this.either);
+      sink.comparedEverywhere?.(this.either);
     }
     for (const table of new Set([...left.tables(), ...right.tables(), ...(unnamed ?? [])])) {
       engine.spend(STEPS_PER_TABLE + width);
@@ -104,7 +102,7 @@ export class SchemaComparison {
       const [onLeft, onRight] = [left.at(table, active), right.at(table, active)];
       if (!isAsked) continue;
       if (active.length > 0) this.table({ ...resource, table }, onLeft, onRight, active);
-      sink.comparedTable(active, this.either);
+      sink.comparedTable?.(active, this.either);
     }
   }
 
@@ -131,7 +129,7 @@ export class SchemaComparison {
     this.procedures(resource, left, right, active);
   }
 
-  /** Whoever reads without any filter has table procedures. */
+  /** Users who read without any filter have table procedures. */
   private procedures(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
     const sides = [left.sets.filters, right.sets.filters];
     if (sides.every(({ size }) => size === 0)) return;
@@ -142,11 +140,11 @@ export class SchemaComparison {
         for (const index of active) filtered[index] = wordAt(filtered, index) | wordAt(words, index);
     }
     const fact = () => ({ about: 'table-procedures', resource }) as const;
-    // Who is filtered on one side alone has them on the other.
+    // A filter on one side only means table procedures on the other.
     this.sink.compare(fact, active, onRight, onLeft, this.reading);
   }
 
-  /** Filters conjunct by conjunct, because one more is a loss and nothing else. */
+  /** Filters are compared by conjunct, because one more is only a loss. */
   private restrictions(
     resource: TableName,
     { sets: left }: TableAccess,
@@ -158,7 +156,7 @@ export class SchemaComparison {
     for (const expression of keysOf(left.filters, right.filters)) {
       const isOfReaders = expression === READERS_FILTER;
       const fact = () => ({ about: 'row-filter', resource, expression }) as const;
-      // Beside reading, it says nothing of rows: see `procedures`.
+      // Beside reading, it restricts no rows: see `procedures`.
       const among = isOfReaders ? this.writing : this.restricted;
       compare(fact, left.filters.get(expression), right.filters.get(expression), among);
     }
@@ -177,16 +175,14 @@ export class SchemaComparison {
   }
 
   private masked(active: Uint32Array, onLeft: Bitset | undefined, onRight: Bitset | undefined): Bitset {
-    if (onLeft === undefined && onRight === undefined) return this.restricted;
     for (const index of active) {
-      const hidden = (onLeft ? wordAt(onLeft, index) : 0) | (onRight ? wordAt(onRight, index) : 0);
+      const hidden = wordAt(onLeft, index) | wordAt(onRight, index);
       this.maskable[index] = this.sink.maskedAmong(wordAt(this.restricted, index), hidden);
     }
     return this.maskable;
   }
 }
 
-/** To set up what is asked of a schema; each of its sets is as wide as there are words of users. */
 const STEPS_PER_SCHEMA = 500;
 const SETS_PER_SCHEMA = 40;
 const STEPS_PER_TABLE = 200;
@@ -196,11 +192,64 @@ function setsOf({ sets: { filters, hidden, masks } }: TableAccess): number {
   return [...masks.values()].reduce((sum, { size }) => sum + size, filters.size + hidden.size);
 }
 
-function keysOf(
-  a: ReadonlyMap<string, unknown> | undefined,
-  b: ReadonlyMap<string, unknown> | undefined,
-): Iterable<string> {
-  if (a === undefined || a.size === 0) return b?.keys() ?? [];
-  if (b === undefined || b.size === 0) return a.keys();
-  return new Set([...a.keys(), ...b.keys()]);
+function keysOf(...maps: (ReadonlyMap<string, unknown> | undefined)[]): Set<string> {
+  return new Set(maps.flatMap((map) => [...(map?.keys() ?? [])]));
 }
+
+/** Access at one table as sets of users, by the rules or by the grants. */
+export class AccessSets {
+  readonly given: Readonly<Record<TablePrivilege, Bitset>>;
+  /** By conjunct, an expression in parentheses, independent of their order. */
+  readonly filters = new Map<string, Bitset>();
+  readonly hidden = new Map<string, Bitset>();
+  readonly masks = new Map<string, Map<string, Bitset>>();
+
+  /** @param budget pays for each new set */
+  constructor(
+    private readonly width: number,
+    private readonly budget: WorkBudget | null,
+  ) {
+    const set = (): Bitset => new Uint32Array(width);
+    this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
+  }
+
+  filteredBy(conjunct: string): Bitset {
+    return getOrInsert(this.filters, conjunct, () => this.made());
+  }
+
+  hiddenFrom(column: string): Bitset {
+    return getOrInsert(this.hidden, column, () => this.made());
+  }
+
+  maskedBy(column: string, expression: string): Bitset {
+    const masks = getOrInsert(this.masks, column, () => new Map<string, Bitset>());
+    return getOrInsert(masks, expression, () => this.made());
+  }
+
+  /** Copies the access in `wider`, at these words, of all users except `but`. */
+  inherit(wider: AccessSets, active: Uint32Array, but: Bitset): void {
+    const takeOver = (into: Bitset, from: Bitset): void => {
+      for (const index of active) addWord(into, index, wordAt(from, index) & ~wordAt(but, index));
+    };
+    for (const privilege of TABLE_PRIVILEGES) takeOver(this.given[privilege], wider.given[privilege]);
+    for (const [conjunct, words] of wider.filters) takeOver(this.filteredBy(conjunct), words);
+    for (const [column, words] of wider.hidden) takeOver(this.hiddenFrom(column), words);
+    for (const [column, byText] of wider.masks)
+      for (const [expression, words] of byText) takeOver(this.maskedBy(column, expression), words);
+  }
+
+  /** Empties the sets, which have been written at these words only. */
+  clear(active: Uint32Array): void {
+    for (const words of Object.values(this.given)) for (const index of active) words[index] = 0;
+    this.filters.clear();
+    this.hidden.clear();
+    this.masks.clear();
+  }
+
+  private made(): Bitset {
+    this.budget?.spend(STEPS_PER_NEW_SET + this.width);
+    return new Uint32Array(this.width);
+  }
+}
+
+const STEPS_PER_NEW_SET = 100;

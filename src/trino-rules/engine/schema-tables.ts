@@ -1,13 +1,13 @@
-import type { TableRule } from '../document/rules-document.js';
-import { ActualAccess } from './actual-access.js';
-import { STEPS_PER_RULE, type CatalogModes, type EngineSets } from './engine-sets.js';
+import type { TablePrivilege, TableRule } from '../document/rules-document.js';
+import { type CatalogModes, type EngineSets, STEPS_PER_RULE } from './engine-sets.js';
 import type { Branch } from './rule-trie.js';
-import type { SchemaAccess } from './schema-comparison.js';
-import { addSparse, type SparseBitset, type WordMarks, type Bitset } from './sparse-bitset.js';
+import { AccessSets, type SchemaAccess, type TableAccess } from './schema-comparison.js';
+import { addSparse, addWord, type Bitset, type SparseBitset, wordAt, type WordMarks } from './sparse-bitset.js';
+import type { WorkBudget } from '../document/work-budget.js';
 
 /**
- * The tables of one schema. Rules for any table are evaluated once, for all users; at one table only those
- * people are looked at of whom something is said there, by a rule or by a grant: all others get what any table gives.
+ * The tables of one schema. Rules for any table are evaluated once, for all users. At one table only users with a rule or a grant there
+ * are evaluated; all others have the access of any table.
  */
 export class SchemaTables implements SchemaAccess {
   readonly owners: Bitset;
@@ -17,7 +17,7 @@ export class SchemaTables implements SchemaAccess {
   private readonly here: ActualAccess;
   private dirty: Uint32Array = NONE;
 
-  /** @param entering the modes by which privileges on tables count */
+  /** @param entering the modes for privileges on tables */
   constructor(
     private readonly engine: EngineSets,
     catalog: string,
@@ -41,14 +41,14 @@ export class SchemaTables implements SchemaAccess {
     for (const { people } of this.rules(this.branch.only(table))) marks.add(people);
   }
 
-  /** What one table gives at these words, all marked ones among them. It is written over by the next call. */
+  /** Access at one table at these words, which include all marked ones. Valid until the next call. */
   at(table: string, active: Uint32Array): ActualAccess {
     this.here.clear(this.dirty);
     this.dirty = active;
     for (const { index, rule, people } of this.rules(this.branch.only(table))) {
       this.here.decide(rule, people, this.decidedBefore(index));
     }
-    this.here.inherit(this.everywhere, active);
+    this.here.sets.inherit(this.everywhere.sets, active, this.here.decided);
     return this.here;
   }
 
@@ -63,7 +63,7 @@ export class SchemaTables implements SchemaAccess {
     });
   }
 
-  /** Users that rules about any table match before the rule at `index`. */
+  /** Users whom rules about any table match before the rule at `index`. */
   private decidedBefore(index: number): Bitset {
     const earlier = this.branch.everywhere.filter((each) => each < index);
     const known = this.before.get(earlier.length);
@@ -76,3 +76,106 @@ export class SchemaTables implements SchemaAccess {
 }
 
 const NONE = new Uint32Array(0);
+
+/** Access at one table by the first rule that matches each user. Sets are written only at the active words. */
+export class ActualAccess implements TableAccess {
+  /** Users that a rule has matched so far. */
+  readonly decided: Bitset;
+  readonly sets: AccessSets;
+  private readonly hitAt: Uint32Array;
+  private readonly hitWords: Bitset;
+  private readonly effective: Bitset;
+
+  constructor(
+    width: number,
+    budget: WorkBudget,
+    private readonly modes: CatalogModes,
+  ) {
+    this.sets = new AccessSets(width, budget);
+    const set = (): Bitset => new Uint32Array(width);
+    this.decided = set();
+    this.hitAt = set();
+    this.hitWords = set();
+    this.effective = set();
+  }
+
+  /** Applies a rule to its users whom neither an earlier rule here nor one of `before` has matched. */
+  decide(rule: TableRule, people: SparseBitset, before: Bitset | null): void {
+    const hits = this.hit(people, before);
+    if (hits === 0) return;
+    for (const privilege of rule.privileges) this.record(this.sets.given[privilege], hits);
+    for (const conjunct of rule.filter === undefined ? [] : conjuncts(rule.filter))
+      this.record(this.sets.filteredBy(conjunct), hits);
+    for (const { name, allow, mask } of rule.columns ?? []) {
+      if (allow === false) this.record(this.sets.hiddenFrom(name), hits);
+      // The engine also applies the mask of a hidden column.
+      if (mask !== undefined) this.record(this.sets.maskedBy(name, mask), hits);
+    }
+  }
+
+  /** Reading needs any mode of the catalog, all else the mode `all`; GRANT_SELECT contains SELECT. Valid until the next call. */
+  holders(privilege: TablePrivilege, active: Uint32Array): Bitset {
+    const { given } = this.sets;
+    const { all, readOnly } = this.modes;
+    for (const index of active) {
+      this.effective[index] =
+        privilege === 'SELECT'
+          ? (wordAt(given.SELECT, index) | wordAt(given.GRANT_SELECT, index)) &
+            (wordAt(all, index) | wordAt(readOnly, index))
+          : wordAt(given[privilege], index) & wordAt(all, index);
+    }
+    return this.effective;
+  }
+
+  /** Empties the sets, which have been written at these words only. */
+  clear(active: Uint32Array): void {
+    for (const index of active) this.decided[index] = 0;
+    this.sets.clear(active);
+  }
+
+  private hit({ at, words }: SparseBitset, before: Bitset | null): number {
+    let hits = 0;
+    for (let i = 0; i < at.length; i++) {
+      const index = wordAt(at, i);
+      const hit = wordAt(words, i) & ~(wordAt(this.decided, index) | wordAt(before, index));
+      if (hit === 0) continue;
+      addWord(this.decided, index, hit);
+      this.hitAt[hits] = index;
+      this.hitWords[hits++] = hit;
+    }
+    return hits;
+  }
+
+  private record(into: Bitset, hits: number): void {
+    for (let i = 0; i < hits; i++) addWord(into, wordAt(this.hitAt, i), wordAt(this.hitWords, i));
+  }
+}
+
+/** The conjuncts of a row filter as the compiler joins them, `(a) AND (b)`, with parentheses; any other text is one conjunct. */
+export function conjuncts(filter: string): string[] {
+  const parts: string[] = [];
+  let begin = 0;
+  let depth = 0;
+  let quote = '';
+  for (let at = 0; at < filter.length; at++) {
+    const sign = filter.charAt(at);
+    if (quote !== '') {
+      if (sign === quote) quote = '';
+      continue;
+    }
+    if (sign === "'" || sign === '"') quote = sign;
+    if (sign === '(') depth++;
+    if (sign === ')') depth--;
+    if (depth > 0) continue;
+    // Outside of parentheses only the end of a conjunct is expected, and then the operator.
+    if (sign !== ')') return [filter];
+    parts.push(filter.slice(begin, at + 1));
+    if (at + 1 === filter.length) return parts;
+    if (!filter.startsWith(JOINT, at + 1)) return [filter];
+    begin = at + 1 + JOINT.length;
+    at = begin - 1;
+  }
+  return [filter];
+}
+
+const JOINT = ' AND ';

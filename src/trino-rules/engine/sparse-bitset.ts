@@ -1,6 +1,6 @@
-/** The words of a bit set that have members: small for few members, however far apart. */
+/** The words of a bit set that have members. */
 export interface SparseBitset {
-  /** Which words, ascending. */
+  /** Indexes of the words, ascending. */
   readonly at: Uint32Array;
   readonly words: Uint32Array;
 }
@@ -13,42 +13,22 @@ export function sparseBitset(positions: readonly number[]): SparseBitset {
   return { at, words: at.map((index) => wordAt(all, index)) };
 }
 
-/** A bit set with all its words, to be written to. */
+/** A mutable bit set with all its words. */
 export type Bitset = Uint32Array;
 
-/** @param width how many words there are. */
+/** @param width number of words */
 export function bitset(width: number, positions: Iterable<number>): Bitset {
   const words: Bitset = new Uint32Array(width);
-  for (const position of positions) addWord(words, position >>> 5, 1 << (position & 31));
+  for (const position of positions) addMember(words, position);
   return words;
 }
 
-/** Empty sets, cut out of larger blocks of memory: an array of its own for each takes longer than what is written into it. */
-export class BitsetPool {
-  private block: Bitset = new Uint32Array(0);
-  private used = 0;
-  private sets = 1;
-
-  constructor(private readonly width: number) {}
-
-  take(): Bitset {
-    if (this.used === this.block.length) {
-      this.sets = Math.min(this.sets * 2, MOST_SETS);
-      this.block = new Uint32Array(this.sets * this.width);
-      this.used = 0;
-    }
-    return this.block.subarray(this.used, (this.used += this.width));
-  }
-}
-
-const MOST_SETS = 256;
-
-/** All users. */
+/** Indexes of all words. */
 export function everyWord(width: number): Uint32Array {
   return Uint32Array.from({ length: width }, (_, index) => index);
 }
 
-/** Gathers which words are worth looking at. */
+/** Collects indexes of words. */
 export class WordMarks {
   private readonly marks: Uint8Array;
 
@@ -64,7 +44,7 @@ export class WordMarks {
     for (const position of positions) this.marks[position >>> 5] = 1;
   }
 
-  /** The marked ones, ascending; the marks are wiped. */
+  /** The marked indexes, ascending. Removes the marks. */
   take(): Uint32Array {
     const taken: number[] = [];
     for (let index = 0; index < this.marks.length; index++) if (this.marks[index] === 1) taken.push(index);
@@ -73,24 +53,26 @@ export class WordMarks {
   }
 }
 
-/** `Words` are never shorter than the indexes they are asked for. */
-export function wordAt(words: Bitset, index: number): number {
-  return words[index] ?? 0;
+/** Callers only pass indexes below `length`. Null is the empty set. */
+export function wordAt(words: Bitset | null | undefined, index: number): number {
+  return words?.[index] ?? 0;
 }
 
 export function addWord(words: Bitset, index: number, members: number): void {
   words[index] = wordAt(words, index) | members;
 }
 
-/** Adds the members of a set; undefined: none. */
-export function addAll(words: Bitset, members: Bitset | undefined): void {
+export function addMember(words: Bitset, position: number): void {
+  addWord(words, position >>> 5, 1 << (position & 31));
+}
+
+export function addAll(words: Bitset, members: Bitset | null | undefined): void {
   members?.forEach((word, index) => {
     addWord(words, index, word);
   });
 }
 
-/** Takes the members of a set out. */
-export function removeAll(words: Bitset, members: Bitset | undefined): void {
+export function removeAll(words: Bitset, members: Bitset | null | undefined): void {
   members?.forEach((word, index) => {
     words[index] = wordAt(words, index) & ~word;
   });
@@ -111,56 +93,40 @@ export function hasMember({ at, words }: SparseBitset, position: number): boolea
   return wordAt(at, low) === index && (wordAt(words, low) & (1 << (position & 31))) !== 0;
 }
 
-/** The positions that one word of a set holds, ascending. */
+/** The positions of one word's members, ascending. */
 export function members(index: number, word: number): number[] {
   const positions: number[] = [];
   for (let rest = word; rest !== 0; rest &= rest - 1) positions.push((index << 5) + 31 - Math.clz32(rest & -rest));
   return positions;
 }
 
-/** The positions of a whole set, ascending. */
+export function sparseMembers({ at, words }: SparseBitset): number[] {
+  return [...at].flatMap((index, i) => members(index, wordAt(words, i)));
+}
+
+/** The positions of all members, ascending. */
 export function membersOf(words: Bitset): number[] {
   return [...words].flatMap((word, index) => members(index, word));
 }
 
-/** Counts members, and keeps the positions of the first of them. */
-export class MemberTally {
-  count = 0;
-  readonly first: number[] = [];
-
-  constructor(private readonly keep: number) {}
-
-  add(index: number, word: number): void {
-    if (word === 0) return;
-    this.count += countMembers(word);
-    const room = this.keep - this.first.length;
-    if (room > 0) this.first.push(...members(index, word).slice(0, room));
-  }
-}
-
-/**
- * Two sets at some of their words, and of these only among some: those in the first alone, and those in the second alone.
- * @param keep how many of either
- */
+/** Two sets at some of their words, among some users: the positions in the first alone, and those in the second alone. */
 export function differing(
   active: Uint32Array,
   a: Bitset | null,
   b: Bitset | null,
   among: Bitset | null,
-  keep: number,
-): [MemberTally, MemberTally] {
-  const [onlyA, onlyB] = [new MemberTally(keep), new MemberTally(keep)];
+): [number[], number[]] {
+  const [onlyA, onlyB]: [number[], number[]] = [[], []];
   for (const index of active) {
-    const [inA, inB] = [a === null ? 0 : wordAt(a, index), b === null ? 0 : wordAt(b, index)];
+    const [inA, inB] = [wordAt(a, index), wordAt(b, index)];
     const differ = (inA ^ inB) & (among === null ? -1 : wordAt(among, index));
     if (differ === 0) continue;
-    onlyA.add(index, differ & inA);
-    onlyB.add(index, differ & inB);
+    onlyA.push(...members(index, differ & inA));
+    onlyB.push(...members(index, differ & inB));
   }
   return [onlyA, onlyB];
 }
 
-/** How many members one word of a set holds. */
 export function countMembers(word: number): number {
   let count = 0;
   for (let rest = word; rest !== 0; rest &= rest - 1) count++;

@@ -1,35 +1,35 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { PatternCache } from '../document/pattern-cache.js';
-import { matches, sizeOf } from '../document/pattern-meaning.js';
-import { FRESH_PREFIX, freshAmong, openNames, spelledOut, type Spelling } from '../document/open-names.js';
+import { matches } from '../document/pattern-meaning.js';
+import { FRESH_PREFIX, freshAmong, openNames, spelledOut } from '../document/open-names.js';
 import { NameClasses } from '../document/name-classes.js';
 import type { Pattern } from '../document/pattern.js';
 import type { RulesDocument } from '../document/rules-document.js';
-import { NameTrie } from './name-trie.js';
 import { sparseBitset, type SparseBitset } from './sparse-bitset.js';
 
 const MAX_STRANGERS = 100_000;
-/** To make a stranger's name, to number and to keep it: our own rules name none. */
+/** For a name that the snapshot does not know. Grantline's own rules have none. */
 const STEPS_PER_STRANGER = 4_000;
+const STEPS_PER_NAME = 40;
 
 /**
- * All users of the evaluation, numbered: the users that the snapshot knows, every other name that a pattern of users matches,
- * witnesses of open patterns, and one stranger whom no pattern spells out. Patterns become sets of numbers at once.
+ * Numbers all users of an evaluation: those that the snapshot knows, all other names that patterns of users match, witnesses of open
+ * patterns, and one stranger whom no pattern spells out. Patterns become sets of numbers.
  */
 export class UserUniverse {
-  /** Names that the snapshot does not know, in the order of their numbers, which follow those of the known. */
+  /** Names that the snapshot does not know, in the order of their numbers, which follow the known ones. */
   readonly strangers: string[] = [];
   private readonly all: string[] = [];
-  private readonly trie = new NameTrie();
+  private readonly positions = new Map<string, number[]>();
   private readonly sets = new Map<string, SparseBitset>();
   private readonly open = new Map<string, Pattern>();
   private readonly allUsers: SparseBitset;
-  /** From this number on they stand for users whom no pattern spells out. */
+  /** The first number of users who represent others that no pattern spells out. */
   private readonly firstUnnamed: number;
 
   /**
-   * @param known names by their numbers; a name may occur twice.
-   * @param isEvery with a stranger of every kind that open patterns tell apart
+   * @param known names in the order of their numbers; a name may occur twice
+   * @param isEvery adds a stranger of every kind that open patterns tell apart
    */
   constructor(
     known: readonly string[],
@@ -56,64 +56,54 @@ export class UserUniverse {
     return this.all.length;
   }
 
-  /** By their numbers. */
+  /** In the order of their numbers. */
   names(): readonly string[] {
     return this.all;
   }
 
-  /** Users that a pattern in the documents matches; an absent one matches all. */
+  /** Users whom a pattern of the documents matches; an absent one matches all. */
   matching(pattern: string | undefined): SparseBitset {
     if (pattern === undefined) return this.allUsers;
     return getOrInsert(this.sets, pattern, () => sparseBitset(this.letIn(pattern)));
   }
 
-  /** False where a pattern matches users who are not numbered here: it has `.*`, or names too many. */
+  /** False where a pattern may match users who are not numbered: it has `.*`, or too many names. */
   isComplete(pattern: string | undefined): boolean {
     return pattern === undefined || !this.open.has(pattern);
   }
 
-  /** Whether a user stands for others whom no pattern spells out. */
+  /** Whether a user represents others whom no pattern spells out. */
   isUnnamed(position: number): boolean {
     return position >= this.firstUnnamed;
   }
 
-  /** Those of this very name: two where the snapshot gives a name twice. */
+  /** Numbers of the users with this name. */
   named(name: string): readonly number[] {
-    return this.trie.at(name);
+    return this.positions.get(name) ?? [];
   }
 
   private learn(text: string): void {
     if (this.sets.has(text) || this.open.has(text)) return;
     const pattern = this.patterns.parse(text);
-    if (!pattern.isFinite) {
+    const { budget, maxNames } = this.patterns;
+    const mostNames = Math.min(Math.max(MAX_STRANGERS, this.all.length), maxNames(text));
+    const names = pattern.isFinite ? spelledOut(pattern, { budget, mostNames, stepsPerName: STEPS_PER_NAME }) : null;
+    const strangers = [...(names ?? [])].filter((name) => !this.positions.has(name)).length * STEPS_PER_STRANGER;
+    if (names === null || !budget.canAfford(strangers)) {
       this.open.set(text, pattern);
       return;
     }
-    this.patterns.budget.spend(text.length);
-    const size = sizeOf(pattern);
-    const known = size.names <= this.all.length ? this.trie.matching(pattern, this.patterns.budget) : null;
-    if (known?.ways === size.names) {
-      this.sets.set(text, sparseBitset(known.positions));
-      return;
-    }
-    const names = spelledOut(pattern, this.spelling(text));
-    if (names === null) {
-      this.open.set(text, pattern);
-      return;
-    }
+    budget.spend(strangers);
     this.sets.set(text, sparseBitset([...names].flatMap((name) => this.stranger(name))));
   }
 
-  /** Includes what an open pattern spells out all the same, where unproved documents are compared; witnesses come last. */
+  /** Adds the names that an open pattern spells out. @returns its witnesses */
   private spell(text: string, pattern: Pattern): readonly string[] {
-    const { spelled, witnesses } = openNames(pattern, this.spelling(text));
+    const { budget, maxNames } = this.patterns;
+    const mostNames = Math.min(MAX_STRANGERS, maxNames(text));
+    const { spelled, witnesses } = openNames(pattern, { budget, mostNames, stepsPerName: STEPS_PER_STRANGER });
     for (const name of spelled) this.stranger(name);
     return witnesses;
-  }
-
-  private spelling(text: string): Spelling {
-    const { budget, maxNames } = this.patterns;
-    return { budget, mostNames: Math.min(MAX_STRANGERS, maxNames(text)), stepsPerName: STEPS_PER_STRANGER };
   }
 
   private letIn(text: string): number[] {
@@ -123,20 +113,20 @@ export class UserUniverse {
   }
 
   private stranger(name: string): readonly number[] {
-    const known = this.trie.at(name);
-    if (known.length > 0) return known;
+    const known = this.positions.get(name);
+    if (known !== undefined) return known;
     this.strangers.push(name);
     return [this.number(name)];
   }
 
   private number(name: string): number {
     const position = this.all.push(name) - 1;
-    this.trie.add(name, position);
+    getOrInsert(this.positions, name, () => []).push(position);
     return position;
   }
 }
 
-/** Every pattern that users are matched with, also as those who are impersonated or own a query. */
+/** All patterns of users, also of impersonated ones and of owners of queries. */
 function userPatterns(rules: RulesDocument): string[] {
   const { impersonation, ...others } = rules;
   const user = Object.values<readonly { user?: string }[]>(others).flatMap((section) =>

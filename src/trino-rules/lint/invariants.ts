@@ -1,10 +1,9 @@
 import type { Finding } from '../document/finding.js';
 import { ruleText, type CatalogRule } from '../document/rules-document.js';
 import type { EngineSets } from '../engine/engine-sets.js';
-import { everyKindOfName, namesAt, placeBelow, type Unnamed } from '../engine/unnamed.js';
+import { everyKindOfName, namesAt, placeBelow, type Unnamed } from '../engine/rule-trie.js';
 import { addWord, hasMember, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 
-/** The settings that the invariants are about. */
 export interface InvariantSettings {
   serviceAccounts: readonly string[];
   writableCatalogs: readonly string[];
@@ -12,10 +11,8 @@ export interface InvariantSettings {
 }
 
 /**
- * The three invariants: service accounts have rules in catalogs, schemas and tables;
- * in a writable catalog the first rule that matches one includes OWNERSHIP and GRANT_SELECT, for every schema and table;
- * nothing gives access to the service's own metadata catalog. The generator's tests, the sync and the static
- * check all call this function.
+ * The three invariants: service accounts have rules in catalogs, schemas and tables; in a writable catalog the first rule that matches
+ * one includes OWNERSHIP and GRANT_SELECT, for every schema and table; nothing gives access to the service's own metadata catalog.
  * @param engine numbers the service accounts among its users
  */
 export function checkInvariants(engine: EngineSets, settings: InvariantSettings): Finding[] {
@@ -33,7 +30,7 @@ export function checkInvariants(engine: EngineSets, settings: InvariantSettings)
 
 type Section = 'catalogs' | 'schemas' | 'tables';
 
-/** The rules as one service account meets them. */
+/** The rules for one service account. */
 class AccountRules {
   private readonly positions: readonly number[];
 
@@ -62,13 +59,13 @@ class AccountRules {
       );
   }
 
-  /** Every schema and table that some rule spells out is asked, and one of each kind of all others. */
+  /** Asks about all schemas and tables that rules spell out, and about one of each kind of others. */
   notWritable(catalog: string): Finding[] {
     const { rules, catalogs, schemas, tables } = this.engine;
     const where = `${this.account} in the writable catalog ${catalog}`;
     const cure = 'so CREATE TABLE and CREATE VIEW would be refused';
     const findings = new Map<object | string, Finding>();
-    /** Once for each rule, or where a section has none. */
+    /** One finding for each rule, and for each section without a rule. */
     const blame = (section: Section, rule: object | undefined, message: string): void => {
       const code = 'invariant-writable-catalog';
       if (rule === undefined) findings.set(section, error(code, `no rule of ${section} decides for ${where}, ${cure}`));
@@ -100,8 +97,8 @@ class AccountRules {
 }
 
 /**
- * No pattern of a rule that gives a service account anything may match the metadata catalog, decided there by another rule
- * or not. No other principal may enter it; without entry to a catalog there is no access in it.
+ * No rule that gives a service account anything may match the metadata catalog, even if another rule decides there. No other principal
+ * may enter it.
  */
 function openMetadata(engine: EngineSets, accounts: readonly AccountRules[], metadata: string): Finding[] {
   const { rules, patterns } = engine;
@@ -125,7 +122,7 @@ function openMetadata(engine: EngineSets, accounts: readonly AccountRules[], met
   ];
 }
 
-/** The rules that let users into a catalog that no earlier rule has matched. */
+/** The rules that let users into a catalog whom no earlier rule has matched. */
 function admitting(engine: EngineSets, catalog: string): Set<CatalogRule> {
   const decided: Bitset = new Uint32Array(engine.width);
   const admits = new Set<CatalogRule>();
@@ -145,7 +142,6 @@ function admitting(engine: EngineSets, catalog: string): Set<CatalogRule> {
   return admits;
 }
 
-/** To look a user up in a rule. */
 const STEPS_PER_LOOKUP = 20;
 
 function about(code: string, section: string, list: readonly object[], rule: object, message: string): Finding {

@@ -10,8 +10,7 @@ import type { Principal } from './principal.js';
 import { Principals } from './principals.js';
 import { PRIVILEGE_TERMS, PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
 import { columnOf, isAboutData, isAtNode, type NodeQuestion, type Question } from './question.js';
-import { grantedIntent, type RightIntent, rightIntent } from './rights.js';
-import { grantedOnEngine, isKilling } from './granted-right.js';
+import { grantedIntent, grantedOnEngine, isKilling, type RightIntent, rightIntent } from './rights.js';
 import { closesCompanion } from './restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
 
@@ -19,7 +18,7 @@ export interface Decision {
   allowed: boolean;
   /** The live grants that give it, also where a deny takes it. */
   grants: Origin<SnapshotGrant>[];
-  /** The policies that take it: denies, of a routine also restrictions of data, of a companion those of its base. */
+  /** The policies that take it: see `taking`. */
   denies: Origin<SnapshotPolicy>[];
   intent: Intent;
 }
@@ -52,7 +51,7 @@ export function decide(
   };
 }
 
-/** Of a routine, a restriction of data takes it too, wherever in the catalog it is; of a companion, one of its base. */
+/** Policies that take what is asked: a routine yields to any restriction of data in its catalog, a companion to those of its base. */
 function taking(
   snapshot: Snapshot,
   principal: Principal,
@@ -77,7 +76,7 @@ function decisionOf(intent: RightIntent): Decision {
   return { allowed: intent.isHeld, grants: intent.grants, denies: intent.policies, intent };
 }
 
-/** The privileges each of which is what is asked about. */
+/** The privileges that give what is asked, each by itself. */
 export function privilegesFor(question: NodeQuestion): Privilege[] {
   return PRIVILEGES.filter((privilege) => {
     const { onTables, ownsSchemas, runs } = PRIVILEGE_TERMS[privilege];
@@ -95,25 +94,25 @@ export function privilegesFor(question: NodeQuestion): Privilege[] {
   });
 }
 
-/** Whether a grant of these gives what is asked about, before any deny. */
+/** Whether a grant of these gives what is asked, before any deny. */
 export function gives(privileges: readonly Privilege[], question: NodeQuestion): boolean {
   const given = withContained(privileges);
   return privilegesFor(question).some((privilege) => given.has(privilege));
 }
 
-/** Whether a deny of these takes what is asked about. */
+/** Whether a deny of these takes what is asked. */
 export function takes(privileges: readonly Privilege[], question: NodeQuestion): boolean {
   const denied = taken(privileges);
   const asked = privilegesFor(question);
   return asked.length > 0 && asked.every((privilege) => denied.has(privilege));
 }
 
-/** Whether it yields to everything that restricts data. */
+/** Whether what is asked yields to everything that restricts data. */
 export function yieldsToRestrictions(question: NodeQuestion): boolean {
   return privilegesFor(question).every((privilege) => PRIVILEGE_TERMS[privilege].yieldsToRestrictions);
 }
 
-/** Whether it yields to a row filter, or to a mask. */
+/** Whether what is asked yields to a row filter, and to a mask. */
 export function yieldsToRowsOrValues(question: NodeQuestion): { filters: boolean; masks: boolean } {
   if (question.about === 'table-procedures') return { filters: true, masks: true };
   const terms = privilegesFor(question).map((privilege) => PRIVILEGE_TERMS[privilege]);
@@ -123,7 +122,7 @@ export function yieldsToRowsOrValues(question: NodeQuestion): { filters: boolean
   };
 }
 
-/** Whether the engine checks columns for it. */
+/** Whether the engine checks columns for what is asked. */
 export function readsColumns(question: NodeQuestion): boolean {
   return privilegesFor(question).some((privilege) => PRIVILEGE_TERMS[privilege].readsColumns);
 }

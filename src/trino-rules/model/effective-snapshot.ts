@@ -3,7 +3,7 @@ import type { PolicyPrincipal } from './principal.js';
 import { Principals } from './principals.js';
 import { orderedPrivileges } from './privilege.js';
 import { closedProblem } from './resource.js';
-import { isLive, type Snapshot } from './snapshot.js';
+import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
 
 /**
  * The snapshot without rows that have no effect: ended grants, rows on closed nodes, rows without an existing principal or with a
@@ -13,30 +13,27 @@ import { isLive, type Snapshot } from './snapshot.js';
 export function effective(snapshot: Snapshot): Snapshot {
   const { settings, at } = snapshot;
   const principals = new Principals(snapshot);
-  const isNamed = (named: PolicyPrincipal): boolean => principals.exists(named);
-  const isOpen = ({ resource }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean =>
-    closedProblem(resource, settings.metadataCatalog) === null;
-  const isTarget = ({ resource }: Snapshot['grants'][number] | Snapshot['policies'][number]): boolean => {
-    const named = namedBy(resource);
-    return named === undefined || isNamed(named);
-  };
+  const exists = (named: PolicyPrincipal): boolean => principals.exists(named);
+  const hasEffect = ({ principal, resource }: SnapshotGrant | SnapshotPolicy): boolean =>
+    closedProblem(resource, settings.metadataCatalog) === null &&
+    [principal, namedBy(resource) ?? []].flat().every(exists);
   return {
     users: byId(snapshot.users),
     groups: byId(snapshot.groups).map(({ id, name, members, engines }) => ({
       id,
       name,
       members: members.filter((member) => principals.user(member) !== undefined).sort((a, b) => a - b),
-      engines: engines.filter((engine) => isNamed({ type: 'engine', name: engine })).sort(compareNames),
+      engines: engines.filter((engine) => exists({ type: 'engine', name: engine })).sort(compareNames),
     })),
     grants: byId(snapshot.grants)
-      .filter((grant) => isLive(grant, at) && isOpen(grant) && isNamed(grant.principal) && isTarget(grant))
+      .filter((grant) => isLive(grant, at) && hasEffect(grant))
       .map((grant) => ({ ...grant, privileges: orderedPrivileges(grant.privileges) })),
     policies: byId(snapshot.policies)
-      .filter((policy) => isOpen(policy) && isNamed(policy.principal) && isTarget(policy))
+      .filter(hasEffect)
       .map((policy) => ({
         ...policy,
         ...(policy.kind === 'deny' && { privileges: orderedPrivileges(policy.privileges) }),
-        except: policy.except.filter(isNamed),
+        except: policy.except.filter(exists),
       })),
     settings,
     at,

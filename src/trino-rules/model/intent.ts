@@ -1,7 +1,6 @@
 import { TABLE_PRIVILEGES } from '../document/rules-document.js';
 import { isOpenSystem } from './resource.js';
-import { actingTargets } from './acting.js';
-import { coversIn } from './named-others.js';
+import { actingTargets, coversIn } from './named-others.js';
 import { depth, isInTree, isKillQuery, KILL_QUERY, kindOf, namedBy, type Node, nodeKey, SYSTEM } from './node.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
@@ -48,20 +47,20 @@ export interface Access {
   conflicts: string[];
 }
 
-/** What something that a principal may do comes from. */
+/** The entries and settings that decide whether a principal may do something. */
 export interface Intent {
   grants: Origin<SnapshotGrant>[];
   policies: Origin<SnapshotPolicy>[];
   /**
-   * Policies on other nodes than those on the way to it that take something of what is granted: on a table of the schema, its
-   * ownership; on the base table, all of its companion; in a catalog over shared files, ownership.
+   * Policies on nodes beside the path that take something of what is granted: one on a table takes ownership of its schema, one on
+   * a base table takes its companions, one in a catalog over shared files takes ownership there.
    */
   elsewhere: SnapshotPolicy[];
-  /** Where it is no grant, also where a deny takes it. */
+  /** What gives it instead of a grant, also where a deny takes it. */
   standing: 'service-account' | 'reaches-something' | null;
 }
 
-/** What one principal may do on one node, and where it comes from. */
+/** The access of one principal at one node, and its sources. */
 export interface DataIntent extends Access, Intent {}
 
 /** Everything that holds for `principal` at `node`. */
@@ -82,7 +81,7 @@ export function intentAt(
   return { ...intent, ...access, standing: 'reaches-something' };
 }
 
-/** What the settings, or grants and policies, say of the node. */
+/** Access by the settings, or by grants and policies: without what access elsewhere opens. */
 function intentByEntries(snapshot: Snapshot, principal: Principal, node: Node, principals: Principals): DataIntent {
   if (node.catalog === snapshot.settings.metadataCatalog) return NOTHING;
   if (isServiceAccount(snapshot, principal)) return serviceAccountIntent(snapshot, node);
@@ -134,7 +133,7 @@ function distinctFrom(known: readonly SnapshotPolicy[], policies: readonly Snaps
   return policies.length === 0 ? [] : [...new Set(policies)].filter((policy) => !known.includes(policy));
 }
 
-/** Who owns a schema has nothing on its tables by that; on a table, TABLE_OWNERSHIP and OWNERSHIP are one, by the shorter name. */
+/** Ownership of a schema gives nothing on its tables; on a table, TABLE_OWNERSHIP and OWNERSHIP are one, by the shorter name. */
 function onTable(access: Access): Access {
   const rights = new Set(access.privileges.map((privilege) => PRIVILEGE_TERMS[privilege].onTables));
   const privileges = TABLE_PRIVILEGES.filter((privilege) => rights.has(privilege));
@@ -142,14 +141,14 @@ function onTable(access: Access): Access {
 }
 
 /** Access in a schema in which some table is restricted. */
-export function withoutSchemaOwnership(access: Access): Access {
+function withoutSchemaOwnership(access: Access): Access {
   if (!access.privileges.some((privilege) => PRIVILEGE_TERMS[privilege].ownsSchemas)) return access;
   const tables = withContained(access.privileges);
   const privileges = combined([...tables].filter((privilege) => !PRIVILEGE_TERMS[privilege].ownsSchemas));
   return privileges.length === 0 ? NO_ACCESS : { ...access, privileges };
 }
 
-/** The privileges of these grants that can be held at a node: a grant above may be about other kinds of nodes, too. */
+/** The privileges of these grants that can be held at a node: a grant above may also name privileges for other kinds of nodes. */
 export function givenAt(node: Node, grants: readonly Origin<SnapshotGrant>[]): Privilege[] {
   if (grants.length === 0) return [];
   const open = privilegesOn(node);
@@ -158,7 +157,7 @@ export function givenAt(node: Node, grants: readonly Origin<SnapshotGrant>[]): P
   return given.filter((privilege) => open.includes(privilege));
 }
 
-/** The policies by which rights over routines have no effect in the catalog of `node`, wherever they are. */
+/** The restrictions of data anywhere in the catalog of `node`: rights over its routines yield to them. */
 export function restrictionsAround(
   snapshot: Snapshot,
   principal: Principal,
@@ -172,7 +171,7 @@ export function restrictionsAround(
   });
 }
 
-/** What else access at a node depends on. */
+/** Policies and settings beside the path that access at a node depends on. */
 export interface Surroundings {
   /** Policies that rights over routines yield to, of `restrictionsAround`. */
   routines: readonly SnapshotPolicy[];
@@ -206,12 +205,11 @@ export function accessOf(
   const left = combined([...held].filter((privilege) => !denied.has(privilege) && !yields(privilege)));
   const isOutweighed = left.some(isOverRoutines) && (restricting.length > 0 || around.routines.some(restrictsData));
   const privileges = isOutweighed ? left.filter((privilege) => !isOverRoutines(privilege)) : left;
-  // Nothing restricts the rows and columns of who has nothing to do with them.
   if (!privileges.some(isOverData)) return privileges.length === 0 ? NO_ACCESS : { ...NO_ACCESS, privileges };
   return { privileges, filters, ...restricted };
 }
 
-/** Whether all that is held over data is reading: such access must change nothing, for anybody. */
+/** Whether the access over data is reading alone, which must not change a table. */
 export function readsAlone({ privileges }: Access): boolean {
   const rights = privileges.map((privilege) => PRIVILEGE_TERMS[privilege].onTables).filter((right) => right !== null);
   return rights.length > 0 && rights.every((right) => right === 'SELECT' || right === 'GRANT_SELECT');
@@ -240,7 +238,7 @@ export function reachesSomething(
   principals = new Principals(snapshot),
 ): boolean {
   if (isServiceAccount(snapshot, principal)) return true;
-  // A deny reaches down, so what is left of a grant anywhere is left on the node that it names, or on the procedure that it brings.
+  // Denies reach down: a grant that leaves anything anywhere leaves it on the node that it names, or on the procedure that it brings.
   const nodes = [KILL_QUERY, ...snapshot.grants.map(({ resource }) => resource)];
   return nodes.some(
     (node) =>
@@ -251,7 +249,7 @@ export function reachesSomething(
   );
 }
 
-/** What an access gives at one column: who may not see it cannot read it. Without a column, all of it. */
+/** The part of an access that concerns one column: a hidden column cannot be read. Without a column, all of it. */
 export function accessToColumn(access: Access, column: string | undefined): Access {
   if (column === undefined) return access;
   const { privileges, filters, hidden, masks, conflicts } = access;
@@ -269,10 +267,7 @@ function rowFilters(policies: readonly SnapshotPolicy[]): string[] {
   return [...new Set(filters)].sort();
 }
 
-/**
- * Hidden columns add up and beat masks. Of the masks of one column the nearest node's counts; two there hide it. Beside any of
- * them the columns of the storage are hidden.
- */
+/** Hidden columns add up and beat masks. The mask of the nearest node counts; two there hide the column. Either hides `storage` too. */
 function columns(
   policies: readonly SnapshotPolicy[],
   storage: readonly string[],
@@ -298,7 +293,7 @@ function columns(
   return { hidden, masks, conflicts };
 }
 
-/** Of service accounts in writable catalogs: all six of the engine's, and the ownership of schemas. */
+/** Privileges of service accounts in writable catalogs: the engine's six, and with OWNERSHIP that of schemas. */
 export const SERVICE_ACCOUNT_PRIVILEGES: Privilege[] = [...TABLE_PRIVILEGES];
 
 /** Service accounts follow the settings alone; no grant and no policy touches them. */
@@ -326,7 +321,7 @@ export const NO_ACCESS: Access = { privileges: [], filters: [], hidden: [], mask
 export const NO_ENTRIES = { grants: [], policies: [], elsewhere: [] };
 const NOTHING: DataIntent = { ...NO_ACCESS, ...NO_ENTRIES, standing: null };
 
-/** The grants of the right to kill anybody's queries which denies leave: `CALL system.runtime.kill_query` comes with them. */
+/** Grants of KILL_QUERIES that denies leave for at least one owner: `CALL system.runtime.kill_query` comes with them. */
 function killing(
   { grants, policies, at }: Snapshot,
   principal: Principal,
@@ -342,7 +337,7 @@ function killing(
     const isTaking = policy.kind === 'deny' && policy.privileges.includes('KILL_QUERIES');
     return isTaking && principals.throughPolicy(policy, principal) !== null ? [policy.resource] : [];
   });
-  // On the engine, it takes the queries of all.
+  // A deny on the engine takes the queries of all owners.
   if (denied.some(({ queries }) => queries === undefined)) return [];
   const spared = denied.flatMap(({ queries }) => (queries === undefined ? [] : [principals.owners(queries)]));
   return given.filter(({ source: { resource } }) => {

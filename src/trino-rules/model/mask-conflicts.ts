@@ -13,7 +13,7 @@ export interface MaskConflict {
 
 type Mask = Extract<SnapshotPolicy, { kind: 'column_mask' }>;
 
-/** Whom a mask applies to: a set of all of everyone for each of many masks would be large. */
+/** The principals that a mask applies to. Not as one set, which would be large for everyone. */
 interface Masked {
   included: Members;
   excluded: readonly Members[];
@@ -40,8 +40,7 @@ export class MaskConflicts {
 
   /**
    * A mask that contradicts the column mask `id`; null also where `id` is another policy.
-   * @param former what `id` replaces: whom that masked alike had the contradiction before, so that it can be resolved for one
-   * principal after the other
+   * @param former the policy that `id` replaces: contradictions that it had already are not counted
    */
   of(id: number, former: SnapshotPolicy | null = null): MaskConflict | null {
     const mine = this.byId.get(id);
@@ -77,7 +76,7 @@ export class MaskConflicts {
   }
 }
 
-/** Of an engine principal that is granted nothing yet, the masks must not contradict each other once it is. */
+/** Engine principals without a grant count as known: their masks must not contradict each other once they have one. */
 function principalsOf(snapshot: Snapshot): Principals {
   const engines = snapshot.policies.flatMap(({ principal }) => (principal.type === 'engine' ? [principal] : []));
   const assumed = engines.filter((principal) => !isServiceAccount(snapshot, principal));

@@ -1,8 +1,10 @@
 import { covers, type Node } from './node.js';
 import { type PolicyPrincipal, type Principal, principalText } from './principal.js';
 import type { Member, Principals } from './principals.js';
+import { getOrInsert } from '../../kernel/collections.js';
+import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
 
-/** As `covers`, where acting as everyone or as a group covers acting as each of them, and so do their queries. */
+/** As `covers`; acting as a group or as everyone also covers acting as each member, and so with the queries of these. */
 export function coversIn(principals: Principals, wide: Node, node: Node): boolean {
   if (wide.queries !== undefined && node.queries !== undefined)
     return areOwnersOf(principals, wide.queries, node.queries);
@@ -10,7 +12,7 @@ export function coversIn(principals: Principals, wide: Node, node: Node): boolea
   return wide.as.type === 'everyone' || covers(wide, node) || principals.members(wide.as).has(principalText(node.as));
 }
 
-/** An engine principal that nothing but this node names is one of nobody else. */
+/** Whether the owners `wide` include `named`. An engine principal that nothing else names is not one of everyone. */
 function areOwnersOf(principals: Principals, wide: PolicyPrincipal, named: PolicyPrincipal): boolean {
   if (isSingle(named)) return principals.owners(wide).has(principalText(named));
   return wide.type === 'everyone' || principalText(wide) === principalText(named);
@@ -21,8 +23,8 @@ function isSingle({ type }: PolicyPrincipal): boolean {
 }
 
 /**
- * Where denies of acting as a group, or on its queries, show that no node of a grant shows: at each of its members that a grant names
- * by itself or by another group. Denies on queries can take one right each.
+ * Members of denied groups that a grant names by themselves or by another group: the effect of the deny shows at none of the nodes that
+ * grants name. Denies on queries can take one right each.
  */
 export function deniedMembers(principals: Principals, given: readonly Node[], denied: readonly Node[]): Node[] {
   return denied.flatMap((deny) => {
@@ -44,7 +46,50 @@ function unnamed(member: Member): Principal {
   return member.type === 'user' ? { type: 'user', id: member.id } : member;
 }
 
-/** Who has this name on the engine. */
+/** The principal of this name on the engine: an account, else an engine principal. */
 export function principalNamed(principals: Principals, name: string): Principal {
   return principals.userNamed(name) ?? { type: 'engine', name };
+}
+
+/** The engine reads `new_user` as a replacement text before it is a pattern: `$` throws there and a backslash is eaten (seen on 483). */
+export function canBeImpersonated(name: string): boolean {
+  return !/[$\\^[\]]/.test(name);
+}
+
+/**
+ * Whether a principal can be acted as: an active account or a known engine principal, with or without access. Never one that acts as
+ * others: the engine follows chains (seen on 483).
+ */
+export function canBeActedAs(principals: Principals, principal: PolicyPrincipal): boolean {
+  const member = principals.members({ type: 'everyone' }).get(principalText(principal));
+  return member !== undefined && !holdsActing(principals, principal) && canBeImpersonated(member.name);
+}
+
+/** True with any live grant of IMPERSONATE, also where a deny takes it: no deny opens a principal to being acted as. */
+export function holdsActing(principals: Principals, principal: PolicyPrincipal): boolean {
+  return principal.type === 'engine' && principals.actors.has(principal.name);
+}
+
+/** Members of `as` that can be acted as. */
+export function actingTargets(principals: Principals, as: PolicyPrincipal): Member[] {
+  return [...principals.members(as).values()].filter((member) => canBeActedAs(principals, member));
+}
+
+/** Names of the principals that each engine principal acts as: all pairs at once, each as `decide` has it. */
+export function actingPairs({ grants, policies, at }: Snapshot, principals: Principals): Map<string, Set<string>> {
+  const pairs = new Map<string, Set<string>>();
+  const targets = ({ resource: { as } }: SnapshotGrant | SnapshotPolicy): Member[] =>
+    as === undefined ? [] : actingTargets(principals, as);
+  for (const grant of grants) {
+    const { principal, resource } = grant;
+    if (resource.as === undefined || principal.type !== 'engine' || !isLive(grant, at)) continue;
+    if (!holdsActing(principals, principal)) continue;
+    const names = getOrInsert(pairs, principal.name, () => new Set<string>());
+    for (const { name } of targets(grant)) names.add(name);
+  }
+  for (const policy of policies)
+    for (const [name, names] of policy.kind === 'deny' ? pairs : [])
+      if (principals.throughPolicy(policy, { type: 'engine', name }) !== null)
+        for (const target of targets(policy)) names.delete(target.name);
+  return pairs;
 }

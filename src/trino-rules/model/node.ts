@@ -1,25 +1,24 @@
 import { type NamedPolicyPrincipal, type PolicyPrincipal, principalText } from './principal.js';
 
 /**
- * What a grant or a policy is about: a node of the tree root ⊃ catalog ⊃ schema ⊃ table, by the names on the
- * way to it, where what is left out means everything below; a routine of a schema; the engine itself, and the queries of some below
- * it; or acting as others. Names are exact and lower-case. A level is named only where the levels above it are: the root, which is everything, names none.
+ * The node that a grant or a policy is on: in the tree root ⊃ catalog ⊃ schema ⊃ table, by the names on the path (the root names none);
+ * a routine of a schema; the engine, and queries by their owners below it; or acting as others. Names are exact and lower-case.
  */
 export interface Node {
   catalog?: string;
   schema?: string;
   table?: string;
-  /** A function or a procedure of the schema; there is no table beside it. */
+  /** A function or a procedure of the schema, instead of a table. */
   routine?: string;
-  /** The engine itself; there is nothing beside it. */
+  /** The engine itself; no other field is set. */
   engine?: true;
-  /** Acting as these; there is nothing beside it. */
+  /** Acting as these; no other field is set. */
   as?: PolicyPrincipal;
-  /** The queries of these, which are a part of the engine; there is nothing beside it. */
+  /** The queries of these owners, a part of the engine; no other field is set. */
   queries?: PolicyPrincipal;
 }
 
-/** A node as it is shown to people: with the names of those whom it names. */
+/** A node as it is shown to people: its principals with their names. */
 export interface NamedNode extends Node {
   as?: NamedPolicyPrincipal;
   queries?: NamedPolicyPrincipal;
@@ -30,10 +29,10 @@ export interface NodeInCatalog extends Node {
   catalog: string;
 }
 
-/** The engine's own catalog: nothing said on everything touches it. */
+/** The engine's own catalog: grants and policies on everything do not reach it. */
 export const SYSTEM = 'system';
 
-/** The procedure of the catalog `system`: whoever has KILL_QUERIES may call it, too, unless that is denied. */
+/** The procedure of the catalog `system`: KILL_QUERIES gives it as well, unless it is denied. */
 export const KILL_QUERY = { catalog: SYSTEM, schema: 'runtime', routine: 'kill_query' };
 
 export function isKillQuery({ catalog, schema, routine }: Node): boolean {
@@ -45,17 +44,15 @@ export const LEVELS = ['catalog', 'schema', 'table'] as const;
 
 export type Level = (typeof LEVELS)[number];
 
-/** What kind of node it is: a level of the tree, its root, or something beside the tree. */
 export const NODE_KINDS = ['everything', ...LEVELS, 'routine', 'engine', 'queries', 'acting'] as const;
 
 export type NodeKind = (typeof NODE_KINDS)[number];
 
-/** The fields of a node, as files and bodies have them. */
 export const NODE_FIELDS = [...LEVELS, 'routine', 'engine', 'as', 'queries'] as const;
 
 export type NodeFields = Partial<Record<(typeof NODE_FIELDS)[number], unknown>>;
 
-/** The first field that cannot stand with the others, or lacks one that it needs; null: they are those of a node. */
+/** The first field that excludes another one or lacks one that it needs; null: the fields form a node. */
 export function misplacedField(fields: NodeFields): { field: keyof NodeFields; message: string } | null {
   const { catalog, schema, table, routine, engine, as, queries } = fields;
   if (engine !== undefined && engine !== true) return { field: 'engine', message: 'must be true where it is given' };
@@ -79,7 +76,7 @@ export function misplacedField(fields: NodeFields): { field: keyof NodeFields; m
 type Names = Readonly<Partial<Record<Level | 'routine', string | null | undefined>>> &
   Pick<Node, 'engine' | 'as' | 'queries'>;
 
-/** The node at these names, without anything else that the object holds (a column, an absent level). */
+/** The node at these names, without other properties of the object (a column, an absent level). */
 export function nodeOf(names: Names & { readonly catalog: string }): NodeInCatalog;
 export function nodeOf(names: Names): Node;
 export function nodeOf({ catalog, schema, table, routine, engine, as, queries }: Names): Node {
@@ -94,15 +91,15 @@ export function nodeOf({ catalog, schema, table, routine, engine, as, queries }:
   return node;
 }
 
-/** Whom a node beside the tree names: as whom somebody acts, or whose queries they are. */
+/** The principal that a node names: to act as, or as owner of queries. */
 export function namedBy({ as, queries }: Node): PolicyPrincipal | undefined {
   return as ?? queries;
 }
 
-/** A node in which those whom it names have another form. */
+/** A node whose named principal has another form. */
 export type NodeNaming<T> = Omit<Node, 'as' | 'queries'> & { as?: T; queries?: T };
 
-/** The same node with those whom it names in another form. */
+/** The same node with its named principal in another form. */
 export function withNamed<T, U>({ as, queries, ...node }: NodeNaming<T>, form: (named: T) => U): NodeNaming<U> {
   return {
     ...node,
@@ -112,11 +109,6 @@ export function withNamed<T, U>({ as, queries, ...node }: NodeNaming<T>, form: (
 }
 
 /** The same node of a tree with other names. */
-export function withNames(
-  node: NodeInCatalog,
-  rename: (name: string, level: Level | 'routine') => string,
-): NodeInCatalog;
-export function withNames(node: Node, rename: (name: string, level: Level | 'routine') => string): Node;
 export function withNames(node: Node, rename: (name: string, level: Level | 'routine') => string): Node {
   const renamed = nodeOf(node);
   for (const level of [...LEVELS, 'routine'] as const) {
@@ -150,12 +142,12 @@ export function levelOf(node: Node): Level | null {
   return LEVELS[namesOf(node).length - 1] ?? null;
 }
 
-/** From 0, the root, to 3, a table or a routine: of two nodes on one path, the deeper is the nearer. */
+/** From 0 for the root to 3 for a table or a routine. */
 export function depth({ catalog, schema, table, routine }: Node): number {
   return table !== undefined || routine !== undefined ? 3 : schema !== undefined ? 2 : catalog !== undefined ? 1 : 0;
 }
 
-/** The node directly above; null for the root, and for `system`, the engine and acting as others, which nothing is above. */
+/** The node directly above; null for the root, `system`, the engine and acting as others. */
 export function parentOf(node: Node): Node | null {
   const { catalog, schema, routine, queries } = node;
   if (queries !== undefined) return { engine: true };
@@ -165,7 +157,7 @@ export function parentOf(node: Node): Node | null {
   return level === null ? null : nodeOf({ ...node, [level]: null });
 }
 
-/** The node and those above it, the widest first; before all, the engine, whose right to kill brings the procedure. */
+/** The node and those above it, the widest first. Above `KILL_QUERY` is also the engine, whose right to kill brings it. */
 export function pathTo(node: Node): Node[] {
   if (isKillQuery(node)) return [{ engine: true }, ...pathTo(nodeOf({ ...node, routine: null })), nodeOf(node)];
   const parent = parentOf(node);
@@ -204,7 +196,7 @@ export function nodeText(node: Node): string {
   return [...namesOf(node), ...(node.routine === undefined ? [] : [node.routine])].join('.');
 }
 
-/** By name, a node before those below it; the tree, then routines at their schemas, then acting as others, the engine and queries last. */
+/** By name, a node before those below it: the tree with routines at their schemas, then acting as others, the engine and queries. */
 export function compareNodes(a: Node, b: Node): number {
   return (
     compareNames(namedText(a.queries), namedText(b.queries)) ||

@@ -1,16 +1,15 @@
 /** An account, a group, or an engine principal, which is a literal name and is never an account. */
 export type Principal = { type: 'user'; id: number } | { type: 'group'; id: number } | { type: 'engine'; name: string };
 
-/** Who can be in a group. */
 export type GroupMember = Exclude<Principal, { type: 'group' }>;
 
-/** Of a grant or a policy: everyone, too. */
+/** Principal of a grant or policy. Besides users, groups and engine principals it can be everyone. */
 export type PolicyPrincipal = Principal | { type: 'everyone' };
 
 export const PRINCIPAL_TYPES = ['user', 'group', 'engine'] as const satisfies readonly Principal['type'][];
 export const POLICY_PRINCIPAL_TYPES: readonly PolicyPrincipal['type'][] = [...PRINCIPAL_TYPES, 'everyone'];
 
-/** A principal as it is shown to people: with the name that it has now. */
+/** A principal with its current name, as it is shown to people. */
 export type NamedPrincipal =
   | { type: 'user'; id: number; name: string }
   | { type: 'group'; id: number; name: string }
@@ -18,7 +17,7 @@ export type NamedPrincipal =
 
 export type NamedPolicyPrincipal = NamedPrincipal | { type: 'everyone' };
 
-/** Whether it is named by the id of a row; others are named as they are. */
+/** Whether an id names the principal: a user or a group. */
 export function isRow(named: PolicyPrincipal): named is Extract<PolicyPrincipal, { id: number }> {
   return 'id' in named;
 }
@@ -46,5 +45,5 @@ export type Subject =
   | { kind: 'person'; name: string; userId: number; isActive: boolean }
   | { kind: 'engine'; name: string }
   | { kind: 'service-account'; name: string }
-  /** A name that the snapshot does not know: nothing ever applies to it. */
+  /** A name that the snapshot does not know: no grant or policy applies to it. */
   | { kind: 'stranger'; name: string };

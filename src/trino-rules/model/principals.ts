@@ -16,21 +16,18 @@ export type Through = 'directly' | 'everyone' | { group: SnapshotGroup };
 /** A principal with a name on the engine. */
 export type Member = Exclude<NamedPrincipal, { type: 'group' }>;
 
-/** By their texts. */
+/** By `principalText`. */
 export type Members = ReadonlyMap<string, Member>;
 
-/**
- * Whom the grants and policies of a snapshot name. The compiler and the proof work it out for
- * themselves (docs/decisions/0006); all others ask here.
- */
+/** Resolves the principals that grants and policies of a snapshot name. Compiler and proof have resolvers of their own (record 0006). */
 export class Principals {
   private readonly users: ReadonlyMap<number, Snapshot['users'][number]>;
   private readonly groups: ReadonlyMap<number, SnapshotGroup>;
   private readonly resolved = new Map<string, Members>();
   private readonly owning = new Map<string, Members>();
-  /** Each with a live grant that makes it known; null: only a group does. */
+  /** Known engine principals, each with a live grant that makes it known; null: only a group does. */
   private readonly known = new Map<string, SnapshotGrant | null>();
-  /** A live grant of each engine principal: one that makes it known, if there is one. */
+  /** One live grant of each engine principal, if possible one that makes it known. */
   private readonly naming = new Map<string, SnapshotGrant>();
   /** Engine principals that act as others by a live grant. */
   readonly actors: ReadonlySet<string>;
@@ -76,30 +73,20 @@ export class Principals {
 
   /** Active accounts and engine principals; never a service account, which follows the settings alone. */
   members(named: PolicyPrincipal): Members {
-    return getOrInsert(this.resolved, principalText(named), () => {
-      const members = this.listed(named).map((member) => [principalText(member), member] as const);
-      return new Map(members);
-    });
+    return getOrInsert(this.resolved, principalText(named), () => byText(this.listed(named)));
   }
 
-  /** Whose queries are meant: of accounts also the deactivated ones, because what they run goes on. By their texts. */
+  /** Owners of queries: accounts also where they are deactivated, because what they run goes on. */
   owners(named: PolicyPrincipal): Members {
-    return getOrInsert(this.owning, principalText(named), () => {
-      const owners = this.listed(named, true).map((owner) => [principalText(owner), owner] as const);
-      return new Map(owners);
-    });
+    return getOrInsert(this.owning, principalText(named), () => byText(this.listed(named, true)));
   }
 
-  /** Members of a policy's principal, without its exceptions. */
   membersOf({ principal, except }: SnapshotPolicy): Members {
     const excepted = except.map((named) => this.members(named));
     return new Map([...this.members(principal)].filter(([text]) => !excepted.some((members) => members.has(text))));
   }
 
-  /**
-   * How a grant or a policy that names `named` applies to `principal`; null: it does not. A group is taken as a member would be who
-   * is in no other group.
-   */
+  /** How an entry for `named` applies to `principal`; null: not at all. A group counts as a member that is in no other group. */
   through(named: PolicyPrincipal, principal: Principal): Through | null {
     if (principal.type === 'group') {
       if (named.type === 'everyone') return this.groups.has(principal.id) ? 'everyone' : null;
@@ -111,20 +98,19 @@ export class Principals {
     return group === undefined ? null : { group };
   }
 
-  /** The same of a policy: null as well where one of its exceptions names the principal. */
+  /** How a policy applies to a principal; null: not at all, or one of its exceptions names the principal. */
   throughPolicy({ principal: named, except }: SnapshotPolicy, principal: Principal): Through | null {
     return except.some((excepted) => this.through(excepted, principal) !== null)
       ? null
       : this.through(named, principal);
   }
 
-  /** Whether there is such an account or group; an engine principal has no row, and a service account is none. */
+  /** Whether there is such an account or group. An engine principal always exists, unless it is a service account. */
   exists(named: PolicyPrincipal): boolean {
     if (named.type === 'user') return this.users.has(named.id);
     return named.type === 'group' ? this.groups.has(named.id) : !isServiceAccount(this.snapshot, named);
   }
 
-  /** With the name that it has in the snapshot. */
   named(principal: Principal): NamedPrincipal;
   named(principal: PolicyPrincipal): NamedPolicyPrincipal;
   named(principal: PolicyPrincipal): NamedPolicyPrincipal {
@@ -133,12 +119,11 @@ export class Principals {
     return { ...principal, name: row?.name ?? '' };
   }
 
-  /** With the names of those whom it names. */
   namedNode(node: Node): NamedNode {
     return withNamed(node, (named) => this.named(named));
   }
 
-  /** Some grants of the snapshot as a part of it in which everyone is the same principals. */
+  /** These grants and, where it matters, one for each engine principal, so that everyone means the same principals. */
   part(grants: readonly SnapshotGrant[], policies: readonly SnapshotPolicy[]): SnapshotGrant[] {
     if (!isAboutEveryone(grants, policies)) return [...grants];
     return [...new Set([...grants, ...this.naming.values()])];
@@ -175,7 +160,7 @@ export class Principals {
   }
 }
 
-/** Of the lists of snapshots: the parts of one at its nodes, which are thousands, share them. */
+/** Shared by the thousands of parts of one snapshot, by its lists. */
 const USERS = new WeakMap<Snapshot['users'], ReadonlyMap<number, Snapshot['users'][number]>>();
 const GROUPS = new WeakMap<Snapshot['groups'], ReturnType<typeof indexed>>();
 
@@ -187,7 +172,11 @@ function byId<T extends { id: number }>(rows: readonly T[]): ReadonlyMap<number,
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Whether who everyone is matters to these, which also name everyone where anybody can be acted as. */
+function byText(members: readonly Member[]): Members {
+  return new Map(members.map((member) => [principalText(member), member]));
+}
+
+/** Whether the members of everyone matter to these entries: acting as others depends on them as well. */
 export function isAboutEveryone(grants: readonly SnapshotGrant[], policies: readonly SnapshotPolicy[]): boolean {
   const isOfEveryone = ({ resource: { queries } }: SnapshotGrant | SnapshotPolicy): boolean =>
     queries?.type === 'everyone';

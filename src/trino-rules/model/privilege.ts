@@ -1,9 +1,14 @@
 import type { FunctionPrivilege, TablePrivilege } from '../document/rules-document.js';
-import { isKillQuery, kindOf, LEVELS, nodeOf, SYSTEM, type NamedNode, type Node, type NodeKind } from './node.js';
-import { type NamedPolicyPrincipal, POLICY_PRINCIPAL_TYPES, type PolicyPrincipal } from './principal.js';
+import { isKillQuery, kindOf, LEVELS, type NamedNode, type Node, type NodeKind, nodeOf, SYSTEM } from './node.js';
+import {
+  type NamedPolicyPrincipal,
+  POLICY_PRINCIPAL_TYPES,
+  type PolicyPrincipal,
+  PRINCIPAL_TYPE_TEXTS,
+} from './principal.js';
 import type { Question, RoutineQuestion } from './question.js';
 
-/** What can be granted and denied, in the order in which it is written. One more needs its terms below, and the compiler's own. */
+/** Everything that can be granted and denied, in the order of writing. A new one needs its terms below and in the compiler. */
 export const PRIVILEGES = [
   'SELECT',
   'INSERT',
@@ -26,36 +31,31 @@ export const PRIVILEGES = [
 
 export type Privilege = (typeof PRIVILEGES)[number];
 
-/** What a privilege is about: tables and their rows, schemas, functions and procedures, the engine itself, acting as others. */
 export const PRIVILEGE_FAMILIES = ['table', 'schema', 'routine', 'engine', 'acting'] as const;
 
 export type PrivilegeFamily = (typeof PRIVILEGE_FAMILIES)[number];
 
-/** All that sets one privilege apart from another. */
 export interface PrivilegeTerms {
   family: PrivilegeFamily;
-  /** The kinds of nodes on which it can be granted and denied. */
+  /** Kinds of nodes on which it can be granted and denied. */
   on: readonly NodeKind[];
-  /** Those of these on which the same holds in the catalog `system`. */
+  /** The kinds among these that are open in the catalog `system`. */
   inSystem: readonly NodeKind[];
-  /** What it is the sum of: whoever has all of these has it, and nothing else. */
+  /** Privileges that it is the sum of. */
   parts: readonly Privilege[];
-  /** The types of principals that it can be granted to; a deny may name any. */
+  /** Types of principals that it can be granted to; a deny may name any. */
   to: readonly PolicyPrincipal['type'][];
-  /** All that a grant of it gives besides. */
+  /** Further privileges that a grant of it gives. */
   contains: readonly Privilege[];
-  /** All that a deny of it takes besides. */
+  /** Further privileges that a deny of it takes. */
   takes: readonly Privilege[];
-  /** What the engine calls it on the tables that it reaches; null: nothing there. */
+  /** The engine's privilege on tables that it gives; null: none. */
   onTables: TablePrivilege | null;
   /** Whether its holders own the schemas that it reaches. */
   ownsSchemas: boolean;
-  /** What its holders run, or pass on; null: nothing. */
+  /** The routines that its holders run or pass on; null: none. */
   runs: Pick<RoutineQuestion, 'kind' | 'privilege'> | null;
-  /**
-   * Whether it would lead around a filter, a mask, a hidden column or a deny, so that these take it: an owner renames what they are
-   * bound to, or drops the schema above it (seen on 483).
-   */
+  /** Whether any restriction of data takes it: an owner renames what one is bound to, or drops its schema (seen on 483). */
   yieldsToRestrictions: boolean;
   /** Whether a row filter takes it: the engine does not filter it, or refuses it always (seen on 483). */
   yieldsToFilters: boolean;
@@ -67,13 +67,12 @@ export interface PrivilegeTerms {
   usedByStatements: boolean;
   /** Whether the engine checks columns: reading them, also for the readers of one's views. */
   readsColumns: boolean;
-  /** What is asked about who has it at a node, or at a column in its tables; of acting as others and of queries, one of this name. */
+  /** The question whether it is held at a node, or at a column there. Principals in the node are asked about by name. */
   asks: (resource: NamedNode, column?: string) => Question;
-  /** In a sentence, before the node. */
+  /** Verb phrase before the node in a sentence. */
   phrase: string;
 }
 
-/** What most have in common. */
 const TERMS = {
   to: POLICY_PRINCIPAL_TYPES,
   inSystem: [],
@@ -116,7 +115,7 @@ function onRoutines(kind: RoutineQuestion['kind'], phrase: string, privilege: Fu
   } as const satisfies PrivilegeTerms;
 }
 
-/** Of the engine itself, where it is no right over data. */
+/** A right over the engine itself. */
 function onEngine(question: Question, phrase: string, usedByStatements = false) {
   return {
     ...TERMS,
@@ -128,7 +127,7 @@ function onEngine(question: Question, phrase: string, usedByStatements = false) 
   } as const satisfies PrivilegeTerms;
 }
 
-/** Over the queries of all others, or of some. */
+/** A right over the queries of all others, or of some owners. */
 function onQueries(right: 'view' | 'kill') {
   const about = { about: 'queries', right } as const;
   return {
@@ -142,7 +141,7 @@ function nameOf(named: NamedPolicyPrincipal | undefined): string {
   return named !== undefined && 'name' in named ? named.name : '';
 }
 
-/** What each privilege is and does (docs/decisions/0031). */
+/** Terms of all privileges (docs/decisions/0031). */
 export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   SELECT: {
     ...onTables('SELECT', 'SELECT from'),
@@ -188,24 +187,24 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   },
   GRANT_SELECT: { ...onTables('GRANT_SELECT', 'have GRANT_SELECT on'), contains: ['SELECT'], readsColumns: true },
   EXECUTE_FUNCTION: { ...onRoutines('function', 'execute functions of'), takes: ['GRANT_EXECUTE_FUNCTION'] },
-  // In a view of its holder's, the readers run the function.
+  // Readers of its holder's views run the function there.
   GRANT_EXECUTE_FUNCTION: {
     ...onRoutines('function', 'have GRANT_EXECUTE on functions of', 'GRANT_EXECUTE'),
     contains: ['EXECUTE_FUNCTION'],
   },
   CALL_PROCEDURE: { ...onRoutines('procedure', 'call procedures of'), inSystem: ['routine'] },
-  // It comes with all that statements use; a deny takes the grant alone.
+  // Every privilege that statements use comes with it; a deny takes the grant alone.
   EXECUTE_QUERIES: onEngine({ about: 'queries', right: 'execute' }, 'execute queries on', true),
   VIEW_QUERIES: onQueries('view'),
-  // It brings a statement, the procedure `KILL_QUERY`; where that is denied, the engine's API is left.
+  // Comes with the procedure `KILL_QUERY`; where that is denied, the engine's API is left.
   KILL_QUERIES: onQueries('kill'),
   READ_SYSTEM_INFORMATION: onEngine({ about: 'system-information', right: 'read' }, 'read the system information of'),
-  // It shuts nodes down.
+  // Shuts nodes down.
   WRITE_SYSTEM_INFORMATION: {
     ...onEngine({ about: 'system-information', right: 'write' }, 'write the system information of'),
     to: ['user', 'engine'],
   },
-  // People do not become other people. What such a session may do are the rights of the one who is acted as.
+  // Users do not become other users. A session has the rights of the principal that is acted as.
   IMPERSONATE: {
     ...TERMS,
     family: 'acting',
@@ -228,7 +227,7 @@ export function privilegesOn(node: Node): Privilege[] {
   return PRIVILEGES.filter((privilege) => {
     const { on, inSystem } = PRIVILEGE_TERMS[privilege];
     if (node.catalog !== SYSTEM) return on.includes(kind);
-    // Of routines there, one alone is given.
+    // Only one routine of `system` can be granted.
     return inSystem.includes(kind) && (kind !== 'routine' || isKillQuery(node));
   });
 }
@@ -239,17 +238,17 @@ export function isOverData(privilege: Privilege): boolean {
   return family === 'table' || family === 'schema';
 }
 
-/** Whether it is about functions and procedures: a restriction of data wins over it. */
+/** Whether it is about functions and procedures; restrictions of data win over these. */
 export function isOverRoutines(privilege: Privilege): boolean {
   return PRIVILEGE_TERMS[privilege].family === 'routine';
 }
 
-/** What a grant of these gives: GRANT_SELECT contains SELECT. */
+/** All privileges that a grant of these gives: GRANT_SELECT contains SELECT. */
 export function withContained(privileges: readonly Privilege[]): Set<Privilege> {
   return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].contains]));
 }
 
-/** In the order of `PRIVILEGES`: those that are the sum of others in place of these, where all of these are held. */
+/** Replaces privileges by their sum where all of its parts are held. In the order of `PRIVILEGES`. */
 export function combined(held: readonly Privilege[]): Privilege[] {
   const sums = SUMS.filter((sum) => PRIVILEGE_TERMS[sum].parts.every((part) => held.includes(part)));
   const said = sums.flatMap((sum) => PRIVILEGE_TERMS[sum].parts);
@@ -259,7 +258,16 @@ export function combined(held: readonly Privilege[]): Privilege[] {
 
 const SUMS = PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].parts.length > 0);
 
-/** What a deny of these takes: one of SELECT takes GRANT_SELECT too. */
+/** All privileges that a deny of these takes: SELECT takes GRANT_SELECT with it. */
 export function taken(privileges: readonly Privilege[]): Set<Privilege> {
   return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].takes]));
+}
+
+/** Why a grant of these cannot name a principal; null: it can. */
+export function holderProblem(privileges: readonly Privilege[], { type }: PolicyPrincipal): string | null {
+  const refused = privileges.filter((privilege) => !PRIVILEGE_TERMS[privilege].to.includes(type));
+  const [first] = refused;
+  if (first === undefined) return null;
+  const holders = PRIVILEGE_TERMS[first].to.map((each) => PRINCIPAL_TYPE_TEXTS[each]);
+  return `${refused.join(', ')} can be granted to ${holders.join(' or ')} alone`;
 }

@@ -1,18 +1,18 @@
 import { isInTree, isKillQuery, kindOf, namedBy, nodeText, SYSTEM, type Node, type NodeKind } from './node.js';
 import { type Privilege, privilegesOn } from './privilege.js';
 
-/** What a column mask or a hidden column names: one column name, in everything below the node. */
+/** Resource of a column mask or a hidden column: one column name, in all tables at the node and below. */
 export interface ColumnResource extends Node {
   column: string;
 }
 
-/** Why nothing but a deny can stand on a node; null: filters, masks and hidden columns can, because people's data is there. */
+/** Why only a deny can be on a node; null: filters, masks and hidden columns can, too. */
 export function restrictionProblem(node: Node): string | null {
   const isData = isInTree(node) && node.catalog !== SYSTEM;
   return isData ? null : `only a deny can be on ${nodeText(node)}`;
 }
 
-/** Of the catalog `system`: its tables are in these. */
+/** The schemas of the catalog `system`. */
 export const SYSTEM_SCHEMAS = ['jdbc', 'metadata', 'runtime'];
 
 /**
@@ -31,10 +31,10 @@ export function closedProblem(node: Node, metadataCatalog: string | null): strin
   return null;
 }
 
-/** Of the catalog `system`: the engine filters these per person, and BI tools need them. */
+/** Schemas of the catalog `system` that the engine filters per user, and that BI tools need. */
 export const OPEN_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
 
-/** Whether every user with any access reads it, less what a deny takes. */
+/** Whether every user with any access reads a node of `system`, unless denied. */
 export function isOpenSystem(node: Node): boolean {
   const { catalog, schema } = node;
   return catalog === SYSTEM && schema !== undefined && OPEN_SYSTEM_SCHEMAS.includes(schema) && isInTree(node);

@@ -5,8 +5,8 @@ import type { Principals } from './principals.js';
 import type { Snapshot, SnapshotPolicy, SnapshotSettings } from './snapshot.js';
 
 /**
- * Whether a policy restricts data for those whom it applies to: a filter, a mask, a hidden column, or a deny of any right over data.
- * The catalog `system` has none. Restrictions win over ownership and over routines, whether they bite or not.
+ * Whether a policy restricts data: a filter, a mask, a hidden column, or a deny of any right over data, outside of `system`.
+ * Restrictions win over ownership and over routines, whether or not they change any access.
  */
 export function restrictsData(policy: SnapshotPolicy): boolean {
   const { resource } = policy;
@@ -15,7 +15,7 @@ export function restrictsData(policy: SnapshotPolicy): boolean {
   );
 }
 
-/** Whether a policy restricts what is read: the names and files that lead around it are closed with it. */
+/** Whether a policy restricts reading: companions and shared files, which lead around it, are closed with it. */
 export function restrictsReading(policy: SnapshotPolicy): boolean {
   return restrictsData(policy) && (policy.kind !== 'deny' || policy.privileges.includes('SELECT'));
 }
@@ -30,12 +30,12 @@ export function basesOf(table: string): string[] {
   return bases;
 }
 
-/** The tables whose restrictions hold for a node because of its name. */
+/** The base tables of a node that is a companion. */
 export function baseNodes(node: Node): Node[] {
   return node.table === undefined ? [] : basesOf(node.table).map((base) => nodeOf({ ...node, table: base }));
 }
 
-/** Whether a policy closes a table because of its name: as a companion of the restricted table, or any name with a `$` below a restricted node. */
+/** Whether a policy closes a table as a companion: of a restricted table, or any with a `$` in its name below a restricted node. */
 export function closesCompanion({ table, ...schema }: Node, policy: SnapshotPolicy): boolean {
   if (table?.includes('$') !== true || !restrictsReading(policy)) return false;
   const { resource } = policy;
@@ -55,18 +55,18 @@ export function storageColumns({ catalog }: Node, { rawColumnCatalogs }: Snapsho
 
 const WITH_RAW_COLUMNS = [...STORAGE_COLUMNS, ...RAW_COLUMNS];
 
-/** Whether ownership at a node yields to what restricts reading anywhere in its catalog. */
+/** Whether ownership at a node yields to any restriction of reading in its catalog. */
 export function sharesFiles({ catalog }: Node, { externalTableCatalogs }: SnapshotSettings): boolean {
   return catalog !== undefined && externalTableCatalogs.includes(catalog);
 }
 
-/** Whether a policy restricts a table of this schema, which its owner would drop or rename with it. Other nodes have no such tables. */
+/** Whether a policy restricts a table of this schema; false for other nodes than schemas. */
 export function restrictsTableOf(schema: Node, policy: SnapshotPolicy): boolean {
   if (kindOf(schema) !== 'schema') return false;
   return policy.resource.table !== undefined && covers(schema, policy.resource) && restrictsData(policy);
 }
 
-/** Who owns a schema drops and renames it with all tables in it: one that is restricted there takes its ownership. */
+/** Restrictions of tables in a schema. They take its ownership: an owner would drop and rename the schema with its tables. */
 export function restrictionsIn(
   { policies }: Snapshot,
   principal: Principal,
@@ -78,13 +78,13 @@ export function restrictionsIn(
   );
 }
 
-/** Whether a policy is on everything, on the catalog of `node`, or anywhere below that; where no catalog is named, on everything. */
+/** Whether a policy is on everything, on the catalog of `node`, or below that. */
 export function isAroundCatalogOf(node: Node, { resource }: SnapshotPolicy): boolean {
   const { catalog } = node;
   return covers(resource, nodeOf({ catalog })) || (catalog !== undefined && resource.catalog === catalog);
 }
 
-/** Nodes where a policy on a node can change access beside those below it: on a table, the ownership of its schema. */
+/** The nodes at and above a policy's own where it changes access: one on a table also takes ownership of the schema. */
 export function whereRestricted(node: Node): Node[] {
   const schema = node.table === undefined ? null : parentOf(node);
   return schema === null ? [node] : [schema, node];

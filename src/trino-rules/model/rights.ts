@@ -1,22 +1,20 @@
 import { MARKER } from '../document/rules-document.js';
 import { OPEN_SYSTEM_SCHEMAS } from './resource.js';
-import { intentAt, NO_ENTRIES, reachesSomething, type Intent } from './intent.js';
+import { type Intent, intentAt, NO_ENTRIES, reachesSomething } from './intent.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals } from './principals.js';
-import { KILL_QUERY, type Node, SYSTEM } from './node.js';
-import { PRIVILEGE_TERMS, taken, withContained } from './privilege.js';
-import { canBeImpersonated, holdsActing } from './acting.js';
-import { principalNamed } from './named-others.js';
-import { EXECUTING, type GrantedRight } from './granted-right.js';
-import type { RightQuestion } from './question.js';
+import { isKillQuery, KILL_QUERY, type Node, SYSTEM } from './node.js';
+import { type Privilege, PRIVILEGE_TERMS, taken, withContained } from './privilege.js';
+import { canBeImpersonated, holdsActing, principalNamed } from './named-others.js';
+import type { Question, RightQuestion } from './question.js';
 import type { Snapshot } from './snapshot.js';
 
-/** What one principal may besides data, and where it comes from. */
+/** Whether one principal has a right that is not about data, and its sources. */
 export interface RightIntent extends Intent {
   isHeld: boolean;
 }
 
-/** Everything that holds for `principal` about a right that is not granted: it follows from the settings, or from other access. */
+/** The intent for a right that is not granted: it follows from the settings, or from other access. */
 export function rightIntent(
   snapshot: Snapshot,
   principal: Principal,
@@ -44,7 +42,7 @@ export function rightIntent(
   }
 }
 
-/** The same of a right that is granted beside the tree; of the policies, only the denies that take it. */
+/** The intent for a right that is granted beside the tree; of the policies, only denies that take it. */
 export function grantedIntent(
   snapshot: Snapshot,
   principal: Principal,
@@ -61,7 +59,7 @@ export function grantedIntent(
   };
 }
 
-/** The widest thing that a principal may do anywhere in a catalog decides in which mode it is entered. */
+/** The mode in which a principal enters a catalog: that of the widest privilege anywhere in it. */
 export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: string): 'all' | 'read-only' | 'none' {
   const named = snapshot.grants.map(({ resource }) => resource).filter((resource) => resource.catalog === catalog);
   const system: Node[] = [...OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema })), KILL_QUERY];
@@ -73,14 +71,14 @@ export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: s
   return modes.includes('all') ? 'all' : modes.includes('read-only') ? 'read-only' : 'none';
 }
 
-/** By grants to itself: a deny is named also where there are none. */
+/** Only by grants to itself; a deny is named also where there are none. */
 function actsAs(snapshot: Snapshot, principal: Principal, newUser: string, principals: Principals): RightIntent {
   const right = { resource: { as: principalNamed(principals, newUser) }, privilege: 'IMPERSONATE' } as const;
   const intent = grantedIntent(snapshot, principal, right, principals);
   return holdsActing(principals, principal) ? intent : { ...intent, isHeld: false, grants: [] };
 }
 
-/** Grantline's own account becomes active people who reach something. */
+/** Grantline's own account may become active users with any access. */
 function becomes(snapshot: Snapshot, principal: Principal, newUser: string): boolean {
   const { impersonation, ownAccount } = snapshot.settings;
   const isOwn = principal.type === 'engine' && principal.name === ownAccount;
@@ -92,9 +90,9 @@ function becomes(snapshot: Snapshot, principal: Principal, newUser: string): boo
   );
 }
 
-/** Service accounts set everything, everybody else who reaches something what the settings list. */
+/** Service accounts set every property; all others with access set those that the settings list. */
 function systemProperty(snapshot: Snapshot, principal: Principal, property: string): RightIntent {
-  // It tells the version in force, and is no access.
+  // Marks the version in force, and gives no access.
   if (property.startsWith(MARKER)) return NOT_HELD;
   if (isServiceAccount(snapshot, principal)) return held(true, 'service-account');
   const isListed = snapshot.settings.sessionProperties.includes(property);
@@ -112,3 +110,34 @@ function held(isHeld: boolean, standing: Intent['standing']): RightIntent {
 }
 
 const NOT_HELD: RightIntent = { ...NO_ENTRIES, isHeld: false, standing: null };
+
+/** The node beside the tree at which a right is granted, and the privilege that gives it. */
+interface GrantedRight {
+  resource: Node;
+  privilege: Privilege;
+}
+
+/** Executing queries; access to anything gives it as well. */
+export const EXECUTING = { resource: { engine: true }, privilege: 'EXECUTE_QUERIES' } as const satisfies GrantedRight;
+
+/** Where a right over the engine is granted; null: the right follows from the settings, or from access to something. */
+export function grantedOnEngine(question: Question, principals: Principals): GrantedRight | null {
+  const engine = { engine: true } as const;
+  if (question.about === 'queries' && question.right !== 'execute') {
+    const { right, owner } = question;
+    const resource = owner === undefined ? engine : { queries: principalNamed(principals, owner) };
+    return { resource, privilege: right === 'view' ? 'VIEW_QUERIES' : 'KILL_QUERIES' };
+  }
+  if (question.about === 'system-information')
+    return {
+      resource: engine,
+      privilege: question.right === 'read' ? 'READ_SYSTEM_INFORMATION' : 'WRITE_SYSTEM_INFORMATION',
+    };
+  return null;
+}
+
+/** `CALL system.runtime.kill_query` */
+export function isKilling(question: Question): boolean {
+  if (question.about !== 'routine' || question.kind !== 'procedure' || question.privilege !== 'EXECUTE') return false;
+  return isKillQuery(question.resource);
+}

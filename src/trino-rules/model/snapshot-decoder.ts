@@ -1,16 +1,15 @@
-/** One thing that is wrong, and where: `grants[3].resource.schema`; an empty path is the whole value. */
+/** A problem and its place: `grants[3].resource.schema`; an empty path is the whole value. */
 export interface SnapshotProblem {
   path: string;
   message: string;
 }
 
-/** What is read in place of something wrong, so that reading goes on and every problem is listed at once. */
 type Fields<K extends string> = Partial<Record<K, unknown>>;
 
-/** Reads a parsed JSON value of unknown shape and notes every problem. What it returns counts only if there was none. */
+/** Reads a parsed JSON value of unknown shape and collects all problems. Results are valid only without any. */
 export class SnapshotDecoder {
   readonly problems: SnapshotProblem[] = [];
-  /** The last value that is no object: nothing is said of its fields, which are read next. */
+  /** Path of the last value that is no object: problems of its fields are not listed. */
   private noObject: string | null = null;
 
   refuse(path: string, message: string): void {
@@ -45,7 +44,6 @@ export class SnapshotDecoder {
     return '';
   }
 
-  /** A string in which `problemOf` finds nothing wrong. */
   text(value: unknown, path: string, problemOf: (text: string) => string | null): string {
     const text = this.string(value, path);
     const problem = typeof value === 'string' ? problemOf(text) : null;
@@ -81,7 +79,7 @@ export class SnapshotDecoder {
   }
 }
 
-/** Of the database's integers; far below those at which adding one changes nothing. */
+/** The largest integer of the database. */
 const MAX_ID = 2 ** 31 - 1;
 const INSTANT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,3})?)?Z$/;
 

@@ -3,7 +3,7 @@ import { byName, isRow, type PolicyPrincipal } from './principal.js';
 import { orderedPrivileges } from './privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
 
-/** What people wrote about rows, by the rows' ids. */
+/** Descriptions of rows, by id. */
 export interface Descriptions {
   groups: ReadonlyMap<number, string>;
   grants: ReadonlyMap<number, string>;
@@ -25,18 +25,17 @@ export interface ExportedGroup {
   members: (string | { engine: string })[];
 }
 
-/** A node in which the ids of a snapshot are names. */
+/** A node whose principal is given by name. */
 export type NodeByName = NodeNaming<object>;
 
 export type ExportedRow = Readonly<Record<string, unknown>> & {
-  /** Those whom it names are named as the principal is. */
   resource: NodeByName & { column?: string };
   description?: string;
 };
 
 /**
  * A snapshot as a file that is kept in git: without ids and settings, ordered by content, so that equal access gives equal bytes.
- * Of the users only those that a group, a grant or a policy names. The snapshot's rows are taken as live.
+ * Users that no group, grant or policy names are left out. The snapshot's rows are taken as live.
  */
 export function exportSnapshot(snapshot: RowsOfSnapshot, descriptions = NO_DESCRIPTIONS): ExportedSnapshot {
   const rows = new RowExport(snapshot);
@@ -61,7 +60,7 @@ const NO_DESCRIPTIONS: Descriptions = { groups: new Map(), grants: new Map(), po
 
 /** Rows of one snapshot by name, without descriptions. */
 export class RowExport {
-  /** Users that the rows asked about so far name. */
+  /** Users that the rows exported so far name. */
   readonly namedUsers = new Set<number>();
   private readonly users: ReadonlyMap<number, string>;
   private readonly groups: ReadonlyMap<number, string>;
@@ -127,7 +126,7 @@ function described<T extends object>(row: T, description: string | undefined): T
   return description === undefined ? row : { ...row, description };
 }
 
-/** By node, a wider one before those in it, then by column, and then by all else. */
+/** By node, then by column, then by all else. */
 function byContent(rows: readonly ExportedRow[]): ExportedRow[] {
   return rows
     .map((row) => ({
@@ -140,7 +139,7 @@ function byContent(rows: readonly ExportedRow[]): ExportedRow[] {
     .map(({ row }) => row);
 }
 
-/** Beside the tree, the texts of rows decide. */
+/** Rows beside the tree are ordered by their texts. */
 function sortingNode(node: NodeByName): Node {
   return withNamed(node, () => ({ type: 'everyone' }));
 }

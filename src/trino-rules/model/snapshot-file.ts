@@ -1,10 +1,9 @@
-import { nameProblem } from '../../kernel/name.js';
+import { nameProblem, resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.js';
 import { type Node, withNamed } from './node.js';
-import type { PolicyPrincipal } from './principal.js';
+import { byName, type PolicyPrincipal } from './principal.js';
+import { Principals } from './principals.js';
 import { SnapshotDecoder, type SnapshotProblem } from './snapshot-decoder.js';
-import { SnapshotNames } from './snapshot-names.js';
-import { SnapshotRows } from './snapshot-rows.js';
-import { encodeSettings, decodeSettings } from './snapshot-settings.js';
+import { SnapshotNames, SnapshotRows } from './snapshot-rows.js';
 import type { Snapshot, SnapshotSettings, SnapshotUser } from './snapshot.js';
 
 export type SnapshotReading = { kind: 'read'; snapshot: Snapshot } | { kind: 'refused'; problems: SnapshotProblem[] };
@@ -13,7 +12,7 @@ export type SnapshotReading = { kind: 'read'; snapshot: Snapshot } | { kind: 're
 export interface SnapshotDefaults {
   settings: SnapshotSettings;
   at: Date;
-  /** What is said of a name that no user has. Default: that it names none of the file. */
+  /** Message for a name that no user has. */
   unknownUser?: (name: string) => string;
 }
 
@@ -52,14 +51,10 @@ export function readSnapshot(value: unknown, defaults: SnapshotDefaults): Snapsh
 }
 
 /** The snapshot as a plain JSON value of the same form, with names for principals and members; reading it gives the same. */
-export function writeSnapshot({ users, groups, grants, policies, settings, at }: Snapshot): object {
-  const userNames = new Map(users.map(({ id, name }) => [id, name]));
-  const groupNames = new Map(groups.map(({ id, name }) => [id, name]));
-  const principal = (named: PolicyPrincipal): object => {
-    if (named.type === 'user') return { type: 'user', name: userNames.get(named.id) };
-    if (named.type === 'group') return { type: 'group', name: groupNames.get(named.id) };
-    return named;
-  };
+export function writeSnapshot(snapshot: Snapshot): object {
+  const { users, groups, grants, policies, settings, at } = snapshot;
+  const principals = new Principals(snapshot);
+  const principal = (named: PolicyPrincipal): object => byName(principals.named(named));
   const node = (resource: Node): object => withNamed(resource, principal);
   return {
     version: 1,
@@ -67,7 +62,7 @@ export function writeSnapshot({ users, groups, grants, policies, settings, at }:
     groups: groups.map(({ id, name, members, engines }) => ({
       id,
       name,
-      members: [...members.map((member) => userNames.get(member)), ...engines.map((engine) => ({ engine }))],
+      members: [...members.map((member) => principals.user(member)?.name), ...engines.map((engine) => ({ engine }))],
     })),
     grants: grants.map((grant) => ({
       id: grant.id,
@@ -108,4 +103,57 @@ function numbered<T>(
 
 function givenId(row: unknown): unknown {
   return typeof row === 'object' && row !== null && 'id' in row ? row.id : undefined;
+}
+
+const FIELDS = {
+  own_account: 'ownAccount',
+  service_accounts: 'serviceAccounts',
+  writable_catalogs: 'writableCatalogs',
+  readable_catalogs: 'readableCatalogs',
+  metadata_catalog: 'metadataCatalog',
+  impersonation: 'impersonation',
+  session_properties: 'sessionProperties',
+  readers_maintain: 'readersMaintain',
+  external_table_catalogs: 'externalTableCatalogs',
+  raw_column_catalogs: 'rawColumnCatalogs',
+} as const satisfies Record<string, keyof SnapshotSettings>;
+
+type Field = keyof typeof FIELDS;
+type Value<F extends Field> = SnapshotSettings[(typeof FIELDS)[F]];
+type Reader<T> = (value: unknown, path: string) => T;
+
+/** Reads the settings of a snapshot file; what is left out is taken from `defaults`. */
+function decodeSettings(form: SnapshotDecoder, value: unknown, defaults: SnapshotSettings): SnapshotSettings {
+  const given = form.object(value, 'settings', Object.keys(FIELDS) as Field[]);
+  const read = <F extends Field>(field: F, reader: Reader<Value<F>>): Value<F> =>
+    given[field] === undefined ? defaults[FIELDS[field]] : reader(given[field], `settings.${field}`);
+  const text = (problemOf: (text: string) => string | null) => (item: unknown, path: string) =>
+    form.text(item, path, problemOf);
+  const list = (reader: Reader<string>) => (items: unknown, path: string) => form.list(items, path, reader);
+  const flag = (item: unknown, path: string) => form.boolean(item, path);
+  const [account, catalog] = [text(nameProblem), text(resourceNameProblem)];
+  const ownAccount = read('own_account', account);
+  const closed = read('metadata_catalog', (name, path) => (name === null ? null : catalog(name, path)));
+  if (closed === 'system') form.refuse('settings.metadata_catalog', 'is closed anyway');
+  const open = (item: unknown, path: string) => {
+    const name = catalog(item, path);
+    if (name === closed || name === 'system') form.refuse(path, 'must be neither the metadata catalog nor system');
+    return name;
+  };
+  return {
+    ownAccount,
+    serviceAccounts: [...new Set([ownAccount, ...read('service_accounts', list(account))])],
+    writableCatalogs: read('writable_catalogs', list(open)),
+    readableCatalogs: read('readable_catalogs', list(open)),
+    metadataCatalog: closed,
+    impersonation: read('impersonation', flag),
+    sessionProperties: read('session_properties', list(text(sessionPropertyProblem))),
+    readersMaintain: read('readers_maintain', flag),
+    externalTableCatalogs: read('external_table_catalogs', list(catalog)),
+    rawColumnCatalogs: read('raw_column_catalogs', list(catalog)),
+  };
+}
+
+function encodeSettings(settings: SnapshotSettings): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(FIELDS).map(([field, key]) => [field, settings[key]]));
 }

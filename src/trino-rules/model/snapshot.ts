@@ -15,7 +15,7 @@ export interface SnapshotGroup {
   name: string;
   /** Ids of accounts. */
   members: readonly number[];
-  /** Names of engine principals that are members besides. */
+  /** Names of engine principals that are members. */
   engines: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface SnapshotGrant {
   principal: PolicyPrincipal;
   resource: Node;
   privileges: readonly Privilege[];
-  /** Without effect from this moment on. */
+  /** The grant has no effect from this moment on. */
   expiresAt: Date | null;
   revokedAt: Date | null;
 }
@@ -50,7 +50,7 @@ export type SnapshotPolicy =
   | (PolicyBase & { kind: 'hidden_column'; resource: ColumnResource })
   | (PolicyBase & { kind: 'deny'; resource: Node; privileges: readonly Privilege[] });
 
-/** Whom a grant or a policy names: for whom it is, in its node, and as exceptions. */
+/** All principals that a grant or a policy names: its own, in its node, and as exceptions. */
 export function principalsOf({ principal, resource, ...rest }: SnapshotGrant | SnapshotPolicy): PolicyPrincipal[] {
   return [principal, namedBy(resource) ?? [], 'except' in rest ? rest.except : []].flat();
 }
@@ -59,30 +59,30 @@ export function principalsOf({ principal, resource, ...rest }: SnapshotGrant | S
 export interface SnapshotSettings {
   /** Grantline's own account on the engine, the only service account that may impersonate. */
   ownAccount: string;
-  /** Every service account, the own one among them. */
+  /** All service accounts, including the own one. */
   serviceAccounts: readonly string[];
   writableCatalogs: readonly string[];
   readableCatalogs: readonly string[];
   /** The service's own catalog, closed to grants; null: there is none. */
   metadataCatalog: string | null;
   impersonation: boolean;
-  /** What people may `SET SESSION`: names of system session properties. */
+  /** System session properties that users may set. */
   sessionProperties: readonly string[];
-  /** Whether reading alone opens table procedures (`ALTER TABLE … EXECUTE`), which change the table for everybody. */
+  /** Whether reading alone opens table procedures (`ALTER TABLE … EXECUTE`), which change the table for all users. */
   readersMaintain: boolean;
-  /** Catalogs in which tables can be made over the files of others. */
+  /** Catalogs in which users can create tables over the files of other tables. */
   externalTableCatalogs: readonly string[];
   /** Catalogs over Kafka, Elasticsearch, OpenSearch and Redis, whose raw columns repeat the others. */
   rawColumnCatalogs: readonly string[];
 }
 
-/** Everything that the rules follow from, at one moment. Order within the lists means nothing. */
+/** All input of the rules at one moment. The order of the lists has no meaning. */
 export interface Snapshot {
   users: readonly SnapshotUser[];
   groups: readonly SnapshotGroup[];
   grants: readonly SnapshotGrant[];
   policies: readonly SnapshotPolicy[];
   settings: SnapshotSettings;
-  /** The moment for which expiries are judged. */
+  /** Grants that expire until this moment have no effect. */
   at: Date;
 }

@@ -8,16 +8,13 @@ export function expressionProblem(text: string): string | null {
   return typeof read === 'string' ? read : null;
 }
 
-/** Why the engine reads `text` as no expression: besides the above, it begins with a clause's word, or has `==`. */
+/** As `expressionProblem`; also a text that begins with a clause's word or has `==`, which the engine does not read. */
 export function syntaxProblem(text: string): string | null {
   const read = tokensOf(text);
   return typeof read === 'string' ? read : misplaced(read);
 }
 
-/**
- * Why no policy can be written with `text`: besides the above, it calls a function with a qualified name. Such policies of former
- * versions are still read.
- */
+/** As `syntaxProblem`; also a call of a function with a qualified name, which existing policies may have. */
 export function policyExpressionProblem(text: string): string | null {
   const read = tokensOf(text);
   return typeof read === 'string' ? read : (misplaced(read) ?? qualifiedCall(read));
@@ -28,7 +25,7 @@ interface PlacedToken {
   at: number;
 }
 
-/** Without spaces; a text: why it is not one expression. */
+/** The tokens without spaces; a string: the problem. */
 function tokensOf(text: string): PlacedToken[] | string {
   if (FORBIDDEN.test(text)) return 'control characters, line breaks and direction marks are not allowed';
   const open: { bracket: string; at: number }[] = [];
@@ -63,7 +60,7 @@ function misplaced(tokens: readonly PlacedToken[]): string | null {
   return double === undefined ? null : `"==" at ${position(double.at)} is no operator of SQL: write "="`;
 }
 
-/** A function of a catalog is checked as the reader of the table, who mostly may not run it (seen on 483): then nobody reads. */
+/** The engine checks a catalog's function as the reader of the table, who mostly may not run it (seen on 483). */
 function qualifiedCall(all: readonly PlacedToken[]): string | null {
   const tokens = all.filter(({ token }) => !/^u&$/i.test(token));
   const isName = (index: number): boolean => /^["a-z_]/i.test(tokens[index]?.token ?? '');
@@ -83,9 +80,9 @@ const CLOSING = new Map([
 ]);
 const STATEMENTS = new Set(['SELECT', 'WITH', 'VALUES', 'TABLE']);
 const CLAUSES = new Set(['WHERE', 'AND', 'OR', 'FROM', 'ON', 'HAVING']);
-/** Direction marks make a text look like another one than the engine reads. */
+/** Direction marks make a text look different from what the engine reads. */
 const FORBIDDEN = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
-/** `U&` only where it introduces a string or a name with escapes, in which quotes work as in any other. */
+/** `U&` before a quote introduces a string or a name with escapes. */
 const WORD = /u&(?=['"])|[a-z0-9_]+/iy;
 const SIGN = /\|\||[-+*/%=<>!.,:()[\] ]/y;
 

@@ -1,14 +1,19 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../model/resource.js';
-import { SERVICE_ACCOUNT_PRIVILEGES } from '../model/intent.js';
-import { isInTree, namesOf, SYSTEM, type Node } from '../model/node.js';
-import { isOverData, privilegesOn, type Privilege } from '../model/privilege.js';
-import { isAroundCatalogOf, restrictsReading, sharesFiles, storageColumns } from '../model/restrictions.js';
-import { isLive, type Snapshot } from '../model/snapshot.js';
-import type { EntrySource } from './interned-access.js';
+import { type Access, accessOf, NO_ACCESS, SERVICE_ACCOUNT_PRIVILEGES } from '../model/intent.js';
+import { isInTree, namesOf, type Node, SYSTEM } from '../model/node.js';
+import { isOverData, type Privilege, privilegesOn } from '../model/privilege.js';
+import {
+  isAroundCatalogOf,
+  restrictsReading,
+  sharesFiles,
+  STORAGE_COLUMNS,
+  storageColumns,
+} from '../model/restrictions.js';
+import { isLive, type Snapshot, type SnapshotPolicy } from '../model/snapshot.js';
 import type { PrincipalIndex } from './principal-index.js';
 
-/** A grant or a policy on a node, and the positions of its members. */
+/** A grant, a policy or a setting on a node, and the positions of its members. */
 export interface AccessEntry {
   source: EntrySource;
   members: readonly number[];
@@ -20,16 +25,13 @@ export interface EntryNode {
   children: Map<string, EntryNode>;
 }
 
-/** The nodes of all data; those of the catalog `system`, which nothing said on everything touches, stand for themselves. */
+/** The nodes of all data. The catalog `system` is separate, because entries on everything do not reach it. */
 export interface EntryNodes {
   root: EntryNode;
   system: EntryNode;
 }
 
-/**
- * The entries about data of a snapshot at their nodes, from the root down, with those that the settings give to service accounts.
- * Entries in the metadata catalog are dropped.
- */
+/** The entries about data at their nodes, with those of service accounts by the settings. The metadata catalog has none. */
 export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): EntryNodes {
   const { grants, policies, settings, at } = snapshot;
   const root = emptyNode();
@@ -58,7 +60,7 @@ export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): E
   return { root, system: above.children.get(SYSTEM) ?? emptyNode() };
 }
 
-/** What the settings say of a catalog; of ownership for those whose reading is restricted there. */
+/** Entries by the settings of a catalog: storage columns for all users, lost ownership for those whose reading is restricted. */
 function catalogTerms({ policies, settings }: Snapshot, principals: PrincipalIndex, catalog: string): AccessEntry[] {
   const storage = storageColumns({ catalog }, settings);
   const around = sharesFiles({ catalog }, settings)
@@ -71,7 +73,7 @@ function catalogTerms({ policies, settings }: Snapshot, principals: PrincipalInd
   ];
 }
 
-/** Follows from all other entries: users with access to anything read the open schemas of `system`, less what is denied. */
+/** Adds what follows from all other entries: users with access to anything read the open schemas of `system`, unless denied. */
 export function withOpenSchemas(system: EntryNode, reaching: readonly number[]): EntryNode {
   const children = new Map(system.children);
   for (const schema of OPEN_SYSTEM_SCHEMAS) {
@@ -81,7 +83,7 @@ export function withOpenSchemas(system: EntryNode, reaching: readonly number[]):
   return { ...system, children };
 }
 
-/** Equal privileges as one source, so that users who have them by different grants share an interned access. */
+/** One source for equal privileges, so that users with different grants of them share an interned access. */
 function sharedGivings(): (privileges: readonly Privilege[]) => EntrySource {
   const shared = new Map<string, EntrySource>();
   return (privileges) => getOrInsert(shared, privileges.join(), () => ({ gives: privileges }));
@@ -93,4 +95,64 @@ function nodeAt(root: EntryNode, resource: Node): EntryNode {
 
 function emptyNode(): EntryNode {
   return { entries: [], children: new Map() };
+}
+
+/** Terms of a catalog, which change the effect of entries there and above. */
+interface CatalogTerms {
+  /** Columns that are hidden with any masked or hidden one. */
+  storage: readonly string[];
+  /** Policies anywhere in the catalog that ownership yields to. */
+  ownership: readonly SnapshotPolicy[];
+}
+
+/** A grant's privileges, or a policy, without its members; or the terms of a catalog. */
+export type EntrySource = { gives: readonly Privilege[] } | { policy: SnapshotPolicy } | { terms: CatalogTerms };
+
+/** The sources of access at a node. Users with the same sources in the same order share one instance, computed once. */
+export class InternedAccess {
+  private readonly after = new Map<EntrySource, InternedAccess>();
+  private worked: Access | null = null;
+  private restricted: boolean | null = null;
+
+  constructor(
+    private readonly given: readonly Privilege[] = [],
+    private readonly last: SnapshotPolicy | null = null,
+    private readonly before: InternedAccess | null = null,
+    private readonly terms: CatalogTerms = { storage: STORAGE_COLUMNS, ownership: [] },
+  ) {}
+
+  /** The access to a closed companion. */
+  static closed(): InternedAccess {
+    const closed = new InternedAccess();
+    closed.worked = NO_ACCESS;
+    return closed;
+  }
+
+  get access(): Access {
+    return (this.worked ??= accessOf(this.given, [...InternedAccess.policiesOf(this)], {
+      routines: [],
+      ...this.terms,
+    }));
+  }
+
+  /** Whether a policy restricts what is read, so that companions are closed. */
+  get isReadingRestricted(): boolean {
+    return (this.restricted ??= [...InternedAccess.policiesOf(this)].some(restrictsReading));
+  }
+
+  and(source: EntrySource): InternedAccess {
+    return getOrInsert(this.after, source, () => this.with(source));
+  }
+
+  private with(source: EntrySource): InternedAccess {
+    if ('policy' in source) return new InternedAccess(this.given, source.policy, this, this.terms);
+    if ('terms' in source) return new InternedAccess(this.given, this.last, this.before, source.terms);
+    const more = source.gives.filter((privilege) => !this.given.includes(privilege));
+    return more.length === 0 ? this : new InternedAccess([...this.given, ...more], this.last, this.before, this.terms);
+  }
+
+  /** In reverse order, which the specification ignores. */
+  private static *policiesOf(entitlement: InternedAccess): Iterable<SnapshotPolicy> {
+    for (let each: InternedAccess | null = entitlement; each; each = each.before) if (each.last) yield each.last;
+  }
 }

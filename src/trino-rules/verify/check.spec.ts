@@ -6,8 +6,7 @@ import { rulesText } from '../compile/rules-text.js';
 import type { Finding } from '../document/finding.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
 import { WorkBudget } from '../document/work-budget.js';
-import { checkRules } from './check.js';
-import { prove, withEngine } from './proof.js';
+import { checkRules, prove, withEngine } from './check.js';
 
 const WORDS_OF_128 = 4;
 

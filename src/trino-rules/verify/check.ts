@@ -1,26 +1,34 @@
 import type { Finding } from '../document/finding.js';
 import { readRules } from '../document/rules-reader.js';
-import { WorkBudget } from '../document/work-budget.js';
+import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
 import { checkInvariants } from '../lint/invariants.js';
-import { checkMarker } from '../lint/marker-check.js';
+import { checkMarker, openPatterns } from '../lint/open-patterns.js';
 import { unreachableRules } from '../lint/unreachable-rules.js';
-import { nodeKey } from '../model/node.js';
+import { namesOf, nodeKey } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { prove, withEngine } from './proof.js';
+import { PatternCache } from '../document/pattern-cache.js';
+import type { RulesDocument } from '../document/rules-document.js';
+import { EngineSets } from '../engine/engine-sets.js';
+import { UserUniverse } from '../engine/user-universe.js';
+import { Counterexamples, Differences } from './counterexample.js';
+import { ExpectedActing, expectedOnEngine, ExpectedQueries } from './expected-engine.js';
+import { ExpectedRoutines } from './expected-routines.js';
+import { PrincipalIndex } from './principal-index.js';
+import { proveData } from './proof-of-data.js';
+import { proveRights } from './proof-of-rights.js';
 
-/** What a text of up to one mebibyte may cost: some seconds. Larger ones, which only targets without a limit hold, in proportion. */
+/** Budget for a text of up to one mebibyte: some seconds. Larger ones get more in proportion. */
 const STEPS_PER_MEBIBYTE = 150_000_000;
 const MEBIBYTE = 1_048_576;
-/** At one node, for one thing that people are given or that restricts them: to keep and compare it, and for every 32 users. */
+/** Budget for one grant or policy at one node, and for every 32 users there. */
 const STEPS_PER_THING = 800;
 const STEPS_PER_WORD = 12;
-/** Of a user whose queries something is said about: their rules grow with owners and holders. */
+/** Budget for each user and entry about queries of some owners. */
 const STEPS_PER_OWNER = 1_000;
 
 /**
- * Everything that must hold before rules are published, judged on their text, in this order: the strict reader, complete
- * patterns, the marker, the invariants, the proof against the snapshot, no dead rules. A finding of
- * severity `error` stops the publication. Size is the target's business: see `target-capacity.ts`.
+ * All checks of a text before it is published, in this order: the strict reader, complete patterns, the marker, the invariants, the
+ * proof against the snapshot, no dead rules. A finding of severity `error` stops the publication. Size: see `target-capacity.ts`.
  */
 export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Finding[] {
   const reading = readRules(source);
@@ -35,15 +43,82 @@ export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Fin
   ]);
 }
 
-/** What the check of a text may cost, for a snapshot. */
 export function checkBudget(text: string, snapshot: Snapshot): WorkBudget {
   return new WorkBudget(STEPS_PER_MEBIBYTE * Math.max(1, text.length / MEBIBYTE) + stepsFor(snapshot));
 }
 
-/** The work of the snapshot alone: all users at each node that it names, with each of its policies, and as owners of queries. */
+/** Budget for the snapshot: all users at each named node with each policy, and as owners of queries. */
 function stepsFor({ users, grants, policies }: Snapshot): number {
   const named = [...grants, ...policies].map(({ resource }) => nodeKey(resource));
   const each = STEPS_PER_THING + STEPS_PER_WORD * (users.length / 32 + 1);
   const ofQueries = [...grants, ...policies].filter(({ resource }) => resource.queries !== undefined);
   return each * new Set(named).size * (policies.length + 1) + STEPS_PER_OWNER * users.length * ofQueries.length;
+}
+
+/** A last finding counts the others. */
+const MAX_COUNTEREXAMPLES = 20;
+
+/**
+ * Proves that the rules give every principal exactly the intent of the snapshot: users, engine principals, service accounts, every other
+ * name that a pattern of users matches, and a stranger. Complete, because every pattern is a list of names (`openPatterns`): see
+ * `proveData`. Any difference is an error with a counterexample. The engine numbers users as `principals` does, then all others.
+ */
+export function prove(engine: EngineSets, snapshot: Snapshot, principals: PrincipalIndex): Finding[] {
+  const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
+  const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES);
+  const routines = new ExpectedRoutines(snapshot, principals, engine.width);
+  const onEngine = expectedOnEngine(snapshot, principals, engine.width);
+  const queries = new ExpectedQueries(snapshot, principals, engine, onEngine);
+  const reaching = proveData(engine, snapshot, principals, { routines, onEngine, queries }, differences);
+  const acting = new ExpectedActing(snapshot, principals, engine);
+  proveRights(engine, snapshot, principals, { reaching, routines, onEngine, queries, acting }, differences);
+  return findingsOf(differences, engine, snapshot);
+}
+
+/** Judges rules within a budget. Refuses them where a pattern is not complete, or the budget is exceeded. */
+export function withEngine(
+  rules: RulesDocument,
+  snapshot: Snapshot,
+  budget: WorkBudget,
+  judge: (engine: EngineSets, snapshot: Snapshot, principals: PrincipalIndex) => Finding[],
+): Finding[] {
+  try {
+    const principals = new PrincipalIndex(snapshot);
+    const known = principals.subjects.map(({ name }) => name);
+    const patterns = new PatternCache(budget);
+    const users = new UserUniverse(known, [rules], patterns);
+    patterns.take(namesIn(snapshot));
+    // Every pattern of a name is read before a fresh name is asked for.
+    for (const { new_user } of rules.impersonation) patterns.language(new_user);
+    for (const { queryOwner } of rules.queries) patterns.language(queryOwner);
+    const open = openPatterns(rules, patterns, users);
+    if (open.length > 0) return open;
+    const engine = new EngineSets(rules, patterns, users);
+    return patterns.spellsFreshCompanion
+      ? [undecided('the rules spell a name that stands for others, so that nothing is proved')]
+      : judge(engine, snapshot, principals);
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    return [undecided('the rules combine more names and people than can be checked, so that nothing is proved')];
+  }
+}
+
+function undecided(message: string): Finding {
+  return { code: 'proof-undecided', severity: 'error', message };
+}
+
+/** Names of catalogs, schemas, tables, routines and session properties in the snapshot. */
+function namesIn({ grants, policies, settings }: Snapshot): string[] {
+  const { writableCatalogs, readableCatalogs, metadataCatalog, sessionProperties } = settings;
+  const nodes = [...grants, ...policies].flatMap(({ resource }) => [...namesOf(resource), resource.routine ?? '']);
+  const closed = metadataCatalog === null ? [] : [metadataCatalog];
+  return [...nodes, ...writableCatalogs, ...readableCatalogs, ...closed, ...sessionProperties];
+}
+
+function findingsOf({ found, total }: Differences, { rules, patterns }: EngineSets, snapshot: Snapshot): Finding[] {
+  const counterexamples = new Counterexamples(rules, snapshot, patterns);
+  const findings = found.map((difference) => counterexamples.finding(difference));
+  if (total <= found.length) return findings;
+  const message = `${total - found.length} more differences between the rules and the grants are not listed`;
+  return [...findings, { code: 'proof-difference', severity: 'error', message }];
 }

@@ -2,23 +2,23 @@ import type { Finding } from '../document/finding.js';
 import type { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import {
+  type AccessFact,
   describePermission,
   describeRestriction,
   displayName,
   isRestriction,
-  type AccessFact,
   type Restriction,
 } from '../engine/access-fact.js';
-import { decidingRule, nameOfRule, textOfRule, type RuleAt } from '../engine/deciding-rule.js';
+import { decidingRule, nameOfRule, type RuleAt, textOfRule } from '../engine/deciding-rule.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { decide, type Decision } from '../model/decision.js';
 import type { Subject } from '../model/principal.js';
 import { isAtNode, type Question } from '../model/question.js';
 import { restrictsData } from '../model/restrictions.js';
 import type { Snapshot } from '../model/snapshot.js';
-import type { Difference } from './differences.js';
+import { type Bitset, differing } from '../engine/sparse-bitset.js';
 
-/** Puts differences into words: who, where, what, by which grant, and which rule says otherwise. */
+/** Describes differences: the user, the node, the access, the grant or policy, and the rule that contradicts it. */
 export class Counterexamples {
   private readonly evaluator: Evaluator;
 
@@ -86,7 +86,7 @@ export class Counterexamples {
   }
 }
 
-/** Why a user has not what no grant and no deny is about. */
+/** Reasons where neither a grant nor a deny is about the fact. */
 const REASON: Record<Question['about'], string> = {
   queries: "only those who reach something may execute, and no grant gives another's queries",
   impersonation:
@@ -100,7 +100,6 @@ const REASON: Record<Question['about'], string> = {
   'table-procedures': 'who only reads, or reads some rows or values, changes nothing',
 };
 
-/** Restrictions are about reading. */
 function questionOf(fact: AccessFact): Question {
   return isRestriction(fact) ? { about: 'privilege', resource: fact.resource, privilege: 'SELECT' } : fact;
 }
@@ -118,7 +117,7 @@ function byGrants({ grants, denies, intent }: Decision, isGiven: boolean): strin
   if (isGiven && intent.standing === 'service-account') return ' as a service account';
   if (isGiven && intent.standing === 'reaches-something') return ' like everybody who reaches something';
   const [deny] = denies;
-  // A restriction of data takes a routine only from whom a grant gives it.
+  // Restrictions of data take routines only from users who have a grant of them.
   if (deny && !isGiven && (deny.source.kind === 'deny' || grants.length > 0))
     return ` (${deny.source.kind === 'deny' ? 'deny' : 'policy'} ${deny.source.id} takes it)`;
   const [grant, ...more] = grants;
@@ -131,4 +130,45 @@ function byGrants({ grants, denies, intent }: Decision, isGiven: boolean): strin
 
 function subjectText(subject: Subject, others: number): string {
   return displayName(subject.name, 'a stranger') + (others > 0 ? ` (and ${others} more)` : '');
+}
+
+/** A difference: access by the rules that the grants do not give, or the other way round. */
+interface Difference {
+  fact: AccessFact;
+  subject: Subject;
+  /** Number of further users with the same difference. */
+  others: number;
+  byRules: boolean;
+}
+
+/** Counts all differences and keeps those that are reported. */
+export class Differences {
+  readonly found: Difference[] = [];
+  total = 0;
+
+  constructor(
+    private readonly subjects: readonly Subject[],
+    private readonly keep: number,
+  ) {}
+
+  /** Compares two sets at some of their words, restricted to `among`. */
+  compare(
+    fact: () => AccessFact,
+    active: Uint32Array,
+    byRules: Bitset | null,
+    byGrants: Bitset | null,
+    among: Bitset | null = null,
+  ): void {
+    const [extra, missing] = differing(active, byRules, byGrants, among);
+    this.add(fact, extra, true);
+    this.add(fact, missing, false);
+  }
+
+  private add(fact: () => AccessFact, positions: readonly number[], byRules: boolean): void {
+    const subject = this.subjects[positions[0] ?? -1];
+    if (subject === undefined) return;
+    this.total++;
+    if (this.found.length < this.keep)
+      this.found.push({ fact: fact(), subject, others: positions.length - 1, byRules });
+  }
 }

@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { addAll, bitset, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { addAll, bitset, removeAll, type Bitset } from '../engine/sparse-bitset.js';
 import { KILL_QUERY, nodeKey, nodeOf, pathTo, type Node } from '../model/node.js';
 import { isOverRoutines, PRIVILEGE_TERMS, taken, withContained, type Privilege } from '../model/privilege.js';
 import type { RoutineQuestion } from '../model/question.js';
@@ -9,15 +9,15 @@ import type { PrincipalIndex } from './principal-index.js';
 
 type RoutineRight = Pick<RoutineQuestion, 'kind' | 'privilege'>;
 
-/** Functions and procedures that users may run by the grants: worked out by the proof, from the raw grants. */
+/** Functions and procedures that users may run, computed by the proof from the raw grants. */
 export class ExpectedRoutines {
-  /** Every node that a grant or a policy names, where routines are given or denied, and catalogs where data is restricted. */
+  /** All nodes with grants or denies of routines, and catalogs where data is restricted. */
   readonly nodes: readonly Node[];
   private readonly given = new Map<string, Bitset>();
   private readonly denied = new Map<string, Bitset>();
-  /** Users whose data is restricted somewhere in a catalog, or by something on everything: ''. */
+  /** Users with a restriction of data in a catalog; '': with one on everything. */
   private readonly restricted = new Map<string, Bitset>();
-  /** Rights that some grant gives, whatever it is about. */
+  /** Rights that any grant gives. */
   private readonly isGiven = new Set<string>();
   private readonly closed: readonly (string | null | undefined)[];
 
@@ -62,25 +62,25 @@ export class ExpectedRoutines {
       addAll(taken, this.denied.get(keyOf(right, each)));
     }
     for (const catalog of ['', node.catalog ?? '']) addAll(taken, this.restricted.get(catalog));
-    return people.map((word, index) => word & ~wordAt(taken, index));
+    removeAll(people, taken);
+    return people;
   }
 
-  /** `CALL system.runtime.kill_query`. @param kill those with the right to kill, which brings it unless it is denied */
-  killing(kill: Bitset | null): Bitset | null {
-    const given = this.given.get(keyOf(CALLING, KILL_QUERY));
-    if (given === undefined && kill === null) return null;
+  /** `CALL system.runtime.kill_query`. @param kill users with the right to kill, which includes it unless it is denied */
+  killing(kill: Bitset): Bitset {
+    const key = keyOf(CALLING, KILL_QUERY);
     const people = new Uint32Array(this.width);
-    for (const those of [given, kill ?? undefined]) addAll(people, those);
-    const denied = this.denied.get(keyOf(CALLING, KILL_QUERY));
-    return denied === undefined ? people : people.map((word, index) => word & ~wordAt(denied, index));
+    for (const those of [this.given.get(key), kill]) addAll(people, those);
+    removeAll(people, this.denied.get(key));
+    return people;
   }
 
-  /** Users that may run anything in a catalog: what is left of a grant anywhere is left on the node that it names. */
+  /** Users who may run anything in a catalog. A grant that leaves anything leaves it on its own node. */
   reaching(catalog: string): Bitset {
     const reaching = new Uint32Array(this.width);
     const named = this.nodes.filter((node) => node.catalog === catalog);
     for (const node of [{ catalog }, ...named])
-      for (const right of RUNNING) addAll(reaching, this.holders(right, node) ?? undefined);
+      for (const right of RUNNING) addAll(reaching, this.holders(right, node));
     return reaching;
   }
 

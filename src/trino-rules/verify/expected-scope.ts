@@ -1,21 +1,29 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { companionNames } from '../document/companions.js';
-import type { SchemaAccess } from '../engine/schema-comparison.js';
-import { addWord, bitset, sparseBitset, wordAt, type Bitset, type WordMarks } from '../engine/sparse-bitset.js';
-import type { Access } from '../model/intent.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, withContained } from '../model/privilege.js';
+import { freshCompanion } from '../document/open-names.js';
+import { AccessSets, type SchemaAccess, type TableAccess } from '../engine/schema-comparison.js';
+import {
+  addMember,
+  addSparse,
+  bitset,
+  type Bitset,
+  sparseBitset,
+  type SparseBitset,
+  wordAt,
+  type WordMarks,
+} from '../engine/sparse-bitset.js';
+import { type Access, readsAlone } from '../model/intent.js';
+import { type Privilege, PRIVILEGE_TERMS, PRIVILEGES, withContained } from '../model/privilege.js';
 import { basesOf, restrictsData, restrictsReading } from '../model/restrictions.js';
-import type { AccessEntry, EntryNode } from './access-entries.js';
-import { ExpectedAccess } from './expected-access.js';
-import { InternedAccess } from './interned-access.js';
+import { type AccessEntry, type EntryNode, InternedAccess } from './access-entries.js';
+import { READERS_FILTER, type TablePrivilege } from '../document/rules-document.js';
 
-/** What the grants give at the root, a catalog or a schema, and right below it: worked out by the proof, from the raw grants. */
+/** Access at the root, a catalog or a schema, and right below it, computed by the proof from the raw grants. */
 export class ExpectedScope implements SchemaAccess {
-  /** Here, and everywhere below that has no entry of its own. */
+  /** Access here and at all nodes below without an entry of their own. */
   readonly everywhere: ExpectedAccess;
   /** By position. */
   private readonly interned: readonly InternedAccess[];
-  /** Users with an entry at this very node. */
+  /** Users with an entry at this node. */
   private readonly own: readonly number[];
   private readonly here: ExpectedAccess;
   private knownClosed: readonly number[] | null = null;
@@ -26,7 +34,7 @@ export class ExpectedScope implements SchemaAccess {
     private readonly node: EntryNode | undefined,
     above: readonly InternedAccess[],
     inherited?: ExpectedAccess,
-    /** Of a schema: those to whom one of its tables is restricted. */
+    /** Users to whom a table of this schema is restricted. */
     private readonly restricted: ReadonlySet<number> = NOBODY,
   ) {
     const own = internedByPosition(node, above);
@@ -35,37 +43,35 @@ export class ExpectedScope implements SchemaAccess {
     this.everywhere = own.size === 0 && inherited ? inherited : reach.access();
     this.here = reach.access();
     for (const [access, positions] of alike(own)) {
-      const without = positions.filter((position) => restricted.has(position));
-      reach.note(
-        without.length === 0 ? positions : positions.filter((position) => !restricted.has(position)),
-        access.privileges,
-      );
-      if (without.length > 0) reach.note(without, access.privileges.filter(isBesideSchemas));
+      const owning = positions.filter((position) => !restricted.has(position));
+      const others = positions.filter((position) => restricted.has(position));
+      reach.note(owning, access.privileges);
+      reach.note(others, access.privileges.filter(isBesideSchemas));
     }
     if (this.everywhere === inherited) return;
     for (const [access, positions] of alike(this.interned.entries()))
       this.everywhere.add(sparseBitset(positions), access);
   }
 
-  /** Where nothing is inherited. @param reach gathers the users that reach anything, while the levels below are walked */
+  /** @param reach collects users with any access while the levels below are walked */
   static top(reach: ExpectedReach, node: EntryNode | undefined): ExpectedScope {
     const nothing = new InternedAccess();
     const nobody = Array.from({ length: reach.count }, () => nothing);
     return new ExpectedScope(reach, node, nobody);
   }
 
-  /** A catalog of this root. @param reach gathers the users that reach anything in it */
+  /** A catalog of this root. @param reach collects users with any access in it */
   catalog(name: string, reach: ExpectedReach): ExpectedScope {
     const catalog = new ExpectedScope(reach, this.node?.children.get(name), this.interned, this.everywhere);
     for (const position of this.own) {
       const access = catalog.interned[position];
-      // The catalog has noted those that it changes.
+      // The catalog has noted users whose access it changes.
       if (access !== undefined && access === this.interned[position]) reach.note([position], access.access.privileges);
     }
     return catalog;
   }
 
-  /** Whoever owned the schema could drop a table in it that is restricted. */
+  /** Owners of the schema. Not users to whom a table is restricted, which an owner could drop. */
   get owners(): Bitset {
     const { everywhere, restricted, reach } = this;
     if (restricted.size === 0) return everywhere.owners;
@@ -83,12 +89,11 @@ export class ExpectedScope implements SchemaAccess {
     return new ExpectedScope(this.reach, schema, this.interned, this.everywhere, restrictedBelow(schema));
   }
 
-  /** Of a schema: tables with entries, and for those that are restricted to somebody a companion that nothing names. */
+  /** Tables of a schema with entries, and an unnamed companion of each restricted one. */
   tables(): string[] {
     const bases = [...(this.node?.children ?? [])].filter(([, { entries }]) => entries.some(isRestrictingReading));
-    const companions = companionNames({ bases: new Set(bases.map(([name]) => name)), isWithBases: false }).witnesses;
-    const ofAny = this.closed.length === 0 ? [] : companionNames({ bases: null, isWithBases: false }).witnesses;
-    return [...this.names(), ...companions, ...ofAny];
+    const ofAny = this.closed.length === 0 ? [] : [freshCompanion(null)];
+    return [...this.names(), ...bases.map(([name]) => freshCompanion(name)), ...ofAny];
   }
 
   mark(name: string, marks: WordMarks): void {
@@ -96,14 +101,13 @@ export class ExpectedScope implements SchemaAccess {
     for (const positions of this.closedAt(name)) marks.addPositions(positions);
   }
 
-  /** Those to whom all companions in the schema are closed, by a restriction on it or above. */
+  /** Users to whom all companions in the schema are closed, by a restriction on it or above. */
   private get closed(): readonly number[] {
-    return (this.knownClosed ??= this.interned.flatMap((each, position) =>
-      each.isReadingRestricted ? [position] : [],
-    ));
+    const closed = () => this.interned.flatMap((each, position) => (each.isReadingRestricted ? [position] : []));
+    return (this.knownClosed ??= closed());
   }
 
-  /** Those to whom a table is closed because its name makes it a companion. */
+  /** Users to whom a table is closed as a companion. */
   private closedAt(name: string): (readonly number[])[] {
     if (!name.includes('$')) return [];
     const entries = basesOf(name).flatMap((base) => this.node?.children.get(base)?.entries ?? []);
@@ -118,18 +122,18 @@ export class ExpectedScope implements SchemaAccess {
     if (active.length === 0) return this.here;
     for (const [access, positions] of alike(interned)) {
       this.here.add(sparseBitset(positions), access);
-      // On a table, owning schemas is nothing.
+      // Ownership of schemas gives nothing on a table.
       this.reach.note(positions, access.privileges.filter(isBesideSchemas));
     }
-    this.here.inherit(this.everywhere, active, bitset(this.reach.width, interned.keys()));
+    this.here.sets.inherit(this.everywhere.sets, active, bitset(this.reach.width, interned.keys()));
     return this.here;
   }
 }
 
-/** Users that reach anything in a catalog, as it is walked: they need a mode of it. */
+/** Collects users with access to anything in a catalog: they need a mode of it. */
 export class ExpectedReach {
   readonly any: Bitset;
-  /** With anything for which the engine asks for the mode `all`. */
+  /** Users with access that needs the mode `all`. */
   readonly beyondReading: Bitset;
 
   constructor(
@@ -141,12 +145,11 @@ export class ExpectedReach {
     this.beyondReading = new Uint32Array(width);
   }
 
-  /** Of nobody yet, at a node of the catalog. */
   access(): ExpectedAccess {
     return new ExpectedAccess(this.width, this.isOpenToReaders);
   }
 
-  /** Users that need no more than the mode `read-only`. */
+  /** Users who need only the mode `read-only`. */
   onlyReading(): Bitset {
     return this.any.map((word, index) => word & ~wordAt(this.beyondReading, index));
   }
@@ -155,9 +158,8 @@ export class ExpectedReach {
     if (privileges.length === 0) return;
     const isBeyond = privileges.some((privilege) => PRIVILEGE_TERMS[privilege].mode === 'all');
     for (const position of positions) {
-      const [index, bit] = [position >>> 5, 1 << (position & 31)];
-      addWord(this.any, index, bit);
-      if (isBeyond) addWord(this.beyondReading, index, bit);
+      addMember(this.any, position);
+      if (isBeyond) addMember(this.beyondReading, position);
     }
   }
 }
@@ -166,12 +168,12 @@ const BESIDE_SCHEMAS = new Set(
   PRIVILEGES.filter((privilege) => [...withContained([privilege])].some((each) => !PRIVILEGE_TERMS[each].ownsSchemas)),
 );
 
-/** Whether something is left of it where nobody owns the schema, in the same mode: of OWNERSHIP, the tables. */
+/** Whether a part is left without ownership of the schema: of OWNERSHIP, that of the tables. */
 function isBesideSchemas(privilege: Privilege): boolean {
   return BESIDE_SCHEMAS.has(privilege);
 }
 
-/** Users with an entry at a node, each with all entries that reach it there. */
+/** Users with an entry at a node, each with all entries that apply there. */
 function internedByPosition(
   node: EntryNode | undefined,
   above: readonly InternedAccess[],
@@ -205,9 +207,51 @@ const CLOSED = InternedAccess.closed();
 const NOWHERE = new Uint32Array(0);
 const NOBODY: ReadonlySet<number> = new Set();
 
-/** Users with the same access are added together: a hundred hidden columns are a hundred sets, not as many for each user. */
+/** Groups users by access: a hundred hidden columns then are a hundred sets, not a hundred for each user. */
 function alike(interned: Iterable<[number, InternedAccess]>): Map<Access, number[]> {
   const positions = new Map<Access, number[]>();
   for (const [position, { access }] of interned) getOrInsert(positions, access, () => []).push(position);
   return positions;
+}
+
+/** Access at one node by the grants, which the proof compares with `ActualAccess`. */
+class ExpectedAccess implements TableAccess {
+  readonly sets: AccessSets;
+  /** Owners of the schemas here. */
+  readonly owners: Bitset;
+
+  /** @param isOpenToReaders whether reading alone keeps table procedures */
+  constructor(
+    width: number,
+    private readonly isOpenToReaders: boolean,
+  ) {
+    this.sets = new AccessSets(width, null);
+    this.owners = new Uint32Array(width);
+  }
+
+  holders(privilege: TablePrivilege): Bitset {
+    return this.sets.given[privilege];
+  }
+
+  /** Adds the access of users that are not in it yet. */
+  add(people: SparseBitset, access: Access): void {
+    const { privileges, filters, hidden, masks } = access;
+    const record = (into: Bitset): void => addSparse(into, people);
+    for (const privilege of privileges) {
+      const { onTables, ownsSchemas } = PRIVILEGE_TERMS[privilege];
+      if (onTables !== null) record(this.sets.given[onTables]);
+      if (ownsSchemas) record(this.owners);
+    }
+    if (!this.isOpenToReaders && filters.length === 0 && readsAlone(access))
+      record(this.sets.filteredBy(READERS_FILTER));
+    for (const expression of filters) record(this.sets.filteredBy(`(${expression})`));
+    for (const column of hidden) record(this.sets.hiddenFrom(column));
+    for (const { column, expression } of masks) record(this.sets.maskedBy(column, expression));
+  }
+
+  /** Empties the sets, which have been written at these words only. */
+  clear(active: Uint32Array): void {
+    for (const index of active) this.owners[index] = 0;
+    this.sets.clear(active);
+  }
 }

@@ -2,12 +2,8 @@ import { namedBy } from '../model/node.js';
 import type { PolicyPrincipal, Subject } from '../model/principal.js';
 import { isLive, type Snapshot, type SnapshotPolicy } from '../model/snapshot.js';
 
-/**
- * The principals of a snapshot, numbered, and the members of what its grants and policies name. For the proof alone: the
- * compiler has an index of its own, and a fault in one is none in the other.
- */
+/** Numbers the principals of a snapshot and resolves those of grants and policies. Independent of the compiler's index. */
 export class PrincipalIndex {
-  /** Positions are the proof's numbers of principals. */
   readonly subjects: readonly Subject[];
   readonly serviceAccounts: readonly number[];
   readonly activePeople: readonly number[];
@@ -15,7 +11,7 @@ export class PrincipalIndex {
   private readonly everyone: readonly number[];
   private readonly accounts: ReadonlySet<string>;
   private readonly byAccount = new Map<number, number>();
-  /** Deactivated ones, too. */
+  /** Includes deactivated users. */
   private readonly byUser = new Map<number, number>();
   private readonly byEngineName = new Map<string, number>();
   private readonly rows: ReadonlySet<string>;
@@ -44,40 +40,37 @@ export class PrincipalIndex {
     this.subjects = list;
     this.activePeople = [...this.byAccount.values()];
     this.rows = new Set([...users.map(({ id }) => `user:${id}`), ...groups.map(({ id }) => `group:${id}`)]);
-    const known = new Set(inGroups.flatMap((name) => oneOrNone(this.byEngineName.get(name))));
+    const known = new Set(positionsOf(inGroups, this.byEngineName));
     for (const grant of grants) {
       if (grant.principal.type !== 'engine' || !isLive(grant, at)) continue;
       if (grant.resource.catalog === settings.metadataCatalog || !this.exists(namedBy(grant.resource))) continue;
-      for (const position of oneOrNone(this.byEngineName.get(grant.principal.name))) known.add(position);
+      for (const position of positionsOf([grant.principal.name], this.byEngineName)) known.add(position);
     }
     this.everyone = [...this.activePeople, ...known];
     this.accountsOf = new Map(groups.map(({ id, members }) => [id, members]));
     this.byGroup = new Map(
       groups.map(({ id, members, engines }) => [
         id,
-        [
-          ...members.flatMap((member) => this.account(member)),
-          ...engines.flatMap((name) => oneOrNone(this.byEngineName.get(name))),
-        ],
+        [...positionsOf(members, this.byAccount), ...positionsOf(engines, this.byEngineName)],
       ]),
     );
   }
 
-  /** Members of what a grant or a policy names: active people and engine principals, never a service account. */
+  /** Members of a principal: active people and engine principals, never a service account. */
   resolvePrincipal(named: PolicyPrincipal): readonly number[] {
     switch (named.type) {
       case 'everyone':
         return this.everyone;
       case 'user':
-        return this.account(named.id);
+        return positionsOf([named.id], this.byAccount);
       case 'group':
         return this.byGroup.get(named.id) ?? [];
       case 'engine':
-        return oneOrNone(this.byEngineName.get(named.name));
+        return positionsOf([named.name], this.byEngineName);
     }
   }
 
-  /** Whose queries a node names: those of deactivated people go on. */
+  /** Owners of queries: also deactivated people, because what they run goes on. */
   resolveOwners(named: PolicyPrincipal): ReadonlySet<number> {
     const people =
       named.type === 'user'
@@ -87,26 +80,22 @@ export class PrincipalIndex {
           : named.type === 'everyone'
             ? [...this.byUser.keys()]
             : [];
-    return new Set([...this.resolvePrincipal(named), ...people.flatMap((id) => oneOrNone(this.byUser.get(id)))]);
+    return new Set([...this.resolvePrincipal(named), ...positionsOf(people, this.byUser)]);
   }
 
-  /** The same without the policy's exceptions. */
+  /** Members of a policy's principal, without its exceptions. */
   resolvePolicy({ principal, except }: SnapshotPolicy): readonly number[] {
     const excepted = new Set(except.flatMap((each) => this.resolvePrincipal(each)));
     return this.resolvePrincipal(principal).filter((position) => !excepted.has(position));
   }
 
-  /** Whether somebody can be meant: a grant on a row that is none, or on a service account, is no grant. */
+  /** Whether the principal in a grant's node exists; without it the grant has no effect. */
   exists(named: PolicyPrincipal | undefined): boolean {
     if (named === undefined || named.type === 'everyone') return true;
     return named.type === 'engine' ? !this.accounts.has(named.name) : this.rows.has(`${named.type}:${named.id}`);
   }
-
-  private account(id: number): readonly number[] {
-    return oneOrNone(this.byAccount.get(id));
-  }
 }
 
-function oneOrNone(position: number | undefined): number[] {
-  return position === undefined ? [] : [position];
+function positionsOf<K>(keys: readonly K[], positions: ReadonlyMap<K, number>): number[] {
+  return keys.flatMap((key) => positions.get(key) ?? []);
 }

@@ -1,23 +1,19 @@
 import type { EngineSets } from '../engine/engine-sets.js';
 import { MARKER } from '../document/rules-document.js';
 import { everyRight, holders, type Right } from '../engine/rights.js';
-import { wordAt, bitset, type Bitset } from '../engine/sparse-bitset.js';
-import { onlyFreshName } from '../engine/unnamed.js';
+import { addAll, bitset, removeAll, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { onlyFreshName } from '../engine/rule-trie.js';
 import type { Privilege } from '../model/privilege.js';
-import { isKilling } from '../model/granted-right.js';
+import { isKilling } from '../model/rights.js';
 import { KILL_QUERY } from '../model/node.js';
-import { canBeImpersonated } from '../model/acting.js';
+import { canBeImpersonated } from '../model/named-others.js';
 import type { Snapshot } from '../model/snapshot.js';
-import type { Differences } from './differences.js';
-import type { ExpectedActing } from './expected-acting.js';
-import type { ExpectedQueries } from './expected-queries.js';
+import type { Differences } from './counterexample.js';
+import type { ExpectedActing, ExpectedQueries } from './expected-engine.js';
 import type { ExpectedRoutines } from './expected-routines.js';
 import type { PrincipalIndex } from './principal-index.js';
 
-/**
- * Queries, impersonation, functions, procedures and session properties, for all users.
- * @param by what rights follow from
- */
+/** Proves queries, impersonation, functions, procedures and session properties, for all users. */
 export function proveRights(
   engine: EngineSets,
   snapshot: Snapshot,
@@ -37,47 +33,37 @@ export function proveRights(
 }
 
 interface RightSources {
-  /** Users that reach anything: see `proveData`. */
+  /** Users with access to anything: see `proveData`. */
   reaching: Bitset;
   routines: ExpectedRoutines;
-  /** By their privileges on the engine. */
+  /** Users by privilege on the engine. */
   onEngine: ReadonlyMap<Privilege, Bitset>;
   queries: ExpectedQueries;
   acting: ExpectedActing;
 }
 
 class ExpectedRights {
-  private readonly reaching: Bitset;
-  private readonly routines: ExpectedRoutines;
-  private readonly onEngine: ReadonlyMap<Privilege, Bitset>;
-  private readonly queries: ExpectedQueries;
-  private readonly acting: ExpectedActing;
   private readonly own: Bitset;
   private readonly serviceAccounts: Bitset;
   private readonly activePeople: Bitset;
-  /** Catalogs whose session properties are the service accounts' to set. */
-  private readonly theirs: ReadonlySet<string>;
+  /** Catalogs whose session properties service accounts may set. */
+  private readonly served: ReadonlySet<string>;
   private readonly live: string | undefined;
 
   constructor(
     private readonly engine: EngineSets,
     private readonly snapshot: Snapshot,
     principals: PrincipalIndex,
-    { reaching, routines, onEngine, queries, acting }: RightSources,
+    private readonly by: RightSources,
   ) {
-    this.reaching = reaching;
-    this.routines = routines;
-    this.onEngine = onEngine;
-    this.queries = queries;
-    this.acting = acting;
     const { width, people, rules } = engine;
     const { ownAccount, writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
     this.own = bitset(width, people.named(ownAccount));
     this.serviceAccounts = bitset(width, principals.serviceAccounts);
     this.activePeople = bitset(width, principals.activePeople);
     const closed = [metadataCatalog, 'system'];
-    this.theirs = new Set([...writableCatalogs, ...readableCatalogs].filter((catalog) => !closed.includes(catalog)));
-    // Which version it marks is not a matter of access; that only one is marked is.
+    this.served = new Set([...writableCatalogs, ...readableCatalogs].filter((catalog) => !closed.includes(catalog)));
+    // The version in the marker is no matter of access, but only one marker may be allowed.
     this.live = rules.system_session_properties.find(
       ({ property, allow }) => allow && property?.startsWith(MARKER) === true,
     )?.property;
@@ -87,67 +73,58 @@ class ExpectedRights {
   holders(right: Right): Bitset | null {
     switch (right.about) {
       case 'queries':
-        return right.right === 'execute' ? this.reaching : this.overQueries(OF_QUERIES[right.right], right.owner);
+        return right.right === 'execute' ? this.by.reaching : this.overQueries(OF_QUERIES[right.right], right.owner);
       case 'impersonation':
         return this.actingAs(right.newUser);
       case 'routine':
         return isKilling(right)
-          ? this.routines.killing(this.queries.killing())
-          : this.routines.holders(right, right.resource);
+          ? this.by.routines.killing(this.by.queries.killing())
+          : this.by.routines.holders(right, right.resource);
       case 'system-information':
-        return this.holding(OF_SYSTEM_INFORMATION[right.right]);
+        return this.by.onEngine.get(OF_SYSTEM_INFORMATION[right.right]) ?? null;
       case 'session-property':
         return right.catalog === null
           ? this.systemProperty(right.property)
-          : this.theirs.has(right.catalog)
+          : this.served.has(right.catalog)
             ? this.serviceAccounts
             : null;
     }
   }
 
-  private holding(privilege: Privilege): Bitset | null {
-    return this.onEngine.get(privilege) ?? null;
-  }
-
-  /** Of an owner's queries; of those of a name that nothing knows. One's own the engine opens without asking. */
-  private overQueries(privilege: Privilege, owner: string | undefined): Bitset | null {
+  /** Holders over the queries of one owner, or of an unknown one. The engine opens one's own without a rule. */
+  private overQueries(privilege: Privilege, owner: string | undefined): Bitset {
     const owners = owner === undefined ? [] : this.engine.people.named(owner);
-    const users = this.queries.holders(privilege, owners);
-    if (users === null || owners.length === 0) return users;
-    const own = bitset(this.engine.width, owners);
-    return users.map((word, index) => word & ~wordAt(own, index));
+    const users = this.by.queries.holders(privilege, owners);
+    removeAll(users, bitset(this.engine.width, owners));
+    return users;
   }
 
-  /** Two users of one name, which a finding refuses, are acted as by the same. */
-  private actingAs(newUser: string): Bitset | null {
-    const own = this.mayBecome(newUser) ? this.own : null;
-    const sets = this.engine.people.named(newUser).flatMap((position) => this.acting.holders(position) ?? []);
-    return [...(own === null ? [] : [own]), ...sets].reduce<Bitset | null>(union, null);
+  /** Users who act as `newUser`; the union for two users of one name. */
+  private actingAs(newUser: string): Bitset {
+    const users = this.mayBecome(newUser) ? this.own.slice() : new Uint32Array(this.engine.width);
+    for (const position of this.engine.people.named(newUser)) addAll(users, this.by.acting.holders(position));
+    return users;
   }
 
-  /** Without a grant, Grantline's own account becomes active users with any access. */
+  /** Whether Grantline's own account may become a user: an active one with any access. */
   private mayBecome(newUser: string): boolean {
     const isPerson = this.engine.people
       .named(newUser)
-      .some((position) => has(this.activePeople, position) && has(this.reaching, position));
+      .some((position) => has(this.activePeople, position) && has(this.by.reaching, position));
     return this.snapshot.settings.impersonation && isPerson && canBeImpersonated(newUser);
   }
 
-  /** The marker is the own account's; else service accounts may set everything, insiders what the settings list. */
+  /** The own account may set the marker, service accounts all other properties, users with access those of the settings. */
   private systemProperty(property: string): Bitset | null {
     if (property.startsWith(MARKER)) return property === this.live ? this.own : null;
     const isOpen = this.snapshot.settings.sessionProperties.includes(property);
-    // Service accounts reach something, always.
-    return isOpen ? this.reaching : this.serviceAccounts;
+    // Service accounts always have access.
+    return isOpen ? this.by.reaching : this.serviceAccounts;
   }
 }
 
 const OF_QUERIES = { view: 'VIEW_QUERIES', kill: 'KILL_QUERIES' } as const;
 const OF_SYSTEM_INFORMATION = { read: 'READ_SYSTEM_INFORMATION', write: 'WRITE_SYSTEM_INFORMATION' } as const;
-
-function union(some: Bitset | null, others: Bitset): Bitset {
-  return some === null ? others : some.map((word, index) => word | wordAt(others, index));
-}
 
 function has(words: Bitset, position: number): boolean {
   return (wordAt(words, position >>> 5) & (1 << (position & 31))) !== 0;

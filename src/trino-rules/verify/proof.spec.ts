@@ -147,7 +147,7 @@ describe('the proof', () => {
     expect(findings.at(-1)).toEqual({
       code: 'proof-difference',
       severity: 'error',
-      message: '3 more differences between the rules and the grants are not told here',
+      message: '3 more differences between the rules and the grants are not listed',
     });
   });
 

@@ -1,11 +1,12 @@
 import {
+  FirstMatch,
   hides,
   INFORMATION_SCHEMA,
   type Evaluator,
+  type Patterned,
   type SchemaName,
   type TableName,
 } from '../../../src/trino-rules/engine/evaluator.js';
-import { FirstMatch, type Patterned } from '../../../src/trino-rules/engine/first-match.js';
 
 /**
  * What the engine's listings show to one person (SHOW CATALOGS, SHOW SCHEMAS, SHOW TABLES, DESCRIBE, and the rows of

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
-import { holderProblem } from '../../../src/trino-rules/model/holder.js';
-import { isOverData, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
+import { holderProblem, isOverData, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
 import { KILL_QUERY, kindOf, nodeOf, SYSTEM, type Node } from '../../../src/trino-rules/model/node.js';
 import { SYSTEM_SCHEMAS } from '../../../src/trino-rules/model/resource.js';
 import type {

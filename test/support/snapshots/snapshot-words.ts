@@ -1,5 +1,5 @@
 import { indexPrincipals } from '../../../src/trino-rules/compile/principal-index.js';
-import { actingPairs } from '../../../src/trino-rules/model/acting.js';
+import { actingPairs } from '../../../src/trino-rules/model/named-others.js';
 import { intentAt } from '../../../src/trino-rules/model/intent.js';
 import type { Subject } from '../../../src/trino-rules/model/principal.js';
 import { KILL_QUERY, type Level, type Node } from '../../../src/trino-rules/model/node.js';

@@ -18,7 +18,7 @@ const COMPANIONS = 'trino-rules/compile/companion-rules.js';
 const SETS = 'trino-rules/compile/intent-sets.js';
 const STATE = 'trino-rules/compile/access-state.js';
 const TABLES = 'trino-rules/compile/table-rules.js';
-const ACCOUNTS = 'trino-rules/compile/service-account-rules.js';
+const ACCOUNTS = 'trino-rules/compile/compile.js';
 
 // Slips about what leads around a restriction: companions, columns of the storage, writing, table procedures, files of others.
 stopsEach({
@@ -133,8 +133,8 @@ stopsEach({
   },
   'opens a catalog for a companion that is closed': {
     file: STATE,
-    from: '(flags & CLOSED_COMPANION) !== 0 ? 0 : left',
-    to: 'left',
+    from: 'if (this.isClosedCompanion)',
+    to: 'if (false)',
     found: /jan may not enter the catalog vault \(nothing there needs it\)/,
   },
   'forgets all but the longest name before a sign': {
@@ -293,7 +293,7 @@ stopsEach({
   // Files of others
   'leaves ownership where files are shared': {
     file: STATE,
-    from: 'this.isRestricted || (flags & DISOWNED) !== 0',
+    from: 'this.isRestricted || (this.flags & DISOWNED) !== 0',
     to: 'this.isRestricted',
     found: /sue may not have OWNERSHIP of hive\.mine\./,
   },

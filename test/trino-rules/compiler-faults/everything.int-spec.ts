@@ -18,8 +18,8 @@ stopsEach({
   },
   'closes a catalog to accounts alone': {
     file: 'trino-rules/compile/principal-index.js',
-    from: 'const everybody = positions(() => true);',
-    to: "const everybody = positions(({ kind }) => kind === 'person');",
+    from: 'const everybody = where(() => true);',
+    to: "const everybody = where(({ kind }) => kind === 'person');",
     found: /bi-tool may not SELECT from grantline\..* \(no grant gives it\)/,
   },
   'lifts only the denies of everything at a closed catalog': {
@@ -55,20 +55,20 @@ stopsEach({
   },
   'asks everything before the catalogs': {
     file: 'trino-rules/compile/table-rules.js',
-    from: 'rules.push(...written',
-    to: 'rules.unshift(...written',
+    from: 'rules.push(...own',
+    to: 'rules.unshift(...own',
     found: /cy may not have OWNERSHIP of hr\.staff\..* \(deny \d+ takes it\)/,
   },
   'lets owners of everything keep a schema that they lost': {
-    file: 'trino-rules/compile/schema-rules.js',
+    file: 'trino-rules/compile/right-rules.js',
     from: "...write.of(wide, 'catalog', {}), ...write.of([everything], 'everything', {})",
     to: "...write.of([everything], 'everything', {}), ...write.of(wide, 'catalog', {})",
     found: /cy may not have OWNERSHIP of the schema hr\..* \(deny \d+ takes it\)/,
   },
   'makes nobody an owner of everything': {
-    file: 'trino-rules/compile/schema-rules.js',
-    from: ", ...write.of([everything], 'everything', {})",
-    to: '',
+    file: 'trino-rules/compile/right-rules.js',
+    from: "...write.of(wide, 'catalog', {}), ...write.of([everything], 'everything', {})",
+    to: "...write.of(wide, 'catalog', {})",
     found:
       /cy may have OWNERSHIP of the schema \(any other catalog\)\.\(any other schema\) by grant \d+, but no rule gives it/,
   },
@@ -86,8 +86,8 @@ stopsEach({
   },
   'forgets engine principals in groups': {
     file: 'trino-rules/compile/principal-index.js',
-    from: 'group.engines.length === 0 ? active',
-    to: 'true ? active',
+    from: '.or(engines(group.engines))',
+    to: '',
     found: /bi-tool may SELECT from \(any other catalog\)\..* by grant \d+ \(group analysts\)/,
   },
   'takes what is said on everything for a catalog without a name': {

@@ -82,8 +82,8 @@ stopsEach({
   },
   'leaves the level above out of rules about schemas': {
     file: 'trino-rules/compile/table-rules.js',
-    from: 'path, where, siblings',
-    to: "path, where: level === 'schema' ? {} : where, siblings",
+    from: 'path: pathText(parent.resource), where, siblings',
+    to: "path: pathText(parent.resource), where: level === 'schema' ? {} : where, siblings",
     found:
       /by rule tables\[\d+\] Zed \(and \d+ more\) may SELECT only those rows of hr\.eu\.\(any other table\) for which \(region = 'EU'\)/,
   },
@@ -100,13 +100,13 @@ stopsEach({
     found: /Zed .*may SELECT from system\.jdbc\.\(any other table\) like everybody who reaches something/,
   },
   'makes owners of a catalog owners of nothing': {
-    file: 'trino-rules/compile/schema-rules.js',
+    file: 'trino-rules/compile/right-rules.js',
     from: 'must: gained[step] ?? none, may: held[step] ?? none',
     to: 'must: none, may: none',
     found: /vic .*may have OWNERSHIP of the schema yard\.east/,
   },
   'takes users that lost a schema for owners': {
-    file: 'trino-rules/compile/schema-rules.js',
+    file: 'trino-rules/compile/right-rules.js',
     from: 'none: { owner: false }',
     to: 'none: { owner: true }',
     found: /hal .*may not have OWNERSHIP of the schema shop\.us \(deny \d+ takes it\)/,
@@ -142,13 +142,13 @@ stopsEach({
     found: /the user of rule queries\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'opens the marker to all users': {
-    file: 'trino-rules/compile/marker-rules.js',
+    file: 'trino-rules/compile/rules-text.js',
     from: "{ property: 'grantline_rules_.*', allow: false }",
     to: "{ property: 'grantline_rules_.*', allow: true }",
     found: /the property of rule system_session_properties\[\d+\] holds \.\*, so that nothing can be proved/,
   },
   'leaves the denial of other markers out': {
-    file: 'trino-rules/compile/marker-rules.js',
+    file: 'trino-rules/compile/rules-text.js',
     from: "        { property: 'grantline_rules_.*', allow: false },\n",
     to: '',
     found: /the session properties do not begin with the marker of this version and the denial of all others/,
@@ -184,19 +184,19 @@ stopsEach({
     found: /fay .*may SELECT the column name of hr\.staff\.\(any other table\) only as '\*\*\*'/,
   },
   'lets service accounts into the metadata catalog': {
-    file: 'trino-rules/compile/service-account-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: 'catalog !== settings.metadataCatalog && ',
     to: '',
     found: /catalogs\[\d+\] opens the metadata catalog grantline, in which nobody may be given anything/,
   },
   'gives service accounts all of system': {
-    file: 'trino-rules/compile/service-account-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: 'schema: anyOf(FILTERED_SYSTEM_SCHEMAS), ',
     to: '',
     found: /service-account-grantline .*may not SELECT from system\.\(any other schema\)\.\(any other table\)/,
   },
   'gives one catalog of several': {
-    file: 'trino-rules/compile/service-account-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: 'catalog: anyOf(catalogs), ...gives',
     to: 'catalog: anyOf(catalogs.slice(0, 1)), ...gives',
     found: /service-account-grantline .*may SET SESSION tpch\.\(any other property\)/,

@@ -17,14 +17,14 @@ stopsEach({
   },
   'takes ended grants on the engine for live ones': {
     file: RIGHTS,
-    from: ' && hasEffect(grant, at)',
-    to: '',
+    from: 'grant.privileges.includes(privilege) && hasEffect(grant, at))',
+    to: 'grant.privileges.includes(privilege))',
     found: /dee .*may not (?:view|kill) other people's queries/,
   },
   'gives all rights over the engine alike': {
     file: RIGHTS,
-    from: '&& grant.privileges.includes(privilege)',
-    to: '',
+    from: 'isThere(grant.resource) && grant.privileges.includes(privilege)',
+    to: 'isThere(grant.resource)',
     found: /ana .*may not kill other people's queries/,
   },
   'means one holder of each grant on the engine': {

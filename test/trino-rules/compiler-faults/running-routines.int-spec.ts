@@ -1,6 +1,6 @@
 import { stopsEach } from './faulty-compilers.js';
 
-const RULES = 'trino-rules/compile/routine-rules.js';
+const RULES = 'trino-rules/compile/right-rules.js';
 const SETS = 'trino-rules/compile/intent-sets.js';
 const TERMS = 'trino-rules/compile/engine-terms.js';
 

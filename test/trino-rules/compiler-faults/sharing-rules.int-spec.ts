@@ -3,37 +3,37 @@ import { stopsEach } from './faulty-compilers.js';
 // Faults in sharing rules: covers, equal rows and users, what stays and what moves, and the order of rules.
 stopsEach({
   'takes a row twice when sharing': {
-    file: 'trino-rules/compile/sharing.js',
+    file: 'trino-rules/compile/covering.js',
     from: 'rows: a.rows.or(b.rows),',
     to: 'rows: b.rows,',
     found: /pam .*may INSERT into lake\.raw\.t\d+/,
   },
   'lets people be in any row of either': {
-    file: 'trino-rules/compile/sharing.js',
+    file: 'trino-rules/compile/covering.js',
     from: 'const may = a.may.and(b.may);',
     to: 'const may = a.may.or(b.may);',
     found: /sid .*may not INSERT into lake\.raw\.t\d+/,
   },
   'forgets the remaining users of two drafts': {
-    file: 'trino-rules/compile/sharing.js',
+    file: 'trino-rules/compile/covering.js',
     from: 'for (const draft of [shared, ...left])',
     to: 'for (const draft of [shared])',
     found: /sid .*may INSERT into lake\.raw\.t\d+/,
   },
   'leaves out the common part': {
-    file: 'trino-rules/compile/sharing.js',
+    file: 'trino-rules/compile/covering.js',
     from: 'for (const draft of [shared, ...left])',
     to: 'for (const draft of left)',
     found: /pam .*may INSERT into lake\.raw\.t\d+/,
   },
   'loses used-up drafts and live ones alike': {
-    file: 'trino-rules/compile/sharing.js',
+    file: 'trino-rules/compile/covering.js',
     from: 'isLive ? [draft] : []',
     to: 'isLive && draft.classes.count() > 1 ? [draft] : []',
     found: /fay (\(and \d+ more\) )?may SELECT from hr\.staff\.people by grant 8/,
   },
   'keeps drafts that are used up in place of their parts': {
-    file: 'trino-rules/compile/sharing.js',
+    file: 'trino-rules/compile/covering.js',
     from: 'isLive ? [draft] : []',
     to: 'isLive ? [] : [draft]',
     found: /fay (\(and \d+ more\) )?may SELECT from hr\.staff\.people by grant 8/,
@@ -141,19 +141,19 @@ stopsEach({
     found: /ivy .*may SELECT from hr\.staff\.\(any other table\)/,
   },
   'puts wide rules before all blocks': {
-    file: 'trino-rules/compile/table-rule-order.js',
+    file: 'trino-rules/compile/table-rules.js',
     from: '(behind[place] ?? before).push(rule);',
     to: 'before.push(rule);',
     found: /fay .*may not SELECT the column ssn of hr\.staff\.\(any other table\)/,
   },
   'puts rules of a block behind its wide rules': {
-    file: 'trino-rules/compile/table-rule-order.js',
+    file: 'trino-rules/compile/table-rules.js',
     from: '[...rules, ...(behind[i] ?? [])]',
     to: '[...(behind[i] ?? []), ...rules]',
     found: /fay .*may not SELECT the column ssn of hr\.staff\.\(any other table\)/,
   },
   'leaves the wide rules of the last block out': {
-    file: 'trino-rules/compile/table-rule-order.js',
+    file: 'trino-rules/compile/table-rules.js',
     from: '[...rules, ...(behind[i] ?? [])]',
     to: 'i + 1 === blocks.length ? rules : [...rules, ...(behind[i] ?? [])]',
     found: /fay .*may not SELECT from hr\.vault\.\(any other table\) \(deny \d+ takes it\)/,

@@ -27,7 +27,7 @@ stopsEach({
     found: /wim .*may not have OWNERSHIP of the schema yard\.east \(policy 3 restricts the owner\)/,
   },
   'lets owners of a schema drop a restricted table': {
-    file: 'trino-rules/compile/schema-rules.js',
+    file: 'trino-rules/compile/right-rules.js',
     from: 'node.restrictedBelow',
     to: 'principals.none',
     found: /una .*may not have OWNERSHIP of the schema yard\.east/,
@@ -197,7 +197,7 @@ stopsEach({
   },
   'leaves engine principals out of everyone': {
     file: 'trino-rules/compile/principal-index.js',
-    from: "activePeople.or(positions(({ kind, name }) => kind === 'engine' && known.has(name)))",
+    from: "activePeople.or(where(({ kind, name }) => kind === 'engine' && known.has(name)))",
     to: 'activePeople',
     found: /bi-tool .*may SELECT only those rows of sales\.eu\.orders for which \(region = 'EU'\)/,
   },

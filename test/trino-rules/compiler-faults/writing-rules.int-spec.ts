@@ -4,13 +4,13 @@ import { stopsEach } from './faulty-compilers.js';
 stopsEach({
   // Order
   'asks catalogs before schemas and tables': {
-    file: 'trino-rules/compile/table-rule-order.js',
+    file: 'trino-rules/compile/table-rules.js',
     from: 'Math.max(latest, places.get(name) ?? FIRST)',
     to: 'FIRST',
     found: /fay may not SELECT from hr\.staff\.salaries \(deny 5 takes it\), but rule tables\[\d+\] gives it/,
   },
   'asks catalogs before schemas when schemas are owned': {
-    file: 'trino-rules/compile/schema-rules.js',
+    file: 'trino-rules/compile/right-rules.js',
     from: "[...narrow, ...write.of(wide, 'catalog', {}),",
     to: "[...write.of(wide, 'catalog', {}), ...narrow,",
     found: /hal .*may not have OWNERSHIP of the schema shop\.us \(deny \d+ takes it\)/,
@@ -23,8 +23,8 @@ stopsEach({
   },
   'puts the service accounts last': {
     file: 'trino-rules/compile/compile.js',
-    from: '[...accounts.tables, ...tableRules(intent, write, size)]',
-    to: '[...tableRules(intent, write, size), ...accounts.tables]',
+    from: '[...accounts.tables, ...tables]',
+    to: '[...tables, ...accounts.tables]',
     found: /service-account-\w+ .*?may SELECT from lake\.secret\..* as a service account/,
   },
   // Merging
@@ -65,13 +65,13 @@ stopsEach({
     found: /may not SELECT the column iban of sales\.eu\.payments/,
   },
   'shares a rule among the users of either': {
-    file: 'trino-rules/compile/sharing.js',
+    file: 'trino-rules/compile/covering.js',
     from: 'a.classes.or(b.classes).and(may)',
     to: 'a.classes.or(b.classes)',
     found: /may not \w+ \w+ lake\.raw\.t\d/,
   },
   'loses the second of two nodes that share a rule': {
-    file: 'trino-rules/compile/sharing.js',
+    file: 'trino-rules/compile/covering.js',
     from: 'rows: a.rows.or(b.rows),',
     to: 'rows: a.rows,',
     found: /may INSERT into lake\.raw\.t\d by grant/,
@@ -159,25 +159,25 @@ stopsEach({
   },
   "shows others' queries": {
     file: 'trino-rules/compile/engine-rights.js',
-    from: "['view', view]",
-    to: "['view', executing]",
+    from: '{ execute: executing, view, kill }',
+    to: '{ execute: executing, view: executing, kill }',
     found: /may not view other people's queries/,
   },
   'leaves schemas owned that a deny has closed': {
-    file: 'trino-rules/compile/schema-rules.js',
+    file: 'trino-rules/compile/right-rules.js',
     from: 'must: lost, may: lost',
     to: 'must: none, may: none',
     found: /hal .*may not have OWNERSHIP of the schema shop\.us \(deny \d+ takes it\)/,
   },
   // Service accounts, impersonation, session properties
   'lets service accounts write where they may read': {
-    file: 'trino-rules/compile/service-account-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: "rule(readable, { allow: 'read-only' })",
     to: "rule(readable, { allow: 'all' })",
     found: /service-account-\w+ .*may not enter the catalog tpch in the mode all/,
   },
   'gives service accounts too little': {
-    file: 'trino-rules/compile/service-account-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: '[...TABLE_PRIVILEGES]',
     to: "['SELECT']",
     found: /service-account-\w+ .*may INSERT into lake\..* as a service account/,

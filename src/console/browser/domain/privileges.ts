@@ -1,6 +1,5 @@
-import { holderProblem } from '../../../trino-rules/model/holder.js';
+import { holderProblem, type Privilege, PRIVILEGES, privilegesOn } from '../../../trino-rules/model/privilege.js';
 import type { Node } from '../../../trino-rules/model/node.js';
-import { PRIVILEGES, type Privilege, privilegesOn } from '../../../trino-rules/model/privilege.js';
 import type { Named } from './principal.js';
 
 export { type Node, PRIVILEGES, type Privilege, privilegesOn };

@@ -1,17 +1,14 @@
-import type { SchemaRule } from '../document/rules-document.js';
+import type { FunctionRule, ProcedureRule, SchemaRule } from '../document/rules-document.js';
 import type { AccessState } from './access-state.js';
 import { Bitset } from './bitset.js';
-import type { DataRight, RoutineRight } from './engine-terms.js';
+import type { DataRight, RoutineKind, RoutineRight } from './engine-terms.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
 import { literal } from './name-pattern.js';
 import type { PrincipalIndex } from './principal-index.js';
 import type { Sibling } from './rectangles.js';
-import type { SiblingRules } from './sibling-rules.js';
+import type { SiblingRule, SiblingRules } from './sibling-rules.js';
 
-/**
- * Owners of schemas: users with ownership of the schema or of a node above, unless a table of the schema is restricted to them: they
- * would drop it with the schema. Schemas first, then catalogs, then everything.
- */
+/** Owners of schemas, the narrowest rules first. Not users to whom a table of the schema is restricted: they would drop it with the schema. */
 export function schemaRules({ principals, ...intent }: IntentSets, write: SiblingRules): SchemaRule[] {
   const narrow: SchemaRule[] = [];
   const wide: Sibling<Owner>[] = [];
@@ -33,21 +30,21 @@ type Owner = Pick<SchemaRule, 'owner'>;
 
 const OWNING: Steps<Owner> = { none: { owner: false }, steps: [{ right: 'owner', effect: { owner: true } }] };
 
-/** Rights each of which contains the one before, and what rules say of their holders. */
+/** Rights that each contain the one before, and the effects of their rules. */
 export interface Steps<Effect> {
   none: Effect;
   steps: readonly { right: DataRight | RoutineRight; effect: Effect }[];
 }
 
 export interface RightSibling<Effect> extends Sibling<Effect> {
-  /** By step, those who have it here and no further one. */
+  /** For each step, users with it and no further one. */
   held: readonly Bitset[];
 }
 
 /**
- * Users who gain or lose a right at a node, service accounts left out.
+ * Users who gain or lose a right at a node, without service accounts.
  * @param above `held` of the node above
- * @param without users who cannot have any here
+ * @param without users who can have no right here
  */
 export function withRights<Effect>(
   { none: nothing, steps }: Steps<Effect>,
@@ -73,4 +70,56 @@ export function withRights<Effect>(
   }));
   const losing = { effect: nothing, rank: 0, must: lost, may: lost };
   return { name, parts: [...parts.reverse(), losing], held, holders: held.reduce((all, some) => all.or(some), none) };
+}
+
+/** Functions that users may run and pass on, the narrowest rules first. Never OWNERSHIP. */
+export function functionRules(intent: IntentSets, write: SiblingRules): FunctionRule[] {
+  return routineRules('function', intent, write);
+}
+
+/** Procedures that users may call, the narrowest rules first. */
+export function procedureRules(intent: IntentSets, write: SiblingRules): ProcedureRule[] {
+  return routineRules('procedure', intent, write);
+}
+
+interface Runs {
+  privileges: ('EXECUTE' | 'GRANT_EXECUTE')[];
+}
+
+/** In the engine, the right to pass a function on includes executing it. */
+const STEPS: Readonly<Record<RoutineKind, Steps<Runs>>> = {
+  function: {
+    none: { privileges: [] },
+    steps: [
+      { right: 'function', effect: { privileges: ['EXECUTE'] } },
+      { right: 'passing-function', effect: { privileges: ['GRANT_EXECUTE'] } },
+    ],
+  },
+  procedure: { none: { privileges: [] }, steps: [{ right: 'procedure', effect: { privileges: ['EXECUTE'] } }] },
+};
+
+function routineRules(
+  kind: RoutineKind,
+  { principals, root, hasRoutines }: IntentSets,
+  write: SiblingRules,
+): (SiblingRule & Runs)[] {
+  if (!hasRoutines) return [];
+  const routines: (SiblingRule & Runs)[] = [];
+  const schemas: (SiblingRule & Runs)[] = [];
+  const siblingOf = (node: NamedNode, above: readonly Bitset[]): RightSibling<Runs> =>
+    withRights(STEPS[kind], node, above, principals);
+  const everything = siblingOf(root, []);
+  const catalogs = [...root.children()].map((catalog) => {
+    const here = siblingOf(catalog, everything.held);
+    const below = [...catalog.children()].map((schema) => {
+      const inSchema = siblingOf(schema, here.held);
+      const ofSchema = [...schema.routines()].map((routine) => siblingOf(routine, inSchema.held));
+      const where = { catalog: literal(catalog.name), schema: literal(schema.name) };
+      routines.push(...write.of(ofSchema, kind, where));
+      return inSchema;
+    });
+    schemas.push(...write.of(below, 'schema', { catalog: literal(catalog.name) }));
+    return here;
+  });
+  return [...routines, ...schemas, ...write.of(catalogs, 'catalog', {}), ...write.of([everything], 'everything', {})];
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { Bitset } from './bitset.js';
-import { shareWhatPays, type Draft } from './sharing.js';
-import { Weights } from './weights.js';
+import { type Draft, shareWhatPays, Weights } from './covering.js';
 
 const CLASSES = 40;
 const ROWS = 6;
@@ -65,3 +64,21 @@ function anyDrafts(): fc.Arbitrary<Draft[]> {
     })),
   );
 }
+
+/** Of 70 classes: the first word of one weight, the second of two, the third shorter than a word. */
+const ofWords = (): Weights => new Weights(Array.from({ length: 70 }, (_, i) => (i < 32 ? 3 : i < 64 ? i % 2 : 5)));
+const of = (...classes: number[]): Bitset => Bitset.of(70, classes);
+
+describe('weights of classes', () => {
+  it('add up, in words of one weight and of several', () => {
+    expect(ofWords().words).toBe(3);
+    expect(ofWords().of(of())).toBe(0);
+    expect(ofWords().of(of(0, 31))).toBe(6);
+    expect(ofWords().of(of(32, 33, 34, 35, 63))).toBe(3);
+    expect(ofWords().of(of(0, 33, 64, 69))).toBe(14);
+  });
+
+  it('are those of the classes in both of two sets', () => {
+    expect(ofWords().ofBoth(of(0, 1, 33, 35, 64), of(1, 2, 33, 34, 69))).toBe(4);
+  });
+});

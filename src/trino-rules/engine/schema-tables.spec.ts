@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { conjuncts } from './actual-access.js';
+import { conjuncts } from './schema-tables.js';
 
 describe('the parts of a row filter', () => {
   it('are the filters that were joined', () => {

@@ -1,4 +1,4 @@
-import { interleaved } from './table-rule-order.js';
+import { interleaved } from './table-rules.js';
 
 const BLOCKS = ['a', 'b', 'c'].map((name) => ({ name, rules: [`below ${name}`] }));
 const about = (...names: string[]) => ({ names, rule: `about ${names.join(' and ')}` });
