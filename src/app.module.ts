@@ -4,21 +4,18 @@ import { AclSyncModule, PublishingModule } from './acl-sync/publishing.module.js
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { ConsoleModule } from './console/console.module.js';
-import { GrantsModule } from './grants/grants.module.js';
+import { GrantsModule, SnapshotFilesModule } from './grants/grants.module.js';
 import { ApiTokensModule } from './identity/tokens/api-tokens.module.js';
-import { SnapshotFilesModule } from './grants/grants.module.js';
 import { OidcModule } from './identity/oidc/oidc.module.js';
 import { ScimModule } from './identity/scim/scim.module.js';
 import { type Foundation, PlatformModule } from './platform/platform.module.js';
 import { QueryEngineModule } from './query-engine/query-engine.module.js';
 import { UsersModule } from './users/users.module.js';
 
-/** The table of contents: the modules, in their order. Each knows only those before it, and gets here what implements its ports. */
+/** The table of contents: the modules, in their order. Each imports only those before it. */
 @Module({})
 export class AppModule {
   static with(foundation: Foundation): DynamicModule {
-    const publishing = PublishingModule.with(foundation.settings);
-    const grants = GrantsModule.with(QueryEngineModule, publishing);
     return {
       module: AppModule,
       imports: [
@@ -27,13 +24,14 @@ export class AppModule {
         AuditModule,
         UsersModule,
         AuthModule,
-        grants,
-        SnapshotFilesModule.with(publishing),
+        GrantsModule,
+        SnapshotFilesModule,
         QueryEngineModule,
-        OidcModule.with(grants),
-        ScimModule.with(grants),
+        OidcModule,
+        ScimModule,
         ApiTokensModule,
-        AclSyncModule.with(publishing),
+        PublishingModule,
+        AclSyncModule,
         ...(foundation.settings.console.enabled ? [ConsoleModule] : []),
       ],
     };

@@ -16,7 +16,7 @@ import {
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { Polled } from '../platform/http/request-records.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
-import { RowIdPipe } from '../platform/http/row-id.pipe.js';
+import { RowIdPipe } from '../platform/http/parameters.js';
 import { ApprovalDto, ComparisonQuery, PublicationQuery, RestoreDto } from './acl-sync.dto.js';
 import { AclSyncService, type RunResult } from './acl-sync.service.js';
 import { failureOf } from './domain/publication.js';

@@ -1,4 +1,4 @@
-import { type DynamicModule, Injectable, Module, type OnApplicationBootstrap, type Provider } from '@nestjs/common';
+import { Global, Injectable, Module, type OnApplicationBootstrap, type Provider } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { AdmissionProof, PublishedRules, SizeForecast } from '../grants/domain/admission-ports.js';
@@ -31,62 +31,6 @@ import { PublicationsService } from './publications.service.js';
 import { PublishedRulesService, PublishedSizeForecast } from './published-rules.service.js';
 import { TargetProbe } from './target-probe.service.js';
 
-/**
- * The providers of a run, without schedules and watchers: needs neither the engine nor a signing key. Also the ports of `grants`
- * that compiler, proof, target and history implement.
- */
-@Module({})
-export class PublishingModule {
-  static with({ acl }: Settings): DynamicModule {
-    const providers: Provider[] = [
-      ServiceAccountNames,
-      AclSyncService,
-      PublicationsService,
-      CandidateService,
-      PreviewService,
-      TargetProbe,
-      RunReportsService,
-      AclSyncMetrics,
-      { provide: PublicationHistory, useClass: PostgresPublicationHistory },
-      { provide: RulesPreparer, useFactory: () => new SeparateRulesPreparer() },
-      {
-        provide: RulesTarget,
-        useFactory: (timers: Timers, log: Log) => rulesTarget(acl, timers, log),
-        inject: [Timers, Log],
-      },
-      { provide: AdmissionProof, useFactory: (log: Log) => new SeparateAdmissionProof(log), inject: [Log] },
-      { provide: PublishedRules, useClass: PublishedRulesService },
-      { provide: SizeForecast, useClass: PublishedSizeForecast },
-      { provide: SyncLock, useFactory: (url: DatabaseUrl) => new PostgresSyncLock(url), inject: [DatabaseUrl] },
-    ];
-    return {
-      module: PublishingModule,
-      imports: [AuditModule, UsersModule, GrantStoresModule],
-      providers,
-      exports: providers,
-    };
-  }
-}
-
-function rulesTarget({ target, fileMode }: Settings['acl'], timers: Timers, log: Log): RulesTarget {
-  if (target.kind === 'file') return new FileRulesTarget(target.directory, fileMode);
-  const api = new KubernetesApi(target, timers);
-  return new ConfigMapRulesTarget(api, target, log);
-}
-
-/** Publishing in the service: scheduled, on changes and on request, with a check of what the engine uses. */
-@Module({})
-export class AclSyncModule {
-  static with(publishing: DynamicModule): DynamicModule {
-    return {
-      module: AclSyncModule,
-      imports: [AuditModule, AuthModule, UsersModule, GrantStoresModule, QueryEngineModule, publishing],
-      controllers: [AclSyncController],
-      providers: [BackgroundRunsService, EngineWatchService, heartbeat, PublicationRetentionService],
-    };
-  }
-}
-
 /** Claims the names of the service accounts in every process that publishes rules for them. */
 @Injectable()
 class ServiceAccountNames implements OnApplicationBootstrap {
@@ -105,3 +49,43 @@ class ServiceAccountNames implements OnApplicationBootstrap {
     );
   }
 }
+
+const PROVIDERS: Provider[] = [
+  ServiceAccountNames,
+  AclSyncService,
+  PublicationsService,
+  CandidateService,
+  PreviewService,
+  TargetProbe,
+  RunReportsService,
+  AclSyncMetrics,
+  { provide: PublicationHistory, useClass: PostgresPublicationHistory },
+  { provide: RulesPreparer, useFactory: () => new SeparateRulesPreparer() },
+  { provide: RulesTarget, useFactory: rulesTarget, inject: [Settings, Timers, Log] },
+  { provide: AdmissionProof, useFactory: (log: Log) => new SeparateAdmissionProof(log), inject: [Log] },
+  { provide: PublishedRules, useClass: PublishedRulesService },
+  { provide: SizeForecast, useClass: PublishedSizeForecast },
+  { provide: SyncLock, useFactory: (url: DatabaseUrl) => new PostgresSyncLock(url), inject: [DatabaseUrl] },
+];
+
+/**
+ * The providers of a run, without schedules and watchers: needs neither the engine nor a signing key. Global, because compiler,
+ * proof, target and history implement ports of `grants`, which comes earlier in the order.
+ */
+@Global()
+@Module({ imports: [AuditModule, UsersModule, GrantStoresModule], providers: PROVIDERS, exports: PROVIDERS })
+export class PublishingModule {}
+
+function rulesTarget({ acl: { target, fileMode } }: Settings, timers: Timers, log: Log): RulesTarget {
+  if (target.kind === 'file') return new FileRulesTarget(target.directory, fileMode);
+  const api = new KubernetesApi(target, timers);
+  return new ConfigMapRulesTarget(api, target, log);
+}
+
+/** Publishing in the service: scheduled, on changes and on request, with a check of what the engine uses. */
+@Module({
+  imports: [AuditModule, AuthModule, UsersModule, GrantStoresModule, QueryEngineModule, PublishingModule],
+  controllers: [AclSyncController],
+  providers: [BackgroundRunsService, EngineWatchService, heartbeat, PublicationRetentionService],
+})
+export class AclSyncModule {}

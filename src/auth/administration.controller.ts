@@ -19,7 +19,7 @@ import {
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { BigPageQuery } from '../platform/http/page.dto.js';
-import { RowIdPipe } from '../platform/http/row-id.pipe.js';
+import { RowIdPipe } from '../platform/http/parameters.js';
 import {
   AccountResponse,
   NewUserDto,

@@ -21,27 +21,23 @@ const PASSWORD_MAX_BYTES = 64_000;
 export async function createAdministrator({ username, email, passwordFile, json }: Options): Promise<number> {
   const password = await readPassword(passwordFile);
   if (password === null) return 2;
-  return withModules(
-    'users create-admin',
-    () => RegistrationModule,
-    async (modules) => {
-      try {
-        const outcome = await modules.get(RegistrationService).createAdministrator({ username, email, password });
-        if (outcome.kind !== 'registered') {
-          remark(outcome.kind === 'username-taken' ? `the name ${username} is taken` : `the address ${email} is taken`);
-          return 1;
-        }
-        const { id } = outcome.account;
-        if (json) printJson({ id, username, email, role: 'admin' });
-        else print(`administrator ${username} has the id ${id}`);
-        return 0;
-      } catch (error) {
-        if (!(error instanceof Refused) || error.details.errors === undefined) throw error;
-        for (const { field, message } of error.details.errors) remark(`${field} ${message}`);
-        return 2;
+  return withModules('users create-admin', [RegistrationModule], async (modules) => {
+    try {
+      const outcome = await modules.get(RegistrationService).createAdministrator({ username, email, password });
+      if (outcome.kind !== 'registered') {
+        remark(outcome.kind === 'username-taken' ? `the name ${username} is taken` : `the address ${email} is taken`);
+        return 1;
       }
-    },
-  );
+      const { id } = outcome.account;
+      if (json) printJson({ id, username, email, role: 'admin' });
+      else print(`administrator ${username} has the id ${id}`);
+      return 0;
+    } catch (error) {
+      if (!(error instanceof Refused) || error.details.errors === undefined) throw error;
+      for (const { field, message } of error.details.errors) remark(`${field} ${message}`);
+      return 2;
+    }
+  });
 }
 
 /** Null: it cannot be read, which has been printed. */

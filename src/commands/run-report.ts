@@ -19,7 +19,7 @@ export function withPublishing<T>(
   command: SettingsUser,
   work: (modules: INestApplicationContext) => Promise<T>,
 ): Promise<T> {
-  return withModules(command, (settings) => PublishingModule.with(settings), work);
+  return withModules(command, [PublishingModule], work);
 }
 
 /** How long another run that holds the lock is waited for. */

@@ -7,11 +7,11 @@ import { remark, withProgress } from './output.js';
 import type { StructuredFile } from './structured-file.js';
 import { withModules } from './with-modules.js';
 
-const MODULE = (settings: Settings) => SnapshotFilesModule.with(PublishingModule.with(settings));
+const MODULES = [PublishingModule, SnapshotFilesModule];
 
 /** @param write with the mode that the settings have for files */
 export function exportFromDatabase(write: (file: unknown, mode: number) => Promise<number>): Promise<number> {
-  return withModules('snapshot export', MODULE, async (modules) => {
+  return withModules('snapshot export', MODULES, async (modules) => {
     const file = await withProgress('exporting', modules.get(SnapshotFilesService, { strict: false }).export());
     return write(file, modules.get(Settings).acl.fileMode);
   });
@@ -23,7 +23,7 @@ export function applyToDatabase(
   { value, isLarge }: StructuredFile,
   options: { dryRun: boolean; prune: boolean },
 ): Promise<AppliedForm> {
-  return withModules('snapshot apply', MODULE, async (modules) => {
+  return withModules('snapshot apply', MODULES, async (modules) => {
     const by = { actor: null, origin: null };
     let progress = 'reading what is recorded';
     if (isLarge) remark(`${path}: comparing it with what is recorded`);

@@ -35,30 +35,26 @@ export async function importUsers(path: string, { rules, withRegistered, dryRun,
     list,
     programs.filter(({ isTaken }) => isTaken).map(({ name }) => name),
   );
-  return withModules(
-    'users import',
-    (settings) => SnapshotFilesModule.with(PublishingModule.with(settings)),
-    async (modules) => {
-      const by = { actor: null, origin: null };
-      let progress = 'reading what is recorded';
-      const imported = await withProgress(
-        () => progress,
-        modules
-          .get(UserImportService, { strict: false })
-          .import(
-            entries,
-            { dryRun: dryRun === true, withRegistered: withRegistered === true },
-            by,
-            (line) => (progress = line),
-          ),
-      ).catch((error: unknown) => {
-        throw fileFailure(path, error, 'import');
-      });
-      if (json) printJson(importedForm(imported, programs));
-      else printImported(imported, programs, path);
-      return imported.kind === 'refused' || imported.kind === 'planned' ? 1 : 0;
-    },
-  );
+  return withModules('users import', [PublishingModule, SnapshotFilesModule], async (modules) => {
+    const by = { actor: null, origin: null };
+    let progress = 'reading what is recorded';
+    const imported = await withProgress(
+      () => progress,
+      modules
+        .get(UserImportService, { strict: false })
+        .import(
+          entries,
+          { dryRun: dryRun === true, withRegistered: withRegistered === true },
+          by,
+          (line) => (progress = line),
+        ),
+    ).catch((error: unknown) => {
+      throw fileFailure(path, error, 'import');
+    });
+    if (json) printJson(importedForm(imported, programs));
+    else printImported(imported, programs, path);
+    return imported.kind === 'refused' || imported.kind === 'planned' ? 1 : 0;
+  });
 }
 
 /** A user of the list whom the rules show as a program. */

@@ -1,9 +1,8 @@
-import { type DynamicModule, type INestApplicationContext, Module, type Type } from '@nestjs/common';
+import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { NestLog } from '../platform/log/nest-log.js';
 import { PlatformModule } from '../platform/platform.module.js';
 import type { SettingsUser } from '../platform/settings/settings-loader.js';
-import type { Settings } from '../platform/settings/settings.js';
 import { withProgress } from './output.js';
 import { migrateSchema, requireSchema } from './schema.js';
 import { mayCreate, withDatabase } from './with-database.js';
@@ -12,11 +11,11 @@ import { mayCreate, withDatabase } from './with-database.js';
 @Module({})
 class CommandModule {}
 
-/** The one module that a command works with, without the server and its background work, beside a running service or without one. */
+/** The modules that a command works with, without the server and its background work, beside a running service or without one. */
 export async function withModules<T>(
   command: SettingsUser,
-  module: (settings: Settings) => Type | DynamicModule,
-  work: (modules: INestApplicationContext) => Promise<T>,
+  modules: readonly Type[],
+  work: (context: INestApplicationContext) => Promise<T>,
 ): Promise<T> {
   return withDatabase(command, async ({ settings, log, database, lifetime }) => {
     const isMigrated = mayCreate(command) && !settings.production;
@@ -24,9 +23,9 @@ export async function withModules<T>(
     await withProgress('preparing the database', ready as Promise<unknown>);
     const root = {
       module: CommandModule,
-      imports: [PlatformModule.with({ settings, database, log }), module(settings)],
+      imports: [PlatformModule.with({ settings, database, log }), ...modules],
     };
     const opening = NestFactory.createApplicationContext(root, { logger: new NestLog(log), abortOnError: false });
-    return work(await lifetime.open(opening, (modules) => modules.close()));
+    return work(await lifetime.open(opening, (context) => context.close()));
   });
 }

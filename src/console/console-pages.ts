@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../kernel/errors.js';
-import { acceptsCoding } from '../platform/http/accepted-coding.js';
+import { acceptsCoding } from '../platform/http/compression.js';
 import { PAGE_PATHS } from './domain/page-paths.js';
 import { type BuiltFile, readBuiltFiles } from './infrastructure/built-files.js';
 

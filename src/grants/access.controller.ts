@@ -23,7 +23,7 @@ import {
 import { nodeOfQuery } from './resource.dto.js';
 import { AccessService } from './access.service.js';
 import { explanationForm } from './domain/explanation-form.js';
-import { CountsWork } from '../platform/http/work.guard.js';
+import { CountsWork } from '../platform/http/work-budgets.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { Compressed } from '../platform/http/compression.js';
 import { DraftDto, DraftPreviewResponse, DraftQuery, toDraftPreview, toDraftRequest } from './drafts.dto.js';

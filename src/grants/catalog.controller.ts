@@ -9,7 +9,7 @@ import {
 } from '../platform/http/access.js';
 import { Compressed } from '../platform/http/compression.js';
 import { ApiRoute } from '../platform/http/openapi.js';
-import { CountsWork } from '../platform/http/work.guard.js';
+import { CountsWork } from '../platform/http/work-budgets.js';
 import {
   AnyChildrenResponse,
   ChildrenQuery,

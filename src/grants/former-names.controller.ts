@@ -7,7 +7,7 @@ import { nameProblem } from '../kernel/name.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/http/access.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
-import { RowIdPipe } from '../platform/http/row-id.pipe.js';
+import { RowIdPipe } from '../platform/http/parameters.js';
 import { UserUniverse } from '../trino-rules/engine/user-universe.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 import { UserStore } from '../users/user.store.js';

@@ -1,4 +1,4 @@
-import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AccessAdministrationController, AccessController } from './access.controller.js';
@@ -35,42 +35,39 @@ const SNAPSHOT_STORE = { provide: SnapshotStore, useClass: PostgresSnapshotStore
 @Module({ providers: [...STORES, SNAPSHOT_STORE], exports: [...STORES, SnapshotStore] })
 export class GrantStoresModule {}
 
-/** Access that administrators record: grants, groups, policies; and the answers that follow from it. */
-@Module({})
-export class GrantsModule {
-  /** @param ports the modules that implement `domain/admission-ports.ts` and `published-rules.ts`; they come later in the order */
-  static with(...ports: (Type | DynamicModule)[]): DynamicModule {
-    return {
-      module: GrantsModule,
-      imports: [AuditModule, UsersModule, GrantStoresModule, ...ports],
-      controllers: [
-        GroupsController,
-        GrantsController,
-        PoliciesController,
-        AccessController,
-        AccessAdministrationController,
-        CatalogController,
-        CatalogAdministrationController,
-        FormerNamesController,
-      ],
-      providers: [
-        AccessWritesService,
-        GroupsService,
-        GroupWritesService,
-        GrantsService,
-        PoliciesService,
-        AdmissionService,
-        AccessService,
-        CatalogService,
-        DraftsService,
-        PrincipalRemovalService,
-        FormerNamesService,
-        ProviderGroupsService,
-      ],
-      exports: [AccessWritesService, GroupWritesService, PrincipalRemovalService, ProviderGroupsService],
-    };
-  }
-}
+/**
+ * Access that administrators record: grants, groups, policies; and the answers that follow from it. Its ports
+ * (`domain/admission-ports.ts`) are implemented by global modules that come later in the order.
+ */
+@Module({
+  imports: [AuditModule, UsersModule, GrantStoresModule],
+  controllers: [
+    GroupsController,
+    GrantsController,
+    PoliciesController,
+    AccessController,
+    AccessAdministrationController,
+    CatalogController,
+    CatalogAdministrationController,
+    FormerNamesController,
+  ],
+  providers: [
+    AccessWritesService,
+    GroupsService,
+    GroupWritesService,
+    GrantsService,
+    PoliciesService,
+    AdmissionService,
+    AccessService,
+    CatalogService,
+    DraftsService,
+    PrincipalRemovalService,
+    FormerNamesService,
+    ProviderGroupsService,
+  ],
+  exports: [AccessWritesService, GroupWritesService, PrincipalRemovalService, ProviderGroupsService],
+})
+export class GrantsModule {}
 
 /** The engine is not asked about a file: its names give warnings only. */
 const ENGINE_NOT_ASKED: EngineNames = {
@@ -79,24 +76,18 @@ const ENGINE_NOT_ASKED: EngineNames = {
 };
 
 /** Snapshot files and lists of users: commands, and routes. */
-@Module({})
-export class SnapshotFilesModule {
-  /** @param publishing implements the other ports of admission */
-  static with(publishing: DynamicModule): DynamicModule {
-    return {
-      module: SnapshotFilesModule,
-      imports: [AuditModule, UsersModule, GrantStoresModule, publishing],
-      controllers: [SnapshotController],
-      providers: [
-        SnapshotFilesService,
-        UserImportService,
-        FileTransaction,
-        SnapshotWriter,
-        AdmissionService,
-        AccessFileStore,
-        { provide: EngineNames, useValue: ENGINE_NOT_ASKED },
-      ],
-      exports: [SnapshotFilesService, UserImportService],
-    };
-  }
-}
+@Module({
+  imports: [AuditModule, UsersModule, GrantStoresModule],
+  controllers: [SnapshotController],
+  providers: [
+    SnapshotFilesService,
+    UserImportService,
+    FileTransaction,
+    SnapshotWriter,
+    AdmissionService,
+    AccessFileStore,
+    { provide: EngineNames, useValue: ENGINE_NOT_ASKED },
+  ],
+  exports: [SnapshotFilesService, UserImportService],
+})
+export class SnapshotFilesModule {}

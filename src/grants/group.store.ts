@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type NamePageRequest, type Page, type PageRequest, pageOf } from '../kernel/page.js';
-import { columnArrays } from '../platform/database/column-arrays.js';
-import { DatabaseSession, violatedConstraint } from '../platform/database/database-session.js';
+import { columnArrays, DatabaseSession, violatedConstraint } from '../platform/database/database-session.js';
 import { type GroupMember, type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
 import {
   type Group,

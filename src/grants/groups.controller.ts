@@ -20,7 +20,7 @@ import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platfo
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { NamePageQuery } from '../platform/http/page.dto.js';
-import { RowIdPipe } from '../platform/http/row-id.pipe.js';
+import { RowIdPipe } from '../platform/http/parameters.js';
 import type { GroupMember } from '../trino-rules/model/principal.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
 import {

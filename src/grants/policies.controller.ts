@@ -7,7 +7,7 @@ import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
-import { RowIdPipe } from '../platform/http/row-id.pipe.js';
+import { RowIdPipe } from '../platform/http/parameters.js';
 import { EntryQuery, toEntryFilter } from './resource.dto.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../kernel/page.js';
-import { columnArrays } from '../platform/database/column-arrays.js';
-import { DatabaseSession } from '../platform/database/database-session.js';
+import { columnArrays, DatabaseSession } from '../platform/database/database-session.js';
 import type { NamedPolicyPrincipal, NamedPrincipal, Principal } from '../trino-rules/model/principal.js';
 import type { EntryFilter } from './domain/grant.js';
 import { type NewPolicy, type Policy, type PolicyDraft, policyRule } from './domain/policy.js';

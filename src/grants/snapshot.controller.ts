@@ -15,7 +15,7 @@ import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platfo
 import { TEXTS } from '../platform/http/api-fields.js';
 import { BodyLimits, BULK } from '../platform/http/body-limits.js';
 import { ApiRoute } from '../platform/http/openapi.js';
-import { CountsWork } from '../platform/http/work.guard.js';
+import { CountsWork } from '../platform/http/work-budgets.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import type { PlanRow, PlanStep } from './domain/snapshot-changes.js';
 import { appliedForm, type AppliedForm, SnapshotFilesService } from './snapshot-files.service.js';

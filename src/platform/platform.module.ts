@@ -4,7 +4,7 @@ import { PassportModule } from '@nestjs/passport';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Registry, collectDefaultMetrics } from 'prom-client';
 import { DataSource } from 'typeorm';
-import { Clock, SystemClock, Timers } from '../kernel/clock.js';
+import { Clock, NodeTimers, SystemClock, Timers } from '../kernel/clock.js';
 import { Ids, Random, RandomIds, SystemRandom } from '../kernel/ids.js';
 import { AccessGuard } from './http/access.guard.js';
 import { type Database, DatabaseUrl, PooledClient, postgresConnection } from './database/database.js';
@@ -12,13 +12,11 @@ import { HealthRegistry } from './operations/health.js';
 import { DatabaseClock } from './database/database-clock.js';
 import { DatabaseSession } from './database/database-session.js';
 import { pendingMigrations } from './database/migrator.js';
-import { NodeTimers } from '../kernel/node-timers.js';
 import { Log } from './log/log.js';
 import { KeyedDigests } from './settings/keyed-digests.js';
 import { Settings } from './settings/settings.js';
 import { Transaction } from './database/transaction.js';
-import { WorkBudgets } from './http/work-budgets.js';
-import { WorkGuard } from './http/work.guard.js';
+import { WorkBudgets, WorkGuard } from './http/work-budgets.js';
 
 /** Parts that exist before Nest starts. */
 export interface Foundation {
@@ -28,7 +26,7 @@ export interface Foundation {
   time?: Time;
 }
 
-/** For tests: another clock than the database's, and other timers than the machine's; `work`: those of the budgets of work alone. */
+/** Clock and timers of a test, in place of the database's and the machine's. `work`: timers of the work budgets alone. */
 export interface Time {
   clock?: Clock;
   timers?: Timers;

@@ -22,7 +22,7 @@ import {
 } from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
-import { CountsWork } from '../platform/http/work.guard.js';
+import { CountsWork } from '../platform/http/work-budgets.js';
 import { readQueryCursor } from './domain/query.js';
 import { readRowCursor } from './domain/row-window.js';
 import { chooseFormat, type RowsFormat } from './domain/rows-format.js';

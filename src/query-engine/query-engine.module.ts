@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { EngineNames } from '../grants/domain/admission-ports.js';
 import { EngineCatalog } from '../grants/domain/catalog.js';
@@ -22,12 +22,13 @@ import { TrinoStatementClient } from './infrastructure/trino-statement-client.js
 import { WasmRowLoop } from './infrastructure/wasm-row-loop.js';
 import { QueriesController } from './queries.controller.js';
 import { QueriesService } from './queries.service.js';
-import { QueryMetrics } from './query.metrics.js';
+import { QueryMetrics, ServiceTokenMetrics } from './query.metrics.js';
 import { QueryExecutions } from './query-executions.service.js';
 import { RetiredRouteController } from './retired-route.controller.js';
 import { RowStreams } from './row-streams.service.js';
-import { ServiceTokenMetrics } from './query.metrics.js';
 
+/** Global, because it implements ports of `grants` (EngineCatalog, EngineNames), which comes earlier in the order. */
+@Global()
 @Module({
   controllers: [QueriesController, RetiredRouteController],
   providers: [

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SelectQueryBuilder } from 'typeorm';
 import { Clock } from '../kernel/clock.js';
-import { columnArrays } from '../platform/database/column-arrays.js';
-import { DatabaseSession, violatedConstraint } from '../platform/database/database-session.js';
+import { columnArrays, DatabaseSession, violatedConstraint } from '../platform/database/database-session.js';
 import { lockAdministrators } from './administrator.store.js';
 import {
   type Account,

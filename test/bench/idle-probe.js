@@ -22,4 +22,4 @@ const measure = async (modules) => {
   }
   console.log(JSON.stringify(runs));
 };
-await withModules('acl sync', PublishingModule.with, measure);
+await withModules('acl sync', [PublishingModule], measure);

@@ -1,7 +1,7 @@
 import { type Answer, ApiClient, signedUp } from '../support/service/api-client.js';
 import { FakeKeycloak } from '../support/fakes/fake-keycloak.js';
 import { column, FakeTrino } from '../support/fakes/fake-trino.js';
-import { NodeTimers } from '../../src/kernel/node-timers.js';
+import { NodeTimers } from '../../src/kernel/clock.js';
 import { startService, type TestService } from '../support/service/service.js';
 import { TcpProxy } from '../support/service/tcp-proxy.js';
 import { until } from '../support/service/until.js';

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { DatabaseClock } from '../../src/platform/database/database-clock.js';
-import { NodeTimers } from '../../src/kernel/node-timers.js';
+import { NodeTimers } from '../../src/kernel/clock.js';
 import { testPostgres } from '../support/database/database.js';
 import { LogBook } from '../support/fakes/log-book.js';
 import { TestClock } from '../support/fakes/test-clock.js';

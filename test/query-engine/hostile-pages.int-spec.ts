@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
-import { NodeTimers } from '../../src/kernel/node-timers.js';
+import { NodeTimers } from '../../src/kernel/clock.js';
 import { ana, StatementClientUnderTest } from './statement-client-under-test.js';
 
 const MIB = 1_048_576;

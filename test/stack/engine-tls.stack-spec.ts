@@ -2,9 +2,8 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { SystemClock } from '../../src/kernel/clock.js';
+import { NodeTimers, SystemClock } from '../../src/kernel/clock.js';
 import { SystemRandom } from '../../src/kernel/ids.js';
-import { NodeTimers } from '../../src/kernel/node-timers.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import { NO_SERVICE_TOKENS } from '../../src/query-engine/domain/service-token.js';
 import { EngineFault } from '../../src/query-engine/domain/statement-client.js';

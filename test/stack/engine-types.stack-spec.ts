@@ -1,5 +1,4 @@
-import { connect, NamedRow, type NativeValue } from '../../src/query-engine/client/index.js';
-import type { Connection, Row } from '../../src/query-engine/client/index.js';
+import { connect, type Connection, NamedRow, type NativeValue, type Row } from '../../src/query-engine/client/index.js';
 import { INTERNAL, TYPES } from './engine-types/types.js';
 import { emptyRules } from './running/config-map.js';
 import { openEngine } from './running/open-engine.js';

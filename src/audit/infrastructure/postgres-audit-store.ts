@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { columnArrays } from '../../platform/database/column-arrays.js';
-import { DatabaseSession } from '../../platform/database/database-session.js';
+import { columnArrays, DatabaseSession } from '../../platform/database/database-session.js';
 import {
   type AuditEntry,
   type AuditEvent,

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { columnArrays } from '../../platform/database/column-arrays.js';
+import { columnArrays, DatabaseSession } from '../../platform/database/database-session.js';
 import { Clock } from '../../kernel/clock.js';
-import { DatabaseSession } from '../../platform/database/database-session.js';
 import { Settings } from '../../platform/settings/settings.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { GrantOnPath } from '../../trino-rules/answers/ways.js';

@@ -16,7 +16,7 @@ import {
 import { BodyLimits } from '../../platform/http/body-limits.js';
 import { cookiesOf } from '../../kernel/cookies.js';
 import { ApiRoute, NoContent } from '../../platform/http/openapi.js';
-import { RowIdPipe } from '../../platform/http/row-id.pipe.js';
+import { RowIdPipe } from '../../platform/http/parameters.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { OidcAccountService } from './oidc-account.service.js';
 import { requireOidc } from './oidc-settings.js';

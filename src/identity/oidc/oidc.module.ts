@@ -1,6 +1,7 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit/audit.module.js';
 import { AuthModule } from '../../auth/auth.module.js';
+import { GrantsModule } from '../../grants/grants.module.js';
 import { Clock, Timers } from '../../kernel/clock.js';
 import { HealthRegistry } from '../../platform/operations/health.js';
 import { Settings } from '../../platform/settings/settings.js';
@@ -18,31 +19,25 @@ import { PeopleService } from './people.service.js';
 import { SealService } from './seal.service.js';
 
 /** People who sign in at the company's identity provider (OpenID Connect). */
-@Module({})
-export class OidcModule {
-  /** @param grants the module of recorded access, which is made with its ports */
-  static with(grants: DynamicModule): DynamicModule {
-    return {
-      module: OidcModule,
-      imports: [AuditModule, UsersModule, AuthModule, grants],
-      controllers: [OidcController, OidcAccountController],
-      providers: [
-        OidcStore,
-        OidcFlowsService,
-        OidcSignInService,
-        OidcAccountService,
-        OidcSessionsService,
-        PeopleService,
-        SealService,
-        OidcMetrics,
-        {
-          provide: IdentityProvider,
-          // Without a provider no route reaches it.
-          useFactory: (settings: Settings, timers: Timers, clock: Clock, health: HealthRegistry) =>
-            settings.oidc === null ? null : new IdentityProvider(settings.oidc, timers, clock, health),
-          inject: [Settings, Timers, Clock, HealthRegistry],
-        },
-      ],
-    };
-  }
-}
+@Module({
+  imports: [AuditModule, UsersModule, AuthModule, GrantsModule],
+  controllers: [OidcController, OidcAccountController],
+  providers: [
+    OidcStore,
+    OidcFlowsService,
+    OidcSignInService,
+    OidcAccountService,
+    OidcSessionsService,
+    PeopleService,
+    SealService,
+    OidcMetrics,
+    {
+      provide: IdentityProvider,
+      // Without a provider no route reaches it.
+      useFactory: (settings: Settings, timers: Timers, clock: Clock, health: HealthRegistry) =>
+        settings.oidc === null ? null : new IdentityProvider(settings.oidc, timers, clock, health),
+      inject: [Settings, Timers, Clock, HealthRegistry],
+    },
+  ],
+})
+export class OidcModule {}

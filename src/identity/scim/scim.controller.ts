@@ -2,7 +2,7 @@ import { Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, UseGuards }
 import { ApiExcludeController } from '@nestjs/swagger';
 import { found, Refused } from '../../kernel/errors.js';
 import { Public } from '../../platform/http/access.js';
-import { RowIdPipe } from '../../platform/http/row-id.pipe.js';
+import { RowIdPipe } from '../../platform/http/parameters.js';
 import { listForm, listRequestOf, selected, wants } from './domain/list-request.js';
 import { groupForm, resourceTypes, schemas, serviceProviderConfig, userForm } from './domain/resources.js';
 import { ScimGroupsService } from './scim-groups.service.js';

@@ -1,6 +1,7 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit/audit.module.js';
 import { AuthModule } from '../../auth/auth.module.js';
+import { GrantsModule } from '../../grants/grants.module.js';
 import { UsersModule } from '../../users/users.module.js';
 import { ScimGroupStore } from './scim-group.store.js';
 import { ScimGroupsService } from './scim-groups.service.js';
@@ -10,15 +11,9 @@ import { ScimWritesService } from './scim-writes.service.js';
 import { ScimDiscoveryController, ScimGroupsController, ScimUsersController } from './scim.controller.js';
 
 /** People and groups that the company's identity provider pushes (RFC 7643, 7644). */
-@Module({})
-export class ScimModule {
-  /** @param grants the module of recorded access, which is made with its ports */
-  static with(grants: DynamicModule): DynamicModule {
-    return {
-      module: ScimModule,
-      imports: [AuditModule, UsersModule, AuthModule, grants],
-      controllers: [ScimDiscoveryController, ScimUsersController, ScimGroupsController],
-      providers: [ScimWritesService, ScimUserStore, ScimUsersService, ScimGroupStore, ScimGroupsService],
-    };
-  }
-}
+@Module({
+  imports: [AuditModule, UsersModule, AuthModule, GrantsModule],
+  controllers: [ScimDiscoveryController, ScimUsersController, ScimGroupsController],
+  providers: [ScimWritesService, ScimUserStore, ScimUsersService, ScimGroupStore, ScimGroupsService],
+})
+export class ScimModule {}

@@ -13,7 +13,7 @@ import {
 } from '../../platform/http/access.js';
 import { BodyLimits } from '../../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../../platform/http/openapi.js';
-import { RowIdPipe } from '../../platform/http/row-id.pipe.js';
+import { RowIdPipe } from '../../platform/http/parameters.js';
 import {
   ApiTokenList,
   NewApiTokenDto,

@@ -21,7 +21,7 @@ export function databaseAccount(): Account {
   throw new Error('the embedded database cannot run as root, and neither postgres nor nobody exists: set DATABASE_URL');
 }
 
-/** Whether an account may walk into a folder: every folder on the way must let it. */
+/** Whether an account may enter a folder and every folder above it. */
 export function isReachable(path: string, account: Account): boolean {
   if (account === null) return true;
   const { mode, uid, gid } = statSync(path);

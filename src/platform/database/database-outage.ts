@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError } from 'typeorm';
 
-/** Also for errors of another realm, for which instanceof is false. */
+/** True for errors of another realm as well, for which instanceof is false. */
 const { isNativeError } = types;
 
 /**

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { types } from 'node:util';
 import { Injectable } from '@nestjs/common';
-import { type Pool, Query, type QueryConfig, type QueryResultRow } from 'pg';
+import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Transaction, TransactionDeadlock } from './transaction.js';
@@ -9,33 +9,16 @@ import { Transaction, TransactionDeadlock } from './transaction.js';
 /** Milliseconds: they read and write single rows. A process of the server that answers none of them has stopped for good. */
 const LONGEST_PREPARED = 5_000;
 
-/**
- * A query that the driver sends as it is: it copies a plain configuration property by property, which takes as long as sending
- * it. The driver reads a query's own limit, too, which its types do not know.
- */
-class PreparedQuery extends Query implements QueryConfig {
-  readonly query_timeout = LONGEST_PREPARED;
-
-  constructor(
-    readonly name: string,
-    readonly text: string,
-    readonly values: unknown[],
-  ) {
-    super(text, values);
-  }
-}
-
 /** The transaction of the current asynchronous context. Stores run their queries on `manager`. */
 @Injectable()
 export class DatabaseSession extends Transaction {
   private readonly current = new AsyncLocalStorage<EntityManager>();
-  private running = 0;
 
   constructor(private readonly source: DataSource) {
     super();
   }
 
-  /** For one call of a store: that of the running transaction, if there is one. Never stored. */
+  /** The manager of the running transaction, if there is one. To be asked for at each call of a store, never kept. */
   get manager(): EntityManager {
     return this.current.getStore() ?? this.source.manager;
   }
@@ -45,14 +28,15 @@ export class DatabaseSession extends Transaction {
   }
 
   /**
-   * For the queries of nearly every request: prepared once on each connection, and without the ORM, which takes as long as
+   * Runs a query of nearly every request: prepared once on each connection, and without the ORM, which takes as long as
    * the query itself. In a transaction the query runs there, unprepared.
    */
   async prepared<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     const transaction = this.current.getStore();
     if (transaction !== undefined) return transaction.query<Row[]>(text, values);
     const pool = (this.source.driver as PostgresDriver).master as Pool;
-    const query: QueryConfig = new PreparedQuery(name, text, values);
+    // The driver reads a limit of one query, which its types do not know.
+    const query: QueryConfig & { query_timeout: number } = { name, text, values, query_timeout: LONGEST_PREPARED };
     return (await pool.query<Row>(query)).rows;
   }
 
@@ -65,26 +49,12 @@ export class DatabaseSession extends Transaction {
   override run<T>(work: () => Promise<T>): Promise<T> {
     if (this.current.getStore() !== undefined) return work();
     return this.source
-      .transaction((manager) => this.followed(manager, work))
+      .transaction((manager) => this.current.run(manager, work))
       .catch((error: unknown) => {
         throw sqlState(error) === '40P01'
           ? new TransactionDeadlock('the transaction was undone', { cause: error })
           : error;
       });
-  }
-
-  /**
-   * Before Node 24 an AsyncLocalStorage in use takes a tenth of the time of every request of the process, also outside of
-   * transactions; so it is disabled after the last running transaction, and enabled by the next.
-   */
-  private async followed<T>(manager: EntityManager, work: () => Promise<T>): Promise<T> {
-    this.running += 1;
-    try {
-      return await this.current.run(manager, work);
-    } finally {
-      this.running -= 1;
-      if (this.running === 0) this.current.disable();
-    }
   }
 }
 
@@ -95,14 +65,19 @@ export function violatedConstraint(error: unknown): string | null {
   return 'constraint' in cause && typeof cause.constraint === 'string' ? cause.constraint : null;
 }
 
-/** PostgreSQL's own error, also out of the ORM's; null: the error did not come from it. */
+/** SQLSTATE of an error raised by PostgreSQL, also when TypeORM wrapped it; null otherwise. */
 export function sqlState(error: unknown): unknown {
   const cause = answerOf(error);
   return cause !== null && 'code' in cause ? cause.code : null;
 }
 
-/** The driver's error, also out of the ORM's. */
+/** The driver's error, also when TypeORM wrapped it. */
 function answerOf(error: unknown): Error | null {
   const cause: unknown = types.isNativeError(error) && 'driverError' in error ? error.driverError : error;
   return types.isNativeError(cause) ? cause : null;
+}
+
+/** Rows as one array for each column: the parameters of PostgreSQL's `unnest`. All rows have as many values as the first. */
+export function columnArrays(rows: readonly (readonly unknown[])[]): unknown[][] {
+  return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
 }

@@ -12,7 +12,7 @@ export class DatabaseUrl extends Secret {}
 
 /** The database in use: the configured one, or the embedded one, which may stop after its `release`. */
 export interface Database {
-  /** For people: without a password. */
+  /** To be shown; without a password. */
   name: string;
   url: string;
   migrationUrl: string;

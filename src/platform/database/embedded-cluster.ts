@@ -58,7 +58,7 @@ export async function prepareCluster(
   return cluster;
 }
 
-/** Whether a DATA_DIR has one that was once made. */
+/** Whether a DATA_DIR has a cluster. */
 export function hasCluster(dataDir: string): boolean {
   const file = join(dataDir, 'postgres.json');
   return existsSync(file) && existsSync(join(readDescription(file).home, 'data'));
@@ -79,7 +79,7 @@ async function description(dataDir: string, account: Account): Promise<Pick<Clus
   return readDescription(file);
 }
 
-/** Where root's cluster lies when `DATA_DIR` is below a folder that the unprivileged account cannot enter: a folder of the system's own. */
+/** The folder of root's cluster where the unprivileged account cannot reach `DATA_DIR`: one of the system's own. */
 function outsideHome(): string {
   const parent = '/var/lib/grantline';
   mkdirSync(parent, { recursive: true, mode: 0o755 });

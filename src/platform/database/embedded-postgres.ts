@@ -12,9 +12,9 @@ import { openLog, readPlainFile } from '../files/plain-file.js';
 import { SupervisedPresence } from './supervised-presence.js';
 
 export interface EmbeddedDatabase {
-  /** As the service's role, which is no superuser and owns nothing. */
+  /** Signs in as the service's role, which is no superuser and owns nothing. */
   url: string;
-  /** As the role that owns the schema. */
+  /** Signs in as the role that owns the schema. */
   migrationUrl: string;
   /** Rejects when the database has ended, and cannot be started again. */
   failure: Promise<never>;
@@ -203,7 +203,7 @@ async function isLast(client: Client): Promise<boolean> {
   return others.rowCount === 0;
 }
 
-/** As the database's account: an edited pid file can only reach processes of that account. */
+/** Runs as the database's account, so that an edited pid file only reaches processes of that account. */
 async function stop({ account, binaries, data, home }: Cluster): Promise<void> {
   const flags = ['--mode=fast', '--wait', `--timeout=${STOP_DEADLINE_SECONDS}`];
   await runAs(account, home, binaries.pg_ctl, ['stop', `--pgdata=${data}`, ...flags]).catch(() => undefined); // stopped already

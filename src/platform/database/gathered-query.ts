@@ -13,7 +13,7 @@ interface Asked<Row> {
  */
 export class GatheredQuery<Row extends QueryResultRow> {
   private asked: Asked<Row>[] = [];
-  /** Of the one that asked last. */
+  /** Times of the latest call. */
   private times: readonly Date[] = [];
   /** The query for many keys at once; a row's `at` is the place of its key, from 1 on. */
   private readonly textOfMany: string;

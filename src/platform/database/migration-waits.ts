@@ -4,17 +4,17 @@ import { codeOf } from '../files/plain-file.js';
 
 /** In milliseconds. */
 export interface Patience {
-  /** That a statement waits for its lock. Behind it waits every statement of the running version on the same table. */
+  /** Limit of a statement's wait for its lock. Every statement of the running version on the same table queues behind it. */
   lock: number;
-  /** Between two tries, in which those get through. */
+  /** Between two attempts, so that the queued statements get through. */
   pause: number;
-  /** Until the migration is given up: before the 280 s of the chart's Job are over, which pulls the image, too. */
+  /** Limit of all waits together: before the 280 s of the chart's Job are over, which pulls the image, too. */
   limit: number;
 }
 
 export const PATIENCE: Patience = { lock: 3_000, pause: 5_000, limit: 200_000 };
 
-/** What a migration waits for, and for how many seconds by now. */
+/** A wait of a migration, and its seconds so far. */
 export interface MigrationWait {
   waitsFor: string;
   seconds: number;

@@ -4,14 +4,14 @@ import { type MigrationInterface, type QueryRunner, DataSource, MigrationExecuto
 import { PooledClient } from './database.js';
 import { type MigrationWait, MigrationWaits, type Patience } from './migration-waits.js';
 
-/** Of the settings: what no role but the owner's may shorten. */
+/** Retention of the settings, which only the owner's role may shorten. */
 export interface LeastRetention {
   audit: { retentionDays: number };
   acl: { retentionDays: number; retentionVersions: number };
 }
 
 interface Migrating {
-  /** What the service's role keeps at least; absent: unchanged. */
+  /** Least retention for the service's role; absent: unchanged. */
   least?: LeastRetention;
   report?: (wait: MigrationWait) => void;
   patience?: Patience;
@@ -133,7 +133,7 @@ const PUBLICATION_STATE = 'state, published_at, live_at, broken_at, restore_ende
 
 /**
  * The service's role reads and writes rows, changes no tables, and only adds to the audit trail and to the published versions.
- * What is past retention it removes by the owner's functions, which no other role may execute.
+ * It removes rows past retention by the owner's functions, which no other role may execute.
  */
 async function grantServiceRights(query: (sql: string) => Promise<unknown>, encoded: string): Promise<void> {
   const role = decodeURIComponent(encoded);

@@ -16,14 +16,13 @@ import {
 } from './access.js';
 import { hasApiToken } from './bearer-token.js';
 import type { TokenScope } from '../../kernel/token-scope.js';
-import { HandlerMarks } from './handler-marks.js';
 
 const { isNativeError } = types;
 
-/** The name under which `auth` registers its passport strategy; that of API tokens is API_TOKEN. */
+/** The name of `auth`'s passport strategy for access tokens; API tokens have API_TOKEN. */
 export const ACCESS_TOKEN = 'access-token';
 
-/** The same of the cookie of a browser's session, which counts only without an `Authorization` header. */
+/** The name of the strategy for a browser's session cookie, which counts only without an `Authorization` header. */
 export const BROWSER_SESSION = 'browser-session';
 
 /**
@@ -32,23 +31,12 @@ export const BROWSER_SESSION = 'browser-session';
  */
 @Injectable()
 export class AccessGuard implements CanActivate {
-  private readonly marks: HandlerMarks<AccessMarks>;
-
-  constructor(reflector: Reflector) {
-    this.marks = new HandlerMarks((...targets) => {
-      const markOf = (mark: string): unknown => reflector.getAllAndOverride<unknown>(mark, targets);
-      return {
-        isPublic: markOf(PUBLIC) === true,
-        isOpenBeforePasswordChange: markOf(BEFORE_PASSWORD_CHANGE) === true,
-        isForAdministrators: markOf(ADMINISTRATORS_ONLY) === true,
-        scopes: (markOf(OPEN_TO_TOKENS) ?? []) as readonly TokenScope[],
-      };
-    });
-  }
+  constructor(private readonly reflector: Reflector) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const marks = this.marks.of(context);
-    if (marks.isPublic) return true;
+    const markOf = (mark: string): unknown =>
+      this.reflector.getAllAndOverride<unknown>(mark, [context.getHandler(), context.getClass()]);
+    if (markOf(PUBLIC) === true) return true;
     const [request, reply] = context.getArgs<[AuthenticatedRequest, FastifyReply]>();
     const user = await authenticated(
       hasApiToken(request) ? [API_TOKEN] : [ACCESS_TOKEN, BROWSER_SESSION],
@@ -56,20 +44,12 @@ export class AccessGuard implements CanActivate {
       reply,
     );
     request.user = user;
-    requireScope(user, marks.scopes);
-    if (user.mustChangePassword && !marks.isOpenBeforePasswordChange) throw new Refused('password_change_required');
-    if (marks.isForAdministrators && user.role !== 'admin') throw new Refused('administrator_required');
+    requireScope(user, (markOf(OPEN_TO_TOKENS) ?? []) as readonly TokenScope[]);
+    if (user.mustChangePassword && markOf(BEFORE_PASSWORD_CHANGE) !== true)
+      throw new Refused('password_change_required');
+    if (markOf(ADMINISTRATORS_ONLY) === true && user.role !== 'admin') throw new Refused('administrator_required');
     return true;
   }
-}
-
-/** Of a route, by its decorators. */
-interface AccessMarks {
-  isPublic: boolean;
-  isOpenBeforePasswordChange: boolean;
-  isForAdministrators: boolean;
-  /** Of API tokens that it takes. */
-  scopes: readonly TokenScope[];
 }
 
 function requireScope({ credential }: AuthenticatedUser, opening: readonly TokenScope[]): void {
@@ -82,8 +62,8 @@ function requireScope({ credential }: AuthenticatedUser, opening: readonly Token
 }
 
 /**
- * By passport itself: Nest's guard for it copies its options and waits several times at each request. Passes on the strategy's
- * errors. passport-jwt's message is "No auth token" where none was sent.
+ * By passport itself: the strategies depend on the request, and those of an AuthGuard of @nestjs/passport are fixed. Passes on the
+ * strategy's errors. passport-jwt's message is "No auth token" where none was sent.
  */
 function authenticated(strategies: string[], request: unknown, reply: unknown): Promise<AdmittedUser> {
   return new Promise((resolve, reject) => {

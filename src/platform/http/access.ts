@@ -5,8 +5,8 @@ import { clientAddress } from './client-address.js';
 import type { TokenScope } from '../../kernel/token-scope.js';
 
 /**
- * What a request has shown: the access token of a session, its cookie, or an API token. `provedAt`, of a cookie alone: when the person last
- * proved who it is.
+ * The credential of a request: the access token of a session, its cookie, or an API token. `provedAt`: the time of the person's last
+ * authentication, known of a cookie alone.
  */
 export type Credential =
   | { kind: 'session'; id: string; provedAt: Date | null }
@@ -18,11 +18,11 @@ export interface AuthenticatedUser {
   username: string;
   role: 'user' | 'admin';
   credential: Credential;
-  /** Whether the credential would still be admitted: for answers that take long. */
+  /** Whether the credential would still be admitted. Asked again during long answers. */
   isStillAdmitted: () => Promise<boolean>;
 }
 
-/** As a strategy admits them. Until a one-time password is changed, only routes marked for it are open. */
+/** The user that a strategy admits. Until a one-time password is changed, only routes marked for it are open. */
 export interface AdmittedUser extends AuthenticatedUser {
   mustChangePassword: boolean;
 }

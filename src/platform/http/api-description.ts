@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest, FastifyInstance } from 'fastify';
-import { acceptsCoding } from './accepted-coding.js';
+import { acceptsCoding, compress } from './compression.js';
 
 const ASSETS: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -52,8 +50,6 @@ export function serveApiDescription(server: FastifyInstance, describe: () => Ope
     serve(`/api/docs/${name}`, () => readFileSync(resolve(`swagger-ui-dist/${name}`)), type);
   }
 }
-
-const compress = promisify(gzip);
 
 /** A body that never changes: made once, compressed once. */
 class StaticBody {

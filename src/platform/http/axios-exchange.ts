@@ -7,7 +7,6 @@ import axios, { type AxiosInstance } from 'axios';
 import { NamedError } from '../../kernel/errors.js';
 import { Opaque } from '../../kernel/secret.js';
 import { USER_AGENT } from '../operations/version.js';
-import { JoinedChunks } from './joined-chunks.js';
 
 export interface Question {
   method: 'GET' | 'POST' | 'PATCH' | 'HEAD' | 'DELETE';
@@ -23,7 +22,7 @@ export interface Question {
 
 export interface Reply {
   status: number;
-  /** By lower-case name; one that came several times has its values joined by commas. */
+  /** By lower-case name; repeated headers are joined by commas. */
   headers: Readonly<Record<string, string>>;
   body: Buffer;
 }
@@ -57,7 +56,7 @@ interface ConnectionOptions {
 export class AxiosExchange {
   private readonly http: HttpAgent;
   private https: HttpsAgent;
-  /** What the file of authorities held when it was read last. */
+  /** Content of the file of authorities when it was last read. */
   private authorities: string | null = null;
   private readonly client: AxiosInstance;
 
@@ -121,17 +120,18 @@ export class AxiosExchange {
 
   /** Reads a body into memory up to the limit, whatever its Content-Length. */
   private async read(stream: Readable, onBytes: Question['onBytes']): Promise<Buffer> {
-    const chunks = new JoinedChunks();
+    const chunks: Buffer[] = [];
+    let bytes = 0;
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      const bytes = chunks.length + chunk.length;
+      bytes += chunk.length;
       if (bytes > this.largestReply) throw new OversizedReply('larger than the limit');
       onBytes?.(bytes);
-      chunks.add(chunk);
+      chunks.push(chunk);
     }
-    return chunks.whole();
+    return Buffer.concat(chunks, bytes);
   }
 
-  /** Whoever replaces the file expects the new authorities to count from the next request on. */
+  /** Authorities of a replaced file count from the next request on. */
   private async renewAuthorities(): Promise<void> {
     const { caFile } = this.connections;
     if (caFile === undefined || caFile === null) return;

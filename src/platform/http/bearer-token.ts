@@ -19,7 +19,7 @@ export function bearerToken({ raw: { headers, rawHeaders } }: Pick<FastifyReques
   return token;
 }
 
-/** Whether an API token was sent, by how it begins; an access token, a JWT, cannot begin so. */
+/** Whether the header has the prefix of API tokens, which a JWT cannot have. */
 export function hasApiToken({ raw: { headers } }: Pick<FastifyRequest, 'raw'>): boolean {
   return /^bearer +glt_/i.test(headers.authorization ?? '');
 }

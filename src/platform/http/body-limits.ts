@@ -13,13 +13,13 @@ import { Refused } from '../../kernel/errors.js';
 import { type JsonLimits, plainValue, readJson } from '../../kernel/json-reader.js';
 import { WorkBudgets } from './work-budgets.js';
 
-/** What the body of a route may have. Default of `types`: JSON. */
+/** Limits of a route's body. Default of `types`: JSON. */
 interface BodyShape extends Pick<JsonLimits, 'maxValues' | 'maxMembers' | 'maxKeys'> {
   bytes: number;
   types?: readonly string[];
 }
 
-/** A few fields, from anybody. */
+/** A few fields; the sender may be unauthenticated. */
 const SMALL: BodyShape = { bytes: 16 * 1024, maxValues: 200, maxMembers: 100 };
 
 /** A batch of a thousand grants has 16,000 values, of which validation takes some 20 microseconds each, with nothing else running meanwhile. */
@@ -33,7 +33,7 @@ export const BULK: BodyShape = { bytes: 8 * 1024 * 1024, maxValues: 200_000, max
 
 export const FORM = 'application/x-www-form-urlencoded';
 
-/** Bytes that a piece of a body in chunks counts as at least: Node makes an event of each, however small. */
+/** Least bytes that a chunk counts as: Node emits an event for each, however small. */
 const SMALLEST_PIECE = 64;
 
 const LIMITS = 'grantline:body-limits';
@@ -83,7 +83,7 @@ class BodyReader implements NestInterceptor {
   }
 }
 
-/** By events: Node's iterator takes as long as the rest of reading a small body. */
+/** Reads by events: Node's iterator doubles the time for a small body. */
 async function readBytes({ raw, headers }: FastifyRequest, limit: number): Promise<Buffer> {
   if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   const least = headers['transfer-encoding'] === undefined ? 0 : SMALLEST_PIECE;
@@ -93,7 +93,7 @@ async function readBytes({ raw, headers }: FastifyRequest, limit: number): Promi
     const endedEarly = (cause?: unknown): void =>
       reject(new Refused('bad_request', { detail: 'The body ended early.', cause }));
     if (raw.destroyed) endedEarly();
-    // Goes on after a refusal: Node would make a callback of each piece that has no listener.
+    // The listener stays after a refusal: without one Node schedules a callback for each chunk.
     raw.on('data', (piece: Buffer) => {
       if (size > limit) return;
       size += Math.max(piece.length, least);

@@ -15,7 +15,7 @@ interface RawResponse {
   status: number;
   reason: string;
   problem: Problem;
-  /** For 405: the `Allow` header. */
+  /** The `Allow` header of a 405. */
   allow?: string;
 }
 

@@ -1,12 +1,17 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { applyDecorators, type CallHandler, type ExecutionContext, Injectable, UseInterceptors } from '@nestjs/common';
-import type { NestInterceptor } from '@nestjs/common';
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  UseInterceptors,
+} from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { concatMap, type Observable } from 'rxjs';
-import { acceptsCoding } from './accepted-coding.js';
 
-const compress = promisify(gzip);
+export const compress = promisify(gzip);
 
 /** Bytes. A smaller body fits in a packet or two as it is. */
 const SMALLEST = 2_048;
@@ -30,5 +35,17 @@ async function encoded(body: unknown, reply: FastifyReply): Promise<unknown> {
   return compress(text, { level: 4 });
 }
 
-/** For routes whose pages of names are long and repeat themselves. They hold no secret: a length tells no more than the names. */
+/** Compresses the answers of a route whose pages of names are long and repetitive. They hold no secret that a length could tell. */
 export const Compressed = (): MethodDecorator => applyDecorators(UseInterceptors(Compression));
+
+/** Whether a client accepts the coding, by its name or `*`, and not with the weight 0 (RFC 9110 section 12.5.3). */
+export function acceptsCoding(header: string | undefined, coding: 'br' | 'gzip'): boolean {
+  const weights = new Map(
+    (header ?? '').split(',').map((each) => {
+      const [name = '', weight = 'q=1'] = each.split(';').map((part) => part.trim().toLowerCase());
+      return [name, weight];
+    }),
+  );
+  const weight = weights.get(coding) ?? weights.get('*');
+  return weight !== undefined && !/^q=0(\.0*)?$/.test(weight);
+}

@@ -41,19 +41,19 @@ export class ConnectionDrain {
   private async drain(): Promise<void> {
     const closed = once(this.server.server, 'close');
     await stopListening(this.server.server);
-    // What came until then is read before that turn of the event loop ends.
+    // Requests received until then are read before that turn of the event loop ends.
     const grace = setTimeout(() => void nextTurn().then(() => this.connections.closeIdle()), GRACE);
     await closed;
     clearTimeout(grace);
   }
 }
 
-/** As many connections as the kernel keeps for a server that does not take them: Node's default. */
+/** Length of the kernel's queue of unaccepted connections: Node's default. */
 const BACKLOG = 511;
 
 /**
- * Closes the listening socket once what the kernel has accepted is taken, which would be reset: one connection in a turn of the event loop. The
- * HTTP server's own close, which does more, follows the drain.
+ * Closes the listening socket once the connections in the kernel's queue are accepted, which would be reset otherwise: one in each turn of
+ * the event loop. The HTTP server's own close, which does more, follows the drain.
  */
 async function stopListening(server: NetServer): Promise<void> {
   let taken = 0;

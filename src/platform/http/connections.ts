@@ -17,7 +17,7 @@ const CHECK_MS = 1_000;
 /** The longest body after which an answer that did not wait for it leaves the connection open. */
 const MAX_REST = 65_536;
 
-/** As in common servers (Apache's LimitRequestFields). Node's own limit leaves further headers out. */
+/** The limit of common servers (Apache's LimitRequestFields). Node's own limit silently drops further headers. */
 const MAX_HEADERS = 100;
 
 /** Bytes that are read and dropped of a connection after its last answer. */
@@ -97,8 +97,8 @@ export class Connections {
   }
 
   /**
-   * What becomes of bytes that could not be parsed: they are answered where the answer cannot be taken for that to an earlier
-   * request, and left alone behind the last request of a connection.
+   * Decides what happens to bytes that could not be parsed: they are answered unless the answer could be taken for that of an earlier
+   * request, and ignored after the last request of a connection.
    */
   fateOfUnparsed(socket: Socket): 'answer' | 'ignore' | 'close' {
     const connection = this.open.get(socket);
@@ -128,7 +128,7 @@ export class Connections {
     connection.isLast = !response.shouldKeepAlive || connection.inFlight === MAX_IN_FLIGHT;
     if (connection.isLast) response.shouldKeepAlive = false;
     else if (restOf(request) > MAX_REST) {
-      // Until the whole of it has come: what is left of it after an answer would have to be parsed to be thrown away.
+      // Keep-alive only once the whole body has come: the rest of it would have to be parsed to be thrown away.
       response.shouldKeepAlive = false;
       request.once('end', () => (response.shouldKeepAlive = true));
     }

@@ -13,7 +13,7 @@ export class InputPipe extends ValidationPipe {
     });
   }
 
-  /** What our own decorators hand in is not input. */
+  /** Values of our own parameter decorators are not input. */
   override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     return metadata.type === 'custom' ? Promise.resolve(value) : this.parsed(value, metadata);
   }

@@ -6,7 +6,7 @@ import { decimal } from '../../kernel/decimal.js';
 import { keyOfCursor, type NamePageRequest, namesOfCursor, type PageRequest } from '../../kernel/page.js';
 import { FieldRule, TextRule, WITHOUT_NUL } from './validation.js';
 
-/** A number of a query, which is text there; what is no number in decimal digits fails as NaN. */
+/** Parses a number of a query string. Text other than decimal digits fails as NaN. */
 export function DecimalText(): PropertyDecorator {
   return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? decimal(value) : value));
 }
@@ -38,7 +38,7 @@ export function Limit({ most, fallback }: LimitRange): PropertyDecorator {
 
 const isWhole = (value: unknown): value is number => Number.isInteger(value);
 
-/** `?q=`: what the items of a list contain. */
+/** `?q=`: a text that the items of a list contain. */
 export function SearchText(description: string): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({ type: String, maxLength: 254, pattern: WITHOUT_NUL, description }),
@@ -56,7 +56,7 @@ export class PageLimit {
 
 export const NOT_OURS = 'must be the `next` of an earlier page';
 
-/** A cursor of an earlier page; one that is sent twice is none. */
+/** A cursor of an earlier page. A repeated parameter is invalid. */
 export function Cursor(read: (cursor: string) => unknown): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({ type: String, minLength: 1, description: 'The `next` of the page before.' }),
@@ -82,13 +82,13 @@ export class PageQuery extends PageLimit implements PageRequest {
   after: number | null = null;
 }
 
-/** The same of a list that is ordered by names. */
+/** `?limit=` and `?after=` of a list that is ordered by names. */
 export class NamePageQuery extends PageLimit implements NamePageRequest {
   @AfterNames()
   after: string[] | null = null;
 }
 
-/** The same of a list whose key is a `bigint`. */
+/** `?limit=` and `?after=` of a list whose key is a `bigint`. */
 export class BigPageQuery extends PageLimit implements PageRequest {
   @After(Number.MAX_SAFE_INTEGER)
   after: number | null = null;

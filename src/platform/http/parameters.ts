@@ -1,8 +1,9 @@
+import { Injectable, type PipeTransform } from '@nestjs/common';
 import { parse } from 'fast-querystring';
 import type { FastifyInstance } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 
-/** As many as headers; no operation reads a tenth of them. */
+/** Same limit as for headers; no operation reads a tenth of it. */
 const MAX_PARAMETERS = 100;
 
 const TOO_MANY = Object.freeze({});
@@ -26,4 +27,14 @@ export function refuseManyParameters(server: FastifyInstance): void {
 
 function tooManyParameters(): Refused {
   return new Refused('bad_request', { detail: `There are more than ${MAX_PARAMETERS} parameters.` });
+}
+
+/** The id of a row, in a path. A malformed id gets 404, like an unknown one. */
+@Injectable()
+export class RowIdPipe implements PipeTransform<string, number> {
+  transform(text: string): number {
+    const id = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : 0;
+    if (id === 0 || id >= 2 ** 31) throw new Refused('not_found');
+    return id;
+  }
 }

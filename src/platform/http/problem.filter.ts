@@ -22,7 +22,7 @@ export class ProblemFilter implements ExceptionFilter {
     this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
-  /** Also for failures before routing, such as a path that cannot be decoded. */
+  /** Called for failures before routing as well, such as a path that cannot be decoded. */
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refused = this.refused(error, request);
     const problem = toProblem(refused, request.id);

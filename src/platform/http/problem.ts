@@ -55,13 +55,13 @@ export interface ErrorForm {
   of: (problem: Problem) => object;
 }
 
-/** Errors in one answer. */
+/** Most errors of one answer. */
 const MAX_ERRORS = 20;
 
-/** Characters of a field's name or a message, which may hold input. */
+/** Most characters of a field's name or a message, which may hold input. */
 const MAX_TEXT = 200;
 
-/** With all the rest of it, the answer to a refused body stays below 8 KiB. */
+/** Keeps the answer to a refused body below 8 KiB. */
 const MAX_ERROR_BYTES = 7 * 1024;
 
 function firstErrors(errors: readonly FieldError[]): FieldError[] {

@@ -47,13 +47,13 @@ export class RequestRecords {
     });
   }
 
-  /** For requests that no hook sees. */
+  /** Records a request that no hook sees. */
   follow(request: FastifyRequest, reply: FastifyReply): void {
     const begun = performance.now();
     reply.raw.once('close', () => this.record(request, reply, performance.now() - begun));
   }
 
-  /** Bytes that were answered before they were a request: no one knows when it began. */
+  /** Records an answer to bytes that never became a request, whose start is unknown. */
   unparsed(status: number): void {
     this.seconds.observe({ method: OTHER, route: UNMATCHED, status }, 0);
   }

@@ -17,5 +17,5 @@ function securityHeaders(): OutgoingHttpHeaders {
   return answer.getHeaders();
 }
 
-/** Of every answer, also of those that are written to the socket itself. */
+/** Headers of every answer, including those that are written to the socket itself. */
 export const STANDARD_HEADERS: Readonly<OutgoingHttpHeaders> = { ...securityHeaders(), 'Cache-Control': 'no-store' };

@@ -5,7 +5,7 @@ import { ArrayMaxSize, IsArray, IsObject, ValidateBy, ValidateNested } from 'cla
 /** The problem of a text, as the end of a sentence that begins with the field's name; null: none. */
 export type TextProblem = (text: string) => string | null;
 
-/** The same of a field of any type, which may depend on the object around it. Asked for an absent field too. */
+/** The problem of a field of any type, which may depend on the object around it. Called for an absent field as well. */
 export type FieldProblem<T> = (value: unknown, object: T) => string | null;
 
 /** A required string in which `problemOf` finds nothing wrong. */
@@ -53,7 +53,7 @@ export function NestedArray(type: () => new () => object, maxSize: number): Prop
 /** Accepts every string. */
 export const anyText: TextProblem = () => null;
 
-/** For the OpenAPI document: a text that PostgreSQL and bcrypt accept. */
+/** Pattern of the OpenAPI document for texts that PostgreSQL and bcrypt accept. */
 export const WITHOUT_NUL = '^[^\\u0000]*$';
 
 /** The id of a row: a positive `integer` of PostgreSQL. */

@@ -1,19 +1,61 @@
-import { Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Refused } from '../../kernel/errors.js';
 import { Timers } from '../../kernel/clock.js';
-import {
-  afterWork,
-  costOf,
-  freshBudget,
-  isIdle,
-  secondsOverdrawn,
-  secondsToWait,
-  WORK_QUOTA,
-  type WorkBudget,
-} from './work-budget.js';
+import { Refused } from '../../kernel/errors.js';
+import type { AuthenticatedRequest } from './access.js';
 
-/** What is counted of a request: all of it, or its body, and the rest only where it ends with a 4xx. */
+/**
+ * The share of a replica that a person's expensive requests may take, in milliseconds: a fifth of its time, after a reserve of three
+ * seconds. What takes less than `free` is like any other request; one is counted as `most` at most, whatever it waited for.
+ */
+const BUDGET = { reserve: 3_000, share: 0.2, free: 10, most: 1_000, inFlight: 4 };
+
+/** The quota's name and its numbers, for the RateLimit headers: seconds of work in a window. */
+const WORK_QUOTA = { name: 'seconds-of-work', limit: 3, windowSeconds: BUDGET.reserve / BUDGET.share / 1_000 };
+
+/** One person's account of time. */
+export interface WorkBudget {
+  /** Milliseconds at the time `at`; they decrease from then on. */
+  spent: number;
+  at: number;
+  inFlight: number;
+}
+
+export function freshBudget(now: number): WorkBudget {
+  return { spent: 0, at: now, inFlight: 0 };
+}
+
+/** Seconds until the next expensive request is admitted; null: now. */
+export function secondsToWait(budget: WorkBudget, now: number): number | null {
+  return secondsOverdrawn(budget, now) ?? (budget.inFlight >= BUDGET.inFlight ? 1 : null);
+}
+
+/** Seconds until the reserve is there again; null: it is. */
+export function secondsOverdrawn(budget: WorkBudget, now: number): number | null {
+  const over = spentAt(budget, now) - BUDGET.reserve;
+  return over > 0 ? over / BUDGET.share / 1_000 : null;
+}
+
+/** The budget after work that blocked the event loop for `milliseconds`. */
+export function afterWork(budget: WorkBudget, milliseconds: number, now: number): WorkBudget {
+  return { ...budget, spent: spentAt(budget, now) + milliseconds, at: now };
+}
+
+/** Cost of a request that took `milliseconds` during which other requests ran as well. */
+export function costOf(milliseconds: number): number {
+  return milliseconds < BUDGET.free ? 0 : Math.min(milliseconds, BUDGET.most);
+}
+
+export function isIdle(budget: WorkBudget, now: number): boolean {
+  return budget.inFlight === 0 && spentAt(budget, now) === 0;
+}
+
+function spentAt({ spent, at }: WorkBudget, now: number): number {
+  return Math.max(0, spent - (now - at) * BUDGET.share);
+}
+
+/** `always`: charge the whole request. `refused`: charge body parsing; charge the rest only on a 4xx answer. */
 export type Counted = 'always' | 'refused';
 
 interface Work {
@@ -24,12 +66,12 @@ interface Work {
   parsed: number;
 }
 
-/** Above so many budgets, those that are whole again are forgotten. */
+/** Above this number, budgets that have recovered are forgotten. */
 const MAX_BUDGETS = 1_000;
 
 /**
- * What each person takes of this replica (docs/decisions/0029). A request counts until it is answered, whether its client is
- * still there or not: work goes on for clients that have gone.
+ * The share of this replica that each person uses (docs/decisions/0029). A request counts until it is answered, even if its client
+ * has gone, because the work goes on.
  */
 @Injectable()
 export class WorkBudgets {
@@ -97,4 +139,29 @@ export class WorkBudgets {
 
 function refuse(seconds: number | null): void {
   if (seconds !== null) throw new Refused('too_many_requests', { quota: WORK_QUOTA, retryAfter: seconds });
+}
+
+const COUNTED = 'grantline:counted-work';
+
+/**
+ * Counts what a route takes against the person's budget, and refuses it with 429 before any work while that is spent.
+ * @param counted `refused`: for routes whose success is limited elsewhere
+ */
+export const CountsWork = (counted: Counted = 'always'): MethodDecorator => SetMetadata(COUNTED, counted);
+
+/** Between authentication and the reading of the body (docs/decisions/0029). Each replica counts for itself. */
+@Injectable()
+export class WorkGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly budgets: WorkBudgets,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const counted = this.reflector.get<Counted | undefined>(COUNTED, context.getHandler());
+    if (counted === undefined) return true;
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    this.budgets.begin(request, request.user.id, counted);
+    return true;
+  }
 }

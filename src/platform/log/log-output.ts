@@ -6,14 +6,14 @@ import type { Settings } from '../settings/settings.js';
 const MAX_UNREAD = 1024 * 1024;
 
 /**
- * Where log lines go: to a stream that does not block, as standard output does where it is a pipe or a socket. A collector
+ * Writes log lines to a stream that does not block, as standard output does where it is a pipe or a socket. A collector
  * that reads too slowly loses lines, and delays nothing. pino's own writer blocks a thread instead, without which the
  * process cannot end, and keeps in memory whatever is not read.
  */
 export class LogOutput {
   /** Lines, so far. */
   dropped = 0;
-  /** Called with how many lines are missing at this place. */
+  /** Called with the number of lines that were dropped at this place. */
   onGap: (lines: number) => void = () => undefined;
   private readonly formatted: (line: string) => string;
   private gap = 0;

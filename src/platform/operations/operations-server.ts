@@ -58,7 +58,7 @@ function exposeHealth(registry: Registry, report: () => Promise<HealthReport>): 
   });
 }
 
-/** What runs where, by the field's custom: the value is always 1. */
+/** Versions as labels of a gauge that is always 1, as is customary. */
 function exposeVersion(registry: Registry): void {
   const help = 'The version of this replica and of its Node.';
   const build = new Gauge({

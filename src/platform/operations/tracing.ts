@@ -23,7 +23,7 @@ import { VERSION } from './version.js';
 const TRACEPARENT = /^(?!ff|00-.{52}.)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
 const TRACESTATE = createContextKey('tracestate');
 
-/** Without an SDK the API propagates nothing: this passes a request's `traceparent` and `tracestate` on as they came. */
+/** Passes a request's `traceparent` and `tracestate` on as they came. Without an SDK the API itself propagates nothing. */
 class TraceContextHeaders implements TextMapPropagator {
   fields(): string[] {
     return ['traceparent', 'tracestate'];
@@ -57,7 +57,7 @@ class AsyncContexts implements ContextManager {
     return isTraced(next) || this.current.getStore() !== undefined ? this.current.run(next, run) : run();
   };
 
-  /** For listeners of libraries that bring an SDK. */
+  /** Used by listeners of libraries that bring an SDK. */
   readonly bind: ContextManager['bind'] = (_, target) => target;
   readonly enable = (): this => this;
   readonly disable = (): this => this;

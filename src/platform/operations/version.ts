@@ -4,7 +4,7 @@ const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import
   version: string;
 };
 
-/** As in package.json. */
+/** The version in package.json. */
 export const VERSION = manifest.version;
 
 /** Names this build to the engine, the identity provider and the API server of Kubernetes. */

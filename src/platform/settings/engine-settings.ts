@@ -56,7 +56,7 @@ export function readEngine(read: SettingsReader, rules: SettingsReader): Setting
 
 const REQUIRED_WITH_JWT = 'is required while SERVICE_QUERY_JWT_ENABLED is true';
 
-/** What queries may use. */
+/** Limits of queries. */
 export function readQueries(read: SettingsReader): Settings['queries'] {
   const maxPageBytes = read.integer('QUERY_MAX_PAGE_BYTES', 32 * MIB, 2 * MIB, 128 * MIB);
   const maxHeldBytes = read.integer('QUERY_MAX_HELD_BYTES', 256 * MIB, 2 * MIB, 999_999_999);

@@ -74,7 +74,7 @@ export function readOidc(read: SettingsReader, production: boolean, scim: Settin
   };
 }
 
-/** Whether nobody on the way can read or change what goes to that address. */
+/** Whether traffic to that address is encrypted or stays on this machine. */
 function isSafe(address: string, production: boolean): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);

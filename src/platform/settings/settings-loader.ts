@@ -66,7 +66,7 @@ export interface RemoteOptions {
   tokenFile?: string;
 }
 
-/** Where a command finds the service, instead of a database. */
+/** Address and token of the service, for a command that works over its API instead of on a database. */
 export interface RemoteAccess {
   /** Without a final slash. */
   url: string;
@@ -74,7 +74,7 @@ export interface RemoteAccess {
 }
 
 /**
- * The address must be of https, or of this machine: whoever reads the token on the way may do what it may.
+ * The address must be of https, or of this machine, because a token that is read on the way can be used.
  *
  * @param given by the command line; undefined: `GRANTLINE_URL` and `GRANTLINE_TOKEN` or `GRANTLINE_TOKEN_FILE` count
  * @returns null: nothing names a service
@@ -120,7 +120,7 @@ export function loadServiceSettings(): ServiceSettings {
   };
 }
 
-/** Of a file with one setting. */
+/** Largest file with one setting. */
 const MAX_BYTES = 64_000;
 
 function readFile(path: string): string | null {

@@ -3,15 +3,13 @@ import { resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.j
 import { Secret } from '../../kernel/secret.js';
 import { readEngine, readQueries } from './engine-settings.js';
 import { readOidc } from './oidc-settings.js';
-import { readScim } from './scim-settings.js';
-import { readSecretKey } from './secret-key.js';
 import { type Environment, type Problem, type ReadFile, SettingsReader } from './settings-reader.js';
 import type { Settings } from './settings.js';
 
-/** Where a pod finds its own API server and account (Kubernetes, "Accessing the API from a Pod"). */
+/** Folder of a pod's own account (Kubernetes, "Accessing the API from a Pod"). */
 const POD = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** Where development data lies, made absolute. */
+/** Absolute path of the folder for development data. */
 export function dataDir(environment: Environment): string {
   const directory = environment['DATA_DIR']?.trim() ?? '';
   return resolve(directory === '' ? '.data' : directory);
@@ -198,4 +196,62 @@ function deepFreeze<T extends object>(value: T): T {
     if (typeof member === 'object' && member !== null) deepFreeze(member);
   }
   return Object.freeze(value);
+}
+
+/** Bytes of a token, as of the key that signs sessions. */
+const LEAST_TOKEN = 32;
+
+/** One token, or two while one is replaced. */
+function readScim(read: SettingsReader): Settings['scim'] {
+  const given = read.secret('SCIM_TOKEN');
+  const tokens = given === null ? [] : given.split(',').map((token) => token.trim());
+  if (tokens.length > 2) read.problem('SCIM_TOKEN', 'must hold one token, or two while one is replaced');
+  if (tokens.some((token) => token.length < LEAST_TOKEN))
+    read.problem('SCIM_TOKEN', `must have at least ${LEAST_TOKEN} characters`);
+  // Fewer are a sign of a placeholder: 32 random bytes in hexadecimal have 14 at least.
+  if (tokens.some((token) => token.length >= LEAST_TOKEN && new Set(token).size < 10)) {
+    read.problem('SCIM_TOKEN', 'is weak: at least 10 different characters, such as openssl rand -hex 32');
+  }
+  // The characters of a bearer token in a header (RFC 6750 section 2.1).
+  if (tokens.some((token) => !/^[\w.~+/-]+=*$/.test(token))) {
+    read.problem('SCIM_TOKEN', 'must consist of letters, digits and -._~+/, with = at its end at most');
+  }
+  return { tokens: tokens.map((token) => new Secret(token)) };
+}
+
+/** Texts of sample keys and placeholders. */
+const SAMPLE = /openssl|required|example|sample|placeholder|change[-_ ]?me|your[-_ ]?(secret|key)/i;
+
+/** Null: it is missing, which is a problem of the commands that sign tokens. */
+function readSecretKey(read: SettingsReader): Secret | null {
+  const secretKey = read.secret('AUTH_SECRET_KEY') ?? '';
+  if (secretKey === '') read.problem('AUTH_SECRET_KEY', 'is required');
+  else if (isWeak(secretKey)) {
+    read.problem(
+      'AUTH_SECRET_KEY',
+      'is weak: at least 32 random bytes, such as openssl rand -base64 48; no sample, no repetition, no PEM file',
+    );
+  }
+  return secretKey === '' ? null : new Secret(secretKey);
+}
+
+/**
+ * A key for HS256 needs 256 bits (RFC 7518 section 3.2) that no other party has: no PEM file (its public half is known, and
+ * other services read it), no sample, no repeated block. Few different characters are a sign of a placeholder.
+ */
+function isWeak(secret: string): boolean {
+  return (
+    Buffer.byteLength(secret) < 32 ||
+    new Set(secret).size < 10 ||
+    secret.includes('-----BEGIN ') ||
+    SAMPLE.test(secret) ||
+    period(secret) * 2 <= secret.length
+  );
+}
+
+/** The length of the shortest block that the text repeats, the last one perhaps cut off. */
+function period(text: string): number {
+  let length = 1;
+  while (!text.startsWith(text.slice(length))) length += 1;
+  return length;
 }

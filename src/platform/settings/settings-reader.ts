@@ -40,7 +40,7 @@ export class SettingsReader {
     readonly asked = new Set<string>(),
   ) {}
 
-  /** The same environment for another part; problems and names are collected together. */
+  /** A reader of another part of the same environment, which collects problems and names in the same lists. */
   for(part: Part): SettingsReader {
     return new SettingsReader(part, this.environment, this.readFile, this.problems, this.asked);
   }
@@ -174,7 +174,7 @@ export class SettingsReader {
   }
 }
 
-/** Of several certificates the first one counts. */
+/** Looks at the first of several certificates. */
 function isCertificate(pem: string): boolean {
   try {
     return pem.includes('-----BEGIN CERTIFICATE-----') && new X509Certificate(pem).raw.length > 0;

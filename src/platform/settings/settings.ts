@@ -9,7 +9,7 @@ export abstract class Settings {
     port: number;
     trustedProxyHops: number;
     corsOrigins: readonly string[];
-    /** For a request's headers and body together. */
+    /** Limit for receiving a request's headers and body together. */
     requestSeconds: number;
     /** How long an answer may wait for its client to read any of it. */
     sendSeconds: number;
@@ -42,12 +42,12 @@ export abstract class Settings {
   };
   /** The identity provider at which people sign in; null: there is none. */
   abstract readonly oidc: {
-    /** As in its discovery document, to the letter. */
+    /** Exactly as in its discovery document. */
     issuer: string;
     discoveryUrl: string;
     clientId: string;
     clientSecret: Secret;
-    /** As `caFile` of the engine. */
+    /** The provider's certificate authorities, as `caFile` of the engine. */
     caFile: string | null;
     scopes: readonly string[];
     /** The claim that names people as the engine does. */
@@ -65,15 +65,15 @@ export abstract class Settings {
     sessionHours: number;
     /** Between two times that the provider is asked for a session in use, at least. */
     recheckMinutes: number;
-    /** Whom tokens that are exchanged must be for. */
+    /** The audience that exchanged tokens must have. */
     audience: string;
-    /** How long API tokens of whoever has no password outlive the last sign-in there; null: SCIM tells who leaves. */
+    /** How long API tokens of people without a password outlive their last sign-in at the provider; null: SCIM reports leavers. */
     tokenDays: number | null;
-    /** Whether people who sign out here are sent on to sign out there. */
+    /** Whether a sign-out continues at the provider. */
     signOutAtProvider: boolean;
     /** Pages and origins of web clients that people come back to. */
     returnOrigins: readonly string[];
-    /** Where people reach this service, without a slash at its end. */
+    /** Public address of this service, without a final slash. */
     publicUrl: string;
   } | null;
   /** The web console. */
@@ -88,13 +88,13 @@ export abstract class Settings {
     caFile: string | null;
     jwt: {
       issuerUrl: string;
-      /** Where the client-credentials grant is asked for. */
+      /** Address of the client-credentials grant. */
       tokenUrl: string;
-      /** Of the provider, as `caFile` of the engine. */
+      /** The provider's certificate authorities, as `caFile` of the engine. */
       caFile: string | null;
       clientId: string;
       clientSecret: Secret;
-      /** Of that request; null: none. */
+      /** Scope of that request; null: none. */
       scope: string | null;
       audience: string | null;
     } | null;

@@ -1,7 +1,6 @@
-import { SystemClock } from '../../kernel/clock.js';
+import { NodeTimers, SystemClock } from '../../kernel/clock.js';
 import { SystemRandom } from '../../kernel/ids.js';
 import { Secret } from '../../kernel/secret.js';
-import { NodeTimers } from '../../kernel/node-timers.js';
 import { refuseUnknown } from '../domain/db-api-errors.js';
 import { UNOBSERVED } from '../domain/service-token.js';
 import { OAuthServiceTokenSource } from '../infrastructure/oauth-service-token-source.js';

@@ -1,8 +1,7 @@
-import { SystemClock } from '../../kernel/clock.js';
+import { NodeTimers, SystemClock } from '../../kernel/clock.js';
 import { isHeaderText } from '../../kernel/name.js';
 import { SystemRandom } from '../../kernel/ids.js';
 import { unlessAborted } from '../../kernel/promises.js';
-import { NodeTimers } from '../../kernel/node-timers.js';
 import { Log, type LogFields } from '../../platform/log/log.js';
 import { Connection } from '../connection.js';
 import { InterfaceError, refuseUnknown } from '../domain/db-api-errors.js';

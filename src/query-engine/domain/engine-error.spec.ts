@@ -1,5 +1,4 @@
-import type { EngineErrorKind } from './engine-error.js';
-import { judgeRulesProbe } from './engine-error.js';
+import { type EngineErrorKind, judgeRulesProbe } from './engine-error.js';
 
 describe('judgeRulesProbe', () => {
   it.each<[string, EngineErrorKind, string]>([

@@ -13,9 +13,11 @@ import {
   pauseAfterFailure,
   readTokenAnswer,
   type ServiceToken,
+  ServiceTokenSource,
   type TokenFailure,
+  type TokenObserver,
+  TokenUnavailable,
 } from '../domain/service-token.js';
-import { ServiceTokenSource, type TokenObserver, TokenUnavailable } from '../domain/service-token.js';
 
 export interface OAuthClient {
   tokenUrl: string;

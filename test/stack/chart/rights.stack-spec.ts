@@ -8,7 +8,7 @@ import axios from 'axios';
 import type { TargetAccess } from '../../../src/acl-sync/domain/rules-target.js';
 import { ConfigMapRulesTarget } from '../../../src/acl-sync/infrastructure/configmap-rules-target.js';
 import { KubernetesApi } from '../../../src/acl-sync/infrastructure/kubernetes-api.js';
-import { NodeTimers } from '../../../src/kernel/node-timers.js';
+import { NodeTimers } from '../../../src/kernel/clock.js';
 import { LogBook } from '../../support/fakes/log-book.js';
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';
 import { apply, namespace } from './cluster-objects.js';

@@ -1,4 +1,4 @@
-import { NodeTimers } from '../../../src/kernel/node-timers.js';
+import { NodeTimers } from '../../../src/kernel/clock.js';
 
 const FACTOR = 20;
 

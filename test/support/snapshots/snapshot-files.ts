@@ -105,8 +105,7 @@ export async function startSnapshotFiles(): Promise<SnapshotFiles> {
   });
   const log = new PinoLog(createPino(settings.log, { write: () => undefined }));
   const platform = PlatformModule.with({ settings, database: service.database, log });
-  const files = SnapshotFilesModule.with(PublishingModule.with(settings));
-  const root = { module: Commands, imports: [platform, files] };
+  const root = { module: Commands, imports: [platform, PublishingModule, SnapshotFilesModule] };
   const modules = await NestFactory.createApplicationContext(root, { logger: false });
 
   const environment = {

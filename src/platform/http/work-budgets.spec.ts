@@ -1,4 +1,4 @@
-import { afterWork, costOf, freshBudget, isIdle, secondsToWait, type WorkBudget } from './work-budget.js';
+import { afterWork, costOf, freshBudget, isIdle, secondsToWait, type WorkBudget } from './work-budgets.js';
 
 /** After so many requests at one moment, of so many milliseconds each. */
 const after = (count: number, milliseconds: number): WorkBudget =>

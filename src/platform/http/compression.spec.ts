@@ -1,4 +1,4 @@
-import { acceptsCoding } from './accepted-coding.js';
+import { acceptsCoding } from './compression.js';
 
 describe('a body that may be compressed', () => {
   it.each([
