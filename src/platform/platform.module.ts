@@ -51,6 +51,7 @@ export class PlatformModule {
       { provide: Timers, useValue: time.timers ?? new NodeTimers() },
       { provide: Random, useClass: SystemRandom },
       { provide: WorkBudgets, useFactory: (timers: Timers) => new WorkBudgets(time.work ?? timers), inject: [Timers] },
+      AccessGuard,
       KeyedDigests,
       DatabaseSession,
       { provide: Transaction, useExisting: DatabaseSession },
@@ -84,7 +85,7 @@ export class PlatformModule {
       ],
       providers: [
         ...shared,
-        { provide: APP_GUARD, useClass: AccessGuard },
+        { provide: APP_GUARD, useExisting: AccessGuard },
         { provide: APP_GUARD, useClass: WorkGuard },
       ],
       exports: [...shared, TypeOrmModule],

@@ -1,14 +1,17 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { administrator } from '../support/service/administrator.js';
+import type { Answer, ApiClient } from '../support/service/api-client.js';
 import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
 import { sharedService } from '../support/service/service.js';
 
 describe('bodies that are not read', () => {
   const service = sharedService();
+  let boss: ApiClient;
   let token: string;
   beforeAll(async () => {
-    token = (await administrator(service)).token;
+    boss = await administrator(service);
+    ({ token } = boss);
   });
 
   const post = (path: string, headers: string): string =>
@@ -98,6 +101,24 @@ describe('bodies that are not read', () => {
     expect(statusesIn(await connection.closed)).toEqual([status]);
     if (!server.closed) await once(server, 'close');
     expect(server.bytesRead).toBeGreaterThan(1_000_000);
+  });
+
+  it.each<[string, string, (sender: ApiClient, id: number) => Promise<Answer>]>([
+    ['the session ended', 'token_invalid', (sender) => sender.post('/api/auth/logout-all')],
+    ['the role was taken', 'administrator_required', (_, id) => boss.patch(`/api/admin/users/${id}`, { role: 'user' })],
+  ])('do nothing for a sender who held them back until %s', async (_, code, shutOut) => {
+    const sender = await administrator(service, code);
+    const id = Number((await sender.get('/api/auth/me')).body?.['id']);
+    const connection = await RawConnection.open(service.url);
+    const body = JSON.stringify({ name: `of ${code}` });
+    const headers = `Authorization: Bearer ${sender.token}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n`;
+    connection.send(post('/api/admin/groups', headers));
+    await connection.reads(/100 Continue/);
+    expect((await shutOut(sender, id)).status).toBeLessThan(300);
+    connection.send(body);
+
+    expect(await connection.reads(/\}$/)).toContain(`"code":"${code}"`);
+    connection.destroy();
   });
 
   it('are asked for only where they are wanted: 100 Continue', async () => {

@@ -11,6 +11,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 import { type JsonLimits, plainValue, readJson } from '../../kernel/json-reader.js';
+import { AccessGuard } from './access.guard.js';
 import { WorkBudgets } from './work-budgets.js';
 
 /** Limits of a route's body. Default of `types`: JSON. */
@@ -54,13 +55,17 @@ class BodyReader implements NestInterceptor {
   constructor(
     private readonly reflector: Reflector,
     private readonly budgets: WorkBudgets,
+    private readonly access: AccessGuard,
   ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<ReturnType<CallHandler['handle']>> {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     if (request.headers.expect?.toLowerCase() === '100-continue') http.getResponse<FastifyReply>().raw.writeContinue();
+    const isComplete = request.raw.complete;
     request.body = await this.read(request, this.reflector.get<BodyShape>(LIMITS, context.getHandler()));
+    // The sender can hold the rest back for HTTP_REQUEST_TIMEOUT_SECONDS, and have lost session or role by then.
+    if (!isComplete) await this.access.canActivate(context);
     return next.handle();
   }
 
