@@ -12,7 +12,7 @@ import {
   TEXTS,
 } from '../platform/http/api-fields.js';
 import { PageQuery, SearchText } from '../platform/http/page.dto.js';
-import { FieldRule, TextRule } from '../platform/http/validation.js';
+import { absentOr, FieldRule, type TextProblem, TextRule } from '../platform/http/validation.js';
 import {
   type Account,
   type AccountEdit,
@@ -33,6 +33,9 @@ const USERNAME = {
   description:
     'As the engine sees it: NFC, without control, format or unassigned characters, without blanks at its ends; does not begin with service-account-. Unique in any case.',
 };
+
+const OptionalText = (problemOf: TextProblem) =>
+  FieldRule(absentOr((value) => (typeof value === 'string' ? problemOf(value) : 'must be a string')));
 
 export class UserQuery extends PageQuery {
   @SearchText('Part of the username or the e-mail address, in any case.')
@@ -61,10 +64,7 @@ export class NewUserDto {
   username!: string;
 
   @ApiPropertyOptional({ format: 'email', maxLength: 254 })
-  @FieldRule((value) => {
-    if (value === undefined) return null;
-    return typeof value === 'string' ? emailProblem(value) : 'must be a string';
-  })
+  @OptionalText(emailProblem)
   email?: string;
 
   @ApiPropertyOptional({ enum: ROLES, default: 'user' })
@@ -90,10 +90,7 @@ export class UserChangeDto {
   role?: Role;
 
   @ApiPropertyOptional({ ...USERNAME, description: `${USERNAME.description} Only of an account without a password.` })
-  @FieldRule((value) => {
-    if (value === undefined) return null;
-    return typeof value === 'string' ? accountNameProblem(value) : 'must be a string';
-  })
+  @OptionalText(accountNameProblem)
   username?: string;
 }
 

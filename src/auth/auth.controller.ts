@@ -23,9 +23,8 @@ import {
   toUserResponse,
   UserResponse,
 } from './auth.dto.js';
-import { RefreshesService } from './refreshes.service.js';
 import { RegistrationService } from './registration.service.js';
-import type { AdmittedRequest } from './sessions.service.js';
+import { type AdmittedRequest, SessionsService } from './sessions.service.js';
 import { SignInService } from './sign-in.service.js';
 
 @ApiTags('auth')
@@ -34,7 +33,7 @@ export class AuthController {
   constructor(
     private readonly registration: RegistrationService,
     private readonly signIn: SignInService,
-    private readonly refreshes: RefreshesService,
+    private readonly sessions: SessionsService,
   ) {}
 
   @Public()
@@ -116,7 +115,7 @@ export class AuthController {
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
   async refresh(@Body() body: RefreshDto, @CurrentClient() client: Client): Promise<TokenResponse> {
-    const refresh = await this.refreshes.refresh(body.refresh_token, client);
+    const refresh = await this.sessions.refresh(body.refresh_token, client);
     if (refresh.kind === 'superseded') throw new Refused('token_superseded');
     if (refresh.kind === 'expired') throw new Refused('token_expired');
     if (refresh.kind === 'invalid') throw new Refused('token_invalid', { reason: refresh.reason });

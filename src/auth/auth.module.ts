@@ -10,7 +10,6 @@ import { MaintenanceService } from './maintenance.service.js';
 import { OwnAccountController } from './own-account.controller.js';
 import { PasswordHasher } from './password-hasher.js';
 import { PasswordsService } from './passwords.service.js';
-import { RefreshesService } from './refreshes.service.js';
 import { RegistrationService } from './registration.service.js';
 import { SessionStore } from './session.store.js';
 import { AccessTokenStrategy, BrowserSessionStrategy } from './session.strategies.js';
@@ -47,7 +46,6 @@ export class RegistrationModule {}
   providers: [
     SignInService,
     SessionsService,
-    RefreshesService,
     PasswordsService,
     AdministrationService,
     MaintenanceService,

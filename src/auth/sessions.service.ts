@@ -16,10 +16,13 @@ import { KeyedDigests } from '../platform/settings/keyed-digests.js';
 import { Settings } from '../platform/settings/settings.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { COOKIE_BYTES, hasCookieForm } from './domain/browser-cookie.js';
+import type { TokenFault } from './domain/claims.js';
+import { judgeRotation } from './domain/refresh-rotation.js';
 import type { Account } from '../users/domain/account.js';
 import type {
   AdmittedSession,
   BrowserSession,
+  PresentedRefresh,
   Session,
   SessionView,
   SignInProof,
@@ -27,7 +30,7 @@ import type {
 } from './domain/session.js';
 import { SessionStore } from './session.store.js';
 import type { ThrottledAttempt } from './throttle.store.js';
-import { type TokenPair, TokensService } from './tokens.service.js';
+import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -50,7 +53,13 @@ export function admittedAccount(
   return { id, username, role, credential, isStillAdmitted, mustChangePassword: oneTimeUntil !== null, account };
 }
 
-/** Opens, lists and ends sessions. */
+export type Refresh =
+  | { kind: 'refreshed'; tokens: TokenPair }
+  | { kind: 'expired' }
+  | { kind: 'superseded' }
+  | { kind: 'invalid'; reason: TokenFault };
+
+/** Opens, refreshes, lists and ends sessions. */
 @Injectable()
 export class SessionsService {
   /** Hook of a later module: the address that signs a session out at the identity provider; null: it began here. */
@@ -150,6 +159,49 @@ export class SessionsService {
       const subject = userSubject(account);
       await this.audit.record({ event: 'login_succeeded', actor: account, subject, origin: client, details });
       return opened;
+    });
+  }
+
+  /** Exchanges a refresh token for the next pair, once (RFC 9700 section 4.14.2). */
+  async refresh(refreshToken: string, client: Client): Promise<Refresh> {
+    const verdict = this.tokens.readRefreshToken(refreshToken);
+    if (verdict.kind !== 'good') return verdict;
+    const { jti, userId, sessionId } = verdict.claims;
+    const id = storedId(jti);
+    const next = this.tokens.nextRefresh(jti);
+    const session = await this.sessions.rotate(id, { id: sessionId, userId }, next.stored);
+    if (session !== null) return { kind: 'refreshed', tokens: this.tokens.issue(session, next) };
+    const found = await this.sessions.findRefresh(id, this.clock.now());
+    if (found?.session.userId !== userId || found.session.id !== sessionId) {
+      return { kind: 'invalid', reason: 'session-ended' };
+    }
+    return this.repeatOrRefuse(jti, found, client);
+  }
+
+  /** The outcome for a token that is not live. */
+  private async repeatOrRefuse(
+    jti: string,
+    { session, presented, current }: PresentedRefresh,
+    client: Client,
+  ): Promise<Refresh> {
+    const repeatMs = this.settings.auth.refreshRepeatSeconds * 1_000;
+    const verdict = judgeRotation(presented, current, this.clock.now().getTime(), repeatMs);
+    if (verdict === 'repeat' && current !== null) {
+      const stored = { id: current.id, issuedAt: new Date(current.issuedAt), expiresAt: new Date(current.expiresAt) };
+      const living = { ...session, expiresAt: new Date(session.expiresAt) };
+      return { kind: 'refreshed', tokens: this.tokens.issue(living, { jti: this.tokens.jtiAfter(jti), stored }) };
+    }
+    if (verdict === 'expired') return { kind: 'expired' };
+    if (verdict !== 'reuse') return { kind: 'superseded' };
+    await this.endStolen(session, client);
+    return { kind: 'invalid', reason: 'reused' };
+  }
+
+  private async endStolen({ id, userId }: PresentedRefresh['session'], client: Client): Promise<void> {
+    const [subject, details] = [sessionSubject(id), { user_id: userId }];
+    await this.transaction.run(async () => {
+      if (!(await this.sessions.end(id, this.clock.now()))) return;
+      await this.audit.record({ event: 'refresh_reused', actor: null, subject, origin: client, details });
     });
   }
 

@@ -85,6 +85,7 @@ export class TokensService {
   issue(session: LivingSession, { jti, stored: { issuedAt, expiresAt } }: NextRefresh): TokenPair {
     const issued = seconds(issuedAt.getTime());
     const expiry = (until: number): number => seconds(Math.min(until, session.expiresAt.getTime()));
+    const accessId = this.digests.of('next-access', jti).subarray(0, JTI_BYTES).toString('base64url');
     const sign = (type: TokenType, id: string, until: number): string =>
       this.jwt.sign({
         sub: String(session.userId),
@@ -96,14 +97,10 @@ export class TokensService {
       });
     const accessUntil = issuedAt.getTime() + this.settings.auth.accessTokenTtlMin * 60_000;
     return {
-      accessToken: sign('access', this.accessId(jti), accessUntil),
+      accessToken: sign('access', accessId, accessUntil),
       refreshToken: sign('refresh', jti, expiresAt.getTime()),
       expiresIn: expiry(accessUntil) - seconds(this.clock.now().getTime()),
     };
-  }
-
-  private accessId(jti: string): string {
-    return this.digests.of('next-access', jti).subarray(0, JTI_BYTES).toString('base64url');
   }
 
   /** Judges a refresh token of a body. Access tokens are judged by AccessTokenStrategy. */

@@ -67,10 +67,8 @@ const ALGORITHMS = [
  */
 const TIMES = { maxTokenAge: 600, clockTolerance: 60, requiredClaims: ['iat', 'exp'] };
 
-/** The provider's keys (RFC 7517). */
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
-/** The path of the route to which the provider redirects. */
 const CALLBACK_PATH = '/api/auth/oidc/callback';
 
 /** The company's identity provider, by OpenID Connect Core's authorization code flow with PKCE. */

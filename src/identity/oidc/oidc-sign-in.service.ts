@@ -4,6 +4,7 @@ import { SessionsService } from '../../auth/sessions.service.js';
 import { Throttle, type ThrottledAttempt } from '../../auth/throttle.store.js';
 import type { TokenPair } from '../../auth/tokens.service.js';
 import { Clock } from '../../kernel/clock.js';
+import { Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
 import { secretDigest } from '../../kernel/secret.js';
 import type { Client } from '../../platform/http/access.js';
@@ -25,12 +26,6 @@ import { PeopleService } from './people.service.js';
 import { SealService } from './seal.service.js';
 
 const HOUR_MS = 3_600_000;
-
-/** `reason` is for the log: all three look the same to a client that guesses. */
-export type Redemption =
-  | { kind: 'signed-in'; tokens: TokenPair }
-  | { kind: 'invalid'; reason: 'unknown' | 'expired' | 'verifier' }
-  | { kind: 'deactivated' };
 
 export type Exchange = Judged | ThrottledAttempt;
 
@@ -160,24 +155,29 @@ export class OidcSignInService {
     return code;
   }
 
-  /** Gives a web client tokens for a code, once: a wrong verifier uses the code up. */
-  async redeem(code: string, verifier: string, client: Client): Promise<Redemption> {
+  /**
+   * Gives a web client tokens for a code, once: a wrong verifier uses the code up.
+   * @throws Refused `code_invalid`, which looks the same for all reasons; `account_deactivated`
+   */
+  async redeem(code: string, verifier: string, client: Client): Promise<TokenPair> {
     const { sessionHours } = requireOidc(this.settings);
     // In one transaction, so that a back-channel sign-out finds the code or its session.
-    const redemption = await this.transaction.run(async (): Promise<Redemption> => {
+    const outcome = await this.transaction.run(async (): Promise<TokenPair | Refused> => {
       const taken = await this.store.takeCode(secretDigest(code));
-      if (taken === null) return { kind: 'invalid', reason: 'unknown' };
-      if (taken.expiresAt <= this.clock.now()) return { kind: 'invalid', reason: 'expired' };
-      if (!isVerifierOf(taken.challenge, verifier)) return { kind: 'invalid', reason: 'verifier' };
+      if (taken === null) return new Refused('code_invalid', { reason: 'unknown' });
+      if (taken.expiresAt <= this.clock.now()) return new Refused('code_invalid', { reason: 'expired' });
+      if (!isVerifierOf(taken.challenge, verifier)) return new Refused('code_invalid', { reason: 'verifier' });
       const account = await this.users.find(taken.userId);
       const proof = { provedAt: taken.provedAt, longest: sessionHours * HOUR_MS, by: 'oidc' } as const;
       const opened = account && (await this.sessions.open(account, proof, client));
-      if (opened === null) return { kind: 'deactivated' };
+      if (opened === null) return new Refused('account_deactivated');
       await this.store.keepSession(opened.sessionId, taken.session, this.clock.now());
-      return { kind: 'signed-in', tokens: opened.tokens };
+      return opened.tokens;
     });
-    if (redemption.kind === 'signed-in') this.metrics.signIns.inc({ outcome: 'signed_in' });
-    return redemption;
+    // Thrown after the transaction, which has removed the code.
+    if (outcome instanceof Refused) throw outcome;
+    this.metrics.signIns.inc({ outcome: 'signed_in' });
+    return outcome;
   }
 
   /**

@@ -109,15 +109,7 @@ export class OidcController {
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
   async tokens(@Body() { code, code_verifier }: CodeDto, @CurrentClient() client: Client): Promise<TokenResponse> {
-    const redemption = await this.signIn.redeem(code, code_verifier, client);
-    switch (redemption.kind) {
-      case 'signed-in':
-        return toTokenResponse(redemption.tokens);
-      case 'invalid':
-        throw new Refused('code_invalid', { reason: redemption.reason });
-      case 'deactivated':
-        throw new Refused('account_deactivated');
-    }
+    return toTokenResponse(await this.signIn.redeem(code, code_verifier, client));
   }
 
   @ApiRoute(

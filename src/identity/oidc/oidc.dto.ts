@@ -109,7 +109,6 @@ export const LOGOUT_FORM = {
   properties: { logout_token: { type: 'string' } },
 };
 
-/** What a page for signing in shows. */
 export class ProviderResponse {
   @ApiProperty() enabled!: boolean;
   @ApiProperty({

@@ -5,7 +5,6 @@ import { counter } from '../../platform/operations/metrics.js';
 /** Counts sign-ins at the identity provider and what follows from them. */
 @Injectable()
 export class OidcMetrics {
-  /** By `signed_in`, `exchanged`, `confirmed`, `linked`, or the code of the failure. */
   readonly signIns: Counter<'outcome'>;
   readonly rechecks: Counter<'outcome'>;
   readonly disregardedGroups: Counter;

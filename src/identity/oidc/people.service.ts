@@ -54,24 +54,17 @@ export class PeopleService {
   /** The link is read last: another tab of the same person may have made the account a moment ago. */
   private async present(person: Person): Promise<Present> {
     const name = accountNameOf(person);
-    const named = name === null ? null : await this.accounts.findForLogin(name);
-    const pushed = person.externalId === null ? null : await this.store.pushedAccount(person.externalId);
-    return {
-      // Looked up in any case, but a name with other letters is another name.
-      named: named?.account.username === name ? await this.withLink(named.account) : null,
-      pushed: pushed === null ? null : await this.withLink(await this.accounts.find(pushed)),
-      linked: await this.linkedAccount(person),
-    };
+    const found = name === null ? null : await this.accounts.findForLogin(name);
+    // Looked up in any case, but a name with other letters is another name.
+    const named = found?.account.username === name ? await this.withLink(found.account) : null;
+    const pushedId = person.externalId === null ? null : await this.store.pushedAccount(person.externalId);
+    const pushed = pushedId === null ? null : await this.withLink(await this.accounts.find(pushedId));
+    const linkedId = await this.store.accountOf(person);
+    return { named, pushed, linked: linkedId === null ? null : await this.accounts.find(linkedId) };
   }
 
   private async withLink(account: Account | null): Promise<Present['named']> {
-    if (account === null) return null;
-    return { account, isLinked: (await this.store.linkOf(account.id)) !== null };
-  }
-
-  private async linkedAccount(person: Person): Promise<Account | null> {
-    const id = await this.store.accountOf(person);
-    return id === null ? null : this.accounts.find(id);
+    return account && { account, isLinked: (await this.store.linkOf(account.id)) !== null };
   }
 
   /** Null: a concurrent request was faster, and the decision has to be made anew. */

@@ -14,10 +14,9 @@ import {
   touched,
   wholeGroup,
 } from './domain/group-changes.js';
-import { type ListRequest, type ListResult, wants } from './domain/list-request.js';
 import { operationsOf } from './domain/patch.js';
 import { integerId, invalid, shown } from './domain/values.js';
-import { ScimGroupStore } from './scim-group.store.js';
+import { ScimGroupStore } from './scim.store.js';
 import type { VersionCheck } from './scim-request.js';
 import { ScimWritesService } from './scim-writes.service.js';
 
@@ -33,10 +32,6 @@ export class ScimGroupsService {
   /** @throws Refused `not_found` */
   async find(id: number, withMembers: boolean): Promise<ScimGroup> {
     return found(await this.store.find(id, withMembers));
-  }
-
-  list(request: ListRequest): Promise<ListResult<ScimGroup>> {
-    return this.store.list(request, wants(request.selection, 'members'));
   }
 
   /** @returns its id. @throws Refused 400; `name_taken` */

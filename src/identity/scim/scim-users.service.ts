@@ -11,7 +11,6 @@ import { emailProblem, holderText } from '../../users/domain/account.js';
 import { AdministratorsService } from '../../users/administrators.service.js';
 import { UserStore } from '../../users/user.store.js';
 import { UsersService } from '../../users/users.service.js';
-import type { ListRequest, ListResult } from './domain/list-request.js';
 import { operationsOf } from './domain/patch.js';
 import {
   accountEmail,
@@ -23,7 +22,7 @@ import {
 } from './domain/user-attributes.js';
 import { invalid } from './domain/values.js';
 import type { VersionCheck } from './scim-request.js';
-import { ScimUserStore } from './scim-user.store.js';
+import { ScimUserStore } from './scim.store.js';
 import { ScimWritesService } from './scim-writes.service.js';
 
 /** Creates, adopts, changes and deletes accounts by SCIM. */
@@ -45,10 +44,6 @@ export class ScimUsersService {
   /** @throws Refused `not_found` */
   async find(id: number): Promise<ScimUser> {
     return found(await this.store.find(id));
-  }
-
-  list(request: ListRequest): Promise<ListResult<ScimUser>> {
-    return this.store.list(request);
   }
 
   /** A disabled person gets the same account again. @throws Refused 400; `name_taken` for a name or external id of another account */

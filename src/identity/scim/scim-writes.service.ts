@@ -2,8 +2,7 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { AccessWritesService } from '../../grants/access-writes.service.js';
 import { Timers } from '../../kernel/clock.js';
 import { Log } from '../../platform/log/log.js';
-import { ScimGroupStore } from './scim-group.store.js';
-import { ScimUserStore } from './scim-user.store.js';
+import { ScimGroupStore, ScimUserStore } from './scim.store.js';
 
 const REPORT_INTERVAL_MS = 15_000;
 

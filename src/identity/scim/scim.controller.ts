@@ -8,6 +8,7 @@ import { groupForm, resourceTypes, schemas, serviceProviderConfig, userForm } fr
 import { ScimGroupsService } from './scim-groups.service.js';
 import { CurrentScimRequest, ScimBody, ScimGuard, type ScimRequest } from './scim-request.js';
 import { ScimUsersService } from './scim-users.service.js';
+import { ScimGroupStore, ScimUserStore } from './scim.store.js';
 
 // RFC 7644 section 3. Public means here: open to the token of SCIM, by ScimGuard.
 
@@ -16,12 +17,15 @@ import { ScimUsersService } from './scim-users.service.js';
 @UseGuards(ScimGuard)
 @Controller('api/scim/v2/Users')
 export class ScimUsersController {
-  constructor(private readonly users: ScimUsersService) {}
+  constructor(
+    private readonly users: ScimUsersService,
+    private readonly store: ScimUserStore,
+  ) {}
 
   @Get()
   async list(@CurrentScimRequest() { parameters, base }: ScimRequest): Promise<object> {
     const request = listRequestOf(parameters);
-    const { total, resources } = await this.users.list(request);
+    const { total, resources } = await this.store.list(request);
     const forms = resources.map((user) => selected(userForm(user, base), request.selection));
     return listForm(forms, total, request.offset);
   }
@@ -64,12 +68,15 @@ export class ScimUsersController {
 @UseGuards(ScimGuard)
 @Controller('api/scim/v2/Groups')
 export class ScimGroupsController {
-  constructor(private readonly groups: ScimGroupsService) {}
+  constructor(
+    private readonly groups: ScimGroupsService,
+    private readonly store: ScimGroupStore,
+  ) {}
 
   @Get()
   async list(@CurrentScimRequest() { parameters, base }: ScimRequest): Promise<object> {
     const request = listRequestOf(parameters);
-    const { total, resources } = await this.groups.list(request);
+    const { total, resources } = await this.store.list(request, wants(request.selection, 'members'));
     const forms = resources.map((group) => selected(groupForm(group, base), request.selection));
     return listForm(forms, total, request.offset);
   }

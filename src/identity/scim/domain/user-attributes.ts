@@ -100,12 +100,6 @@ function after(user: UserAttributes, id: string | null, operation: Operation, ma
   }
 }
 
-const NAME_PARTS = new Map<string, keyof UserName>([
-  ['formatted', 'formatted'],
-  ['familyname', 'familyName'],
-  ['givenname', 'givenName'],
-]);
-
 /** Changes the parts that the value names; others stay (RFC 7644 section 3.5.2.3). */
 function nameAfter(name: UserName, { op, path, value }: Operation): UserName {
   if (path.sub === null) {
@@ -116,7 +110,7 @@ function nameAfter(name: UserName, { op, path, value }: Operation): UserName {
 }
 
 function withPart(name: UserName, key: string, value: unknown): UserName {
-  const part = NAME_PARTS.get(key);
+  const part = (['formatted', 'familyName', 'givenName'] as const).find((each) => each.toLowerCase() === key);
   return part === undefined ? name : { ...name, [part]: textOf(value, `name.${part}`) };
 }
 

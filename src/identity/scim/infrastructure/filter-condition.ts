@@ -7,9 +7,7 @@ import { booleanOf, integerId, invalid } from '../domain/values.js';
 /** A column of a filter. `expression` is applied to both sides of a comparison. */
 export type Column =
   | { type: 'text'; sql: string; expression?: (sql: string) => string }
-  | { type: 'id'; sql: string }
-  | { type: 'boolean'; sql: string }
-  | { type: 'time'; sql: string };
+  | { type: 'id' | 'boolean' | 'time'; sql: string };
 
 /** A text that is compared without case (RFC 7643 section 4.1). */
 export const inAnyCase = (sql: string): Column => ({ type: 'text', sql, expression: (side) => `lower(${side})` });
