@@ -2,14 +2,53 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refused } from '../kernel/errors.js';
 import { acceptsCoding } from '../platform/http/compression.js';
 import { PAGE_PATHS } from './domain/page-paths.js';
-import { type BuiltFile, readBuiltFiles } from './infrastructure/built-files.js';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-/** Scripts, styles and requests of this origin alone; no script can make markup or scripts out of text. */
+/** The folder into which `npm run build` writes the browser's files. */
+const FOLDER = fileURLToPath(new URL('../../dist/console/browser', import.meta.url));
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** A file in memory, with its compressed forms. */
+interface BuiltFile {
+  type: string;
+  plain: Buffer;
+  br: Buffer | null;
+  gzip: Buffer | null;
+}
+
+/** The page, and its files by name. @throws Error when nothing was built */
+function readBuiltFiles(): { page: BuiltFile; assets: ReadonlyMap<string, BuiltFile> } {
+  const page = join(FOLDER, 'index.html');
+  if (!existsSync(page)) throw new Error(`${page} is missing: npm run build makes it`);
+  const names = readdirSync(join(FOLDER, 'assets')).filter((name) => extname(name) in TYPES);
+  const assets = names.map((name) => [name, readFile(join(FOLDER, 'assets', name))] as const);
+  return { page: readFile(page), assets: new Map(assets) };
+}
+
+function readFile(path: string): BuiltFile {
+  const compressed = (end: string): Buffer | null => (existsSync(path + end) ? readFileSync(path + end) : null);
+  return {
+    type: TYPES[extname(path)] ?? '',
+    plain: readFileSync(path),
+    br: compressed('.br'),
+    gzip: compressed('.gz'),
+  };
+}
+
+/** Only scripts, styles and requests of this origin; no script can turn text into markup or scripts. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/** Requests of the page to this origin say where they come from (`isSameOrigin`), those to other sites do not. */
+/** `same-origin`: requests to this origin have a Referer (`isSameOrigin`), those to other sites have none. */
 const PAGE_HEADERS = {
   'Content-Security-Policy': POLICY,
   'Referrer-Policy': 'same-origin',

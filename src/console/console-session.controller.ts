@@ -50,12 +50,12 @@ export class ConsoleSessionController {
 
   @Public()
   @Polled()
-  /** An answer, not a 401, where nobody is signed in: browsers print refusals as errors. */
+  /** Answers 200 when nobody is signed in: browsers log a 401 as an error. */
   @ApiRoute('getConsoleStart', 'Who is signed in to the web console')
   @Get()
   @ApiOkResponse({ type: ConsoleStartResponse })
   async start(@Req() request: FastifyRequest): Promise<ConsoleStartResponse> {
-    // One credential a request: beside an Authorization header the cookie counts nowhere.
+    // One credential a request: an Authorization header makes the cookie ignored.
     const { cookie: cookies, authorization } = request.headers;
     const cookie = authorization === undefined ? browserCookieIn(cookies, this.siteOf(request)) : null;
     const session = cookie === null ? null : await this.sessions.admitBrowser(cookie);

@@ -30,7 +30,7 @@ export class ConsoleAccountResponse {
   is_confirmed!: boolean;
 }
 
-/** What the page must know first. */
+/** The first answer that the page needs. */
 export class ConsoleStartResponse {
   @ApiProperty({
     type: ConsoleAccountResponse,

@@ -3,18 +3,18 @@ import { Redirect, useLocation, useSearchParams } from 'wouter';
 import { queries, useStart } from './api/session.js';
 import { Frame } from './frame.js';
 import { SignIn } from './pages/sign-in.js';
-import { Failure } from './parts/failure.js';
+import { Failure } from './parts/notice.js';
 
 export function App() {
   return (
     <QueryClientProvider client={queries}>
-      <Door />
+      <Gate />
     </QueryClientProvider>
   );
 }
 
-/** Who is not signed in signs in first, and then comes to where they wanted to go. */
-function Door() {
+/** Leads people who are not signed in to the sign-in page, and from there to where they wanted to go. */
+function Gate() {
   const start = useStart();
   const [path] = useLocation();
   const [search] = useSearchParams();
@@ -29,14 +29,13 @@ function Door() {
   if (start.data === undefined) return null;
   const { account, has_administrator: hasAdministrator } = start.data;
   if (account !== null) {
-    return path === '/sign-in' ? <Redirect to={safeAddress(search.get('to'))} replace /> : <Frame me={account} />;
+    return path === '/sign-in' ? <Redirect to={safeAddress(search.get('to'))} replace /> : <Frame />;
   }
   if (path === '/sign-in') return <SignIn isFirst={!hasAdministrator} />;
   return <Redirect to={`/sign-in?to=${encodeURIComponent(path + location.search)}`} replace />;
 }
 
-/** Only addresses of this site: `//host` and `/\host` are not. */
+/** An address of this site, by the rule of the service: `//host`, `/\host` and `/<tab>/host` lead to another host. */
 function safeAddress(to: string | null): string {
-  // As the service takes one: parsers of addresses drop tabs, and `/<tab>/host` leads to another host.
   return to !== null && /^\/([!-.0-[\]-~][!-~]*)?$/.test(to) ? to : '/';
 }

@@ -1,22 +1,19 @@
 import { useMutation } from '@tanstack/react-query';
+import { Component, type ReactNode, useEffect } from 'react';
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
-import type { Schemas } from './api/client.js';
+import { Problem, type Schemas } from './api/client.js';
 import { usePublishingStatus } from './api/publishing.js';
-import { signOut, useInterruption, useOwnSession } from './api/session.js';
-import { NotForYou, NotHere } from './pages/absent.js';
-import { SessionEnded } from './pages/session-ended.js';
-import { PAGES, type Page } from './pages.js';
-import { Brand, Icon } from './parts/icon.js';
-import { useKeptFocus } from './parts/kept-focus.js';
-import { Moment } from './parts/moment.js';
-import { PageBoundary } from './parts/page-boundary.js';
-import { Shape } from './parts/principal.js';
-import { Toast } from './parts/toast.js';
-
-type Me = Schemas['ConsoleAccountResponse'];
+import { signOut, useInterruption, useMe, useOwnSession } from './api/session.js';
+import { hrefOf, type Page, PAGES } from './pages.js';
+import { SessionEnded } from './pages/sign-in.js';
+import { Brand, Button, Icon } from './parts/controls.js';
+import { Moment, Shape } from './parts/display.js';
+import { Failure, Toast } from './parts/notice.js';
+import { NotForYou, NotHere } from './parts/page.js';
 
 /** Navigation beside the page. */
-export function Frame({ me }: { me: Me }) {
+export function Frame() {
+  const me = useMe();
   const isAdministrator = me.role === 'admin';
   const interruption = useInterruption();
   const [path] = useLocation();
@@ -32,21 +29,18 @@ export function Frame({ me }: { me: Me }) {
           <Link className="brand" href="/">
             <Brand />
           </Link>
-          <button className="button button--quiet" type="button" popoverTarget="nav">
-            <Icon name="menu" />
-            Menu
-          </button>
+          <Button text="Menu" look="quiet" icon="menu" popoverTarget="nav" />
         </header>
-        <Navigation me={me} />
+        <Navigation />
         <PageBoundary path={path}>
           <Switch>
             <Route path="/">
-              <Redirect to={isAdministrator ? HOME_OF_ADMINISTRATORS : '/me'} replace />
+              <Redirect to={isAdministrator ? '/data' : '/me'} replace />
             </Route>
             {PAGES.flatMap((page) =>
-              page.paths.map((path) => (
+              Object.entries(page.routes).map(([path, Content]) => (
                 <Route key={path} path={path}>
-                  {page.isOpen === true || isAdministrator ? page.show(me) : <NotForYou page={page.name} />}
+                  {page.isOpen === true || isAdministrator ? <Content /> : <NotForYou page={page.name} />}
                 </Route>
               )),
             )}
@@ -57,14 +51,13 @@ export function Frame({ me }: { me: Me }) {
         </PageBoundary>
       </div>
       <Toast />
-      {interruption !== null && <SessionEnded username={me.username} by={interruption} />}
+      {interruption !== null && <SessionEnded by={interruption} />}
     </>
   );
 }
 
-const HOME_OF_ADMINISTRATORS = PAGES.find(({ isOpen }) => isOpen !== true)?.paths[0] ?? '/me';
-
-function Navigation({ me }: { me: Me }) {
+function Navigation() {
+  const me = useMe();
   const leaving = useMutation({ mutationFn: signOut });
   const isAdministrator = me.role === 'admin';
   const pages = PAGES.filter((page) => page.section !== undefined && (page.isOpen === true || isAdministrator));
@@ -80,7 +73,7 @@ function Navigation({ me }: { me: Me }) {
           {pages
             .filter((page) => page.section === section)
             .map((page) => (
-              <Entry key={page.name} page={page} isWaiting={isWaiting && page.paths.includes(PUBLICATIONS)} />
+              <Entry key={page.name} page={page} isWaiting={isWaiting && page.name === 'Publications'} />
             ))}
         </ul>
       ))}
@@ -96,25 +89,21 @@ function Navigation({ me }: { me: Me }) {
             <Shape of={{ type: 'user', name: me.username }} />
             <span>{me.username}</span>
           </span>
-          <button
-            className="button button--quiet button--small button--icon"
-            type="button"
+          <Button
+            look="quiet small icon"
+            icon="out"
             aria-label="Sign out"
             title="Sign out"
-            aria-disabled={leaving.isPending}
+            isOff={leaving.isPending}
             onClick={() => leaving.mutate()}
-          >
-            <Icon name="out" />
-          </button>
+          />
         </div>
       </div>
     </nav>
   );
 }
 
-const PUBLICATIONS = '/publications';
-
-/** Which version is live, on every page. */
+/** The live version. */
 function Live({ status: { published, live, next_run_at: nextRun } }: { status: Schemas['StatusResponse'] }) {
   if (published === null) return null;
   const isLive = live?.hash === published.hash;
@@ -135,7 +124,7 @@ function Live({ status: { published, live, next_run_at: nextRun } }: { status: S
 
 function Entry({ page, isWaiting }: { page: Page; isWaiting: boolean }) {
   const [path] = useLocation();
-  const [href = '/'] = page.paths;
+  const href = hrefOf(page);
   const isCurrent = path === href || path.startsWith(`${href}/`);
   const close = (): void => document.getElementById('nav')?.hidePopover();
   return (
@@ -156,4 +145,96 @@ function Entry({ page, isWaiting }: { page: Page; isWaiting: boolean }) {
       </Link>
     </li>
   );
+}
+
+interface PageBoundaryProps {
+  /** Of the page; another path clears the error. */
+  path: string;
+  children: ReactNode;
+}
+
+interface State {
+  error: Error | null;
+}
+
+const TEXT = 'It did not arrive whole, or has a fault. Retry loads the console anew.';
+
+/** Replaces a page that could not be shown, such as when its script did not arrive. */
+class PageBoundary extends Component<PageBoundaryProps, State> {
+  override state: State = { error: null };
+
+  static getDerivedStateFromError(error: Error): State {
+    return { error };
+  }
+
+  override componentDidUpdate({ path }: PageBoundaryProps): void {
+    if (this.state.error !== null && path !== this.props.path) this.setState({ error: null });
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    return (
+      <main id="main" className="stack" tabIndex={-1}>
+        <h1>This page could not be shown</h1>
+        <Failure problem={new Problem(0, error.message, TEXT, null, null, [])} retry={() => location.reload()} />
+      </main>
+    );
+  }
+}
+
+const FOCUSABLE = 'a[href], button, input, select, textarea, [tabindex="0"]';
+
+/** The element with the focus, and its index among the focusable elements of each ancestor, the nearest first. */
+interface Place {
+  element: Element;
+  within: readonly { ancestor: Element; index: number }[];
+}
+
+/**
+ * Moves the focus when its element is removed from the page, such as a row with its button: to the element in its place, as near
+ * as possible, or to the page. Browsers would start again at the top.
+ */
+function useKeptFocus(): void {
+  useEffect(() => {
+    let last: Place | null = null;
+    const isLost = (): boolean => document.activeElement === null || document.activeElement === document.body;
+    const remember = ({ target }: FocusEvent): void => {
+      last = target instanceof Element ? placeOf(target) : null;
+    };
+    // A click on nothing forgets it. A removed element may lose the focus before it is removed, hence the microtask.
+    const forget = (): void =>
+      queueMicrotask(() => {
+        if (last?.element.isConnected === true && isLost()) last = null;
+      });
+    const observer = new MutationObserver(() => {
+      if (last !== null && !last.element.isConnected && isLost()) successorOf(last)?.focus({ preventScroll: true });
+    });
+    document.addEventListener('focusin', remember);
+    document.addEventListener('focusout', forget);
+    observer.observe(document.body, { childList: true, subtree: true });
+    return () => {
+      document.removeEventListener('focusin', remember);
+      document.removeEventListener('focusout', forget);
+      observer.disconnect();
+    };
+  }, []);
+}
+
+function placeOf(element: Element): Place {
+  const within: { ancestor: Element; index: number }[] = [];
+  for (let at = element.parentElement; at !== null && at.id !== 'main'; at = at.parentElement)
+    within.push({ ancestor: at, index: [...at.querySelectorAll(FOCUSABLE)].indexOf(element) });
+  return { element, within };
+}
+
+function successorOf({ within }: Place): HTMLElement | null {
+  const main = document.getElementById('main');
+  for (const { ancestor, index } of within) {
+    if (main?.contains(ancestor) !== true) continue;
+    const there = ancestor.querySelectorAll<HTMLElement>(FOCUSABLE);
+    const successor = there[Math.min(Math.max(index, 0), there.length - 1)];
+    if (successor !== undefined) return successor;
+  }
+  return main;
 }

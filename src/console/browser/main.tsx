@@ -9,7 +9,7 @@ import { App } from './app.js';
 
 const root = document.getElementById('console');
 if (root !== null) {
-  // The page says it: nothing is printed.
+  // The page shows the error; the browser's log does not.
   createRoot(root, { onCaughtError: () => undefined }).render(
     <StrictMode>
       <App />

@@ -1,6 +1,4 @@
-import { type ComponentType, createElement, lazy, type ReactNode, Suspense } from 'react';
-import { Route, Switch } from 'wouter';
-import type { Schemas } from './api/client.js';
+import { type ComponentType, createElement, lazy, Suspense } from 'react';
 
 export interface Page {
   /** Its link in the navigation. */
@@ -8,17 +6,16 @@ export interface Page {
   icon: string;
   /** Without one it has no link there. */
   section?: 'own' | 'access' | 'history';
-  /** The first is where its link leads. */
-  paths: readonly string[];
-  /** To everybody; the others to administrators alone. */
+  /** Everybody may open it; the others are for administrators. */
   isOpen?: true;
-  show: (me: Schemas['ConsoleAccountResponse']) => ReactNode;
+  /** By address. The first is where its link leads. */
+  routes: Readonly<Record<string, ComponentType>>;
 }
 
-/** A page that is loaded when somebody comes to it. What it waits for is its own: the page before is gone by then, and its timers. */
-function later<P extends object>(load: () => Promise<ComponentType<P>>) {
-  const Page = lazy<ComponentType<P>>(async () => ({ default: await load() }));
-  return (props: P) => <Suspense fallback={<main id="main" aria-busy="true" />}>{createElement(Page, props)}</Suspense>;
+/** A page that is loaded when it is opened. The page before is gone while this one loads, and with it its timers. */
+function later(load: () => Promise<ComponentType>): ComponentType {
+  const Loaded = lazy(async () => ({ default: await load() }));
+  return () => <Suspense fallback={<main id="main" aria-busy="true" />}>{createElement(Loaded)}</Suspense>;
 }
 
 const Audit = later(async () => (await import('./pages/audit.js')).Audit);
@@ -38,76 +35,42 @@ const Publications = later(async () => (await import('./pages/publications.js'))
 const Sql = later(async () => (await import('./pages/sql.js')).Sql);
 const Why = later(async () => (await import('./pages/why.js')).Why);
 
-function ListOrOne({ list, path, one }: { list: ComponentType; path: string; one: ComponentType }) {
-  return (
-    <Switch>
-      <Route path={path} component={one} />
-      <Route component={list} />
-    </Switch>
-  );
-}
-
 /** Every page, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
-  {
-    name: 'My access',
-    icon: 'me',
-    section: 'own',
-    paths: ['/me'],
-    isOpen: true,
-    show: (me) => <MyAccess isAdministrator={me.role === 'admin'} />,
-  },
-  { name: 'SQL', icon: 'sql', section: 'own', paths: ['/sql'], isOpen: true, show: (me) => <Sql me={me} /> },
+  { name: 'My access', icon: 'me', section: 'own', isOpen: true, routes: { '/me': MyAccess } },
+  { name: 'SQL', icon: 'sql', section: 'own', isOpen: true, routes: { '/sql': Sql } },
   {
     name: 'Data',
     icon: 'root',
     section: 'access',
-    paths: ['/data', '/data/:catalog', '/data/:catalog/:schema', '/data/:catalog/:schema/:table'],
-    show: () => <Data />,
+    routes: {
+      '/data': Data,
+      '/data/:catalog': Data,
+      '/data/:catalog/:schema': Data,
+      '/data/:catalog/:schema/:table': Data,
+    },
   },
-  {
-    name: 'People',
-    icon: 'person',
-    section: 'access',
-    paths: ['/people', '/people/:id'],
-    show: () => <ListOrOne list={People} path="/people/:id" one={Person} />,
-  },
-  {
-    name: 'Groups',
-    icon: 'group',
-    section: 'access',
-    paths: ['/groups', '/groups/:id'],
-    show: () => <ListOrOne list={Groups} path="/groups/:id" one={GroupPage} />,
-  },
-  {
-    name: 'Grants',
-    icon: 'grant',
-    section: 'access',
-    paths: ['/grants', '/grants/new'],
-    show: () => <ListOrOne list={Grants} path="/grants/new" one={GrantDraft} />,
-  },
+  { name: 'People', icon: 'person', section: 'access', routes: { '/people': People, '/people/:id': Person } },
+  { name: 'Groups', icon: 'group', section: 'access', routes: { '/groups': Groups, '/groups/:id': GroupPage } },
+  { name: 'Grants', icon: 'grant', section: 'access', routes: { '/grants': Grants, '/grants/new': GrantDraft } },
   {
     name: 'Policies',
     icon: 'policy',
     section: 'access',
-    paths: ['/policies', '/policies/:id'],
-    show: (me) => (
-      <Switch>
-        <Route path="/policies/:id">
-          <PolicyPage me={me} />
-        </Route>
-        <Route component={Policies} />
-      </Switch>
-    ),
+    routes: { '/policies': Policies, '/policies/:id': PolicyPage },
   },
-  { name: 'Why', icon: 'info', paths: ['/why'], isOpen: true, show: (me) => <Why me={me} /> },
-  { name: 'Engine', icon: 'gear', section: 'access', paths: ['/engine'], show: () => <Engine /> },
+  { name: 'Why', icon: 'info', isOpen: true, routes: { '/why': Why } },
+  { name: 'Engine', icon: 'gear', section: 'access', routes: { '/engine': Engine } },
   {
     name: 'Publications',
     icon: 'publication',
     section: 'history',
-    paths: ['/publications', '/publications/:version'],
-    show: () => <ListOrOne list={Publications} path="/publications/:version" one={PublicationPage} />,
+    routes: { '/publications': Publications, '/publications/:version': PublicationPage },
   },
-  { name: 'Audit', icon: 'audit', section: 'history', paths: ['/audit'], show: () => <Audit /> },
+  { name: 'Audit', icon: 'audit', section: 'history', routes: { '/audit': Audit } },
 ];
+
+/** Where the link of a page leads. */
+export function hrefOf({ routes }: Page): string {
+  return Object.keys(routes)[0] ?? '/';
+}

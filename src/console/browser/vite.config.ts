@@ -7,7 +7,7 @@ import { PAGES_SOURCES } from '../../../build.js';
 const ROOT = join(import.meta.dirname, '../../..');
 const OUT = join(ROOT, 'dist/console/browser');
 
-/** Pages are built again where something in these folders has changed. */
+/** Fails on sources outside of the folders that build.js watches for changes. */
 const knownSources: Plugin = {
   name: 'known-sources',
   apply: 'build',
@@ -20,7 +20,7 @@ const knownSources: Plugin = {
   },
 };
 
-/** Beside each file what the service sends to browsers that take it: compressed once, as small as it gets. */
+/** Writes the compressed forms beside each file, at the highest level. */
 const compressed: Plugin = {
   name: 'compressed',
   apply: 'build',
@@ -46,7 +46,7 @@ export default defineConfig({
     outDir: OUT,
     emptyOutDir: true,
     target: 'es2023',
-    // The policy of the pages allows no data: addresses.
+    // The content security policy of the pages forbids data: addresses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

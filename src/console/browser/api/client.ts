@@ -6,7 +6,7 @@ export type Schemas = components['schemas'];
 /** Our own API. The browser sends the session's cookie along; no script sees it. */
 export const api = createClient<paths>({ baseUrl: '' });
 
-/** Why a request got no answer of use: a problem of the service, or none at all. */
+/** A failed request: a problem of the service, or no answer at all. */
 export class Problem extends Error {
   constructor(
     /** 0: the service was not reached. */
@@ -54,6 +54,18 @@ function problemOf(response: Response, error: unknown): Problem {
   );
 }
 
-export function isProblem(error: unknown, code: string): boolean {
-  return error instanceof Problem && error.code === code;
+/** @param kind a code, or a status */
+export function isProblem(error: unknown, kind: string | number): boolean {
+  return error instanceof Problem && (error.code === kind || error.status === kind);
+}
+
+/** A field of a request or of a draft as forms name it: *principal*. */
+export function fieldName(path: string): string {
+  return path.replace(/^(grant|revoke|policies\.put)\.\d+\.?/, '').split('.')[0] ?? path;
+}
+
+/** Errors of the service by form field. */
+export function fieldErrorsOf(error: Error | null): Readonly<Record<string, string>> {
+  const fields = error instanceof Problem ? error.fields : [];
+  return Object.fromEntries(fields.map(({ field, message }) => [fieldName(field), `${message}.`]));
 }

@@ -9,12 +9,12 @@ export type Preview = Schemas['DraftPreviewResponse'];
 
 /** People and engine principals of one page; most drafts have one. */
 const PAGE = 1000;
-/** Milliseconds without a change of the draft before it is asked about. */
+/** Milliseconds without a change before a draft is previewed. */
 const PAUSE = 150;
 
 /**
- * What a draft would change, asked anew whenever it changes. The last answer stays until the next is there.
- * @param draft null: nothing to ask about yet @param isCarriedOut nothing is asked meanwhile: what the draft names may be gone
+ * The preview of a draft, read again whenever the draft changes. The last answer stays until the next arrives.
+ * @param draft null: incomplete @param isCarriedOut no preview is read meanwhile: the entries of the draft may be gone
  */
 export function usePreview(draft: Draft | null, isCarriedOut = false) {
   const text = JSON.stringify(draft);
@@ -43,7 +43,7 @@ export function usePreview(draft: Draft | null, isCarriedOut = false) {
   const { isFetching, isPlaceholderData, error, refetch } = query;
   return {
     preview: isAsked && error === null ? joined(query.data?.pages) : null,
-    /** The answer is not the one to this draft yet. */
+    /** The preview is not that of this draft yet. */
     isComputing: text !== 'null' && (text !== settled || isPlaceholderData || (isFetching && query.data === undefined)),
     error: isAsked ? error : null,
     retry: () => void refetch(),

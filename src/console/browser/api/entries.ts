@@ -1,7 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
 import { flushSync } from 'react-dom';
-import type { paths } from './schema.js';
 import { api, bodyOf, isProblem, type Schemas } from './client.js';
 import { usePages } from './pages.js';
+import type { paths } from './schema.js';
 import { queries } from './session.js';
 
 export type Grant = Schemas['GrantResponse'];
@@ -20,7 +21,7 @@ export function useGrants(query: QueryOf<'/api/admin/grants'>, isEnabled = true)
   );
 }
 
-/** One grant, as a list; empty: there is none of the id. */
+/** One grant, as a list; empty if the id is unknown. */
 export function useOneGrant(id: string | undefined) {
   return usePages(['grants', 'one', id], () => oneGrant(Number(id)), { isEnabled: id !== undefined });
 }
@@ -41,14 +42,43 @@ export function usePolicies(query: QueryOf<'/api/admin/policies'>) {
   );
 }
 
-/** What stays as it was read, whatever is granted: who is signed in, and the policy that is being edited. */
+/** Queries that no grant changes: the person who is signed in, and the policy that is being edited. */
 const KEPT: readonly unknown[] = ['start', 'policy', 'rows'];
 
 /**
- * What changes with every grant and policy is read anew: lists, previews, answers.
- * @param leave takes a draft off the page that was carried out: what it would change now is refused, for what it names is gone
+ * Reads everything again that grants and policies change: lists, previews, answers.
+ * @param leave closes a draft that was carried out, first: its preview would be refused now
  */
 export function accessChanged(leave?: () => void): Promise<void> {
   if (leave !== undefined) flushSync(leave);
   return queries.invalidateQueries({ predicate: ({ queryKey }) => !KEPT.includes(queryKey[0]) });
+}
+
+type AuditQuery = NonNullable<paths['/api/admin/audit']['get']['parameters']['query']>;
+
+/** A part of the audit trail, newest first. */
+export function auditPage(query: Omit<AuditQuery, 'format'>): Promise<Schemas['AuditPage']> {
+  // The document names CSV as well, for `format=csv`.
+  return bodyOf(api.GET('/api/admin/audit', { params: { query } })) as Promise<Schemas['AuditPage']>;
+}
+
+/** The address of the whole trail as a file. */
+export function auditFile(query: AuditQuery): string {
+  const asked = new URLSearchParams(
+    Object.entries({ ...query, format: 'csv' }).map(([name, value]) => [name, `${value}`]),
+  );
+  return `/api/admin/audit?${asked.toString()}`;
+}
+
+/**
+ * The name of the person who changed a policy last.
+ * @param at the time of that change, part of the cache key
+ * @returns undefined: unknown, or the command line
+ */
+export function useLastActor(id: number, at: string): string | undefined {
+  const { data } = useQuery({
+    queryKey: ['audit', 'last-of', 'policy', id, at],
+    queryFn: () => auditPage({ subject: `policy:${id}`, limit: 1 }),
+  });
+  return data?.items[0]?.actor?.name;
 }

@@ -1,25 +1,25 @@
 import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
-import { numberText } from '../domain/count-text.js';
 import { useEffect } from 'react';
+import { numberText } from '../domain/count-text.js';
 
 interface PageOf {
   items: unknown[];
   next: string | number | null;
 }
 
-/** Which part of a list is asked for, as every route of a list takes it. */
+/** A part of a list, as every route of a list takes it. */
 export interface PageQuery {
   limit: number;
   after?: string;
 }
 
 interface PagesOptions {
-  /** The former answer stays until the next is there: for a list that is searched. */
+  /** The former answer stays until the next arrives: for lists that are searched. */
   isKept?: boolean;
-  /** Read to its end, because it is searched here. */
+  /** Read to its end, because the browser searches it. */
   isWhole?: boolean;
   isEnabled?: boolean;
-  /** Of one page: the most that most routes give. */
+  /** Entries of one page; most routes give at most 200. */
   limit?: number;
 }
 
@@ -46,14 +46,14 @@ export function usePages<P extends PageOf>(
     query,
     /** Null: none has been read yet. */
     items: (query.data?.pages.flatMap((page): P['items'] => page.items) as P['items'] | undefined) ?? null,
-    /** What else the first page says. */
+    /** The first page, for its totals. */
     first: query.data?.pages[0],
     more,
     hasMore: hasNextPage,
   };
 }
 
-/** How many have been read, and whether there are more: *12*, *200+*. */
+/** The number of entries read, and whether there are more: *12*, *200+*. */
 export function countOf({ items, hasMore }: { items: readonly unknown[] | null; hasMore: boolean }) {
   return items === null ? undefined : `${numberText(items.length)}${hasMore ? '+' : ''}`;
 }

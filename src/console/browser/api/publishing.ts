@@ -7,10 +7,10 @@ export type Entry = Schemas['PublicationPageResponse']['items'][number];
 export type Version = Schemas['PublicationSummaryResponse'];
 export type Run = Schemas['PastRunResponse'];
 
-/** Milliseconds between two questions; nothing is sent again while nothing changes. */
+/** Milliseconds between two requests; an unchanged status is answered with 304. */
 const FRESH = 5_000;
 
-/** What is published, live and waits, and when the next run is. */
+/** The published and the live version, the change that waits, and the next run. */
 export function usePublishingStatus(isEnabled = true) {
   const isInterrupted = useInterruption() !== null;
   return useQuery({
@@ -33,20 +33,20 @@ export function useHistory(version: number | undefined) {
 
 let newest: Promise<unknown> = Promise.resolve();
 
-/** For what the service makes for a person one at a time: whoever has left a page does not wait for its answer. */
-export function inTurn<T>(ask: () => Promise<T>): Promise<T> {
+/** Runs requests one after the other: the service computes one comparison at a time for each person. */
+export function oneAtATime<T>(ask: () => Promise<T>): Promise<T> {
   const asked = newest.then(ask);
   newest = asked.catch(() => undefined);
   return asked;
 }
 
-/** What a run would publish now: of what waits, the change to approve. */
+/** The text that a run would publish now; if a change waits, that change. */
 export function useCandidate(hash: string | undefined) {
   return useQuery({
     queryKey: ['publishing', 'candidate', hash],
     enabled: hash !== undefined,
     staleTime: Infinity,
-    queryFn: () => inTurn(() => bodyOf(api.POST('/api/admin/acl/preview'))),
+    queryFn: () => oneAtATime(() => bodyOf(api.POST('/api/admin/acl/preview'))),
   });
 }
 

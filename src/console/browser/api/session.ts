@@ -2,28 +2,30 @@ import { QueryCache, QueryClient, MutationCache, useQuery } from '@tanstack/reac
 import { useEffect, useSyncExternalStore } from 'react';
 import { api, bodyOf, Problem, type Schemas } from './client.js';
 
-/** What stops the page until the person acts: the session has ended, or its one-time password must be changed. */
+/** A state that blocks the page: the session has ended, or its one-time password must be changed. */
 export type Interruption = 'ended' | 'password-change' | null;
 
-let interruption: Interruption = null;
-const listeners = new Set<() => void>();
+const interruption = sharedState<Interruption>(null);
+export const { set: interrupt, use: useInterruption } = interruption;
 
-export function interrupt(by: Interruption): void {
-  interruption = by;
-  for (const listener of listeners) listener();
-}
-
-export function useInterruption(): Interruption {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+/** A value outside of the components, and a hook that reads it. */
+export function sharedState<T>(value: T) {
+  const listeners = new Set<() => void>();
+  const subscribe = (listener: () => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  return {
+    get: () => value,
+    set: (next: T): void => {
+      value = next;
+      for (const listener of listeners) listener();
     },
-    () => interruption,
-  );
+    use: () => useSyncExternalStore(subscribe, () => value),
+  };
 }
 
-/** Whatever was asked: who has to sign in again or to change a password is told so over the page, which stays with all that was typed in it. */
+/** Opens the dialog to sign in again, or to change the password, over the page, which keeps all typed text. */
 export function noticeInterruption(error: Error): void {
   if (!(error instanceof Problem)) return;
   if (error.code === 'password_change_required') interrupt('password-change');
@@ -37,7 +39,7 @@ export const queries = new QueryClient({
   mutationCache: new MutationCache({ onError: noticeInterruption }),
   defaultOptions: {
     queries: {
-      // Of another tab, or of a page that somebody has left: the service may still be at work on it.
+      // The service may still work on a request of another tab, or of a page that was left.
       retry: (failures, problem) => problem instanceof Problem && problem.status === 429 && failures < 3,
       staleTime: 10_000,
     },
@@ -57,7 +59,20 @@ export function useStart() {
   });
 }
 
-/** Where people sign in besides here. */
+const NOBODY: Schemas['ConsoleAccountResponse'] = {
+  id: 0,
+  username: '',
+  role: 'user',
+  has_password: false,
+  is_confirmed: false,
+};
+
+/** The person who is signed in; pages are shown to nobody else. */
+export function useMe(): Schemas['ConsoleAccountResponse'] {
+  return useStart().data?.account ?? NOBODY;
+}
+
+/** The identity provider, if there is one. */
 export function useProvider() {
   return useQuery({
     queryKey: ['provider'],
@@ -75,7 +90,7 @@ export function useOwnSession(id: number): void {
     const look = async (): Promise<void> => {
       const { account } = await bodyOf(api.GET('/api/auth/console-session'));
       if (account?.id !== id) interrupt('ended');
-      else if (interruption === 'ended') {
+      else if (interruption.get() === 'ended') {
         interrupt(null);
         await queries.invalidateQueries();
       }
@@ -86,7 +101,7 @@ export function useOwnSession(id: number): void {
   }, [id]);
 }
 
-/** Whether somebody is, as far as this page knows. */
+/** Whether somebody is signed in, as far as this page knows. */
 export function isSignedIn(): boolean {
   return (queries.getQueryData<Schemas['ConsoleStartResponse']>(START)?.account ?? null) !== null;
 }
@@ -96,22 +111,14 @@ export async function signIn(credentials: { username: string; password: string }
   await queries.invalidateQueries();
 }
 
-/** Asks again whether the person has proved lately who it is. */
+/** Reads again whether the last proof of identity is recent enough. */
 export function refreshStart(): Promise<void> {
   return queries.invalidateQueries({ queryKey: START });
 }
 
-/** Gives the password once more, before what asks for a proof. */
+/** Gives the password again, before an act that asks for a proof. */
 export async function confirmByPassword(password: string): Promise<void> {
   await bodyOf(api.POST('/api/auth/console-session/confirm', { body: { password } }));
-}
-
-/** The next question needs no proof, unless it comes some minutes later. */
-export function noteConfirmed(): void {
-  queries.setQueryData<Schemas['ConsoleStartResponse']>(
-    START,
-    (start) => start && { ...start, account: start.account && { ...start.account, is_confirmed: true } },
-  );
 }
 
 /** Leaves for the identity provider. @param to the address to come back to */
@@ -120,13 +127,13 @@ export async function confirmAtProvider(to: string): Promise<void> {
   location.assign(url);
 }
 
-/** Leaves for the identity provider, to say who one is there. */
+/** Leaves for the identity provider, to link the account there. */
 export async function linkAtProvider(password: string): Promise<void> {
   const { link_url: url } = await bodyOf(api.POST('/api/auth/oidc/link', { body: { current_password: password } }));
   location.assign(url);
 }
 
-/** Ends the session, and forgets all that this page has read. One that began at the provider ends there, too. */
+/** Ends the session, at the provider as well if it began there, and forgets all that this page has read. */
 export async function signOut(): Promise<void> {
   const elsewhere = await bodyOf(api.DELETE('/api/auth/console-session'));
   queries.setQueryData<Schemas['ConsoleStartResponse']>(START, (start) => start && { ...start, account: null });

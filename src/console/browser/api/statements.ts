@@ -3,7 +3,7 @@ import { now } from '../now.js';
 import { api, bodyOf, Problem, type Schemas } from './client.js';
 import { isSignedIn, noticeInterruption } from './session.js';
 
-/** SQL text, and where names without a path are looked up; empty: nowhere. */
+/** SQL text, and the catalog and schema of names without a path; may be empty. */
 export interface Statement {
   sql: string;
   catalog: string;
@@ -25,19 +25,20 @@ export interface Results {
 export type Fault = { query: Schemas['Query']; error: Schemas['QueryError'] } | { problem: Error };
 
 interface State {
-  /** Of the statement that runs; `submitting` until it has an id. */
+  /** The running statement; `submitting` until it has an id. */
   running: Schemas['Query'] | 'submitting' | null;
   fault: Fault | null;
   results: Results | null;
 }
 
-const FIRST_ROWS = 200;
+/** As much as is read at once. */
+const PART = { limit: 1000, least: 200 };
 
 /** Runs one statement at a time. Results stay until there are newer ones. */
 export function useStatement() {
   const [state, setState] = useState<State>({ running: null, fault: null, results: null });
   const isReading = useRef(false);
-  // What the engine still holds for this page ends with it.
+  // A query whose rows the engine still holds. It ends with the page.
   const open = useRef<string | null>(null);
   const change = useCallback((part: Partial<State>) => setState((before) => ({ ...before, ...part })), []);
   useEffect(() => () => release(open), []);
@@ -56,7 +57,7 @@ export function useStatement() {
         change({ running: null, fault: { query, error: query.error } });
         return;
       }
-      const read = await readRows(query.id, undefined);
+      const read = await readRows(query.id, null, PART);
       open.current = read.next === null ? null : query.id;
       const seconds = (performance.now() - begin) / 1000;
       change({ running: null, results: { statement, queryId: query.id, at: now(), seconds, ...read } });
@@ -69,7 +70,7 @@ export function useStatement() {
     if (next === null || isReading.current) return;
     isReading.current = true;
     try {
-      const read = await readRows(queryId, next);
+      const read = await readRows(queryId, next, PART);
       if (read.next === null) open.current = null;
       setState((before) => ({
         ...before,
@@ -91,8 +92,8 @@ export function submit({ sql, catalog, schema }: Statement): Promise<Schemas['Qu
   return bodyOf(api.POST('/api/queries', { body: { sql, parameters: [], ...session } }));
 }
 
-/** Asks until there are rows to read or the query has ended: a failed one is an answer here, and not a refusal. */
-export async function untilRows(
+/** Polls until there are rows or the query has ended. A failed query is returned, not thrown. */
+async function untilRows(
   query: Schemas['Query'],
   report: (query: Schemas['Query']) => void = () => undefined,
 ): Promise<Schemas['Query']> {
@@ -109,20 +110,50 @@ function find(id: string): Promise<Schemas['Query']> {
   return bodyOf(api.GET('/api/queries/{id}', { params: { path: { id } } }));
 }
 
-async function readRows(id: string, after: string | undefined): Promise<Pick<Results, 'columns' | 'rows' | 'next'>> {
-  let read: Pick<Results, 'columns' | 'rows' | 'next'> = { columns: [], rows: [], next: after ?? null };
+export type Rows = Pick<Schemas['RowsResponse'], 'columns' | 'rows'>;
+
+interface ReadOptions {
+  /** Of one answer. */
+  limit: number;
+  /** Read on until there are so many rows. */
+  least: number;
+  signal?: AbortSignal;
+}
+
+/** @param after null: from the first row on */
+async function readRows(id: string, after: string | null, { limit, least, signal }: ReadOptions) {
+  const read = { columns: [], rows: [], next: after } as Rows & { next: string | null };
   do {
-    const query = read.next === null ? { limit: 1000 } : { limit: 1000, after: read.next };
-    const page = await bodyOf(api.GET('/api/queries/{id}/rows', { params: { path: { id }, query } }));
-    const { columns, rows, next } = page as Schemas['RowsResponse'];
-    read = { columns, rows: [...read.rows, ...rows], next };
-  } while (read.next !== null && read.rows.length < FIRST_ROWS);
+    const query = { limit, ...(read.next !== null && { after: read.next }) };
+    const params = { path: { id }, query };
+    const answer = await bodyOf(api.GET('/api/queries/{id}/rows', { params, ...(signal && { signal }) }));
+    // The document names other types as well, for other Accept headers.
+    const { columns, rows, next } = answer as Schemas['RowsResponse'];
+    if (columns.length > 0) read.columns = columns;
+    read.rows.push(...rows);
+    read.next = next;
+  } while (read.next !== null && read.rows.length < least);
   return read;
+}
+
+/** The first rows of a statement under one's own name; the others are given up. @throws Error the engine's, or a Problem */
+export async function firstRows(sql: string, most: number, signal: AbortSignal): Promise<Rows> {
+  const { id, error } = await untilRows(await submit({ sql, catalog: '', schema: '' }));
+  if (error !== null) throw new Error(error.message);
+  try {
+    return await readRows(id, null, { limit: most, least: most, signal });
+  } finally {
+    giveUp(id);
+  }
+}
+
+function giveUp(id: string): void {
+  void api.DELETE('/api/queries/{id}', { params: { path: { id } } }).catch(() => undefined);
 }
 
 /** A query that ends while its rows are read has its error in the query. */
 async function faultOf(problem: Error, id: string | null): Promise<Fault> {
-  noticeInterruption(problem); // statements are asked past the caches that notice it
+  noticeInterruption(problem); // statements do not go through the query cache, which does this elsewhere
   const isEnd = problem instanceof Problem && /^query_(failed|cancelled)$/.test(problem.code);
   const query = isEnd && id !== null ? await find(id).catch(() => null) : null;
   return query?.error ? { query, error: query.error } : { problem };
@@ -131,7 +162,6 @@ async function faultOf(problem: Error, id: string | null): Promise<Fault> {
 function release(open: { current: string | null }): void {
   const id = open.current;
   open.current = null;
-  // After a sign-out nobody may: the service gives up what nobody reads.
-  if (id !== null && isSignedIn())
-    void api.DELETE('/api/queries/{id}', { params: { path: { id } } }).catch(() => undefined);
+  // After a sign-out the service gives it up by itself.
+  if (id !== null && isSignedIn()) giveUp(id);
 }

@@ -1,52 +1,41 @@
-import { AUDIT_EVENTS } from '../../../audit/domain/audit-event.js';
 import type { Schemas } from '../api/client.js';
 import { grantAddress } from './grant-form.js';
 import { pathText } from './node-path.js';
 
 type Event = Schemas['AuditEventResponse'];
 
-export const EVENTS = AUDIT_EVENTS;
-
 /** *grant created*. */
 export function eventText(event: string): string {
   return event.replaceAll('_', ' ');
 }
 
-/** The page about what an event is about; null: there is none. */
-export function subjectAddress(subject: Event['subject']): string | null {
+type Subject = NonNullable<Event['subject']>;
+
+const FOLDERS: Partial<Record<Subject['type'], string>> = {
+  user: 'people',
+  group: 'groups',
+  policy: 'policies',
+  publication: 'publications',
+};
+
+/** The page about the subject of an event; null: there is none. */
+export function subjectAddress(subject: Subject | null): string | null {
   if (subject === null) return null;
-  const { type, id } = subject;
-  switch (type) {
-    case 'user':
-      return `/people/${id}`;
-    case 'group':
-      return `/groups/${id}`;
-    case 'policy':
-      return `/policies/${id}`;
-    case 'publication':
-      return `/publications/${id}`;
-    case 'grant':
-      return grantAddress(id);
-    case 'session':
-    case 'token':
-    case 'principal':
-      return null;
-  }
+  if (subject.type === 'grant') return grantAddress(subject.id);
+  const folder = FOLDERS[subject.type];
+  return folder === undefined ? null : `/${folder}/${subject.id}`;
 }
 
-/** Of a text of rules: its first digits name it. */
+/** The hash of a text of rules; its first digits name it. */
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** As much of a detail as a row has room for. */
+/** Characters of a detail that are shown. */
 const LONGEST = 120;
 
 /** Further facts of an event, in one line: *SELECT on sales.eu.orders, expires at 2027-01-15*. */
 export function detailsText(details: Readonly<Record<string, unknown>>): string {
-  const parts = Object.entries(details).flatMap(([name, value]) => {
-    const text = valueText(value);
-    return text === '' ? [] : [`${eventText(name)} ${text}`];
-  });
-  return parts.join(', ');
+  const texts = Object.entries(details).map(([name, value]) => ({ name: eventText(name), text: valueText(value) }));
+  return texts.flatMap(({ name, text }) => (text === '' ? [] : [`${name} ${text}`])).join(', ');
 }
 
 function valueText(value: unknown): string {
@@ -56,8 +45,8 @@ function valueText(value: unknown): string {
     if ('message' in value && typeof value.message === 'string') return shortened(value.message);
     return shortened('catalog' in value ? pathText(value) : JSON.stringify(value));
   }
-  if (typeof value === 'string' && DIGEST.test(value)) return value.slice(0, 8);
-  return shortened(typeof value === 'string' ? value : JSON.stringify(value));
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return DIGEST.test(value) ? value.slice(0, 8) : shortened(value);
 }
 
 function shortened(text: string): string {

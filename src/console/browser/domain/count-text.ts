@@ -5,7 +5,7 @@ export function numberText(number: number): string {
 
 interface CountTextOptions {
   plural?: string;
-  /** Not all of them have been read. */
+  /** Some have not been read yet. */
   hasMore?: boolean;
 }
 
@@ -24,7 +24,7 @@ interface List {
   hasMore: boolean;
 }
 
-/** How much of a list is there: *Reading grants*, *12 grants*, *200 and more grants*. */
+/** The state of a list: *Reading grants*, *12 grants*, *200 and more grants*. */
 export function listText({ items, hasMore }: List, word: string, plural = `${word}s`): string {
   return items === null ? `Reading ${plural}` : countText(items.length, word, { plural, hasMore });
 }
@@ -34,7 +34,7 @@ export function peopleText(count: number): string {
   return countText(count, 'person', { plural: 'people' });
 }
 
-/** What a list of matches leaves out, each with its number where it is known: *More match: groups and 9,980 people. …* */
+/** A text about matches that are not listed: *More match: groups and 9,980 people. …* */
 export function moreText(left: readonly string[]): string | null {
   return left.length === 0 ? null : `More match: ${left.join(' and ')}. Type more of the name.`;
 }

@@ -1,4 +1,14 @@
-import { addressOfForm, addressOfGrant, formOfAddress, type GrantForm, grantOfForm } from './grant-form.js';
+import {
+  addressOfForm,
+  addressOfGrant,
+  formOfAddress,
+  type GrantForm,
+  grantOfForm,
+  NO_PLACE,
+  nodeOfForm,
+  offeredAt,
+  placeOfNode,
+} from './grant-form.js';
 
 const form = (address: string): GrantForm => formOfAddress(new URLSearchParams(address));
 const EVERY_FIELD =
@@ -45,5 +55,32 @@ describe('the form of a grant', () => {
     const notOfTheEngine = form('principal=user:4&on=engine&privilege=SELECT');
     const actingAsNobody = form('principal=user:4&on=acting&privilege=IMPERSONATE');
     for (const each of [noHolder, notOfTheEngine, actingAsNobody]) expect(grantOfForm(each, null)).toBeNull();
+  });
+});
+
+describe('the fields of a node', () => {
+  it.each([
+    {},
+    { catalog: 'sales' },
+    { catalog: 'sales', schema: 'eu', table: 'orders' },
+    { catalog: 'sales', schema: 'eu', routine: 'total' },
+    { engine: true as const },
+    { as: { type: 'group' as const, id: 3 } },
+  ])('hold %j', (node) => {
+    expect(nodeOfForm(placeOfNode(node))).toEqual(node);
+  });
+
+  it('name nothing below what is empty', () => {
+    expect(nodeOfForm({ ...NO_PLACE, schema: 'eu', table: 'orders' })).toEqual({});
+    expect(nodeOfForm({ ...NO_PLACE, place: 'routine', catalog: 'sales', schema: 'eu', table: 'orders' })).toEqual({
+      catalog: 'sales',
+      schema: 'eu',
+    });
+  });
+
+  it('offer what a whole node has, before it is whole', () => {
+    expect(nodeOfForm({ ...NO_PLACE, place: 'acting' })).toBeNull();
+    expect(offeredAt({ ...NO_PLACE, place: 'acting' })).toEqual({ as: { type: 'everyone' } });
+    expect(offeredAt({ ...NO_PLACE, place: 'routine' })).toHaveProperty('routine');
   });
 });

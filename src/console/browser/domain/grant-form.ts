@@ -1,7 +1,84 @@
+import type { Node } from '../../../trino-rules/model/node.js';
+import { holderProblem, type Privilege, PRIVILEGES, privilegesOn } from '../../../trino-rules/model/privilege.js';
 import type { Draft } from '../api/drafts.js';
-import { NO_PLACE, nodeOfForm, offeredAt, type PlaceForm, placeOfNode, PLACES } from './place-form.js';
+import { NO_NAMES, type NodeNames, nodeOfNames } from './node-path.js';
 import { type Named, parsePrincipal, principalParameter } from './principal.js';
-import { givable, type Node, type Privilege, PRIVILEGES } from './privileges.js';
+
+/** The kinds of nodes of grants and policies. */
+const PLACES = ['data', 'routine', 'engine', 'queries', 'acting'] as const;
+export type Place = (typeof PLACES)[number];
+
+/** The values of the fields of any kind of node. */
+export interface PlaceForm extends NodeNames {
+  place: Place;
+  routine: string;
+  as: Named | null;
+  /** Whose queries. */
+  queries: Named | null;
+}
+
+export const NO_PLACE: PlaceForm = { ...NO_NAMES, place: 'data', routine: '', as: null, queries: null };
+
+/** The node that a form names; null: incomplete. */
+export function nodeOfForm({ place, catalog, schema, table, routine, as, queries }: PlaceForm): Node | null {
+  switch (place) {
+    case 'data':
+      return nodeOfNames({ catalog, schema, table });
+    case 'routine':
+      return routine === '' ? nodeOfNames({ catalog, schema, table: '' }) : { catalog, schema, routine };
+    case 'engine':
+      return { engine: true };
+    case 'queries':
+      return queries === null ? null : { queries: queries as Exclude<Node['queries'], undefined> };
+    case 'acting':
+      return as === null ? null : { as: as as Exclude<Node['as'], undefined> };
+  }
+}
+
+/** A node with the privileges that a form offers, also while the form is incomplete. */
+export function offeredAt(form: PlaceForm): Node {
+  if (form.place === 'routine') return { catalog: '-', schema: '-', routine: '-' };
+  const everyone = { type: 'everyone' } as const;
+  return nodeOfForm(form) ?? (form.place === 'queries' ? { queries: everyone } : { as: everyone });
+}
+
+/** The fields that name a node. */
+export function placeOfNode(node: object): PlaceForm {
+  const { engine, as, queries, routine = '', ...names } = node as Node;
+  const nonData = engine === true ? 'engine' : as ? 'acting' : queries ? 'queries' : null;
+  const place = nonData ?? (routine !== '' ? 'routine' : 'data');
+  const { catalog = '', schema = '', table = '' } = names;
+  return { place, catalog, schema, table, routine, as: as ?? null, queries: queries ?? null };
+}
+
+/** Parameters of an address, named like the fields. */
+const NAMES = ['catalog', 'schema', 'table', 'routine'] as const;
+
+export function placeOfAddress(address: URLSearchParams): PlaceForm {
+  const names = Object.fromEntries(NAMES.map((name) => [name, address.get(name) ?? '']));
+  const [as, queries] = [parsePrincipal(address.get('as')), parsePrincipal(address.get('queries'))];
+  const form = placeOfNode({ ...names, as, queries, engine: address.get('engine') === 'true' });
+  return { ...form, place: PLACES.find((place) => place === address.get('on')) ?? form.place };
+}
+
+/** Writes the names and principals of a node; its kind is left to the caller. */
+export function writePlace(form: PlaceForm, address: URLSearchParams): void {
+  for (const name of NAMES) if (form[name] !== '') address.set(name, form[name]);
+  if (form.as !== null) address.set('as', principalParameter(form.as));
+  if (form.queries !== null) address.set('queries', principalParameter(form.queries));
+}
+
+export { type Node, PRIVILEGES, type Privilege, privilegesOn };
+
+/** Why a privilege cannot be granted to somebody; null: it can. */
+export function grantProblem(privilege: Privilege, holder: Named | null): string | null {
+  return holder === null ? null : holderProblem([privilege], holder as Parameters<typeof holderProblem>[1]);
+}
+
+/** The chosen privileges that can be granted to somebody on a node. */
+export function givable(chosen: readonly Privilege[], node: Node, holder: Named | null): Privilege[] {
+  return privilegesOn(node).filter((each) => chosen.includes(each) && grantProblem(each, holder) === null);
+}
 
 /** What a form of a grant holds; its address holds the same. */
 export interface GrantForm extends PlaceForm {
@@ -13,21 +90,13 @@ export interface GrantForm extends PlaceForm {
   revoke: number[];
 }
 
-const TEXTS = ['catalog', 'schema', 'table', 'routine', 'expires', 'description'] as const;
-
 export function formOfAddress(address: URLSearchParams): GrantForm {
-  const texts = Object.fromEntries(TEXTS.map((name) => [name, address.get(name) ?? ''])) as Pick<
-    GrantForm,
-    (typeof TEXTS)[number]
-  >;
-  const [as, queries] = [parsePrincipal(address.get('as')), parsePrincipal(address.get('queries'))];
   return {
-    ...NO_PLACE,
-    ...texts,
+    ...placeOfAddress(address),
     principal: parsePrincipal(address.get('principal')),
-    place: PLACES.find((place) => place === address.get('on')) ?? placeOfNode({ as, queries }).place,
-    ...{ as, queries },
     privileges: PRIVILEGES.filter((privilege) => address.getAll('privilege').includes(privilege)),
+    expires: address.get('expires') ?? '',
+    description: address.get('description') ?? '',
     revoke: address.getAll('revoke').map(Number).filter(Number.isSafeInteger),
   };
 }
@@ -36,9 +105,8 @@ export function addressOfForm(form: GrantForm): URLSearchParams {
   const address = new URLSearchParams();
   if (form.principal !== null) address.set('principal', principalParameter(form.principal));
   if (form.place !== 'data') address.set('on', form.place);
-  if (form.as !== null) address.set('as', principalParameter(form.as));
-  if (form.queries !== null) address.set('queries', principalParameter(form.queries));
-  for (const name of TEXTS) if (form[name] !== '') address.set(name, form[name]);
+  writePlace(form, address);
+  for (const name of ['expires', 'description'] as const) if (form[name] !== '') address.set(name, form[name]);
   for (const privilege of form.privileges) address.append('privilege', privilege);
   for (const id of form.revoke) address.append('revoke', String(id));
   return address;
@@ -46,15 +114,9 @@ export function addressOfForm(form: GrantForm): URLSearchParams {
 
 /** The page of a form that begins with a grant. */
 export function addressOfGrant(principal: Named, privileges: readonly Privilege[], node: object): string {
-  const begun = {
-    ...placeOfNode(node),
-    principal,
-    privileges: [...privileges],
-    expires: '',
-    description: '',
-    revoke: [],
-  };
-  return `/grants/new?${addressOfForm(begun).toString()}`;
+  const rest = { expires: '', description: '', revoke: [] };
+  const address = addressOfForm({ ...placeOfNode(node), principal, privileges: [...privileges], ...rest });
+  return `/grants/new?${address.toString()}`;
 }
 
 /** The grant that a form means; null: something is missing. */

@@ -1,16 +1,16 @@
 import type { Schemas } from '../api/client.js';
-import type { Named } from '../parts/principal.js';
+import type { Named } from '../parts/display.js';
 
 type Member = Schemas['MemberResponse'];
 
-/** A row of the table: a member, or one who joins or leaves once the draft is saved. */
+/** A member, or somebody who joins or leaves once the draft is saved. */
 export interface MemberRow {
   member: Named;
   since: string | null;
   change: 'joins' | 'leaves' | null;
 }
 
-/** A member as addresses name it. */
+/** The member in addresses of the API. */
 export function keyOf({ type, id, name = '' }: Named): string {
   return type === 'user' ? String(id) : `engine:${name}`;
 }

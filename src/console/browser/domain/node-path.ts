@@ -19,14 +19,14 @@ export function pathText(node: object): string {
   return namesOf(node).join('.') || 'everything';
 }
 
-export function isBesideData(node: object): boolean {
+export function isNonDataNode(node: object): boolean {
   return ['engine', 'as', 'queries'].some((field) => (node as Record<string, unknown>)[field] !== undefined);
 }
 
 /** The page of a node: of a routine its schema's, of what is beside the data its own. */
 export function addressOfNode(node: object): string {
   const { catalog, schema, table } = node as Record<string, unknown>;
-  if (isBesideData(node)) return '/engine';
+  if (isNonDataNode(node)) return '/engine';
   const names = [catalog, schema, table].filter((name) => typeof name === 'string');
   return ['/data', ...names.map(encodeURIComponent)].join('/');
 }
@@ -42,6 +42,11 @@ export const NO_NAMES: NodeNames = { catalog: '', schema: '', table: '' };
 
 /** The node that names stand for. */
 export function nodeOfNames({ catalog, schema, table }: NodeNames) {
+  return nodeAt([catalog, schema, table]);
+}
+
+/** The node of a path from the top, up to its first empty name. */
+export function nodeAt([catalog = '', schema = '', table = '']: readonly string[]) {
   if (catalog === '') return {};
   if (schema === '') return { catalog };
   return table === '' ? { catalog, schema } : { catalog, schema, table };

@@ -3,7 +3,7 @@ import type { Named } from './principal.js';
 
 type Difference = Schemas['AccessDifferenceResponse'];
 
-/** What the same people gain, or lose, and who they are. */
+/** People with equal gains or losses. */
 export interface Outcome {
   key: string;
   differences: Omit<Difference, 'principal'>[];
@@ -15,7 +15,7 @@ interface Changed {
   parts: Outcome['differences'];
 }
 
-/** Differences by equal outcome, so that nothing is said once for each of many people. Most people first. */
+/** Differences grouped by equal outcome, the largest group first. */
 export function outcomesOf(differences: readonly Difference[]): Outcome[] {
   const byPerson = new Map<string, Changed>();
   for (const { principal, ...difference } of differences) {

@@ -1,9 +1,18 @@
 import type { Schemas } from '../api/client.js';
-import { withoutName, withoutNames } from './grant-form.js';
+import {
+  givable,
+  NO_PLACE,
+  type Node,
+  nodeOfForm,
+  offeredAt,
+  type PlaceForm,
+  placeOfNode,
+  type Privilege,
+  withoutName,
+  withoutNames,
+} from './grant-form.js';
 import { nodeOfNames } from './node-path.js';
-import { NO_PLACE, nodeOfForm, offeredAt, type PlaceForm, placeOfNode } from './place-form.js';
 import { type Named, principalName } from './principal.js';
-import { givable, type Node, type Privilege } from './privileges.js';
 
 export type Policy = Schemas['PolicyResponse'];
 export type Kind = Policy['kind'];
@@ -31,23 +40,11 @@ export const NEW_POLICY: PolicyForm = {
   description: '',
 };
 
-export function formOfPolicy({
-  kind,
-  principal,
-  except,
-  resource,
-  expression,
-  privileges,
-  description,
-}: Policy): PolicyForm {
+export function formOfPolicy({ kind, principal, except, resource, ...rest }: Policy): PolicyForm {
   const { column = '' } = resource as { column?: string };
-  return {
-    ...placeOfNode(resource),
-    ...{ kind, principal, except, column },
-    expression: expression ?? '',
-    privileges: privileges ?? [],
-    description: description ?? '',
-  };
+  const { expression = '', privileges = [], description } = rest;
+  const texts = { column, expression, description: description ?? '' };
+  return { ...placeOfNode(resource), kind, principal, except, privileges, ...texts };
 }
 
 export const hasColumn = (kind: Kind): boolean => kind === 'column_mask' || kind === 'hidden_column';
@@ -60,9 +57,7 @@ export function missingIn(form: PolicyForm): Record<string, string> {
     ...(hasColumn(form.kind) && form.column === '' && { column: 'Name the column.' }),
     ...(hasExpression(form.kind) && form.expression.trim() === '' && { expression: 'Write it in SQL.' }),
     ...(form.kind === 'deny' &&
-      nodeOfForm(form) === null && {
-        resource: form.place === 'queries' ? 'Say whose queries.' : 'Say as whom.',
-      }),
+      nodeOfForm(form) === null && { resource: form.place === 'queries' ? 'Say whose queries.' : 'Say as whom.' }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Rows } from '../api/rows.js';
+import type { Rows } from '../api/statements.js';
 import { hasColumn, type PolicyForm } from './policy-form.js';
 
 /** Rows that are shown on each side. */
@@ -8,7 +8,7 @@ export interface RowSample {
   sql: string;
   /** How many rows of the statement are needed. */
   most: number;
-  /** What a person sees of the statement's rows, with the policy as it is saved, and by the draft. */
+  /** The visible part of the rows, under the saved policy and under the draft. */
   read: (rows: Rows) => { before: Rows; after: Rows };
 }
 
@@ -17,8 +17,8 @@ interface Reason {
 }
 
 /**
- * One statement that shows what a draft of a policy changes in a table: all columns, and two more, which are the saved policy's
- * and the draft's expression, a filter as a condition.
+ * One statement that shows what a draft of a policy changes in a table: all columns, then the expression of the saved policy and
+ * that of the draft; a filter as a condition.
  * @param saved null: the policy is new
  */
 export function rowSampleOf(draft: PolicyForm, saved: PolicyForm | null): RowSample | Reason {
@@ -46,7 +46,7 @@ function isOfSameTable(saved: PolicyForm, { catalog, schema, table }: PolicyForm
   return saved.catalog === catalog && saved.schema === schema && saved.table === table;
 }
 
-/** On lines of its own: a comment at its end must not reach further. */
+/** The expression stands on lines of its own, so that a comment at its end stays inside. */
 function expressionOf(side: PolicyForm | null): string {
   if (side?.kind === 'row_filter') return `coalesce((\n${side.expression}\n), false)`;
   return side?.kind === 'column_mask' ? `(\n${side.expression}\n)` : 'true';

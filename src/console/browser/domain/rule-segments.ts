@@ -1,4 +1,4 @@
-/** A piece of a rule's text; what its counterpart in the other text does not have is marked. */
+/** A piece of a rule's text, and whether its counterpart in the other text lacks it. */
 interface Segment {
   text: string;
   isChanged: boolean;
@@ -10,7 +10,7 @@ export interface RuleLine {
   segments: Segment[];
 }
 
-/** As much of a rule as must be the same for another to count as its former text. */
+/** The share of a rule's text that its former text must have in common. */
 const ALIKE = 0.5;
 
 /** Rules of one side, each marked where it differs from the most similar one of the same section on the other side. */

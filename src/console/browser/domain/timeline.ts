@@ -1,6 +1,7 @@
 import { countText } from './count-text.js';
+import { clockTime, WEEKDAY } from './moment-text.js';
 
-/** A version or a refused run as the timeline draws it. */
+/** A version or a refused run on the timeline. */
 export interface Stop {
   /** Milliseconds since 1970. */
   at: number;
@@ -18,23 +19,23 @@ interface Mark {
 
 export const FRAME = { width: 1016, height: 164, left: 6, now: 933, spine: 96 } as const;
 
-/** Longest bar, and the first pixel of it above and below the line. */
+/** The length of the longest bar. */
 const LONGEST = 38;
 const SIZES = { top: 14, bottom: 33 } as const;
 const HOUR = 3_600_000;
-/** What is drawn: the last day. */
+/** The length of the timeline: one day. */
 export const SPAN = 24 * HOUR;
 
 export function xOf(at: number, now: number): number {
   return round(FRAME.now - ((now - at) / SPAN) * (FRAME.now - FRAME.left));
 }
 
-/** The length of a bar: by the root, so that two and two thousand both show. */
+/** The length of a bar, by the square root: 2 and 2,000 are both visible. */
 export function barOf(count: number, most: number): number {
   return count === 0 ? 0 : Math.max(6, round(Math.sqrt(count / Math.max(most, 1)) * LONGEST));
 }
 
-/** Every fourth hour of the clock, each with the hour; with the day, where one begins. */
+/** Ticks at every fourth hour; the first, and midnight, with the day. */
 export function ticksOf(now: number): Mark[] {
   const first = new Date(now - SPAN);
   first.setMinutes(0, 0, 0);
@@ -42,14 +43,11 @@ export function ticksOf(now: number): Mark[] {
   for (let at = first.getTime() + HOUR; at <= now; at += HOUR) {
     const date = new Date(at);
     if (date.getHours() % 4 !== 0) continue;
-    const hour = `${String(date.getHours()).padStart(2, '0')}:00`;
     const day = date.getHours() === 0 || marks.length === 0 ? `${WEEKDAY.format(date)} ` : '';
-    marks.push({ x: xOf(at, now), text: day + hour });
+    marks.push({ x: xOf(at, now), text: day + clockTime(date) });
   }
   return marks;
 }
-
-const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
 
 /** The step line of sizes, as the `d` of a path; null: nothing was published. */
 export function sizeLineOf(stops: readonly Stop[], before: number | null, now: number): string | null {
@@ -66,15 +64,15 @@ export function sizeLineOf(stops: readonly Stop[], before: number | null, now: n
   return `M${FRAME.left} ${yOf(start)}${steps.join('')}H${FRAME.now}`;
 }
 
-/** Stops whose numbers have room beside them: the newest first, none nearer than a word to the next. */
+/** Stops with space for a label, the newest first. */
 export function labelledStops(stops: readonly Stop[], now: number): ReadonlySet<Stop> {
   const labelled = new Set<Stop>();
-  let room = FRAME.now + 60;
+  let next = FRAME.now + 60;
   for (const stop of [...stops].reverse()) {
     const x = xOf(stop.at, now);
-    if (room - x < 38) continue;
+    if (next - x < 38) continue;
     labelled.add(stop);
-    room = x;
+    next = x;
   }
   return labelled;
 }

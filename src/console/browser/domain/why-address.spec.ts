@@ -1,4 +1,4 @@
-import { prepositionOf, questionOfAddress, takenBy, whyAddress, whyLost, whyOfEntry } from './why-address.js';
+import { prepositionOf, questionOfAddress, restrictionText, whyAddress, whyLost, whyOfEntry } from './why-address.js';
 
 const ana = { type: 'user', id: 4 };
 
@@ -52,7 +52,7 @@ describe('the question of Why', () => {
     { catalog: 'sales', schema: 'eu' },
     { catalog: 'sales', schema: 'eu', table: 'orders' },
   ];
-  it.each<[string, Parameters<typeof takenBy>[0], string]>([
+  it.each<[string, Parameters<typeof restrictionText>[0], string]>([
     [
       'orders$files',
       [
@@ -76,6 +76,6 @@ describe('the question of Why', () => {
     ],
     ['orders', [{ policy_id: 3, kind: 'row_filter', resource: orders }], 'row filter 3 on sales.eu.orders takes it'],
   ])('of %s names what takes it: %j', (table, restrictions, text) => {
-    expect(takenBy(restrictions, { table })).toBe(text);
+    expect(restrictionText(restrictions, { table })).toBe(text);
   });
 });

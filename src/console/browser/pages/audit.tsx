@@ -1,23 +1,19 @@
 import { Link } from 'wouter';
-import { auditFile, auditPage } from '../api/audit.js';
+import { AUDIT_EVENTS } from '../../../audit/domain/audit-event.js';
 import type { Schemas } from '../api/client.js';
+import { auditFile, auditPage } from '../api/entries.js';
 import { usePages } from '../api/pages.js';
-import { detailsText, eventText, EVENTS, subjectAddress } from '../domain/audit-text.js';
+import { detailsText, eventText, subjectAddress } from '../domain/audit-text.js';
 import { listText } from '../domain/count-text.js';
 import { momentText } from '../domain/moment-text.js';
 import { now } from '../now.js';
-import { FilterBar } from '../parts/filter-bar.js';
-import { type Filter, useFilters } from '../parts/filters.js';
-import { Icon } from '../parts/icon.js';
-import { Listing } from '../parts/listing.js';
-import { Moment } from '../parts/moment.js';
-import { Empty, PageHead } from '../parts/page.js';
-import { Principal } from '../parts/principal.js';
-import { Cell } from '../parts/table.js';
+import { Icon } from '../parts/controls.js';
+import { Moment, Principal } from '../parts/display.js';
+import { type Filter, FilterBar, useFilters } from '../parts/filter-bar.js';
+import { Empty, Page } from '../parts/page.js';
+import { type Column, Listing } from '../parts/table.js';
 
 type Event = Schemas['AuditEventResponse'];
-
-const COLUMNS = ['When', 'Event', 'Actor', 'Subject', 'Request'].map((name) => ({ name }));
 
 /** The parameter of the events of one request. */
 const REQUEST = 'request_id';
@@ -28,12 +24,40 @@ const showMoment = (value: string): string => {
 };
 
 const FILTERS: readonly Filter[] = [
-  { parameter: 'event', name: 'Event', choices: EVENTS.map((value) => ({ value, text: eventText(value) })) },
+  {
+    parameter: 'event',
+    name: 'Event',
+    choices: Object.fromEntries(AUDIT_EVENTS.map((each) => [each, eventText(each)])),
+  },
   { parameter: 'user', name: 'Person' },
   { parameter: 'subject', name: 'Subject' },
   { parameter: REQUEST, name: 'Request' },
   { parameter: 'from', name: 'From', type: 'datetime-local', show: showMoment },
   { parameter: 'to', name: 'To', type: 'datetime-local', show: showMoment },
+];
+
+const COLUMNS: readonly Column<Event>[] = [
+  { name: 'When', className: 'date', cell: ({ at }) => <Moment at={at} /> },
+  { name: 'Event', cell: ({ event }) => <span className={`badge${toneOf(event)}`}>{eventText(event)}</span> },
+  {
+    name: 'Actor',
+    cell: ({ actor, address }) =>
+      actor === null ? (
+        <span className="dim nowrap">{address === null ? 'the service' : 'nobody'}</span>
+      ) : (
+        <Principal of={{ type: 'user', id: actor.id, name: actor.name }} href={`/people/${actor.id}`} />
+      ),
+  },
+  { name: 'Subject', className: 'full prose', cell: (event) => <Subject event={event} /> },
+  {
+    name: 'Request',
+    cell: ({ request_id: id }) =>
+      id !== null && (
+        <Link className="mono" href={`/audit?${new URLSearchParams({ [REQUEST]: id }).toString()}`} title={id}>
+          {id.slice(0, 8)}
+        </Link>
+      ),
+  },
 ];
 
 /** What happened, newest first: who did it, to what, by which request. */
@@ -43,71 +67,33 @@ export function Audit() {
   const query = { ...rest, ...momentOf('from', from), ...momentOf('to', to) };
   const list = usePages(['audit', query], (page) => auditPage({ ...query, ...page }), { isKept: true });
   return (
-    <main id="main" tabIndex={-1}>
-      <div className="stack stack--mid">
-        <PageHead
-          title="Audit"
-          actions={
-            <a className="button" href={auditFile(query)} download="audit.csv">
-              <Icon name="download" />
-              CSV
-            </a>
-          }
-        />
-        <FilterBar placeholder="Search events" filters={FILTERS}>
-          {listText(list, 'event')}
-        </FilterBar>
-        <Listing
-          name="Audit"
-          list={list}
-          empty={<Empty title="No event matches">Remove a filter, or ask for an earlier time.</Empty>}
-          columns={COLUMNS}
-          keyOf={({ id }) => id}
-          cells={(event) => <EventCells event={event} />}
-        />
-      </div>
-    </main>
+    <Page
+      isClose
+      title="Audit"
+      actions={
+        <a className="button" href={auditFile(query)} download="audit.csv">
+          <Icon name="download" />
+          CSV
+        </a>
+      }
+    >
+      <FilterBar placeholder="Search events" filters={FILTERS}>
+        {listText(list, 'event')}
+      </FilterBar>
+      <Listing
+        name="Audit"
+        list={list}
+        empty={<Empty title="No event matches" text="Remove a filter, or ask for an earlier time." />}
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+      />
+    </Page>
   );
 }
 
 function momentOf(name: 'from' | 'to', value: string | undefined) {
   const at = new Date(value ?? '');
   return Number.isNaN(at.getTime()) ? {} : { [name]: at.toISOString() };
-}
-
-function EventCells({ event }: { event: Event }) {
-  const { at, event: name, actor, request_id: request } = event;
-  return (
-    <>
-      <Cell className="date">
-        <Moment at={at} />
-      </Cell>
-      <Cell>
-        <span className={`badge${toneOf(name)}`}>{eventText(name)}</span>
-      </Cell>
-      <Cell>
-        {actor === null ? (
-          <span className="dim nowrap">{event.address === null ? 'the service' : 'nobody'}</span>
-        ) : (
-          <Principal of={{ type: 'user', id: actor.id, name: actor.name }} href={`/people/${actor.id}`} />
-        )}
-      </Cell>
-      <Cell className="full prose">
-        <Subject event={event} />
-      </Cell>
-      <Cell>
-        {request !== null && (
-          <Link
-            className="mono"
-            href={`/audit?${new URLSearchParams({ [REQUEST]: request }).toString()}`}
-            title={request}
-          >
-            {request.slice(0, 8)}
-          </Link>
-        )}
-      </Cell>
-    </>
-  );
 }
 
 function Subject({ event: { subject, details, actor, address } }: { event: Event }) {
@@ -128,7 +114,7 @@ function Subject({ event: { subject, details, actor, address } }: { event: Event
   );
 }
 
-/** Gains, losses, and what needs somebody. */
+/** The tone of gains, of losses, and of events that need somebody. */
 function toneOf(event: Event['event']): string {
   if (/^(grant_created|member_added|account_activated)$/.test(event)) return ' badge--gain';
   if (/^(grant_revoked|member_removed|account_deactivated|group_deleted|policy_deleted)$/.test(event))

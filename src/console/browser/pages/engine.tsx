@@ -1,12 +1,10 @@
-import { Link } from 'wouter';
 import { type Grant, useGrants } from '../api/entries.js';
 import { countOf } from '../api/pages.js';
-import type { Privilege } from '../domain/privileges.js';
+import type { Privilege } from '../domain/grant-form.js';
+import { ButtonLink } from '../parts/controls.js';
+import { addressOf, Path, Principal } from '../parts/display.js';
 import { GrantTable, NewGrant } from '../parts/grants.js';
-import { Icon } from '../parts/icon.js';
-import { PageHead, Region } from '../parts/page.js';
-import { Path } from '../parts/path.js';
-import { addressOf, Principal } from '../parts/principal.js';
+import { Page, Region } from '../parts/page.js';
 
 interface Section {
   title: string;
@@ -46,31 +44,25 @@ const SECTIONS: readonly Section[] = [
 /** Rights that are not about data. */
 export function Engine() {
   return (
-    <main id="main" tabIndex={-1}>
-      <div className="stack">
-        <PageHead title="Engine" actions={<NewGrant query="?on=engine" />}>
-          Rights that are not about data. Nobody has one without a grant.
-        </PageHead>
-        {SECTIONS.map((section) => (
-          <Rights key={section.title} section={section} />
-        ))}
-      </div>
-    </main>
+    <Page
+      title="Engine"
+      intro="Rights that are not about data. Nobody has one without a grant."
+      actions={<NewGrant query="?on=engine" />}
+    >
+      {SECTIONS.map((section) => (
+        <Rights key={section.title} {...section} />
+      ))}
+    </Page>
   );
 }
 
-function Rights({ section: { title, query, add, nobody } }: { section: Section }) {
+function Rights({ title, query, add, nobody }: Section) {
   const list = useGrants(query);
   return (
     <Region
       title={title}
       count={countOf(list)}
-      actions={
-        <Link className="button button--small button--quiet" href={`/grants/new${add.query}`}>
-          <Icon name="plus" />
-          {add.text}
-        </Link>
-      }
+      actions={<ButtonLink text={add.text} look="small quiet" icon="plus" href={`/grants/new${add.query}`} />}
     >
       <GrantTable name={title} list={list} reach={reachOf} empty={<p className="dim">{nobody}</p>} />
     </Region>

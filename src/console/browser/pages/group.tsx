@@ -1,55 +1,49 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link, useLocation, useParams } from 'wouter';
-import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
+import { useLocation, useParams } from 'wouter';
+import { api, bodyOf, isProblem, type Schemas } from '../api/client.js';
+import { usePreview } from '../api/drafts.js';
 import { accessChanged, useGrants } from '../api/entries.js';
+import { usePages } from '../api/pages.js';
 import { queries } from '../api/session.js';
-import { ActDialog } from '../parts/act-dialog.js';
-import { Failure } from '../parts/failure.js';
-import { Form } from '../parts/form.js';
+import { numberText } from '../domain/count-text.js';
+import { draftOf, keyOf, type MemberRow, rowsOf, sameAs } from '../domain/member-rows.js';
+import { Act } from '../parts/act.js';
+import { Changes, DraftChange, Totals } from '../parts/changes.js';
+import { Button, ButtonLink } from '../parts/controls.js';
+import { addressOf, Moment, type Named, Principal, Shape } from '../parts/display.js';
 import { GrantTable } from '../parts/grants.js';
-import { Icon } from '../parts/icon.js';
-import { PageHead, Region } from '../parts/page.js';
-import { Shape } from '../parts/principal.js';
-import { TextField } from '../parts/text-field.js';
-import { NotHere } from './absent.js';
-import { GroupMembers, ProvidedMembers } from './group-members.js';
-import { MANAGED } from './groups.js';
+import { Failure, Note } from '../parts/notice.js';
+import { NotHere, Page, PageHead, Region } from '../parts/page.js';
+import { PrincipalCombobox } from '../parts/principal-combobox.js';
+import { type Column, Listing } from '../parts/table.js';
+import { GroupForm, MANAGED } from './groups.js';
 
 type Group = Schemas['GroupResponse'];
 
-/** One group: its members, what a change of them gives and takes before it is saved, and what the group holds. */
+/** One group: its members, what a change of them gives and takes before it is saved, and its grants. */
 export function GroupPage() {
   const id = Number(useParams<{ id: string }>().id);
   const query = useQuery({
     queryKey: ['groups', id],
     queryFn: () => bodyOf(api.GET('/api/admin/groups/{id}', { params: { path: { id } } })),
   });
-  if (query.error instanceof Problem && query.error.status === 404) return <NotHere />;
+  if (isProblem(query.error, 404)) return <NotHere />;
   if (query.data === undefined) {
     return (
-      <main id="main" aria-busy={!query.isError} tabIndex={-1}>
-        <PageHead title="Group" />
+      <Page title="Group" isBusy={!query.isError}>
         {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
-      </main>
+      </Page>
     );
   }
-  const group = query.data;
-  const head = <Head group={group} />;
-  const holdings = <GroupHoldings group={group} />;
   return (
     <main id="main" className="split split--draft" tabIndex={-1}>
-      {group.source === 'local' ? (
-        <GroupMembers key={id} group={group} head={head} holdings={holdings} />
-      ) : (
-        <ProvidedMembers group={group} head={head} holdings={holdings} />
-      )}
+      <Members key={id} group={query.data} />
     </main>
   );
 }
 
 function Head({ group }: { group: Group }) {
-  const [isDeleting, setDeleting] = useState(false);
   const [isEditing, setEditing] = useState(false);
   const [, navigate] = useLocation();
   const { id, name, description, source } = group;
@@ -63,73 +57,222 @@ function Head({ group }: { group: Group }) {
             {name}
           </>
         }
-        actions={
+        intro={
           <>
-            <Link className="button" href={`/audit?subject=group:${id}`}>
-              History
-            </Link>
-            <button className="button" type="button" aria-expanded={isEditing} onClick={() => setEditing(!isEditing)}>
-              {source === 'local' ? 'Rename' : 'Describe'}
-            </button>
-            <button className="button button--danger" type="button" onClick={() => setDeleting(true)}>
-              Delete…
-            </button>
+            {description !== null && `${description} `}Managed {MANAGED[source]}.
           </>
         }
-      >
-        {description !== null && `${description} `}Managed {MANAGED[source]}.
-      </PageHead>
+        actions={
+          <>
+            <ButtonLink text="History" href={`/audit?subject=group:${id}`} />
+            <Button
+              text={source === 'local' ? 'Rename' : 'Describe'}
+              aria-expanded={isEditing}
+              onClick={() => setEditing(!isEditing)}
+            />
+            <Act
+              title={`Delete ${name}?`}
+              act="Delete"
+              isDanger
+              run={() => bodyOf(api.DELETE('/api/admin/groups/{id}', { params: { path: { id } } }))}
+              done={() => {
+                void queries.invalidateQueries({ queryKey: ['groups'], refetchType: 'none' });
+                navigate('/groups');
+              }}
+              button={{ text: 'Delete…', look: 'danger' }}
+            >
+              <p>A group that a grant or a policy names cannot be deleted.</p>
+            </Act>
+          </>
+        }
+      />
       {source !== 'local' && (
-        <p className="note">
-          <Icon name="info" />
-          <span>The identity provider says how this group is called and who is in it. Change it there.</span>
-        </p>
+        <Note>The identity provider says how this group is called and who is in it. Change it there.</Note>
       )}
-      {isEditing && <EditGroup group={group} close={() => setEditing(false)} />}
-      {isDeleting && (
-        <ActDialog
-          title={`Delete ${name}?`}
-          act="Delete"
-          isDanger
-          close={() => setDeleting(false)}
-          run={() => bodyOf(api.DELETE('/api/admin/groups/{id}', { params: { path: { id } } }))}
-          done={() => {
-            void queries.invalidateQueries({ queryKey: ['groups'], exact: false, refetchType: 'none' });
-            navigate('/groups');
-          }}
-        >
-          <p>A group that a grant or a policy names cannot be deleted.</p>
-        </ActDialog>
-      )}
+      {isEditing && <GroupForm group={group} close={() => setEditing(false)} />}
     </>
   );
 }
 
-/** Its name and description; of a group from the identity provider the description alone. */
-function EditGroup({ group: { id, source, ...before }, close }: { group: Group; close: () => void }) {
-  const [name, setName] = useState(before.name);
-  const [description, setDescription] = useState(before.description ?? '');
+/** The members, and for groups that are managed here a draft of changes, beside what they give and take. */
+function Members({ group }: { group: Group }) {
+  const { id, name, source, member_count: count } = group;
   const isLocal = source === 'local';
-  const saving = useMutation({
-    mutationFn: () => {
-      const body = { ...(isLocal && { name: name.trim() }), description: description.trim() || null };
-      return bodyOf(api.PATCH('/api/admin/groups/{id}', { params: { path: { id } }, body }));
+  const list = usePages(['groups', id, 'members'], (page) =>
+    bodyOf(api.GET('/api/admin/groups/{id}/members', { params: { path: { id }, query: page } })),
+  );
+  const { items } = list;
+  const { joins, leaves, setJoins, setLeaves, saving, discard } = useMemberChanges(id);
+  const isChanged = joins.length + leaves.length > 0;
+  const draft = usePreview(isChanged ? draftOf(id, joins, leaves) : null);
+  const without = (all: readonly Named[], member: Named) => all.filter((each) => !sameAs(member)(each));
+  const add = (member: Named): void => {
+    if (leaves.some(sameAs(member))) setLeaves(without(leaves, member));
+    else if (!joins.some(sameAs(member)) && items?.some(sameAs(member)) !== true) setJoins([member, ...joins]);
+  };
+  const act: Column<MemberRow> = {
+    name: 'Action',
+    className: 'num',
+    isHidden: true,
+    cell: ({ member, change }) => {
+      const text = change === null ? 'Remove' : 'Undo';
+      const undo = (): void => {
+        setJoins(without(joins, member));
+        setLeaves(without(leaves, member));
+      };
+      return (
+        <Button
+          text={text}
+          look="small quiet"
+          aria-label={`${text} ${member.name ?? ''}`}
+          onClick={change === null ? () => setLeaves([...leaves, member]) : undo}
+        />
+      );
     },
-    onSuccess: () => {
-      close();
-      return accessChanged();
-    },
-  });
+  };
+  const then = count + joins.length - leaves.length;
+  const table = (
+    <section>
+      <div className="head">
+        <h2>Members</h2>
+        <span className="count">
+          {numberText(count)}
+          {then !== count && `, ${numberText(then)} once saved`}
+        </span>
+      </div>
+      <Listing
+        name="Members"
+        list={{ ...list, items: items && rowsOf(items, joins, leaves) }}
+        empty={<p className="dim">Nobody is in this group.</p>}
+        columns={isLocal ? [...COLUMNS, act] : COLUMNS}
+        count={count + joins.length}
+        keyOf={({ member }) => keyOf(member)}
+        rowClass={({ change }) => (change === null ? undefined : change === 'joins' ? 'is-new' : 'is-gone')}
+      />
+    </section>
+  );
   return (
-    <Form isPanel label={isLocal ? 'Rename the group' : 'Describe the group'} doing={saving} act="Save" close={close}>
-      {isLocal && <TextField label="Name" value={name} set={setName} maxLength={128} autoFocus required />}
-      <TextField label="Description" value={description} set={setDescription} maxLength={1000} autoFocus={!isLocal} />
-    </Form>
+    <>
+      <div className="stack">
+        <Head group={group} />
+        {isLocal ? (
+          <form
+            className="stack"
+            aria-label={`Members of ${name}`}
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (isChanged && !saving.isPending) saving.mutate();
+            }}
+          >
+            <AddMember add={add} />
+            {table}
+            {saving.isError && <Failure problem={saving.error} />}
+            <div className="actions actions--sticky">
+              <Button
+                text={saving.isPending ? 'Saving…' : 'Save'}
+                look="primary"
+                type="submit"
+                isOff={!isChanged || saving.isPending}
+                aria-busy={saving.isPending}
+              />
+              <Button text="Discard" look="quiet" isOff={!isChanged} onClick={discard} />
+              <DraftChange of={draft.preview} />
+            </div>
+          </form>
+        ) : (
+          table
+        )}
+      </div>
+      <div className="sunken stack">
+        {isChanged && <Totals preview={draft.preview} isComputing={draft.isComputing} />}
+        {draft.error !== null && <Failure problem={draft.error} retry={draft.retry} />}
+        {draft.preview !== null && <Changes preview={draft.preview} more={draft.more} />}
+        <GroupHoldings id={id} />
+      </div>
+    </>
+  );
+}
+
+/**
+ * A draft of members who join and who leave. They are saved one by one: a saved change is no longer in the draft when a later one is
+ * refused, and a change that is added meanwhile stays in it.
+ */
+function useMemberChanges(id: number) {
+  const [joins, setJoins] = useState<readonly Named[]>([]);
+  const [leaves, setLeaves] = useState<readonly Named[]>([]);
+  const saving = useMutation({
+    mutationFn: async () => {
+      const paramsOf = (member: Named) => ({ params: { path: { id, member: keyOf(member) } } });
+      const without = (member: Named) => (now: readonly Named[]) => now.filter((each) => each !== member);
+      for (const member of joins) {
+        await bodyOf(api.PUT('/api/admin/groups/{id}/members/{member}', paramsOf(member)));
+        setJoins(without(member));
+      }
+      for (const member of leaves) {
+        await bodyOf(api.DELETE('/api/admin/groups/{id}/members/{member}', paramsOf(member)));
+        setLeaves(without(member));
+      }
+    },
+    onSettled: () => accessChanged(),
+  });
+  const discard = (): void => {
+    setJoins([]);
+    setLeaves([]);
+    saving.reset();
+  };
+  return { joins, leaves, setJoins, setLeaves, saving, discard };
+}
+
+const COLUMNS: readonly Column<MemberRow>[] = [
+  { name: 'Person', cell: ({ member }) => <Principal of={member} href={addressOf(member)} /> },
+  {
+    name: 'Member',
+    cell: ({ change, since }) => (
+      <>
+        {change === 'joins' && <span className="change">+ joins</span>}
+        {change === 'leaves' && <span className="change change--loss">− leaves</span>}
+        {change === null && since !== null && (
+          <span className="dim">
+            since <Moment at={since} />
+          </span>
+        )}
+      </>
+    ),
+  },
+];
+
+function AddMember({ add }: { add: (member: Named) => void }) {
+  const [count, setCount] = useState(0);
+  const [chosen, setChosen] = useState<Named | null>(null);
+  return (
+    <div className="stack stack--tight">
+      <PrincipalCombobox
+        // A new key empties the field.
+        key={count}
+        value={chosen}
+        without={['everyone', 'group']}
+        placeholder="Add somebody"
+        set={setChosen}
+      />
+      <div className="row">
+        <Button
+          text="Add to the draft"
+          look="small"
+          isOff={chosen === null}
+          onClick={() => {
+            if (chosen === null) return;
+            add(chosen);
+            setChosen(null);
+            setCount(count + 1);
+          }}
+        />
+      </div>
+    </div>
   );
 }
 
 /** The grants that name a group. */
-function GroupHoldings({ group: { id } }: { group: Schemas['GroupResponse'] }) {
+function GroupHoldings({ id }: { id: number }) {
   const list = useGrants({ principal: `group:${id}` });
   return (
     <Region title="What this group holds">

@@ -2,32 +2,35 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
+import { accessChanged } from '../api/entries.js';
 import { usePages } from '../api/pages.js';
-import { queries } from '../api/session.js';
 import { listText, numberText } from '../domain/count-text.js';
-import { FilterBar } from '../parts/filter-bar.js';
-import { useFilters } from '../parts/filters.js';
-import { AddButton, Form } from '../parts/form.js';
-import { Listing } from '../parts/listing.js';
-import { Moment } from '../parts/moment.js';
-import { Empty, PageHead } from '../parts/page.js';
-import { Principal } from '../parts/principal.js';
-import { Cell } from '../parts/table.js';
-import { TextField } from '../parts/text-field.js';
+import { Button } from '../parts/controls.js';
+import { Moment, Principal } from '../parts/display.js';
+import { FilterBar, useFilters } from '../parts/filter-bar.js';
+import { Form, TextField, useForm } from '../parts/form.js';
+import { NoEntry, Page } from '../parts/page.js';
+import { type Column, Listing } from '../parts/table.js';
 
-const COLUMNS = [
-  { name: 'Group' },
-  { name: 'Description' },
-  { name: 'Members', isNumber: true },
-  { name: 'Managed' },
-  { name: 'Since' },
-];
+type Group = Schemas['GroupResponse'];
 
-export const MANAGED: Record<Schemas['GroupResponse']['source'], string> = {
+export const MANAGED: Record<Group['source'], string> = {
   local: 'here',
   oidc: 'by sign-ins at the identity provider',
   scim: 'by the identity provider (SCIM)',
 };
+
+const COLUMNS: readonly Column<Group>[] = [
+  {
+    name: 'Group',
+    className: 'holder',
+    cell: ({ id, name }) => <Principal of={{ type: 'group', id, name }} href={`/groups/${id}`} />,
+  },
+  { name: 'Description', className: 'full prose', cell: ({ description }) => description },
+  { name: 'Members', className: 'num', isLabelled: true, cell: ({ member_count: count }) => numberText(count) },
+  { name: 'Managed', isLabelled: true, cell: ({ source }) => <span className="dim">{MANAGED[source]}</span> },
+  { name: 'Since', className: 'date', isLabelled: true, cell: ({ created_at: at }) => <Moment at={at} /> },
+];
 
 /** Every group, with its members and who manages them. */
 export function Groups() {
@@ -39,77 +42,58 @@ export function Groups() {
     { isKept: true },
   );
   return (
-    <main id="main" tabIndex={-1}>
-      <div className="stack stack--mid">
-        <PageHead
-          title="Groups"
-          actions={<AddButton text="New group" isOpen={isAdding} open={() => setAdding(true)} />}
-        />
-        {isAdding && <NewGroup close={() => setAdding(false)} />}
-        <FilterBar placeholder="Search groups">{listText(list, 'group')}</FilterBar>
-        <Listing
-          name="Groups"
-          list={list}
-          empty={<NoGroups isSearched={Object.keys(asked).length > 0} />}
-          columns={COLUMNS}
-          keyOf={({ id }) => id}
-          cells={(group) => <GroupCells group={group} />}
-        />
-      </div>
-    </main>
+    <Page
+      isClose
+      title="Groups"
+      actions={
+        <Button text="New group" look="primary" icon="plus" aria-expanded={isAdding} onClick={() => setAdding(true)} />
+      }
+    >
+      {isAdding && <GroupForm close={() => setAdding(false)} />}
+      <FilterBar placeholder="Search groups">{listText(list, 'group')}</FilterBar>
+      <Listing
+        name="Groups"
+        list={list}
+        empty={
+          <NoEntry
+            asked={asked}
+            word="group"
+            title="There is no group yet"
+            text="Make one here, or have the identity provider push its groups by SCIM."
+          />
+        }
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+      />
+    </Page>
   );
 }
 
-function NoGroups({ isSearched }: { isSearched: boolean }) {
-  return isSearched ? (
-    <Empty title="No group matches">Search for another part of a name.</Empty>
-  ) : (
-    <Empty title="There is no group yet">Make one here, or have the identity provider push its groups by SCIM.</Empty>
-  );
-}
-
-function GroupCells({ group }: { group: Schemas['GroupResponse'] }) {
-  const { id, name, description, member_count: count, source, created_at: at } = group;
-  return (
-    <>
-      <Cell className="holder">
-        <Principal of={{ type: 'group', id, name }} href={`/groups/${id}`} />
-      </Cell>
-      <Cell className="full prose">{description}</Cell>
-      <Cell className="num" data-label="Members">
-        {numberText(count)}
-      </Cell>
-      <Cell data-label="Managed">
-        <span className="dim">{MANAGED[source]}</span>
-      </Cell>
-      <Cell className="date" data-label="Since">
-        <Moment at={at} />
-      </Cell>
-    </>
-  );
-}
-
-function NewGroup({ close }: { close: () => void }) {
-  const [name, setName] = useState('');
-  const [description, setDescription] = useState('');
+/** The form of a new group, or of an existing one, whose name may be the provider's. */
+export function GroupForm({ group, close }: { group?: Group; close: () => void }) {
+  const [{ name, description }, field] = useForm({ name: group?.name ?? '', description: group?.description ?? '' });
   const [, navigate] = useLocation();
-  const adding = useMutation({
-    mutationFn: () =>
-      bodyOf(
-        api.POST('/api/admin/groups', {
-          body: { name: name.trim(), description: description.trim() === '' ? null : description.trim() },
-        }),
-      ),
-    onSuccess: async ({ id }) => {
-      await queries.invalidateQueries({ queryKey: ['groups'] });
-      navigate(`/groups/${id}`);
+  const isNamed = group === undefined || group.source === 'local';
+  const saving = useMutation({
+    mutationFn: () => {
+      const body = { name: name.trim(), description: description.trim() || null };
+      if (group === undefined) return bodyOf(api.POST('/api/admin/groups', { body }));
+      const params = { path: { id: group.id } };
+      const change = isNamed ? body : { description: body.description };
+      return bodyOf(api.PATCH('/api/admin/groups/{id}', { params, body: change }));
+    },
+    onSuccess: ({ id }) => {
+      close();
+      if (group === undefined) navigate(`/groups/${id}`);
+      return accessChanged();
     },
   });
+  const label = group === undefined ? 'New group' : isNamed ? 'Rename the group' : 'Describe the group';
   return (
-    <Form isPanel label="New group" doing={adding} act="Save" close={close}>
-      <div className="pair">
-        <TextField label="Name" value={name} set={setName} maxLength={128} autoFocus required />
-        <TextField label="Description" value={description} set={setDescription} maxLength={1000} />
+    <Form isPanel label={label} doing={saving} act="Save" close={close}>
+      <div className={group === undefined ? 'pair' : 'stack stack--tight'}>
+        {isNamed && <TextField label="Name" {...field('name')} maxLength={128} autoFocus required />}
+        <TextField label="Description" {...field('description')} maxLength={1000} autoFocus={!isNamed} />
       </div>
     </Form>
   );

@@ -1,27 +1,31 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useEffect, useState } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
-import { api, bodyOf, Problem } from '../api/client.js';
+import { useLocation, useSearchParams } from 'wouter';
+import { api, bodyOf, fieldErrorsOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
 import { accessChanged } from '../api/entries.js';
 import { countText, peopleText } from '../domain/count-text.js';
+import {
+  addressOfForm,
+  formOfAddress,
+  type GrantForm,
+  grantOfForm,
+  nodeOfForm,
+  offeredAt,
+} from '../domain/grant-form.js';
 import { daysUntil, type Expiry, parseExpiry } from '../domain/moment-text.js';
-import { addressOfForm, formOfAddress, type GrantForm, grantOfForm } from '../domain/grant-form.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
-import { nodeOfForm, offeredAt } from '../domain/place-form.js';
 import { principalParameter } from '../domain/principal.js';
 import { now } from '../now.js';
-import { DraftChange } from '../parts/change.js';
-import { Changes, Totals } from '../parts/changes.js';
-import { Failure } from '../parts/failure.js';
+import { Changes, DraftChange, Totals } from '../parts/changes.js';
+import { Button, ButtonLink } from '../parts/controls.js';
+import { Check, fieldsOf, TextField } from '../parts/form.js';
+import { Failure, toast } from '../parts/notice.js';
 import { PageHead } from '../parts/page.js';
-import { PlaceFields } from '../parts/place-fields.js';
+import { PlaceFields, PrivilegeChecks } from '../parts/place-fields.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
-import { PrivilegeChecks } from '../parts/privileges.js';
-import { TextField } from '../parts/text-field.js';
-import { toast } from '../parts/toast.js';
 
-/** A grant, beside what it would change. */
+/** The form of a grant, beside its preview. */
 export function GrantDraft() {
   const [form, setForm] = useFormInAddress();
   const [, go] = useLocation();
@@ -44,8 +48,8 @@ export function GrantDraft() {
     },
   });
   const { preview, isComputing, error, retry, more } = usePreview(draft, granting.isPending);
-  const refused = granting.error ?? error;
-  const fields = fieldErrors(refused, isTried, form);
+  const errors = { ...(isTried && missingIn(form)), ...fieldErrorsOf(granting.error ?? error) };
+  const field = fieldsOf(form, change, errors);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     setTried(true);
@@ -56,47 +60,28 @@ export function GrantDraft() {
   return (
     <main id="main" className="split split--draft" tabIndex={-1}>
       <form className="stack" aria-label="New grant" onSubmit={submit} noValidate>
-        <PageHead title="New grant">Nothing is written until you grant it.</PageHead>
-        <PrincipalCombobox
-          value={form.principal}
-          set={(principal) => change({ principal })}
-          error={fields['principal'] ?? null}
-        />
-        <PlaceFields form={form} change={change} error={fields['resource'] ?? null} />
-        <PrivilegeChecks
-          node={offeredAt(form)}
-          holder={form.principal}
-          value={form.privileges}
-          set={(privileges) => change({ privileges })}
-          error={fields['privileges'] ?? null}
-        />
-        <Replaced form={form} set={(revoke) => change({ revoke })} />
+        <PageHead title="New grant" intro="Nothing is written until you grant it." />
+        <PrincipalCombobox {...field('principal')} />
+        <PlaceFields form={form} change={change} error={errors['resource']} />
+        <PrivilegeChecks node={offeredAt(form)} holder={form.principal} {...field('privileges')} />
+        <Replaced form={form} set={field('revoke').set} />
         <TextField
           label="Expires"
-          value={form.expires}
-          set={(expires) => change({ expires })}
+          {...field('expires')}
           hint={expiryHint(expiry)}
-          error={'problem' in expiry ? expiry.problem : (fields['expires_at'] ?? null)}
+          error={'problem' in expiry ? expiry.problem : errors['expires_at']}
           placeholder="never"
         />
-        <TextField
-          label="Description"
-          value={form.description}
-          set={(description) => change({ description })}
-          rows={2}
-        />
+        <TextField label="Description" {...field('description')} rows={2} />
         {granting.isError && <Failure problem={granting.error} retry={() => granting.mutate()} />}
         <div className="actions actions--sticky">
-          <button
-            className="button button--primary"
+          <Button
+            text={granting.isPending ? 'Granting…' : gaining === 0 ? 'Grant' : `Grant to ${peopleText(gaining)}`}
+            look="primary"
             type="submit"
-            aria-disabled={grant === null || isComputing || granting.isPending}
-          >
-            {granting.isPending ? 'Granting…' : gaining === 0 ? 'Grant' : `Grant to ${peopleText(gaining)}`}
-          </button>
-          <Link className="button button--quiet" href="/grants">
-            Cancel
-          </Link>
+            isOff={grant === null || isComputing || granting.isPending}
+          />
+          <ButtonLink text="Cancel" look="quiet" href="/grants" />
           <DraftChange of={preview} />
         </div>
       </form>
@@ -124,27 +109,20 @@ function expiryHint(expiry: Expiry): string {
   return `${expiry.at.toISOString().endsWith('23:59:59.999Z') ? 'End of that day, UTC' : 'UTC'}: in ${countText(days, 'day')}`;
 }
 
-/** What the service said about each field, and, once it was tried to grant, what is missing. */
-function fieldErrors(refused: Error | null, isTried: boolean, form: GrantForm): Record<string, string> {
-  const missing = {
-    ...(form.principal === null && { principal: 'Choose who gets it.' }),
-    ...(grantOfForm({ ...form, principal: { type: 'everyone' } }, null) === null &&
-      form.privileges.length === 0 && { privileges: 'Choose at least one.' }),
-  };
-  const said = refused instanceof Problem ? refused.fields : [];
+/** What a form lacks, by field. */
+function missingIn({ principal, privileges }: GrantForm): Record<string, string> {
   return {
-    ...(isTried && missing),
-    ...Object.fromEntries(said.map(({ field, message }) => [field.split('.')[2] ?? field, `${message}.`])),
+    ...(principal === null && { principal: 'Choose who gets it.' }),
+    ...(privileges.length === 0 && { privileges: 'Choose at least one.' }),
   };
 }
 
-/** The form, begun by the address and held in it. */
+/** The form, which begins with the address and is kept in it. */
 function useFormInAddress() {
   const [address, setAddress] = useSearchParams();
   const [form, setForm] = useState(() => formOfAddress(address));
-  // Browsers refuse to change the address with every key.
   const text = addressOfForm(form).toString();
-  // The form is what counts: the address follows. By the timer itself: an effect of a later render may run once the page was left.
+  // The address follows the form, not at every key: browsers refuse that. Not in an effect, which may run after the page was left.
   useEffect(() => {
     const timer = setTimeout(() => text !== address.toString() && setAddress(text, { replace: true }), 400);
     return () => clearTimeout(timer);
@@ -152,7 +130,7 @@ function useFormInAddress() {
   return [form, setForm] as const;
 }
 
-/** Grants of the same holder on the node or below it, which the new one may take the place of. */
+/** Grants of the same holder on the node or below it, which the new one may replace. */
 function Replaced({ form, set }: { form: GrantForm; set: (revoke: number[]) => void }) {
   const { principal, revoke } = form;
   const node = form.place === 'data' ? nodeOfForm(form) : null;
@@ -169,17 +147,9 @@ function Replaced({ form, set }: { form: GrantForm; set: (revoke: number[]) => v
   return (
     <div className="field">
       {shown.map(({ id, privileges, resource }) => (
-        <label key={id} className="check">
-          <input
-            type="checkbox"
-            checked={revoke.includes(id)}
-            onChange={({ target }) => set(target.checked ? [...revoke, id] : revoke.filter((each) => each !== id))}
-          />{' '}
+        <Check key={id} value={id} all={revoke} set={set} hint={`${privileges.join(', ')} on ${pathText(resource)}`}>
           <span>Revoke grant {id}, which this one replaces</span>
-          <span className="hint">
-            {privileges.join(', ')} on {pathText(resource)}
-          </span>
-        </label>
+        </Check>
       ))}
     </div>
   );

@@ -1,28 +1,38 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
-import { useLocation, useParams } from 'wouter';
-import { useLastActor } from '../api/audit.js';
-import { api, isProblem, Problem, type Schemas, versionOf } from '../api/client.js';
+import { Link, useLocation, useParams } from 'wouter';
+import { api, fieldErrorsOf, isProblem, type Schemas, versionOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
-import { accessChanged } from '../api/entries.js';
+import { accessChanged, useLastActor } from '../api/entries.js';
+import { useMe } from '../api/session.js';
+import { firstRows, type Rows } from '../api/statements.js';
 import { peopleText } from '../domain/count-text.js';
-import { formOfPolicy, KIND_NAMES, missingIn, NEW_POLICY, type Policy, policyOfForm } from '../domain/policy-form.js';
-import { Sign } from '../parts/change.js';
-import { Checks, WhoGains, WhoLoses } from '../parts/changes.js';
-import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
+import { readRefusal } from '../domain/engine-refusal.js';
+import { clockTime } from '../domain/moment-text.js';
+import {
+  differencesOf,
+  formOfPolicy,
+  KIND_NAMES,
+  missingIn,
+  NEW_POLICY,
+  type Policy,
+  type PolicyForm,
+  policyOfForm,
+} from '../domain/policy-form.js';
+import { rowSampleOf } from '../domain/row-sample.js';
+import { whyAddress } from '../domain/why-address.js';
+import { useSettled } from '../parts/address.js';
+import { Checks, Side, Sign } from '../parts/changes.js';
+import { Button, Icon } from '../parts/controls.js';
+import { Moment, Path } from '../parts/display.js';
+import { Failure, failureText, Notice, toast } from '../parts/notice.js';
+import { NotHere, Page, Region } from '../parts/page.js';
 import { DeletePolicy, KIND_ICONS } from '../parts/policies.js';
-import { Failure } from '../parts/failure.js';
-import { Icon } from '../parts/icon.js';
-import { Moment } from '../parts/moment.js';
-import { PageHead } from '../parts/page.js';
-import { Path } from '../parts/path.js';
 import { PolicyFields } from '../parts/policy-fields.js';
-import { RowComparison } from '../parts/row-comparison.js';
-import { toast } from '../parts/toast.js';
-import { NotHere } from './absent.js';
+import { DataTable } from '../parts/table.js';
 
 /** A policy and the version of it that was read. */
-export interface Read {
+interface Read {
   body: Policy;
   version: string;
 }
@@ -31,7 +41,7 @@ const read = (id: number): Promise<Read> =>
   versionOf(api.GET('/api/admin/policies/{id}', { params: { path: { id } } }));
 
 /** One policy, or a new one. */
-export function PolicyPage({ me }: { me: Schemas['ConsoleAccountResponse'] }) {
+export function PolicyPage() {
   const { id: text = '' } = useParams();
   const id = Number(text);
   const isNew = text === 'new';
@@ -42,26 +52,26 @@ export function PolicyPage({ me }: { me: Schemas['ConsoleAccountResponse'] }) {
     gcTime: 0,
     queryFn: () => read(id),
   });
-  if (isNew) return <PolicyEditor key="new" loaded={null} me={me} />;
+  if (isNew) return <PolicyEditor key="new" loaded={null} />;
   if (!Number.isSafeInteger(id) || isProblem(query.error, 'not_found')) return <NotHere />;
-  if (query.data !== undefined) return <PolicyEditor key={id} loaded={query.data} me={me} />;
+  if (query.data !== undefined) return <PolicyEditor key={id} loaded={query.data} />;
   return (
-    <main id="main" tabIndex={-1} aria-busy={query.isPending}>
-      <div className="stack">
-        <PageHead title={`Policy ${id}`} />
-        {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
-      </div>
-    </main>
+    <Page title={`Policy ${id}`} isBusy={query.isPending}>
+      {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
+    </Page>
   );
 }
 
-function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['ConsoleAccountResponse'] }) {
+const FORM = 'policy-form';
+
+function PolicyEditor({ loaded }: { loaded: Read | null }) {
   const [base, setBase] = useState(loaded);
   const [theirs, setTheirs] = useState<Read | null>(null);
   const [form, setForm] = useState(base === null ? NEW_POLICY : formOfPolicy(base.body));
   const [isTried, setTried] = useState(false);
   const [, go] = useLocation();
   const id = base?.body.id ?? null;
+  const title = id === null ? 'New policy' : `Policy ${id}`;
   const policy = policyOfForm(form);
   const put = policy && { ...policy, ...(id !== null && { id }) };
   const { preview, isComputing, error, retry } = usePreview(put && { policies: { put: [put] } });
@@ -77,7 +87,7 @@ function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['Consol
       toast({ text: `Policy ${number} is saved. It is live with the next publication.`, warnings });
       setBase(saved);
       setTried(false);
-      // What was typed meanwhile stays, and with it this page.
+      // Text that was typed meanwhile stays, and so does this page.
       if (form === sent) {
         setForm(formOfPolicy(saved.body));
         if (loaded === null) go(`/policies/${saved.body.id}`);
@@ -95,27 +105,25 @@ function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['Consol
     if (policy !== null && !saving.isPending) saving.mutate(policy);
   };
   return (
-    <main id="main" tabIndex={-1}>
-      <form className="stack" aria-label={id === null ? 'New policy' : `Policy ${id}`} onSubmit={submit} noValidate>
-        <PageHead
-          title={id === null ? 'New policy' : `Policy ${id}`}
-          heading={base === null ? 'New policy' : <Heading policy={base.body} />}
-          actions={
-            <>
-              {base !== null && <DeletePolicy policy={base} />}
-              <button
-                className="button button--primary"
-                type="submit"
-                aria-disabled={policy === null || saving.isPending}
-                aria-busy={saving.isPending}
-              >
-                {saving.isPending ? 'Saving…' : 'Save'}
-              </button>
-            </>
-          }
-        >
-          {base === null ? 'Nothing is written until you save it.' : <Changed policy={base.body} />}
-        </PageHead>
+    <Page
+      title={title}
+      heading={base === null ? title : <Heading policy={base.body} />}
+      intro={base === null ? 'Nothing is written until you save it.' : <Changed policy={base.body} />}
+      actions={
+        <>
+          {base !== null && <DeletePolicy policy={base} />}
+          <Button
+            text={saving.isPending ? 'Saving…' : 'Save'}
+            look="primary"
+            type="submit"
+            form={FORM}
+            isOff={policy === null || saving.isPending}
+            aria-busy={saving.isPending}
+          />
+        </>
+      }
+    >
+      <form id={FORM} className="stack" aria-label={title} onSubmit={submit} noValidate>
         {theirs !== null && isOverwriting && (
           <ChangedMeanwhile
             theirs={theirs.body}
@@ -137,20 +145,20 @@ function PolicyEditor({ loaded, me }: { loaded: Read | null; me: Schemas['Consol
         <PolicyFields
           form={form}
           change={(part) => setForm((before) => ({ ...before, ...part }))}
-          errors={{ ...(isTried && missingIn(form)), ...saidOf(saving.error ?? error) }}
+          errors={{ ...(isTried && missingIn(form)), ...fieldErrorsOf(saving.error ?? error) }}
         />
         <Consequence isComputing={isComputing} preview={preview} />
         {error !== null && saving.error === null && <Failure problem={error} retry={retry} />}
-        <RowComparison draft={form} saved={base === null ? null : formOfPolicy(base.body)} userId={me.id} />
+        <RowComparison draft={form} saved={base === null ? null : formOfPolicy(base.body)} />
         {preview !== null && (
           <div className="pair">
-            <WhoGains preview={preview} />
-            <WhoLoses preview={preview} />
+            <Side of={preview} side="gains" />
+            <Side of={preview} side="loses" />
           </div>
         )}
         {preview !== null && preview.checks.length + preview.warnings.length > 0 && <Checks preview={preview} />}
       </form>
-    </main>
+    </Page>
   );
 }
 
@@ -180,7 +188,7 @@ function Heading({ policy: { kind, resource, privileges } }: { policy: Policy })
   );
 }
 
-/** Who is affected, in one sentence. */
+/** The number of people who are affected, in one sentence. */
 function Consequence({ preview, isComputing }: Pick<ReturnType<typeof usePreview>, 'preview' | 'isComputing'>) {
   if (preview === null && !isComputing) return null;
   const { people_gaining: gaining = 0, people_losing: losing = 0 } = preview ?? {};
@@ -209,13 +217,107 @@ function Effect({ count, verb }: { count: number; verb: string }) {
   );
 }
 
-/** What the service said about each field of the policy, of the draft or of the write. */
-function saidOf(error: Error | null): Record<string, string> {
-  const fields = error instanceof Problem ? error.fields : [];
-  return Object.fromEntries(
-    fields.map(({ field, message }) => [
-      field.replace(/^policies\.put\.0\./, '').split('.')[0] ?? field,
-      `${message}.`,
-    ]),
+interface ChangedMeanwhileProps {
+  theirs: Policy;
+  mine: PolicyForm;
+  takeTheirs: () => void;
+  /** The next *Save* overwrites the other version. */
+  keepMine: () => void;
+}
+
+/** Shown when somebody else has saved the policy meanwhile: both versions stay until one is chosen. */
+function ChangedMeanwhile({ theirs, mine, takeTheirs, keepMine }: ChangedMeanwhileProps) {
+  const [isComparing, compare] = useState(false);
+  const differences = differencesOf(formOfPolicy(theirs), mine);
+  return (
+    <Notice
+      tone="warn"
+      role="alert"
+      title="Changed meanwhile"
+      actions={
+        isComparing ? (
+          <>
+            <Button text="Take theirs" look="small" onClick={takeTheirs} />
+            <Button text="Keep mine" look="small" onClick={keepMine} />
+          </>
+        ) : (
+          <Button text="Compare" look="small" onClick={() => compare(true)} />
+        )
+      }
+    >
+      <p>
+        {useLastActor(theirs.id, theirs.changed_at) ?? 'Somebody'} changed this policy at{' '}
+        {clockTime(new Date(theirs.changed_at))}, while you were editing. Nothing is saved or lost.
+      </p>
+      {isComparing && (
+        <dl className="facts facts--rows">
+          {differences.map(({ field, one, other }) => (
+            <div key={field}>
+              <dt>{field}</dt>
+              <dd>
+                {one === '' ? 'nothing' : one}
+                <small>yours: {other === '' ? 'nothing' : other}</small>
+              </dd>
+            </div>
+          ))}
+          {differences.length === 0 && <p>Theirs is the same as yours.</p>}
+        </dl>
+      )}
+    </Notice>
   );
+}
+
+/** Milliseconds without a change before the statement runs. */
+const PAUSE = 600;
+
+interface RowComparisonProps {
+  draft: PolicyForm;
+  /** Null: the policy is new. */
+  saved: PolicyForm | null;
+}
+
+/** A few rows of the policy's table under one's own name, before and after the draft; or the reason why there are none. */
+function RowComparison({ draft, saved }: RowComparisonProps) {
+  const sample = rowSampleOf(draft, saved);
+  const sql = useSettled('sql' in sample ? sample.sql : '', PAUSE);
+  const { data, error } = useQuery({
+    queryKey: ['rows', sql],
+    enabled: sql !== '',
+    staleTime: 60_000,
+    refetchOnWindowFocus: false,
+    queryFn: ({ signal }) => firstRows(sql, 'most' in sample ? sample.most : 0, signal),
+  });
+  const isCurrent = 'sql' in sample && sample.sql === sql;
+  const sides = isCurrent && data !== undefined ? sample.read(data) : null;
+  const reason =
+    'reason' in sample ? sample.reason : error !== null && isCurrent ? <NoRows error={error} /> : 'Reading rows';
+  return (
+    <div className="pair">
+      <Region title="Rows before" count={saved === null ? 'as you see them' : 'with the policy as it is saved'}>
+        {sides === null ? <p className="dim">{reason}</p> : <SideRows name="Before" rows={sides.before} />}
+      </Region>
+      <Region title="Rows after" count="with what stands above">
+        {sides === null ? (
+          <p className="dim">{reason}</p>
+        ) : (
+          <SideRows name="After" rows={sides.after} marked={draft.kind === 'column_mask' ? draft.column : null} />
+        )}
+      </Region>
+    </div>
+  );
+}
+
+function NoRows({ error }: { error: Error }) {
+  const { id } = useMe();
+  const refused = readRefusal(error.message);
+  return (
+    <>
+      {failureText(error)}{' '}
+      {refused !== null && <Link href={whyAddress({ type: 'user', id }, refused.privilege, refused.node)}>Why?</Link>}
+    </>
+  );
+}
+
+function SideRows({ name, rows, marked = null }: { name: string; rows: Rows; marked?: string | null }) {
+  return rows.rows.length === 0 ? <p className="dim">No row.</p> : <DataTable name={name} {...rows} marked={marked} />;
 }

@@ -1,19 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
+import { Fragment, useMemo } from 'react';
 import { Link, useParams, useSearchParams } from 'wouter';
-import { api, bodyOf, Problem, type Schemas } from '../api/client.js';
-import { inTurn, useCandidate, usePublishingStatus } from '../api/publishing.js';
+import { api, bodyOf, isProblem, type Schemas } from '../api/client.js';
+import { oneAtATime, useCandidate, usePublishingStatus } from '../api/publishing.js';
 import { numberText, sizeText } from '../domain/count-text.js';
-import { Change } from '../parts/change.js';
-import { AccessDifference, RulesDifference } from '../parts/differences.js';
-import { Empty, Fact, PageHead, Region } from '../parts/page.js';
-import { Failure } from '../parts/failure.js';
-import { Counterexample, Findings } from '../parts/findings.js';
-import { Icon } from '../parts/icon.js';
-import { Moment } from '../parts/moment.js';
-import { Cause, OutcomeBadge } from '../parts/publication-table.js';
-import { Restore } from '../parts/restore.js';
-import { Approve } from '../parts/waiting.js';
-import { NotHere } from './absent.js';
+import { type RuleLine, ruleLines } from '../domain/rule-segments.js';
+import { AccessDifference, Change } from '../parts/changes.js';
+import { Button, ButtonLink } from '../parts/controls.js';
+import { Moment } from '../parts/display.js';
+import { Failure } from '../parts/notice.js';
+import { Empty, Fact, NotHere, Page, Region } from '../parts/page.js';
+import { Approve, Cause, Counterexample, Findings, OutcomeBadge, Restore } from '../parts/publishing.js';
+import { useFirst } from '../parts/table.js';
 
 type Publication = Schemas['PublicationResponse'];
 
@@ -27,67 +25,51 @@ function OneVersion({ version }: { version: number }) {
   const [search] = useSearchParams();
   const against = Number(search.get('against')) || undefined;
   const status = usePublishingStatus().data;
+  const params = { path: { version }, query: against === undefined ? {} : { against } };
   const query = useQuery({
     queryKey: ['publishing', 'version', version, against],
-    queryFn: () =>
-      inTurn(() =>
-        bodyOf(
-          api.GET('/api/admin/acl/publications/{version}', {
-            params: { path: { version }, query: against === undefined ? {} : { against } },
-          }),
-        ),
-      ),
+    queryFn: () => oneAtATime(() => bodyOf(api.GET('/api/admin/acl/publications/{version}', { params }))),
   });
-  if (query.error instanceof Problem && query.error.status === 404) return <NotHere />;
+  if (isProblem(query.error, 404)) return <NotHere />;
   const publication = query.data;
-  const isLive = status?.live?.hash === publication?.hash && status?.published?.version === version;
-  return (
-    <main id="main" aria-busy={query.isPending} tabIndex={-1}>
-      <div className="stack">
-        <PageHead
-          title={`Version ${version}`}
-          heading={
-            <>
-              Version {version} {publication !== undefined && <OutcomeBadge version={publication} isLive={isLive} />}
-            </>
-          }
-          actions={
-            publication !== undefined && (
-              <>
-                <button className="button" type="button" onClick={() => download(publication.text)}>
-                  <Icon name="download" />
-                  rules.json
-                </button>
-                <Restore version={version} />
-              </>
-            )
-          }
-        >
-          {publication === undefined ? (
-            'Reading the version'
-          ) : (
-            <>
-              Published <Moment at={publication.published_at} />: <Cause of={publication} />.
-            </>
-          )}
-        </PageHead>
+  if (publication === undefined) {
+    return (
+      <Page title={`Version ${version}`} isBusy={query.isPending} intro="Reading the version">
         {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
-        {publication !== undefined && (
-          <>
-            <Facts publication={publication} against={against} />
-            <AccessDifference access={publication.access} />
-            <RulesDifference diff={publication.diff} />
-            <Region title="Checks" count={publication.checks.length}>
-              {publication.checks.length === 0 ? (
-                <p className="dim">Proved complete: the rules give exactly what was granted.</p>
-              ) : (
-                <Findings findings={publication.checks} />
-              )}
-            </Region>
-          </>
+      </Page>
+    );
+  }
+  const isLive = status?.live?.hash === publication.hash && status.published?.version === version;
+  return (
+    <Page
+      title={`Version ${version}`}
+      heading={
+        <>
+          Version {version} <OutcomeBadge version={publication} isLive={isLive} />
+        </>
+      }
+      actions={
+        <>
+          <Button text="rules.json" icon="download" onClick={() => download(publication.text)} />
+          <Restore version={version} />
+        </>
+      }
+      intro={
+        <>
+          Published <Moment at={publication.published_at} />: <Cause of={publication} />.
+        </>
+      }
+    >
+      <Facts publication={publication} against={against} />
+      <AccessDifference access={publication.access} />
+      <RulesDifference diff={publication.diff} />
+      <Region title="Checks" count={publication.checks.length}>
+        {publication.checks.length === 0 && (
+          <p className="dim">Proved complete: the rules give exactly what was granted.</p>
         )}
-      </div>
-    </main>
+        <Findings findings={publication.checks} />
+      </Region>
+    </Page>
   );
 }
 
@@ -148,49 +130,108 @@ function WaitingChange() {
   const preview = candidate.data;
   const checks = preview?.checks ?? [];
   return (
-    <main id="main" aria-busy={status.isPending || candidate.isLoading} tabIndex={-1}>
-      <div className="stack">
-        <PageHead
-          title="Change that waits"
-          actions={waiting !== null && <Approve hash={waiting.hash} follows={null} />}
-        >
-          {waiting !== null && (
-            <>
-              Text {waiting.hash.slice(0, 8)} waits since <Moment at={waiting.since} />, because no recorded change
-              explains it.
-            </>
-          )}
-        </PageHead>
-        {status.isError && <Failure problem={status.error} retry={() => void status.refetch()} />}
-        {candidate.isError && <Failure problem={candidate.error} retry={() => void candidate.refetch()} />}
-        {waiting === null && status.isSuccess && (
-          <Empty
-            title="Nothing waits for approval"
-            action={
-              <Link className="button" href="/publications">
-                Open publications
-              </Link>
-            }
-          >
-            It was approved, or it is no longer proposed.
-          </Empty>
-        )}
-        {waiting !== null && preview !== undefined && (
+    <Page
+      title="Change that waits"
+      isBusy={status.isPending || candidate.isLoading}
+      actions={waiting !== null && <Approve hash={waiting.hash} follows={null} />}
+      intro={
+        waiting !== null && (
           <>
-            {preview.awaits === null && preview.would === 'refused' && (
-              <Counterexample
-                reasons={checks.filter(({ severity }) => severity === 'error')}
-                hint="It cannot be published."
-              />
-            )}
-            <AccessDifference access={preview.diff.access} />
-            <RulesDifference diff={preview.diff.rules} />
-            <Region title="Checks" count={checks.length}>
-              <Findings findings={checks} />
-            </Region>
+            Text {waiting.hash.slice(0, 8)} waits since <Moment at={waiting.since} />, because no recorded change
+            explains it.
           </>
-        )}
-      </div>
-    </main>
+        )
+      }
+    >
+      {status.isError && <Failure problem={status.error} retry={() => void status.refetch()} />}
+      {candidate.isError && <Failure problem={candidate.error} retry={() => void candidate.refetch()} />}
+      {waiting === null && status.isSuccess && (
+        <Empty
+          title="Nothing waits for approval"
+          text="It was approved, or it is no longer proposed."
+          action={<ButtonLink text="Open publications" href="/publications" />}
+        />
+      )}
+      {waiting !== null && preview !== undefined && (
+        <>
+          {preview.awaits === null && preview.would === 'refused' && (
+            <Counterexample
+              reasons={checks.filter(({ severity }) => severity === 'error')}
+              hint="It cannot be published."
+            />
+          )}
+          <AccessDifference access={preview.diff.access} />
+          <RulesDifference diff={preview.diff.rules} />
+          <Region title="Checks" count={checks.length}>
+            <Findings findings={checks} />
+          </Region>
+        </>
+      )}
+    </Page>
   );
+}
+
+/** The rules that a text adds, and those that it removes. */
+function RulesDifference({ diff }: { diff: Schemas['RulesDiffResponse'] }) {
+  const added = useMemo(() => ruleLines(diff.added, diff.removed), [diff]);
+  const removed = useMemo(() => ruleLines(diff.removed, diff.added), [diff]);
+  return (
+    <>
+      <Rules title="Rules added" rules={added} />
+      <Rules title="Rules removed" rules={removed} isRemoved />
+    </>
+  );
+}
+
+interface RulesProps {
+  title: string;
+  rules: readonly RuleLine[];
+  isRemoved?: boolean;
+}
+
+/** Rules that are shown at first. */
+const FIRST_RULES = 50;
+
+function Rules({ title, rules, isRemoved = false }: RulesProps) {
+  const [first, more] = useFirst(rules, FIRST_RULES);
+  const Changed = isRemoved ? 'del' : 'ins';
+  return (
+    <Region title={title} count={numberText(rules.length)}>
+      {rules.length === 0 && <p className="dim">None.</p>}
+      {rules.length > 0 && (
+        <ol className={`diff${isRemoved ? ' diff--removed' : ''}`}>
+          {first.map(({ section, segments }, index) => (
+            <li key={index}>
+              <span aria-hidden="true">{isRemoved ? '−' : '+'}</span>
+              <span>
+                <Breakable text={section} />
+              </span>
+              <span>
+                {segments.map(({ text, isChanged }, at) =>
+                  isChanged ? (
+                    <Changed key={at}>
+                      <Breakable text={text} />
+                    </Changed>
+                  ) : (
+                    <Breakable key={at} text={text} />
+                  ),
+                )}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+      {more}
+    </Region>
+  );
+}
+
+/** Lines end after `|`, `,` and `_`. */
+function Breakable({ text }: { text: string }) {
+  return text.split(/(?<=[|,_])/).map((part, index) => (
+    <Fragment key={index}>
+      {index > 0 && <wbr />}
+      {part}
+    </Fragment>
+  ));
 }

@@ -1,15 +1,15 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
-import type { Schemas } from '../api/client.js';
-import { signIn, useProvider } from '../api/session.js';
-import { CopyButton } from '../parts/copy-button.js';
-import { Failure } from '../parts/failure.js';
-import { Brand, Icon } from '../parts/icon.js';
+import { api, bodyOf, type Schemas } from '../api/client.js';
+import { type Interruption, interrupt, queries, signIn, signOut, useMe, useProvider } from '../api/session.js';
+import { Dialog, ReturnFailure } from '../parts/act.js';
+import { Brand, Button, CopyButton } from '../parts/controls.js';
+import { Form, HiddenUsername, PasswordField, TextField, useForm } from '../parts/form.js';
+import { Failure, Note } from '../parts/notice.js';
 import { useTitle } from '../parts/page.js';
-import { ReturnFailure } from '../parts/proof-form.js';
 
-/** Signing in, or, where nobody can grant anything yet, how the first administrator is made. */
+/** The sign-in, or how the first administrator is made while there is none. */
 export function SignIn({ isFirst }: { isFirst: boolean }) {
   useTitle(isFirst ? 'First start' : 'Sign in');
   const { data: provider, isPending } = useProvider();
@@ -19,14 +19,14 @@ export function SignIn({ isFirst }: { isFirst: boolean }) {
         {isFirst ? <FirstStart /> : <Head title="Sign in">See who may reach which data, and why.</Head>}
         {isFirst && <p className="rule">or sign in</p>}
         {provider?.enabled === true && <AtProvider provider={provider} />}
-        {!isPending && (provider?.password_sign_in === false ? <ForAdministrators /> : <SignInForm />)}
+        {!isPending && (provider?.password_sign_in === false ? <ForAdministrators /> : <PasswordSignIn />)}
       </main>
       <Line isBroken={isFirst} />
     </div>
   );
 }
 
-/** The way to the identity provider, and why somebody came back from it without being signed in. */
+/** Leads to the identity provider, and says why it sent somebody back who is not signed in. */
 function AtProvider({ provider }: { provider: Schemas['ProviderResponse'] }) {
   const [search] = useSearchParams();
   return (
@@ -45,91 +45,50 @@ function AtProvider({ provider }: { provider: Schemas['ProviderResponse'] }) {
 
 const NOT_SIGNED_IN = { other: 'The identity provider sent you back, and you are not signed in.' };
 
-/** For when nobody can sign in at the provider. */
+/** The sign-in for the day when the provider does not work. */
 function ForAdministrators() {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button className="button button--quiet" type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        Administrators: with a password
-      </button>
-      {isOpen && <SignInForm />}
+      <Button
+        text="Administrators: with a password"
+        look="quiet"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      />
+      {isOpen && <PasswordSignIn />}
     </>
   );
 }
 
-function SignInForm() {
-  const signingIn = useMutation({ mutationFn: signIn });
+/** @param props.username of a session that has ended; it cannot be changed */
+function PasswordSignIn({ username: ended, done }: { username?: string; done?: () => Promise<void> }) {
+  const [credentials, field] = useForm({ username: ended ?? '', password: '' });
+  const signingIn = useMutation({ mutationFn: () => signIn(credentials), onSuccess: () => done?.() });
   return (
     <>
-      <CredentialsForm
-        isBusy={signingIn.isPending}
-        submit={(username, password) => signingIn.mutate({ username, password })}
-      />
+      <form
+        className="stack stack--tight"
+        method="post"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!signingIn.isPending) signingIn.mutate();
+        }}
+      >
+        <TextField
+          label="Username"
+          name="username"
+          complete="username"
+          {...field('username')}
+          readOnly={ended !== undefined}
+          required
+        />
+        <PasswordField label="Password" name="password" {...field('password')} />
+        <Button text="Sign in" look="primary" type="submit" isOff={signingIn.isPending} />
+      </form>
       {signingIn.isError && <Failure problem={signingIn.error} />}
     </>
   );
-}
-
-/** @param props.username given: of a session that has ended */
-export function CredentialsForm({ username, isBusy, submit }: CredentialsProps) {
-  return (
-    <form
-      className="stack stack--tight"
-      method="post"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isBusy) return;
-        const form = new FormData(event.currentTarget);
-        submit(textOf(form.get('username')), textOf(form.get('password')));
-      }}
-    >
-      <div className="field">
-        <label className="label" htmlFor="username">
-          Username
-        </label>
-        <input
-          className="input"
-          id="username"
-          name="username"
-          type="text"
-          defaultValue={username}
-          readOnly={username !== undefined}
-          autoComplete="username"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
-        />
-      </div>
-      <div className="field">
-        <label className="label" htmlFor="password">
-          Password
-        </label>
-        <input
-          className="input"
-          id="password"
-          name="password"
-          type="password"
-          autoComplete="current-password"
-          autoFocus={username !== undefined}
-          required
-        />
-      </div>
-      <button className="button button--primary" type="submit" aria-disabled={isBusy}>
-        Sign in
-      </button>
-    </form>
-  );
-}
-
-interface CredentialsProps {
-  username?: string;
-  isBusy: boolean;
-  submit: (username: string, password: string) => void;
-}
-
-function textOf(value: FormDataEntryValue | null): string {
-  return typeof value === 'string' ? value : '';
 }
 
 const COMMAND = 'npx --no -- grantline users create-admin --username NAME --email ADDRESS';
@@ -142,10 +101,7 @@ function FirstStart() {
         {COMMAND}
       </pre>
       <CopyButton value={COMMAND} text="Copy the line" />
-      <p className="note" role="status">
-        <Icon name="info" />
-        <span>It reads the password from its standard input. This page goes on by itself.</span>
-      </p>
+      <Note role="status">It reads the password from its standard input. This page goes on by itself.</Note>
     </>
   );
 }
@@ -168,11 +124,10 @@ function Head({ title, children }: { title: string; children: string }) {
 function Line({ isBroken }: { isBroken: boolean }) {
   return (
     <svg className="gate__line" viewBox="0 0 352 32" aria-hidden="true">
-      {isBroken ? (
-        <path d="M38 16h48M114 16h48M190 16h48M266 16h48" strokeDasharray="3 5" />
-      ) : (
-        <path d="M38 16h48M114 16h48M190 16h48M266 16h48" className="on" />
-      )}
+      <path
+        d="M38 16h48M114 16h48M190 16h48M266 16h48"
+        {...(isBroken ? { strokeDasharray: '3 5' } : { className: 'on' })}
+      />
       <circle cx="24" cy="16" r="10" />
       <rect x="90" y="6" width="20" height="20" rx="6" />
       <path d="m176 4 12 12-12 12-12-12z" />
@@ -180,5 +135,68 @@ function Line({ isBroken }: { isBroken: boolean }) {
       <circle cx="328" cy="16" r="11" className="fill" />
       <path d="m323.500 16.500 3 3 6-6.500" className="tick" />
     </svg>
+  );
+}
+
+/** A dialog over the page, which keeps all typed text. */
+export function SessionEnded({ by }: { by: Interruption }) {
+  const { username, has_password: hasPassword } = useMe();
+  const { data: provider } = useProvider();
+  if (by === 'password-change') return <PasswordChange username={username} />;
+  if (!hasPassword || provider?.password_sign_in === false) return <SignInElsewhere />;
+  return (
+    <Dialog title="Sign in again">
+      <p>Your session has ended. What is on this page is kept.</p>
+      <PasswordSignIn username={username} done={goOn} />
+    </Dialog>
+  );
+}
+
+function goOn(): Promise<void> {
+  interrupt(null);
+  return queries.invalidateQueries();
+}
+
+/** The sign-in at the provider, in another tab: this one would lose its typed text. */
+function SignInElsewhere() {
+  return (
+    <Dialog title="Sign in again">
+      <p>
+        Your session has ended. Sign in at the provider in another tab, then go on here. What is on this page is kept.
+      </p>
+      <div className="actions">
+        <Button text="Go on" look="quiet" onClick={() => void goOn()} />
+        <a className="button button--primary" href="/api/auth/oidc/console?to=/me" target="_blank" rel="noopener">
+          Sign in at the provider
+        </a>
+      </div>
+    </Dialog>
+  );
+}
+
+/** The change of a one-time password, which opens nothing else. */
+function PasswordChange({ username }: { username: string }) {
+  const [body, field] = useForm({ current_password: '', new_password: '' });
+  const changing = useMutation({
+    mutationFn: () => bodyOf(api.POST('/api/auth/password', { body })),
+    onSuccess: goOn,
+  });
+  return (
+    <Dialog title="Choose your password">
+      <p>
+        You signed in with a one-time password. Choose your own before you go on. It ends your other sessions, and your
+        API tokens.
+      </p>
+      <Form
+        doing={changing}
+        act="Change password"
+        away="Sign out"
+        close={() => void signOut().then(() => interrupt(null))}
+      >
+        <HiddenUsername username={username} />
+        <PasswordField label="One-time password" {...field('current_password')} />
+        <PasswordField label="New password" complete="new-password" {...field('new_password')} />
+      </Form>
+    </Dialog>
   );
 }

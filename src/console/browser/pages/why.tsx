@@ -1,31 +1,37 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
-import { type Named, principalParameter } from '../domain/principal.js';
-import { NO_NAMES, pathText } from '../domain/node-path.js';
+import { useMe } from '../api/session.js';
+import { type Node, privilegesOn } from '../domain/grant-form.js';
 import { momentText } from '../domain/moment-text.js';
-import { type Node, privilegesOn } from '../domain/privileges.js';
-import { prepositionOf, questionOfAddress, takenBy, type WhyQuestion, withName } from '../domain/why-address.js';
+import { nearest, NO_NAMES, pathText } from '../domain/node-path.js';
+import { KIND_NAMES, type Policy } from '../domain/policy-form.js';
+import { type Named, principalParameter } from '../domain/principal.js';
+import {
+  prepositionOf,
+  questionOfAddress,
+  restrictionText,
+  type WhyQuestion,
+  withName,
+} from '../domain/why-address.js';
 import { now } from '../now.js';
 import { useAddress, useSettled } from '../parts/address.js';
 import { Combobox } from '../parts/combobox.js';
-import { CopyButton } from '../parts/copy-button.js';
-import { Failure } from '../parts/failure.js';
-import { Icon } from '../parts/icon.js';
-import { LimitsThatApply } from '../parts/limits-that-apply.js';
-import { Nearby } from '../parts/nearby.js';
-import { NearestChange } from '../parts/nearest-change.js';
+import { Button, CopyButton, Icon } from '../parts/controls.js';
+import { Path, Privileges } from '../parts/display.js';
 import { NodeComboboxes } from '../parts/node-comboboxes.js';
-import { useTitle } from '../parts/page.js';
-import { Path } from '../parts/path.js';
+import { Failure } from '../parts/notice.js';
+import { Region, useTitle } from '../parts/page.js';
+import { PolicyEffect } from '../parts/policies.js';
 import { PrincipalCombobox, usePrincipalName } from '../parts/principal-combobox.js';
-import { Chains, type Explanation, type WayOfAnswer } from '../parts/why-chains.js';
+import { type Column, Table } from '../parts/table.js';
+import { Chains, type Explanation, NearestChange, type WayOfAnswer } from '../parts/why-chains.js';
 
-type Me = Schemas['ConsoleAccountResponse'];
-
-/** Why somebody may do something on a node, or not; others than administrators ask about themselves. */
-export function Why({ me }: { me: Me }) {
+/** Why somebody may do something on a node, or not; people who are no administrators ask about themselves. */
+export function Why() {
   useTitle('Why');
+  const me = useMe();
   const { search } = useAddress();
   const settled = useSettled(search.toString(), 150);
   const isAdministrator = me.role === 'admin';
@@ -145,7 +151,7 @@ function PrivilegeCombobox({ node, value, set }: PrivilegeComboboxProps) {
   );
 }
 
-/** Ways that are shown without asking for the others. */
+/** Ways that are shown at first. */
 const FIRST_WAYS = 3;
 
 interface AnswerProps {
@@ -178,9 +184,7 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
       <Chains explanation={explanation} principal={principal} node={question.node} ways={shown} isOwn={isOwn} />
       {ways.length > shown.length && (
         <div className="row">
-          <button className="button" type="button" onClick={() => change({ ways: 'all' }, true)}>
-            Show all {explanation.ways_in_all} ways
-          </button>
+          <Button text={`Show all ${explanation.ways_in_all} ways`} onClick={() => change({ ways: 'all' }, true)} />
         </div>
       )}
       <div className="pair">
@@ -189,7 +193,7 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
             <section>
               <div className="head">
                 <h2>The rule that decides</h2>
-                <CopyButton value={rule.text} isQuiet />
+                <CopyButton value={rule.text} look="small quiet" />
               </div>
               <pre className="code" tabIndex={0} role="group" aria-label={`${rule.section}[${rule.index}]`}>
                 {rule.text}
@@ -205,6 +209,62 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
   );
 }
 
+const LIMITS: readonly Column<Policy>[] = [
+  { name: 'Policy', cell: ({ id }) => <Link href={`/policies/${id}`}>{id}</Link> },
+  { name: 'Kind', cell: ({ kind }) => KIND_NAMES[kind].toLowerCase() },
+  {
+    name: 'What',
+    className: 'full',
+    cell: (policy) => (
+      <>
+        {policy.kind === 'column_mask' && 'column' in policy.resource && (
+          <>
+            <code>{policy.resource.column}</code> as{' '}
+          </>
+        )}
+        <PolicyEffect policy={policy} />
+      </>
+    ),
+  },
+];
+
+/** The policies that restrict what the privilege reads, or that take it. */
+function LimitsThatApply({ policies: ids, isTaking }: { policies: readonly number[]; isTaking: boolean }) {
+  const answers = useQueries({
+    queries: ids.map((id) => ({
+      queryKey: ['limit', id],
+      queryFn: () => bodyOf(api.GET('/api/admin/policies/{id}', { params: { path: { id } } })),
+    })),
+  });
+  if (ids.length === 0) return null;
+  const items = answers.some(({ isPending }) => isPending) ? null : answers.flatMap(({ data }) => data ?? []);
+  return (
+    <Region title={isTaking ? 'What takes it' : 'Limits that apply'}>
+      <Table name="Limits" columns={LIMITS} items={items} keyOf={({ id }) => id} />
+    </Region>
+  );
+}
+
+const NEARBY: readonly Column<Schemas['EffectiveAccessResponse']>[] = [
+  { name: 'Where', cell: ({ resource }) => <Path node={resource} /> },
+  { name: 'May', className: 'may', cell: ({ privileges }) => <Privileges names={privileges} /> },
+];
+
+/** The nearest nodes that somebody reaches who is refused on a node. */
+function Nearby({ node }: { node: object }) {
+  const { data } = useQuery({
+    queryKey: ['effective-access', 'nearby'],
+    queryFn: () => bodyOf(api.GET('/api/access/effective', { params: { query: { limit: 200 } } })),
+  });
+  const items = nearest(node, data?.items ?? []);
+  if (items.length === 0) return null;
+  return (
+    <Region title="What you reach nearby">
+      <Table name="Nearby" columns={NEARBY} items={items} keyOf={({ resource }) => JSON.stringify(resource)} />
+    </Region>
+  );
+}
+
 /** *, through group eu-analysts, by grant 41 on sales.eu* */
 function reasonFor([first]: readonly WayOfAnswer[]): string {
   if (first === undefined) return ', by the settings of this service';
@@ -213,14 +273,14 @@ function reasonFor([first]: readonly WayOfAnswer[]): string {
   return `, ${through}, by grant ${grant} on ${pathText(node)}`;
 }
 
-/** The nearest reason of all ways: of one that is denied or has ended more is known than of none. */
+/** The most telling reason of all ways: a way that is denied or has ended says more than one without a grant. */
 function reasonAgainst({ ways, restrictions }: Explanation, node: Node, isOwn: boolean): string {
   for (const kind of ['inactive', 'denied', 'expired'] as const) {
     const way = ways.find(({ ends_at: end }) => end?.kind === kind);
     if (way?.ends_at === undefined || way.ends_at === null) continue;
     const { expired_at: at } = way.ends_at;
     if (kind === 'inactive') return 'the account is deactivated';
-    if (kind === 'denied') return takenBy(restrictions, node);
+    if (kind === 'denied') return restrictionText(restrictions, node);
     if (at !== undefined) return `grant ${way.grant_id} ended ${momentText(new Date(at), now())}`;
   }
   return isOwn ? 'no grant of yours reaches it' : 'no grant reaches it';

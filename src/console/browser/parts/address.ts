@@ -1,10 +1,10 @@
-import { useSearchParams } from 'wouter';
 import { useEffect, useState } from 'react';
+import { useSearchParams } from 'wouter';
 
-/** The parameters of the address, and how to change some of them: those that are empty are left out. */
+/** The parameters of the address, and a function that changes some of them; empty values remove a parameter. */
 export function useAddress() {
   const [search, setSearch] = useSearchParams();
-  /** @param isStep *back* comes to the address before it */
+  /** @param isStep *back* returns to the address before */
   const change = (part: Readonly<Record<string, string>>, isStep = false): void =>
     setSearch(
       (before) => {
@@ -20,20 +20,17 @@ export function useAddress() {
   return { search, change };
 }
 
-/**
- * The act that a dialog asks about, by a parameter of the address: whoever leaves the page to confirm at the provider comes back
- * to the same question, in the same words.
- */
+/** The act that a dialog asks about, in a parameter of the address: after a confirmation at the provider it is open again. */
 export function useAsked(parameter: string): { asked: string | null; ask: (value: string) => void; close: () => void } {
   const { search, change } = useAddress();
   const ask = (value: string): void => change({ [parameter]: value, [RETURN.code]: '', [RETURN.requestId]: '' });
   return { asked: search.get(parameter), ask, close: () => ask('') };
 }
 
-/** Why somebody came back from the provider without having confirmed, in parameters of the address. */
+/** Parameters with which the provider's sign-in returns a failure. */
 export const RETURN = { code: 'error', requestId: 'request_id' } as const;
 
-/** This page and its question, to come back to. */
+/** The address of this page and its question, for the way back. */
 export function returnAddress(search: URLSearchParams): string {
   const kept = new URLSearchParams(search);
   for (const parameter of Object.values(RETURN)) kept.delete(parameter);

@@ -1,18 +1,64 @@
+import type { ReactNode } from 'react';
+import type { Schemas } from '../api/client.js';
 import type { Preview } from '../api/drafts.js';
 import { numberText, peopleText } from '../domain/count-text.js';
 import { type Outcome, outcomesOf } from '../domain/outcomes.js';
-import { Privileges } from './access.js';
-import { OutcomeLine } from './change.js';
+import { Button } from './controls.js';
+import { addressOf, type Named, Path, Principal, Privileges } from './display.js';
+import { Note, Notice } from './notice.js';
 import { Fact, Region } from './page.js';
-import { Icon } from './icon.js';
-import { Notice } from './notice.js';
-import { Path } from './path.js';
-import { addressOf, type Named, Principal } from './principal.js';
 import { useFirst } from './table.js';
 
-/** How many gain, lose, and have all of it already. */
+/** Plus or minus in a square. */
+export function Sign({ isLoss = false }: { isLoss?: boolean }) {
+  return (
+    <span className={`sign${isLoss ? ' sign--loss' : ''}`} aria-hidden="true">
+      {isLoss ? '−' : '+'}
+    </span>
+  );
+}
+
+const classOf = (isLoss: boolean): string => `change${isLoss ? ' change--loss' : ''}`;
+
+/** A number that is gained or lost: *+1,204*, *−3 lose*. */
+export function Change({ count, isLoss = false, children }: { count: number; isLoss?: boolean; children?: ReactNode }) {
+  return (
+    <span className={classOf(isLoss)}>
+      {isLoss ? '−' : '+'}
+      {numberText(count)}
+      {children}
+    </span>
+  );
+}
+
+/** Numbers of people who gain and lose by a draft, beside its button. */
+export function DraftChange({ of }: { of: Preview | null }) {
+  if (of === null) return null;
+  return (
+    <p className="hint">
+      <Change count={of.people_gaining}> gain</Change>{' '}
+      <Change count={of.people_losing} isLoss>
+        {' '}
+        lose
+      </Change>
+    </p>
+  );
+}
+
+/** One thing that somebody gains or loses, by sign, word and colour. */
+function OutcomeLine({ verb, isLoss, children }: { verb: string; isLoss: boolean; children: ReactNode }) {
+  return (
+    <div className="outcome__what">
+      <Sign isLoss={isLoss} />
+      <span className={classOf(isLoss)}>{verb}</span> {children}
+    </div>
+  );
+}
+
+/** Numbers of people who gain, who lose, and who have all of it already. */
 export function Totals({ preview, isComputing }: { preview: Preview | null; isComputing: boolean }) {
   if (preview === null && !isComputing) return null;
+  const { people_gaining: gaining = 0, people_losing: losing = 0, people_unchanged: unchanged = 0 } = preview ?? {};
   return (
     <p className="totals" role="status" aria-busy={isComputing}>
       {preview === null ? (
@@ -20,16 +66,14 @@ export function Totals({ preview, isComputing }: { preview: Preview | null; isCo
       ) : (
         <>
           <span>
-            <b className="change">+{numberText(preview.people_gaining)}</b>{' '}
-            {preview.people_gaining === 1 ? 'person gains' : 'people gain'}
+            <b className="change">+{numberText(gaining)}</b> {gaining === 1 ? 'person gains' : 'people gain'}
           </span>{' '}
           <span>
-            <b className="change change--loss">−{numberText(preview.people_losing)}</b>{' '}
-            {preview.people_losing === 1 ? 'person loses' : 'people lose'}
+            <b className="change change--loss">−{numberText(losing)}</b> {losing === 1 ? 'person loses' : 'people lose'}
           </span>{' '}
-          {preview.people_unchanged > 0 && (
+          {unchanged > 0 && (
             <span>
-              <b>{numberText(preview.people_unchanged)}</b> unchanged
+              <b>{numberText(unchanged)}</b> unchanged
             </span>
           )}
           {isComputing && <span className="dim">computing</span>}
@@ -39,17 +83,15 @@ export function Totals({ preview, isComputing }: { preview: Preview | null; isCo
   );
 }
 
-/** All that a draft changes: who gains, who loses, who has it already, and what the checks say. */
+/** The preview of a draft: who gains, who loses, who has it already, and the checks. */
 export function Changes({ preview, more }: { preview: Preview; more?: (() => void) | undefined }) {
   return (
     <>
-      <WhoGains preview={preview} />
-      <WhoLoses preview={preview} />
+      <Side of={preview} side="gains" />
+      <Side of={preview} side="loses" />
       {more !== undefined && (
         <div className="row">
-          <button className="button" type="button" onClick={more}>
-            Read more people
-          </button>
+          <Button text="Read more people" onClick={more} />
         </div>
       )}
       <Unchanged preview={preview} />
@@ -58,48 +100,22 @@ export function Changes({ preview, more }: { preview: Preview; more?: (() => voi
   );
 }
 
-export function WhoGains({ preview }: { preview: Preview }) {
+/** Who gains or who loses by a draft, each outcome once. */
+export function Side({ of: preview, side }: { of: Preview; side: 'gains' | 'loses' }) {
+  const isLoss = side === 'loses';
+  const outcomes = outcomesOf(preview[side]);
   return (
-    <Side
-      title="Who gains"
-      count={preview.people_gaining}
-      outcomes={outcomesOf(preview.gains)}
-      catalogs={preview.catalogs}
-      nobody="Nobody gains anything."
-    />
-  );
-}
-
-export function WhoLoses({ preview }: { preview: Preview }) {
-  return (
-    <Side
-      title="Who loses"
-      count={preview.people_losing}
-      outcomes={outcomesOf(preview.loses)}
-      catalogs={preview.catalogs}
-      nobody="Nobody loses anything."
-      isLoss
-    />
-  );
-}
-
-interface SideProps {
-  title: string;
-  count: number;
-  outcomes: readonly Outcome[];
-  catalogs: readonly string[];
-  nobody: string;
-  isLoss?: boolean;
-}
-
-function Side({ title, count, outcomes, catalogs, nobody, isLoss = false }: SideProps) {
-  return (
-    <Region title={title} count={peopleText(count)}>
-      {outcomes.length === 0 && <p className="dim">{nobody}</p>}
+    <Region title={`Who ${side}`} count={peopleText(isLoss ? preview.people_losing : preview.people_gaining)}>
+      {outcomes.length === 0 && <p className="dim">Nobody {side} anything.</p>}
       {outcomes.map((outcome) => (
         <div key={outcome.key} className="outcome">
           {outcome.differences.map((difference) => (
-            <Change key={JSON.stringify(difference.resource)} of={difference} catalogs={catalogs} isLoss={isLoss} />
+            <Difference
+              key={JSON.stringify(difference.resource)}
+              of={difference}
+              catalogs={preview.catalogs}
+              isLoss={isLoss}
+            />
           ))}
           <People people={outcome.people} />
         </div>
@@ -108,14 +124,23 @@ function Side({ title, count, outcomes, catalogs, nobody, isLoss = false }: Side
   );
 }
 
-interface ChangeProps {
+interface DifferenceProps {
   of: Outcome['differences'][number];
   catalogs: readonly string[];
   isLoss: boolean;
 }
 
-function Change({ of: { resource, ...access }, catalogs, isLoss }: ChangeProps) {
+function Difference({ of: { resource, ...access }, catalogs, isLoss }: DifferenceProps) {
   const isEverything = Object.keys(resource).length === 0;
+  const restrictions = [
+    ...access.row_filters.map((code) => ({ icon: 'filter', text: 'the row filter', code })),
+    ...access.masked_columns.map(({ column, expression: code }) => ({
+      icon: 'mask',
+      text: `the mask of ${column},`,
+      code,
+    })),
+    ...access.hidden_columns.map((code) => ({ icon: 'column', text: 'the hidden column', code })),
+  ];
   return (
     <>
       {access.privileges.length > 0 && (
@@ -126,33 +151,20 @@ function Change({ of: { resource, ...access }, catalogs, isLoss }: ChangeProps) 
           )}
         </OutcomeLine>
       )}
-      {restrictionsOf(access).map(({ icon, text, code }) => (
-        <p key={`${text} ${code}`} className="note">
-          <Icon name={icon} />
-          <span>
-            {isLoss ? 'Now with' : 'No longer with'} {text} <code>{code}</code> on <Path node={resource} />
-          </span>
-        </p>
+      {restrictions.map(({ icon, text, code }) => (
+        <Note key={`${text} ${code}`} icon={icon}>
+          {isLoss ? 'Now with' : 'No longer with'} {text} <code>{code}</code> on <Path node={resource} />
+        </Note>
       ))}
     </>
   );
 }
 
-function restrictionsOf({ row_filters: filters, masked_columns: masks, hidden_columns: hidden }: Restrictions) {
-  return [
-    ...filters.map((code) => ({ icon: 'filter', text: 'the row filter', code })),
-    ...masks.map(({ column, expression }) => ({ icon: 'mask', text: `the mask of ${column},`, code: expression })),
-    ...hidden.map((code) => ({ icon: 'column', text: 'the hidden column', code })),
-  ];
-}
-
-type Restrictions = Pick<Outcome['differences'][number], 'row_filters' | 'masked_columns' | 'hidden_columns'>;
-
 /** People of one outcome that are shown at first. */
-const MOST = 60;
+const FIRST_PEOPLE = 60;
 
 function People({ people }: { people: readonly Named[] }) {
-  const [first, more] = useFirst(people, MOST);
+  const [first, more] = useFirst(people, FIRST_PEOPLE);
   return (
     <>
       <ul className="outcome__who">
@@ -193,19 +205,15 @@ function throughText(through: Preview['unchanged'][number]['through']): string {
   return through === 'directly' ? 'directly' : 'as everyone';
 }
 
-/** What the write would be refused for, or that it would not; and what it would be answered with. */
+/** The checks of a draft: why it would be refused, its warnings, and the size of the rules. */
 export function Checks({ preview: { checks, warnings, size } }: { preview: Preview }) {
   return (
     <Region title="Checks">
       {checks.map(({ code, message }) => (
-        <Notice key={code + message} tone="loss" title={CHECKS[code] ?? code}>
-          <p>{message}</p>
-        </Notice>
+        <Notice key={code + message} tone="loss" title={CHECKS[code] ?? code} text={message} />
       ))}
       {warnings.map((message) => (
-        <Notice key={message} tone="warn" title="It does not do what it seems to do">
-          <p>{message}</p>
-        </Notice>
+        <Notice key={message} tone="warn" title="It does not do what it seems to do" text={message} />
       ))}
       <dl className="facts">
         {checks.length === 0 && <Fact name="Proof">complete</Fact>}
@@ -224,3 +232,64 @@ const CHECKS: Record<string, string> = {
   rules_too_large: 'The rules would be too large for the engine',
   rules_unprovable: 'The rules could not be proved',
 };
+
+/** Who gains and who loses by a published text, or by one that waits; side by side. */
+export function AccessDifference({ access }: { access: Schemas['AccessChangeResponse'] | null }) {
+  const gaining = access?.people_gaining ?? access?.gained_in_all ?? null;
+  const losing = access?.people_losing ?? access?.lost_in_all ?? null;
+  return (
+    <div className="pair">
+      <ChangedSide title="Who gains" count={gaining} changed={access?.gained ?? []} />
+      <ChangedSide title="Who loses" count={losing} changed={access?.lost ?? []} isLoss />
+    </div>
+  );
+}
+
+interface ChangedSideProps {
+  title: string;
+  /** Null: it is not known. */
+  count: number | null;
+  changed: readonly Schemas['ChangedAccessResponse'][];
+  isLoss?: boolean;
+}
+
+/** Outcomes that are shown at first. */
+const FIRST_OUTCOMES = 50;
+
+function ChangedSide({ title, count, changed, isLoss = false }: ChangedSideProps) {
+  const [outcomes, more] = useFirst(changesByPeople(changed), FIRST_OUTCOMES);
+  return (
+    <Region title={title} count={count !== null && numberText(count)}>
+      {count === null && <p className="dim">Not compared: nothing was before it, or nothing that can be read.</p>}
+      {count === 0 && <p className="dim">Nobody {isLoss ? 'loses' : 'gains'} anything.</p>}
+      {outcomes.map(({ whats, people, others }) => (
+        <div key={whats.join()} className="outcome">
+          {whats.map((what) => (
+            <OutcomeLine key={what} verb={isLoss ? 'loses' : 'gains'} isLoss={isLoss}>
+              <span className="path">{what}</span>
+            </OutcomeLine>
+          ))}
+          <ul className="outcome__who">
+            {people.map((name) => (
+              <li key={name}>{name}</li>
+            ))}
+            {others > 0 && <li className="dim">{numberText(others)} others</li>}
+          </ul>
+        </div>
+      ))}
+      {more}
+    </Region>
+  );
+}
+
+/** Changes grouped by their people. */
+function changesByPeople(changed: ChangedSideProps['changed']) {
+  const outcomes = new Map<string, { whats: string[]; people: string[]; others: number }>();
+  for (const { what, people, others } of changed) {
+    const key = JSON.stringify([people, others]);
+    const outcome = outcomes.get(key) ?? { whats: [], people, others };
+    outcome.whats.push(what);
+    outcomes.set(key, outcome);
+  }
+  return [...outcomes.values()];
+}

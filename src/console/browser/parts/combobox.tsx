@@ -1,63 +1,47 @@
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
-import { Icon } from './icon.js';
-import { type Named, Shape } from './principal.js';
-import { FieldHint } from './text-field.js';
+import { Icon } from './controls.js';
+import { type Named, Shape } from './display.js';
+import { FieldHint } from './form.js';
 
 export interface Choice {
   key: string;
-  /** What stands in the field once it is chosen. */
+  /** Shown in the field once it is chosen. */
   text: string;
-  /** Whom it stands for. */
   of?: Named;
   hint?: string;
 }
 
 interface ComboboxProps<C extends Choice> {
   label: string;
-  /** It is read aloud and not shown: the placeholder says it. */
+  /** The label is read aloud and not shown: the placeholder says it. */
   isBare?: boolean;
   text: string;
   setText: (text: string) => void;
   choices: readonly C[];
-  /** What else there is, and how to come to it; null: these are all. */
+  /** Tells of further choices; null: these are all. */
   more?: string | null;
   choose: (choice: C) => void;
-  /** The focus is elsewhere: nobody types any more. */
+  /** Called when the field loses the focus. */
   leave?: () => void;
-  /** Who is chosen, to be shown in the field. */
+  /** The chosen principal, shown in the field. */
   of?: Named | null;
-  /** What is typed must be one of the choices: the first is at hand. */
+  /** The text must be one of the choices: Enter takes the first. */
   isClosed?: boolean;
   isMono?: boolean;
   isDisabled?: boolean;
-  placeholder?: string;
+  placeholder?: string | undefined;
   /** Below the field. */
   hint?: ReactNode;
-  error?: string | null;
+  error?: string | undefined;
 }
 
-/** The choice that Enter takes. By its key: it stays the same one when the list is read again. */
+/** The choice that Enter takes, by its key: it stays the same when the list is read again. */
 type Active = { key: string } | 'first' | 'none';
 
-/** A text field with a list of choices: arrows move, Enter chooses, Esc closes. What is typed need not be among them. */
+/** A text field with a list of choices: arrows move, Enter chooses, Esc closes. Other text can be typed. */
 export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
-  const {
-    label,
-    isBare,
-    text,
-    setText,
-    choices,
-    more = null,
-    choose,
-    leave,
-    of,
-    isClosed,
-    isMono,
-    isDisabled,
-    placeholder,
-    hint,
-    error = null,
-  } = props;
+  const { label, text, choices, more = null, of = null, hint, error } = props;
+  const textClass = props.isMono === true ? 'mono' : undefined;
   const id = useId();
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState<Active>('none');
@@ -68,7 +52,7 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
     setActive('none');
   };
   const take = (choice: C): void => {
-    choose(choice);
+    props.choose(choice);
     close();
   };
   const press = (event: KeyboardEvent<HTMLInputElement>): void => {
@@ -87,13 +71,13 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
   };
   return (
     <div className="field">
-      <label className={isBare === true ? 'hidden' : 'label'} htmlFor={id}>
+      <label className={props.isBare === true ? 'hidden' : 'label'} htmlFor={id}>
         {label}
       </label>
       <span className="affix combo">
-        {of !== undefined && of !== null && <Shape of={of} />}
+        {of !== null && <Shape of={of} />}
         <input
-          className={isMono === true ? 'input input--mono' : 'input'}
+          className={props.isMono === true ? 'input input--mono' : 'input'}
           id={id}
           type="text"
           role="combobox"
@@ -101,23 +85,23 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
           aria-controls={isShown ? `${id}-list` : undefined}
           aria-activedescendant={isShown && at >= 0 ? `${id}-${at}` : undefined}
           aria-autocomplete="list"
-          aria-invalid={error !== null || undefined}
-          aria-describedby={hint === undefined && error === null ? undefined : `${id}-hint`}
+          aria-invalid={error !== undefined || undefined}
+          aria-describedby={hint === undefined && error === undefined ? undefined : `${id}-hint`}
           autoComplete="off"
           spellCheck={false}
           value={text}
-          placeholder={placeholder}
-          disabled={isDisabled}
+          placeholder={props.placeholder}
+          disabled={props.isDisabled}
           onChange={(event) => {
-            setText(event.target.value);
+            props.setText(event.target.value);
             setOpen(true);
-            setActive(isClosed === true ? 'first' : 'none');
+            setActive(props.isClosed === true ? 'first' : 'none');
           }}
           onClick={() => setOpen(true)}
           onKeyDown={press}
           onBlur={() => {
             close();
-            leave?.();
+            props.leave?.();
           }}
         />
         {isShown && (
@@ -135,7 +119,7 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
                   onClick={() => take(choice)}
                 >
                   {choice.of !== undefined && <Shape of={choice.of} />}
-                  <span className={isMono === true ? 'mono' : undefined}>{choice.text}</span>
+                  <span className={textClass}>{choice.text}</span>
                   {choice.hint !== undefined && <small className="hint">{choice.hint}</small>}
                 </li>
               ))}

@@ -3,27 +3,18 @@ import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import { type Children, useChildren, useFoundTables } from '../api/catalog.js';
 import { countText, moreText, numberText } from '../domain/count-text.js';
-import { addressOfNode } from '../domain/node-path.js';
+import { addressOfNode, nodeAt } from '../domain/node-path.js';
 import { type Branch, type TreeRow, treeRows, treeSearch, withFoundTables } from '../domain/tree-rows.js';
-import { Failure } from './failure.js';
-import { Search } from './filter-bar.js';
-import { SEARCH, useFilters } from './filters.js';
-import { Icon } from './icon.js';
-import { NodeIcon } from './path.js';
+import { Icon } from './controls.js';
+import { NodeIcon } from './display.js';
+import { Search, SEARCH, useFilters } from './filter-bar.js';
+import { Failure } from './notice.js';
 
-const LEVELS = ['catalog', 'schema', 'table'] as const;
 const PLURALS = ['catalogs', 'schemas', 'tables'] as const;
 
 type Branches = ReturnType<typeof useChildren>;
 
-/** The node of these names. */
-export function nodeAt([catalog, schema, table]: readonly string[]) {
-  if (catalog === undefined) return {};
-  if (schema === undefined) return { catalog };
-  return table === undefined ? { catalog, schema } : { catalog, schema, table };
-}
-
-/** The way down to a node, with what stands beside it on each level. The search is among what the deepest open node holds. */
+/** The path to a node, with the siblings on each level. The search is among the children of the deepest open node. */
 export function DataTree({ open }: { open: readonly string[] }) {
   const { asked, ask } = useFilters([]);
   const q = asked[SEARCH] ?? '';
@@ -66,7 +57,7 @@ function branchOf({ items, first, hasMore }: Branches): Branch {
   return { items, hasMore, left: first?.total === undefined || first.total === null ? null : first.total - listed };
 }
 
-/** What the tree lacks, where the engine did not say what it holds. */
+/** Says what the tree lacks when the engine does not list its names. */
 function EngineNote({ engine, of }: { engine: Children['engine'] | undefined; of: readonly string[] }) {
   if (engine === undefined || engine === 'listed') return null;
   const why = {
@@ -77,17 +68,14 @@ function EngineNote({ engine, of }: { engine: Children['engine'] | undefined; of
   return <p className="note">{why}: these are the names of grants and policies alone.</p>;
 }
 
-function Rows({
-  rows,
-  open,
-  q,
-  branches,
-}: {
+interface RowsProps {
   rows: readonly TreeRow[];
   open: readonly string[];
   q: string;
   branches: readonly Branches[];
-}) {
+}
+
+function Rows({ rows, open, q, branches }: RowsProps) {
   const list = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -104,11 +92,11 @@ function Rows({
   useEffect(() => {
     if (isAtMore) deepest?.more?.();
   }, [isAtMore, deepest]);
-  const current = rows.findIndex((row) => row.kind === 'node' && isSame(row.names, open));
   const path = open.join('\0');
+  const current = rows.findIndex((row) => row.kind === 'node' && row.names.join('\0') === path);
   useEffect(() => {
     virtual.scrollToIndex(current, { align: 'auto' });
-    // Only when another node is opened: whoever scrolls is left alone.
+    // Only when another node is opened, so that it does not undo scrolling.
   }, [path, current >= 0]);
   return (
     <div className="tree__scroll" ref={list}>
@@ -128,19 +116,13 @@ function isBelow(names: readonly string[], node: readonly string[]): boolean {
   return node.every((name, at) => names[at] === name);
 }
 
-function isSame(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((name, at) => name === b[at]);
-}
-
 function keyOf(row: TreeRow): string {
   return row.kind === 'node' ? row.names.join('\0') : `${row.kind} ${row.depth}`;
 }
 
-interface RowProps {
+interface RowProps extends Pick<RowsProps, 'q' | 'branches'> {
   row: TreeRow;
   isCurrent: boolean;
-  q: string;
-  branches: readonly Branches[];
 }
 
 function Row({ row, isCurrent, q, branches }: RowProps) {
@@ -150,7 +132,12 @@ function Row({ row, isCurrent, q, branches }: RowProps) {
     <li style={{ '--depth': depth } as object}>
       {row.kind === 'node' && <NodeLink names={row.names} child={row.child} isCurrent={isCurrent} q={q} />}
       {row.kind === 'loading' && <span className="skeleton skeleton--s" />}
-      {row.kind === 'none' && <NoneBelow kind={kind} depth={depth} isSearched={q !== ''} />}
+      {row.kind === 'none' && (
+        <p className="note">
+          {q === '' ? `No ${kind}.` : `No ${kind} match.`}
+          {q !== '' && depth === 1 && ' Open a catalog to search its tables, or write a path such as sales.eu.ord.'}
+        </p>
+      )}
       {row.kind === 'more' && (
         <button type="button" onClick={() => branches[depth - 1]?.more?.()}>
           {row.count === null ? `More ${kind}` : `${numberText(row.count)} more ${kind}`}
@@ -160,28 +147,16 @@ function Row({ row, isCurrent, q, branches }: RowProps) {
   );
 }
 
-/** A search is among the children of one node, and can say which. */
-function NoneBelow({ kind, depth, isSearched }: { kind: string; depth: number; isSearched: boolean }) {
-  return (
-    <p className="note">
-      {isSearched ? `No ${kind} match.` : `No ${kind}.`}
-      {isSearched && depth === 1 && ' Open a catalog to search its tables, or write a path such as sales.eu.ord.'}
-    </p>
-  );
-}
-
-interface NodeLinkProps {
+interface NodeLinkProps extends Pick<RowProps, 'isCurrent' | 'q'> {
   names: readonly string[];
   child: Extract<TreeRow, { kind: 'node' }>['child'];
-  isCurrent: boolean;
-  q: string;
 }
 
 function NodeLink({ names, child, isCurrent, q }: NodeLinkProps) {
   const node = nodeAt(names);
   const isAbsent = child?.in_engine === false;
-  // The tables that were searched for stay while one of them is looked at.
-  const kept = names.length === LEVELS.length && q !== '' ? `?${new URLSearchParams({ [SEARCH]: q }).toString()}` : '';
+  // The found tables stay in the tree while one of them is open.
+  const kept = names.length === PLURALS.length && q !== '' ? `?${new URLSearchParams({ [SEARCH]: q }).toString()}` : '';
   return (
     <Link
       className={isAbsent ? 'is-absent' : ''}

@@ -1,32 +1,66 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { type Filter, SEARCH, useFilters } from './filters.js';
-import { Icon } from './icon.js';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { parsePrincipal, principalParameter } from '../domain/principal.js';
+import { useAddress } from './address.js';
+import { Button, Icon } from './controls.js';
+import { TextField } from './form.js';
+import { PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
+
+/** A filter of a list: a parameter of the address, shown as a token. */
+export interface Filter {
+  parameter: string;
+  /** The name on its token. */
+  name: string;
+  /** Texts by value; without them, and without a field, text is typed. */
+  choices?: Readonly<Record<string, string>>;
+  /** The type of a field for text. */
+  type?: 'text' | 'datetime-local';
+  /** A field of its own, such as a combobox of people. */
+  field?: (choose: (value: string) => void) => ReactNode;
+  /** The text of a value on its token. */
+  show?: (value: string) => ReactNode;
+}
+
+/** The parameter of the search. */
+export const SEARCH = 'q';
+
+/** Filter values of the address, by parameter, and how to change one. Values that a filter does not have are left out. */
+export function useFilters(filters: readonly Filter[]) {
+  const { search, change } = useAddress();
+  const asked: Record<string, string> = {};
+  const text = search.get(SEARCH) ?? '';
+  if (text !== '') asked[SEARCH] = text;
+  for (const { parameter, choices } of filters) {
+    const value = search.get(parameter) ?? '';
+    if (value !== '' && (choices === undefined || Object.hasOwn(choices, value))) asked[parameter] = value;
+  }
+  /** An empty value removes the filter. A search replaces the address, so that *back* skips half-typed words. */
+  const ask = (parameter: string, value: string): void => change({ [parameter]: value }, parameter !== SEARCH);
+  return { asked: asked as Asked, ask };
+}
 
 interface FilterBarProps {
-  /** What the search is for: *Search people*. */
+  /** For example *Search people*. */
   placeholder: string;
   filters?: readonly Filter[];
-  /** How much is shown. */
+  /** The number of entries. */
   children: ReactNode;
 }
 
-const NONE: readonly Filter[] = [];
-
-/** Above a list: the search, then what is asked for as tokens, then a way to ask for more. The address holds all of it. */
-export function FilterBar({ placeholder, filters = NONE, children }: FilterBarProps) {
+/** Above a list: the search, the filters as tokens, and a way to add one. The address holds all of it. */
+export function FilterBar({ placeholder, filters = [], children }: FilterBarProps) {
   const { asked, ask } = useFilters(filters);
   const others = filters.filter(({ parameter }) => asked[parameter] === undefined);
   return (
     <div className="filter-bar">
       <Search placeholder={placeholder} asked={asked[SEARCH] ?? ''} ask={(text) => ask(SEARCH, text)} />
-      {filters.map((filter) => {
-        const value = asked[filter.parameter];
-        return (
-          value !== undefined && (
-            <Token key={filter.parameter} filter={filter} value={value} remove={() => ask(filter.parameter, '')} />
-          )
-        );
-      })}
+      {filters.map((filter) => (
+        <FilterToken
+          key={filter.parameter}
+          filter={filter}
+          value={asked[filter.parameter]}
+          remove={() => ask(filter.parameter, '')}
+        />
+      ))}
       {others.length > 0 && <AddFilter filters={others} ask={ask} />}
       <p className="hint" role="status">
         {children}
@@ -35,19 +69,17 @@ export function FilterBar({ placeholder, filters = NONE, children }: FilterBarPr
   );
 }
 
+interface SearchProps {
+  placeholder: string;
+  asked: string;
+  ask: (text: string) => void;
+}
+
 /** Milliseconds without a key after which a word counts as typed. */
 const TYPED = 120;
 
 /** The one search of a page; `/` focuses it. */
-export function Search({
-  placeholder,
-  asked,
-  ask,
-}: {
-  placeholder: string;
-  asked: string;
-  ask: (text: string) => void;
-}) {
+export function Search({ placeholder, asked, ask }: SearchProps) {
   const [text, setText] = useState(asked);
   const [before, setBefore] = useState(asked);
   const field = useRef<HTMLInputElement>(null);
@@ -93,20 +125,35 @@ export function Search({
   );
 }
 
-function Token({ filter, value, remove }: { filter: Filter; value: string; remove: () => void }) {
-  const { name, choices, show } = filter;
-  const text = choices?.find((choice) => choice.value === value)?.text ?? value;
+interface FilterTokenProps {
+  filter: Filter;
+  value: string | undefined;
+  remove: () => void;
+}
+
+function FilterToken({ filter: { name, choices, show }, value, remove }: FilterTokenProps) {
+  if (value === undefined) return null;
+  const text = choices?.[value] ?? value;
+  return (
+    <Token remove={remove} label={`Remove ${name} ${text}`}>
+      {name} <b>{show?.(value) ?? text}</b>
+    </Token>
+  );
+}
+
+/** A value that was chosen, with a button that removes it. */
+export function Token({ label, remove, children }: { label: string; remove: () => void; children: ReactNode }) {
   return (
     <span className="token">
-      {name} <b>{show?.(value) ?? text}</b>
-      <button type="button" aria-label={`Remove ${name} ${text}`} onClick={remove}>
+      {children}
+      <button type="button" aria-label={label} onClick={remove}>
         <Icon name="cross" />
       </button>
     </span>
   );
 }
 
-/** Opens the fields of all filters that are not set; the first value that is chosen closes them. */
+/** Opens the fields of all filters that are not set; a chosen value closes them. */
 function AddFilter({ filters, ask }: { filters: readonly Filter[]; ask: (parameter: string, value: string) => void }) {
   const [isOpen, setOpen] = useState(false);
   const root = useRef<HTMLSpanElement>(null);
@@ -126,20 +173,18 @@ function AddFilter({ filters, ask }: { filters: readonly Filter[]; ask: (paramet
         if (event.relatedTarget !== null && root.current?.contains(event.relatedTarget) !== true) setOpen(false);
       }}
     >
-      <button
-        className="button button--small button--quiet"
-        type="button"
+      <Button
+        text="Add filter"
+        look="small quiet"
+        icon="filter"
         ref={button}
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
-      >
-        <Icon name="filter" />
-        Add filter
-      </button>
+      />
       {isOpen && (
         <div className="filter-bar__panel" role="group" aria-label="Filters">
           {filters.map((filter, index) => (
-            <Field
+            <FilterField
               key={filter.parameter}
               filter={filter}
               isFirst={index === 0}
@@ -155,47 +200,78 @@ function AddFilter({ filters, ask }: { filters: readonly Filter[]; ask: (paramet
   );
 }
 
-function Field({ filter, isFirst, choose }: { filter: Filter; isFirst: boolean; choose: (value: string) => void }) {
-  const id = `filter-${filter.parameter}`;
-  const { name, choices, type = 'text', field } = filter;
+interface FilterFieldProps {
+  filter: Filter;
+  isFirst: boolean;
+  choose: (value: string) => void;
+}
+
+function FilterField({ filter: { name, choices, type = 'text', field }, isFirst, choose }: FilterFieldProps) {
+  const [text, setText] = useState('');
+  const id = useId();
   if (field !== undefined) return field(choose);
+  if (choices === undefined) {
+    return (
+      <form
+        className="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (text.trim() !== '') choose(text.trim());
+        }}
+      >
+        <TextField label={name} type={type} value={text} set={setText} autoFocus={isFirst} />
+        <Button look="small" type="submit">
+          Apply<span className="hidden"> {name}</span>
+        </Button>
+      </form>
+    );
+  }
   return (
-    <form
-      className="field"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const value = new FormData(event.currentTarget).get('value');
-        if (typeof value === 'string' && value.trim() !== '') choose(value.trim());
-      }}
-    >
+    <div className="field">
       <label className="label" htmlFor={id}>
         {name}
       </label>
-      {choices === undefined ? (
-        <span className="row">
-          <input
-            className="input"
-            id={id}
-            name="value"
-            type={type}
-            autoComplete="off"
-            spellCheck={false}
-            autoFocus={isFirst}
-          />
-          <button className="button button--small" type="submit">
-            Apply<span className="hidden"> {name}</span>
-          </button>
-        </span>
-      ) : (
-        <select className="input" id={id} autoFocus={isFirst} value="" onChange={(event) => choose(event.target.value)}>
-          <option value="">Any</option>
-          {choices.map(({ value, text }) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
-      )}
-    </form>
+      <select className="input" id={id} autoFocus={isFirst} value="" onChange={(event) => choose(event.target.value)}>
+        <option value="">Any</option>
+        {Object.entries(choices).map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </div>
   );
+}
+
+/** Filters of grants and policies: by principal, and by node. */
+export const ENTRY_FILTERS: readonly Filter[] = [
+  {
+    parameter: 'principal',
+    name: 'Holder',
+    field: (choose) => (
+      <PrincipalCombobox
+        value={null}
+        set={(value) => {
+          if (value !== null) choose(principalParameter(value));
+        }}
+      />
+    ),
+    show: (value) => <PrincipalName parameter={value} />,
+  },
+  { parameter: 'covering', name: 'Covers' },
+  { parameter: 'catalog', name: 'Catalog' },
+  { parameter: 'schema', name: 'Schema' },
+  { parameter: 'table', name: 'Table' },
+];
+
+export type Asked = Readonly<Record<string, string>>;
+
+/** The query of the API for the filters of the address. */
+export function entryQueryOf({ principal = '', ...rest }: Asked) {
+  return { ...rest, ...(parsePrincipal(principal) !== null && { principal }) };
+}
+
+/** The name of a principal in the address. */
+function PrincipalName({ parameter }: { parameter: string }) {
+  return <>{usePrincipalName(parsePrincipal(parameter))}</>;
 }

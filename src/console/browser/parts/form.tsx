@@ -1,6 +1,6 @@
-import type { ReactNode } from 'react';
-import { Failure } from './failure.js';
-import { Icon } from './icon.js';
+import { type InputHTMLAttributes, type ReactNode, useId, useState } from 'react';
+import { Button, Icon } from './controls.js';
+import { Failure } from './notice.js';
 
 export interface FormProps {
   label?: string;
@@ -8,18 +8,20 @@ export interface FormProps {
   doing: { isPending: boolean; error: Error | null; mutate: () => void };
   /** The button: verb and object. */
   act: string;
-  isDanger?: boolean;
+  isDanger?: boolean | undefined;
   /** The button beside it. */
   away?: string;
   close: () => void;
   /** Stands in the page, and not in a dialog. */
   isPanel?: boolean;
+  /** A failure offers another try. */
+  canRetry?: boolean;
   children: ReactNode;
 }
 
 /** A short form: its fields, why it was refused, and its two buttons. Nothing is sent twice. */
 export function Form(props: FormProps) {
-  const { label, doing, act, isDanger = false, away = 'Cancel', close, isPanel = false, children } = props;
+  const { label, doing, act, isDanger, away = 'Cancel', close, isPanel = false, canRetry = false, children } = props;
   const { isPending, error, mutate } = doing;
   return (
     <form
@@ -32,29 +34,170 @@ export function Form(props: FormProps) {
       }}
     >
       {children}
-      {error !== null && <Failure problem={error} />}
+      {error !== null && <Failure problem={error} retry={canRetry ? mutate : undefined} />}
       <div className="actions">
-        <button className="button button--quiet" type="button" onClick={close}>
-          {away}
-        </button>
-        <button
-          className={`button button--primary${isDanger ? ' button--danger' : ''}`}
-          type="submit"
-          aria-disabled={isPending}
-        >
-          {act}
-        </button>
+        <Button text={away} look="quiet" onClick={close} />
+        <Button text={act} look={isDanger === true ? 'primary danger' : 'primary'} type="submit" isOff={isPending} />
       </div>
     </form>
   );
 }
 
-/** Opens such a form: the one primary button of its page. */
-export function AddButton({ text, isOpen, open }: { text: string; isOpen: boolean; open: () => void }) {
+/** The properties of the fields of a form: `<TextField label="Name" {...field('name')} />`. */
+export function fieldsOf<F extends object>(
+  form: F,
+  change: (part: Partial<F>) => void,
+  errors: Readonly<Record<string, string>> = {},
+) {
+  return <K extends keyof F & string>(name: K) => ({
+    value: form[name],
+    set: (value: F[K]): void => change({ [name]: value } as unknown as Partial<F>),
+    error: errors[name],
+  });
+}
+
+/** The values of a form, and the properties of its fields. */
+export function useForm<F extends object>(initial: F | (() => F)) {
+  const [form, setForm] = useState<F>(initial);
+  return [form, fieldsOf(form, (part) => setForm((before) => ({ ...before, ...part })))] as const;
+}
+
+type InputProps = Pick<
+  InputHTMLAttributes<HTMLInputElement>,
+  'type' | 'name' | 'placeholder' | 'maxLength' | 'min' | 'max' | 'required' | 'readOnly' | 'autoFocus'
+>;
+
+interface TextFieldProps extends InputProps {
+  label: string;
+  value: string;
+  set: (value: string) => void;
+  hint?: ReactNode;
+  error?: string | undefined;
+  /** Above one: a text area of so many lines. */
+  rows?: number;
+  isMono?: boolean;
+  isDisabled?: boolean;
+  /** What a browser may fill in. */
+  complete?: 'username' | 'current-password' | 'new-password' | 'off';
+}
+
+/** A field for text, with what is wrong with it below. */
+export function TextField(props: TextFieldProps) {
+  const { label, value, set, hint, error, rows = 1, isMono, isDisabled, complete = 'off', ...ofInput } = props;
+  const id = useId();
+  const field = {
+    className: isMono === true ? 'input input--mono' : 'input',
+    id,
+    value,
+    autoComplete: complete,
+    spellCheck: isMono !== true && complete === 'off',
+    disabled: isDisabled,
+    'aria-invalid': error !== undefined || undefined,
+    'aria-describedby': error !== undefined || hint !== undefined ? `${id}-hint` : undefined,
+    onChange: (event: { target: { value: string } }) => set(event.target.value),
+  };
   return (
-    <button className="button button--primary" type="button" aria-expanded={isOpen} onClick={open}>
-      <Icon name="plus" />
-      {text}
-    </button>
+    <div className="field">
+      <label className="label" htmlFor={id}>
+        {label}
+      </label>
+      {rows > 1 ? (
+        <textarea {...field} rows={rows} />
+      ) : (
+        <input type="text" autoCapitalize={field.spellCheck ? undefined : 'none'} {...ofInput} {...field} />
+      )}
+      <FieldHint id={`${id}-hint`} hint={hint} error={error} />
+    </div>
+  );
+}
+
+/** A password that must be given. */
+export function PasswordField(props: Pick<TextFieldProps, 'label' | 'name' | 'value' | 'set' | 'complete'>) {
+  return <TextField type="password" complete="current-password" required {...props} />;
+}
+
+/** Below a field: what is wrong with it, or else what helps. */
+export function FieldHint({ id, hint, error }: { id?: string; hint?: ReactNode; error: string | undefined }) {
+  if (error !== undefined) {
+    return (
+      <p className="hint hint--error" id={id}>
+        <Icon name="warn" />
+        {error}
+      </p>
+    );
+  }
+  return hint === undefined ? null : (
+    <p className="hint" id={id}>
+      {hint}
+    </p>
+  );
+}
+
+/** Password managers and browsers ask for a name beside a password. */
+export function HiddenUsername({ username }: { username: string }) {
+  return (
+    <input
+      className="hidden"
+      type="text"
+      name="username"
+      autoComplete="username"
+      value={username}
+      readOnly
+      tabIndex={-1}
+      aria-hidden="true"
+    />
+  );
+}
+
+interface SegmentsProps<T extends string> {
+  legend: string;
+  choices: readonly (readonly [value: T, text: string])[];
+  value: T;
+  set: (value: T) => void;
+}
+
+/** One of a few, all in sight. */
+export function Segments<T extends string>({ legend, choices, value, set }: SegmentsProps<T>) {
+  const name = useId();
+  return (
+    <fieldset className="field">
+      <legend>{legend}</legend>
+      <div className="row">
+        <div className="segments">
+          {choices.map(([each, text]) => (
+            <label key={each}>
+              <input type="radio" name={name} checked={each === value} onChange={() => set(each)} />
+              {text}
+            </label>
+          ))}
+        </div>
+      </div>
+    </fieldset>
+  );
+}
+
+interface CheckProps<T> {
+  value: T;
+  /** The values that are checked. */
+  all: readonly T[];
+  set: (all: T[]) => void;
+  isDisabled?: boolean;
+  hint?: string;
+  children: ReactNode;
+}
+
+/** A checkbox, which adds a value to others or takes it from them. */
+export function Check<T>({ value, all, set, isDisabled = false, hint, children }: CheckProps<T>) {
+  return (
+    <label className="check">
+      <input
+        type="checkbox"
+        checked={all.includes(value) && !isDisabled}
+        disabled={isDisabled}
+        onChange={({ target }) => set(target.checked ? [...all, value] : all.filter((each) => each !== value))}
+      />{' '}
+      {children}
+      {hint !== undefined && <span className="hint">{hint}</span>}
+    </label>
   );
 }

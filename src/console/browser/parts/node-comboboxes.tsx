@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useNames } from '../api/catalog.js';
 import { NO_NAMES, type NodeNames, nodeOfNames } from '../domain/node-path.js';
 import { Combobox } from './combobox.js';
-import { TextField } from './text-field.js';
+import { TextField } from './form.js';
 
 const ABOVE = [
   ['Catalog', 'catalog', []],
@@ -17,14 +17,14 @@ interface Names extends NodeNames {
 interface NodeComboboxesProps {
   value: Names;
   set: (part: Names) => void;
-  /** What stands in a schema. */
+  /** The kind of the last name. */
   last?: 'table' | 'routine';
 }
 
-/** The three fields of a path, side by side. Names that nobody knows yet can be typed. */
+/** The fields of a path, side by side. Unknown names can be typed. */
 export function NodeComboboxes({ value, set, last = 'table' }: NodeComboboxesProps) {
   const { catalog, schema, table } = value;
-  // Nothing is named below a level that is not.
+  // Clearing a level clears the levels below it.
   const setName = (level: keyof NodeNames, name: string): void =>
     set({ ...NO_NAMES, ...nodeOfNames({ catalog, schema, table, [level]: name.toLowerCase() }) });
   return (
@@ -59,14 +59,14 @@ interface NameComboboxProps {
   isDisabled: boolean;
   under: readonly string[];
   set: (name: string) => void;
-  /** Among what the person who is signed in may see; the placeholder is the label. */
+  /** Offers only names that the person who is signed in may see; the placeholder is the label. */
   isOwn?: boolean;
 }
 
 /** A name of a child of a node. */
 export function NameCombobox({ label, text, isDisabled, under, set, isOwn = false }: NameComboboxProps) {
   const [isTyped, setTyped] = useState(false);
-  const { names, total, more } = useNames(under, isTyped ? text : '', { isEnabled: !isDisabled, isOwn });
+  const { names, total, more } = useNames(under, isTyped ? text : '', !isDisabled, isOwn);
   return (
     <Combobox
       label={label}

@@ -1,30 +1,47 @@
 import { type ReactNode, useEffect, useId } from 'react';
+import { ButtonLink } from './controls.js';
 
-/** The head of a page: its one heading of level 1, and the title of the window. */
-export function PageHead({
-  title,
-  heading = title,
-  above,
-  children,
-  actions,
-}: {
+interface PageHeadProps {
   title: string;
   heading?: ReactNode;
   /** Crumbs. */
   above?: ReactNode;
-  children?: ReactNode;
+  /** A sentence below the heading. */
+  intro?: ReactNode;
   actions?: ReactNode;
-}) {
+}
+
+/** The head of a page: its one heading of level 1, and the title of the window. */
+export function PageHead({ title, heading = title, above, intro, actions }: PageHeadProps) {
   useTitle(title);
   return (
     <header className="page-head">
       <div>
         {above}
         <h1>{heading}</h1>
-        {children !== undefined && <p>{children}</p>}
+        {intro && <p>{intro}</p>}
       </div>
-      {actions !== undefined && <div className="row">{actions}</div>}
+      {actions && <div className="row">{actions}</div>}
     </header>
+  );
+}
+
+interface PageProps extends PageHeadProps {
+  /** Its parts stand close to each other. */
+  isClose?: boolean;
+  isBusy?: boolean;
+  children: ReactNode;
+}
+
+/** A page of one column. */
+export function Page({ isClose = false, isBusy, children, ...head }: PageProps) {
+  return (
+    <main id="main" aria-busy={isBusy} tabIndex={-1}>
+      <div className={isClose ? 'stack stack--mid' : 'stack'}>
+        <PageHead {...head} />
+        {children}
+      </div>
+    </main>
   );
 }
 
@@ -34,19 +51,16 @@ export function useTitle(title: string): void {
   }, [title]);
 }
 
-/** Nothing to show: what is not there, why, and what to do next. */
-export function Empty({
-  title,
-  isWhole = false,
-  children,
-  action,
-}: {
+interface EmptyProps {
   title: string;
   /** There is nothing else on the page. */
   isWhole?: boolean;
-  children: ReactNode;
+  text: ReactNode;
   action?: ReactNode;
-}) {
+}
+
+/** Stands in the place of a list without entries: what is not there, why, and what to do next. */
+export function Empty({ title, isWhole = false, text, action }: EmptyProps) {
   const Heading = isWhole ? 'h1' : 'h2';
   return (
     <div className="empty">
@@ -56,13 +70,44 @@ export function Empty({
         <circle cx="104" cy="16" r="6" />
       </svg>
       <Heading>{title}</Heading>
-      <p>{children}</p>
+      <p>{text}</p>
       {action}
     </div>
   );
 }
 
-/** A name and what it is, in a list of facts. */
+interface NoEntryProps extends Pick<EmptyProps, 'title' | 'text'> {
+  /** The filters of the list. */
+  asked: object;
+  word: string;
+}
+
+/** Stands in the place of an empty list, or of one whose filters match nothing. */
+export function NoEntry({ asked, word, title, text }: NoEntryProps) {
+  if (Object.keys(asked).length === 0) return <Empty title={title} text={text} />;
+  return <Empty title={`No ${word} matches`} text="Remove a filter, or search for something else." />;
+}
+
+/** A page that only administrators may open. */
+export function NotForYou({ page }: { page: string }) {
+  const text = `${page} is for administrators. What you may reach yourself is under My access.`;
+  return <Absent title="Not for you" text={text} />;
+}
+
+export function NotHere() {
+  return <Absent title="Nothing is at this address" text="It may have been mistyped, or what it showed is gone." />;
+}
+
+function Absent(props: { title: string; text: string }) {
+  useTitle(props.title);
+  return (
+    <main id="main" tabIndex={-1}>
+      <Empty isWhole {...props} action={<ButtonLink text="Open what you may reach" href="/me" />} />
+    </main>
+  );
+}
+
+/** A name and its value, in a list of facts. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div>
@@ -82,7 +127,7 @@ interface RegionProps {
   children: ReactNode;
 }
 
-/** A part of a page under a heading of its own, whose name it has. */
+/** A part of a page, named by its heading. */
 export function Region({ title, count, actions, isStack = false, children }: RegionProps) {
   const id = useId();
   return (

@@ -1,7 +1,16 @@
-import { nodeOfForm, type Place, type PlaceForm } from '../domain/place-form.js';
+import {
+  grantProblem,
+  type Node,
+  nodeOfForm,
+  type Place,
+  type PlaceForm,
+  type Privilege,
+  privilegesOn,
+} from '../domain/grant-form.js';
+import type { Named } from './display.js';
+import { Check, FieldHint, Segments } from './form.js';
 import { NodeComboboxes } from './node-comboboxes.js';
 import { PrincipalCombobox } from './principal-combobox.js';
-import { Segments } from './segments.js';
 
 const PLACES: readonly (readonly [Place, string])[] = [
   ['data', 'Data'],
@@ -14,38 +23,32 @@ const PLACES: readonly (readonly [Place, string])[] = [
 interface PlaceFieldsProps {
   form: PlaceForm;
   change: (part: Partial<PlaceForm>) => void;
-  error: string | null;
+  error: string | undefined;
 }
 
-/** What a grant or a deny is on: data, or something beside it. */
+/** The node of a grant or a deny: data, or something beside it. */
 export function PlaceFields(props: PlaceFieldsProps) {
   const { form, change } = props;
   return (
     <>
       <Segments legend="On" choices={PLACES} value={form.place} set={(place) => change({ place })} />
-      <Where {...props} />
+      <NodeFields {...props} />
     </>
   );
 }
 
-function Where({ form, change, error }: PlaceFieldsProps) {
+function NodeFields({ form, change, error }: PlaceFieldsProps) {
   if (form.place === 'engine') return <p className="hint">On the engine itself, whatever data there is.</p>;
-  if (form.place === 'queries') {
+  if (form.place === 'queries')
     return (
       <PrincipalCombobox label="Whose" value={form.queries} set={(queries) => change({ queries })} error={error} />
     );
-  }
-  if (form.place === 'acting') {
+  if (form.place === 'acting')
     return <PrincipalCombobox label="As" value={form.as} set={(as) => change({ as })} error={error} />;
-  }
   return (
     <div className="field">
       <NodeComboboxes value={form} set={change} last={form.place === 'routine' ? 'routine' : 'table'} />
-      {error !== null ? (
-        <p className="hint hint--error">{error}</p>
-      ) : (
-        form.place === 'data' && <p className="hint">{coverText(nodeOfForm(form) ?? {})}</p>
-      )}
+      <FieldHint hint={form.place === 'data' ? coverText(nodeOfForm(form) ?? {}) : undefined} error={error} />
     </div>
   );
 }
@@ -54,4 +57,44 @@ function coverText({ catalog, schema, table }: { catalog?: string; schema?: stri
   if (catalog === undefined) return 'Covers everything: all data catalogs, and later ones.';
   if (table !== undefined) return `Covers the table ${catalog}.${schema ?? ''}.${table}.`;
   return `Covers all tables of ${schema === undefined ? catalog : `${catalog}.${schema}`}, and later ones.`;
+}
+
+interface PrivilegeChecksProps {
+  /** The node, which has its privileges. */
+  node: Node;
+  /** Null: anybody. */
+  holder: Named | null;
+  value: readonly Privilege[];
+  set: (value: Privilege[]) => void;
+  error?: string | undefined;
+}
+
+/** A checkbox for each privilege that can be given on a node. */
+export function PrivilegeChecks({ node, holder, value, set, error }: PrivilegeChecksProps) {
+  const open = privilegesOn(node);
+  const problems = open.flatMap((each) => grantProblem(each, holder) ?? []);
+  return (
+    <fieldset className="field">
+      <legend>Privileges</legend>
+      <div className="checks">
+        {open.map((privilege) => (
+          <Check
+            key={privilege}
+            value={privilege}
+            all={value}
+            set={set}
+            isDisabled={grantProblem(privilege, holder) !== null}
+          >
+            <span className="mono">{privilege}</span>
+          </Check>
+        ))}
+      </div>
+      {problems.map((problem) => (
+        <p key={problem} className="hint">
+          {problem}.
+        </p>
+      ))}
+      <FieldHint error={error} />
+    </fieldset>
+  );
 }

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { offeredAt } from '../domain/grant-form.js';
 import {
   ALSO_CLOSED,
   hasColumn,
@@ -7,16 +8,14 @@ import {
   KIND_NAMES,
   type PolicyForm,
 } from '../domain/policy-form.js';
-import { offeredAt } from '../domain/place-form.js';
 import { principalParameter } from '../domain/principal.js';
-import { Icon } from './icon.js';
+import { Button } from './controls.js';
+import { type Named, Shape } from './display.js';
+import { Token } from './filter-bar.js';
+import { FieldHint, fieldsOf, Segments, TextField } from './form.js';
 import { NodeComboboxes } from './node-comboboxes.js';
-import { PlaceFields } from './place-fields.js';
-import { type Named, Shape } from './principal.js';
+import { PlaceFields, PrivilegeChecks } from './place-fields.js';
 import { PrincipalCombobox } from './principal-combobox.js';
-import { PrivilegeChecks } from './privileges.js';
-import { Segments } from './segments.js';
-import { TextField } from './text-field.js';
 
 interface PolicyFieldsProps {
   form: PolicyForm;
@@ -26,64 +25,47 @@ interface PolicyFieldsProps {
 
 const KINDS = Object.entries(KIND_NAMES) as [Kind, string][];
 
-/** The fields of a policy: what it is and for whom, beside where and what it takes. */
+/** The fields of a policy: its kind and principal, beside its node and what it takes. */
 export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
   const { kind } = form;
+  const field = fieldsOf(form, change, errors);
   return (
     <div className="pair">
       <div className="stack">
-        <Segments legend="Kind" choices={KINDS} value={kind} set={(next) => change({ kind: next })} />
-        <PrincipalCombobox
-          value={form.principal}
-          set={(principal) => change({ principal })}
-          error={errors['principal'] ?? null}
-        />
-        <Exceptions value={form.except} set={(except) => change({ except })} error={errors['except'] ?? null} />
-        <TextField
-          label="Description"
-          value={form.description}
-          set={(description) => change({ description })}
-          rows={2}
-        />
+        <Segments legend="Kind" choices={KINDS} {...field('kind')} />
+        <PrincipalCombobox {...field('principal')} />
+        <Exceptions {...field('except')} />
+        <TextField label="Description" {...field('description')} rows={2} />
       </div>
       <div className="stack">
         {kind === 'deny' ? (
-          <PlaceFields form={form} change={change} error={errors['resource'] ?? null} />
+          <PlaceFields form={form} change={change} error={errors['resource']} />
         ) : (
           <div className="field">
             <NodeComboboxes value={form} set={change} />
-            {errors['resource'] !== undefined && <p className="hint hint--error">{errors['resource']}</p>}
+            <FieldHint error={errors['resource']} />
           </div>
         )}
         {hasColumn(kind) && (
           <TextField
             label="Column"
-            value={form.column}
+            {...field('column')}
             set={(column) => change({ column: column.toLowerCase() })}
             isMono
-            error={errors['column'] ?? null}
           />
         )}
         {hasExpression(kind) && (
           <TextField
             label="Expression"
-            value={form.expression}
-            set={(expression) => change({ expression })}
+            {...field('expression')}
             rows={3}
             isMono
             hint={kind === 'row_filter' ? 'SQL, true for the rows that stay.' : "SQL of the column's type."}
-            error={errors['expression'] ?? null}
           />
         )}
         {kind === 'deny' && (
           <>
-            <PrivilegeChecks
-              node={offeredAt(form)}
-              holder={null}
-              value={form.privileges}
-              set={(privileges) => change({ privileges })}
-              error={errors['privileges'] ?? null}
-            />
+            <PrivilegeChecks node={offeredAt(form)} holder={null} {...field('privileges')} />
             <p className="hint">None chosen: all of them are denied.</p>
           </>
         )}
@@ -96,10 +78,10 @@ export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
 interface ExceptionsProps {
   value: readonly Named[];
   set: (value: Named[]) => void;
-  error: string | null;
+  error: string | undefined;
 }
 
-/** To whom the policy does not apply, though they are among those it names. */
+/** Principals to whom the policy does not apply, although it covers them. */
 function Exceptions({ value, set, error }: ExceptionsProps) {
   const [isAdding, setAdding] = useState(false);
   return (
@@ -109,27 +91,22 @@ function Exceptions({ value, set, error }: ExceptionsProps) {
       </span>
       <div className="row" role="group" aria-labelledby="except">
         {value.map((each) => (
-          <span key={principalParameter(each)} className="token">
+          <Token
+            key={principalParameter(each)}
+            label={`Remove ${each.name ?? ''}`}
+            remove={() => set(value.filter((other) => other !== each))}
+          >
             <Shape of={each} />
             <b>{each.name}</b>
-            <button
-              type="button"
-              aria-label={`Remove ${each.name ?? ''}`}
-              onClick={() => set(value.filter((other) => other !== each))}
-            >
-              <Icon name="cross" />
-            </button>
-          </span>
+          </Token>
         ))}
-        <button
-          className="button button--small button--quiet"
-          type="button"
+        <Button
+          text="Add"
+          look="small quiet"
+          icon="plus"
           aria-expanded={isAdding}
           onClick={() => setAdding(!isAdding)}
-        >
-          <Icon name="plus" />
-          Add
-        </button>
+        />
       </div>
       {isAdding && (
         <PrincipalCombobox
@@ -144,7 +121,7 @@ function Exceptions({ value, set, error }: ExceptionsProps) {
           }}
         />
       )}
-      {error !== null && <p className="hint hint--error">{error}</p>}
+      <FieldHint error={error} />
     </div>
   );
 }

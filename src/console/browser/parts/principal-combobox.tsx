@@ -3,9 +3,9 @@ import { useEffect, useState } from 'react';
 import { api, bodyOf } from '../api/client.js';
 import { moreText, peopleText } from '../domain/count-text.js';
 import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
-import { type Choice, Combobox } from './combobox.js';
-import type { Named } from './principal.js';
 import { useSettled } from './address.js';
+import { type Choice, Combobox } from './combobox.js';
+import type { Named } from './display.js';
 
 interface PrincipalChoice extends Choice {
   of: Named;
@@ -14,15 +14,13 @@ interface PrincipalChoice extends Choice {
 interface PrincipalComboboxProps {
   label?: string;
   value: Named | null;
-  /** Null: what stands there names nobody. */
+  /** Null: the text names nobody. */
   set: (value: Named | null) => void;
   placeholder?: string;
   /** Kinds that cannot be chosen. */
   without?: readonly ('everyone' | 'group')[];
-  error?: string | null;
+  error?: string | undefined;
 }
-
-const NOBODY: readonly 'everyone'[] = [];
 
 /** Matches of each kind that are listed. */
 const LISTED = 20;
@@ -36,10 +34,11 @@ const NONE: Known = { choices: [], more: null };
 
 const EVERYONE = choiceOf({ type: 'everyone' });
 
-/** Who: a person, a group, an engine principal by its name, or everyone. */
-export function PrincipalCombobox({ label, value, set, placeholder, without = NOBODY, error }: PrincipalComboboxProps) {
+/** A choice of a person, a group, an engine principal by its name, or everyone. */
+export function PrincipalCombobox(props: PrincipalComboboxProps) {
+  const { label = 'Person or group', value, set, placeholder, without = [], error } = props;
   const name = usePrincipalName(value);
-  /** Null: the name of who is chosen stands there. */
+  /** Null: the name of the chosen principal is shown. */
   const [typed, setTyped] = useState<string | null>(null);
   const [isLeft, setLeft] = useState(false);
   const text = typed ?? name;
@@ -50,7 +49,7 @@ export function PrincipalCombobox({ label, value, set, placeholder, without = NO
     ({ of, text }) => isPart(wanted, text) && !without.some((kind) => kind === of.type),
   );
   const exact = choices.filter((choice) => choice.text === wanted);
-  // Only once it is known that no account and no group has the name.
+  // Offered once it is certain that no account and no group has the name.
   const isKnown = asked === wanted && isSuccess && !isOld;
   if (isKnown && wanted !== '' && exact.length === 0) {
     choices.push(choiceOf({ type: 'engine', name: wanted }, 'engine'));
@@ -62,16 +61,16 @@ export function PrincipalCombobox({ label, value, set, placeholder, without = NO
   const [only] = exact;
   const isMeant = isLeft && typed !== null && exact.length === 1 && isKnown;
   useEffect(() => {
-    // A whole name needs no choosing, once nobody types on.
+    // A whole name needs no choosing, once the field is left.
     if (isMeant && only !== undefined && value === null) set(only.of);
   });
   return (
     <Combobox
-      label={label ?? 'Person or group'}
+      label={label}
       text={text}
       of={value}
       isClosed
-      {...(placeholder !== undefined && { placeholder })}
+      placeholder={placeholder}
       choices={choices}
       more={known.more}
       setText={(next) => {
@@ -82,7 +81,7 @@ export function PrincipalCombobox({ label, value, set, placeholder, without = NO
       choose={choose}
       leave={() => setLeft(true)}
       hint={value === null ? 'By name; engine principals, too' : PRINCIPAL_KINDS[value.type]}
-      error={error ?? null}
+      error={error}
     />
   );
 }
@@ -91,7 +90,7 @@ function isPart(part: string, whole: string): boolean {
   return whole.toLowerCase().includes(part.toLowerCase());
 }
 
-/** What a principal is called; one out of an address is known by its id alone. */
+/** The name of a principal; those of an address have ids alone. */
 export function usePrincipalName(of: Named | null): string {
   const { data } = useQuery({
     queryKey: ['name', of === null ? '' : principalParameter(of)],

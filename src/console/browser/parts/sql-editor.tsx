@@ -18,7 +18,7 @@ interface SqlEditorProps {
   label: string;
   text: string;
   setText: (text: string) => void;
-  /** Where names without a path are looked up. */
+  /** The catalog and schema of names without a path. */
   place: { catalog: string; schema: string };
   run: () => void;
   /** A line that the engine has refused, from 1 on. */
@@ -26,8 +26,8 @@ interface SqlEditorProps {
 }
 
 /**
- * CodeMirror, in a shadow root: it puts its styles there as style sheet objects, which the policy of the pages allows, while
- * style elements in the page it refuses.
+ * CodeMirror, in a shadow root: there its styles are style sheet objects, which the content security policy allows, and not
+ * style elements, which it forbids.
  */
 export default function SqlEditor({ wrongLine, ...props }: SqlEditorProps) {
   const host = useRef<HTMLDivElement>(null);
@@ -66,7 +66,7 @@ function stateOf(latest: { current: Omit<SqlEditorProps, 'wrongLine'> }): Editor
   return EditorState.create({
     doc: latest.current.text,
     extensions: [
-      // Before the standard keys, where it makes a new line.
+      // Before the standard keys, in which Ctrl-Enter inserts a line.
       Prec.highest(keymap.of([{ key: 'Ctrl-Enter', mac: 'Cmd-Enter', run }])),
       // Tab leaves the editor, as it leaves any field.
       keymap.of([...completionKeymap, ...standardKeymap, ...historyKeymap]),
@@ -121,7 +121,7 @@ const THEME = EditorView.theme({
   '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '620' },
 });
 
-/** A path as far as it is typed: names with dots between them, in quotes where they need them. */
+/** The typed part of a path: names with dots between them, in quotes where needed. */
 const PATH = /(?:(?:"(?:[^"]|"")*"|\w+)\.)*(?:"(?:[^"]|"")*|\w*)$/;
 
 /** Completes paths by the catalogs, schemas and tables that the person may see. */
@@ -136,7 +136,7 @@ function completeNames(place: () => { catalog: string; schema: string }) {
     const last = /(?:"(?:[^"]|"")*|\w*)$/.exec(typed.text)?.[0].length ?? 0;
     const found = await Promise.all(placesOf(names, place()).map((under) => ownNames(under, part)));
     const options = [...new Set(found.flat())].map((name) => ({ label: name, apply: quoted(name) }));
-    // Of tables, schemas and catalogs, those nearest to the place of the statement come first.
+    // Names nearest to the place of the statement come first.
     return options.length === 0 ? null : { from: context.pos - last, options };
   };
 }

@@ -1,42 +1,44 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import type { Schemas } from '../api/client.js';
 import { numberText } from '../domain/count-text.js';
+import { Button } from './controls.js';
+import { Failure } from './notice.js';
 
-export interface Column {
+export interface Column<T> {
   name: string;
-  /** Read aloud, not shown. */
+  cell: (item: T) => ReactNode;
+  /** Of its cells: `full` takes the whole width on phones, `num` stands at the right. */
+  className?: string;
+  /** The name is read aloud, not shown. */
   isHidden?: boolean;
-  isNumber?: boolean;
+  /** The name stands before the value on phones. */
+  isLabelled?: boolean;
   /** Of the values, beside the name. */
-  type?: string;
+  type?: string | undefined;
 }
 
-export interface TableProps<T> {
+interface TableProps<T> {
   name: string;
   /** Rows of the engine as they are: close, wide, and never as blocks. */
   isData?: boolean;
-  columns: readonly Column[];
+  columns: readonly Column<T>[];
   /** Null: still loading. */
   items: readonly T[] | null;
   keyOf: (item: T) => string | number;
-  /** The cells of a row. */
-  cells: (item: T) => ReactNode;
-  /** Of all rows, where a part of them has been read; null: not known. */
+  /** The number of all rows when only some have been read; null: unknown. */
   count?: number | null | undefined;
-  /** A state of a row that has a ground of its own. */
+  /** A class for a state of a row. */
   rowClass?: (item: T) => string | undefined;
-  /** Reads the next part, once the last row of this one is near. */
+  /** Reads the next part; called when the last row comes near. */
   more?: (() => void) | undefined;
 }
 
-/** Above so many rows, those that are out of sight are not in the page's tree. */
+/** With more rows, those out of sight are not in the page's tree. */
 const MOST_ROWS = 50;
 
-/**
- * A table by its fixed name. The roles are written out, because phones show rows as blocks. While it loads there are bars of
- * the final height.
- */
-export function Table<T>({ name, isData, columns, items, keyOf, cells, count, rowClass, more }: TableProps<T>) {
+/** A table. The roles are explicit, because phones show rows as blocks. While it loads it has bars of the final height. */
+export function Table<T>({ name, isData, columns, items, keyOf, count, rowClass, more }: TableProps<T>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const all = items ?? [];
   const isLong = all.length > MOST_ROWS;
@@ -66,7 +68,7 @@ export function Table<T>({ name, isData, columns, items, keyOf, cells, count, ro
       <thead role="rowgroup">
         <tr role="row">
           {columns.map((column, at) => (
-            <th key={at} role="columnheader" scope="col" className={column.isNumber === true ? 'num' : undefined}>
+            <th key={at} role="columnheader" scope="col" className={column.className === 'num' ? 'num' : undefined}>
               {column.isHidden === true ? <span className="hidden">{column.name}</span> : column.name}
               {column.type !== undefined && <small> {column.type}</small>}
             </th>
@@ -87,7 +89,11 @@ export function Table<T>({ name, isData, columns, items, keyOf, cells, count, ro
               data-index={index}
               ref={isLong ? virtual.measureElement : null}
             >
-              {cells(item)}
+              {columns.map(({ name: label, className, isLabelled, cell }, at) => (
+                <td key={at} role="cell" className={className} data-label={isLabelled === true ? label : undefined}>
+                  {cell(item)}
+                </td>
+              ))}
             </tr>
           );
         })}
@@ -99,7 +105,7 @@ export function Table<T>({ name, isData, columns, items, keyOf, cells, count, ro
   );
 }
 
-/** Stands for the rows that are not in the tree. */
+/** Takes the place of rows that are not in the tree. */
 function Spacer({ height }: { height: number }) {
   return height <= 0 ? null : <tr role="presentation" aria-hidden="true" style={{ height }} />;
 }
@@ -108,32 +114,90 @@ function SkeletonRows({ columns }: { columns: number }) {
   return Array.from({ length: 5 }, (_, row) => (
     <tr key={row} role="row">
       {Array.from({ length: columns }, (__, column) => (
-        <Cell key={column}>
+        <td key={column} role="cell">
           <span className={`skeleton skeleton--${column === 0 ? 'm' : 's'}`} />
-        </Cell>
+        </td>
       ))}
     </tr>
   ));
 }
 
-export function Cell({ children, ...rest }: { children?: ReactNode; className?: string; 'data-label'?: string }) {
+/** A list that is read in pages, as `usePages` gives it. */
+export interface Pages<T> {
+  query: { error: Error | null; refetch: () => unknown };
+  items: readonly T[] | null;
+  more?: (() => void) | undefined;
+  /** Some have not been read yet. */
+  hasMore?: boolean;
+}
+
+interface ListingProps<T> extends Omit<TableProps<T>, 'items' | 'more'> {
+  list: Pages<T>;
+  /** Shown instead of a table without rows. */
+  empty: ReactNode;
+}
+
+/** The table of a list, why it could not be read, or what to do where it is empty. */
+export function Listing<T>({ list, empty, count, ...table }: ListingProps<T>) {
+  const { query, items, more, hasMore = false } = list;
   return (
-    <td role="cell" {...rest}>
-      {children}
-    </td>
+    <>
+      {query.error !== null && <Failure problem={query.error} retry={() => void query.refetch()} />}
+      {items?.length === 0
+        ? empty
+        : (items !== null || query.error === null) && (
+            <Table {...table} items={items} more={more} count={count ?? (hasMore ? null : undefined)} />
+          )}
+    </>
   );
 }
 
-/** The first of many, and a button for more of them. @param most how many at first; ten times as many with each press */
+interface DataTableProps {
+  name: string;
+  columns: readonly Schemas['QueryColumn'][];
+  rows: readonly (readonly unknown[])[];
+  /** Types stand in the head. */
+  isTyped?: boolean;
+  /** The column whose values are marked. */
+  marked?: string | null;
+  /** Reads further rows; null: all have been read. */
+  more?: (() => void) | null;
+}
+
+/** Rows of the engine as it writes them, in a frame that scrolls sideways by itself. */
+export function DataTable({ name, columns, rows, isTyped = false, marked = null, more = null }: DataTableProps) {
+  return (
+    <div className="scroll" tabIndex={0} role="group" aria-label={`${name}, table`}>
+      <Table<{ values: readonly unknown[]; at: number }>
+        name={name}
+        isData
+        columns={columns.map(({ name: column, type }, at) => ({
+          name: column,
+          type: isTyped ? type : undefined,
+          ...(/^(tinyint|smallint|integer|bigint|real|double|decimal)\b/.test(type) && { className: 'num' }),
+          cell: ({ values }) => (column === marked ? <mark>{valueOf(values[at])}</mark> : valueOf(values[at])),
+        }))}
+        items={rows.map((values, at) => ({ values, at }))}
+        keyOf={({ at }) => at}
+        count={more === null ? undefined : null}
+        more={more ?? undefined}
+      />
+    </div>
+  );
+}
+
+/** As the engine writes it; a container as JSON. */
+function valueOf(value: unknown) {
+  if (value === null) return <i className="null">NULL</i>;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The first of many, and a button for more. @param most the first number; each press adds ten times as many */
 export function useFirst<T>(all: readonly T[], most: number) {
   const [shown, show] = useState(most);
   const step = 10 * most;
   const left = all.length - shown;
-  const button = left > 0 && (
-    <button className="button button--small" type="button" onClick={() => show(shown + step)}>
-      Show {left > step ? `${numberText(step)} of ` : ''}
-      {numberText(left)} more
-    </button>
-  );
+  const text = left > step ? `Show ${numberText(step)} of ${numberText(left)} more` : `Show ${numberText(left)} more`;
+  const button = left > 0 && <Button text={text} look="small" onClick={() => show(shown + step)} />;
   return [all.slice(0, shown), button] as const;
 }

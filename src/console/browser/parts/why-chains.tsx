@@ -1,17 +1,14 @@
 import { useQueries } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
-import { grantAddress } from '../domain/grant-form.js';
+import { addressOfGrant, grantAddress, type Node } from '../domain/grant-form.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
-import { PRINCIPAL_KINDS, principalName } from '../domain/principal.js';
-import type { Node } from '../domain/privileges.js';
-import { takenBy } from '../domain/why-address.js';
-import { Privileges } from './access.js';
-import { Moment } from './moment.js';
-import { Path } from './path.js';
-import { addressOf, type Named, Shape } from './principal.js';
-import type { ReactNode } from 'react';
-import { Icon } from './icon.js';
+import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
+import { restrictionText } from '../domain/why-address.js';
+import { ButtonLink, CopyButton, Icon } from './controls.js';
+import { addressOf, Moment, type Named, Path, Principal, Privileges, Shape } from './display.js';
+import { Region } from './page.js';
 
 export type Explanation = Schemas['ExplanationResponse'];
 export type WayOfAnswer = Explanation['ways'][number];
@@ -53,124 +50,87 @@ function useGrants(ids: readonly number[]): ReadonlyMap<number, Grant> {
   return new Map(answers.flatMap(({ data }) => (data === undefined ? [] : [[data.id, data] as const])));
 }
 
-interface OneWay {
+interface OneWay extends Omit<ChainsProps, 'ways'> {
   way: WayOfAnswer;
-  explanation: Explanation;
-  principal: Named;
-  node: Node;
-  isOwn: boolean;
   grant: Grant | undefined;
 }
 
 function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay): Station[] {
-  const { group, grant_id: id, ends_at: end, node: named } = way;
-  const href = isOwn ? undefined : addressOf(principal);
-  const { rule, published } = explanation;
-  const through = group === null ? { type: 'everyone' } : { type: 'group', name: group.name };
+  const { group, grant_id: id, ends_at: end, node: named, is_for_everyone: isForEveryone } = way;
+  const { allowed, rule, published } = explanation;
+  /** People who ask about themselves cannot open the pages of the others. */
+  const linked = (name: ReactNode, href: string | undefined): ReactNode =>
+    isOwn || href === undefined ? name : <Link href={href}>{name}</Link>;
+  const person: Station = {
+    kind: PRINCIPAL_KINDS[principal.type] ?? 'Principal',
+    of: principal,
+    name: linked(principal.name, addressOf(principal)),
+    facts: [isOwn && 'You', end?.kind === 'inactive' ? 'deactivated' : principal.type === 'user' && 'active account'],
+  };
+  const through: Named = group === null ? { type: 'everyone' } : { type: 'group', id: group.id, name: group.name };
+  const members: Station = {
+    kind: 'Group',
+    of: through,
+    name: linked(principalName(through), addressOf(through)),
+    facts: [end?.kind === 'not_a_member' ? 'not a member' : 'member'],
+  };
+  const isOfGroup = principal.type === 'group';
+  const noRule = isOfGroup ? 'Of its members' : published === null ? 'Not published' : 'No rule matches';
+  const unpublished = allowed ? 'comes with the first publication' : 'nothing is published';
   return [
-    {
-      kind: PRINCIPAL_KINDS[principal.type] ?? 'Principal',
-      of: principal,
-      name: href === undefined ? principal.name : <Link href={href}>{principal.name}</Link>,
-      facts: [
-        ...(isOwn ? ['You'] : []),
-        ...(end?.kind === 'inactive' ? ['deactivated'] : principal.type === 'user' ? ['active account'] : []),
-      ],
-    },
-    ...(group === null && !way.is_for_everyone
-      ? []
-      : [
-          {
-            kind: 'Group',
-            of: through,
-            name:
-              group === null || isOwn ? principalName(through) : <Link href={`/groups/${group.id}`}>{group.name}</Link>,
-            facts: [end?.kind === 'not_a_member' ? 'not a member' : 'member'],
-          },
-        ]),
+    person,
+    ...(group === null && !isForEveryone ? [] : [members]),
     {
       kind: 'Grant',
       of: { icon: 'grant' },
-      name: id === null ? 'None' : isOwn ? `Grant ${id}` : <Link href={grantAddress(id)}>Grant {id}</Link>,
+      name: id === null ? 'None' : linked(`Grant ${id}`, grantAddress(id)),
       facts: id === null ? ['Nothing here or on what is above'] : grantFacts(grant, end),
     },
     {
       kind: 'Node',
       of: { icon: iconOf(named) },
-      name: isOwn ? (
-        <Path node={named} />
-      ) : (
-        <Link href={addressOfNode(named)}>
-          <Path node={named} />
-        </Link>
-      ),
-      facts: pathText(named) === pathText(node) ? [] : [`covers ${pathText(node)}`],
+      name: linked(<Path node={named} />, addressOfNode(named)),
+      facts: [pathText(named) !== pathText(node) && `covers ${pathText(node)}`],
     },
     {
       kind: 'Rule',
       of: { icon: 'rule' },
       name:
-        rule === null ? (
-          principal.type === 'group' ? (
-            'Of its members'
-          ) : published === null ? (
-            'Not published'
-          ) : (
-            'No rule matches'
-          )
-        ) : isOwn || published === null ? (
-          <RuleName rule={rule} />
-        ) : (
-          <Link href={`/publications/${published.version}`}>
-            <RuleName rule={rule} />
-          </Link>
-        ),
+        rule === null
+          ? noRule
+          : linked(
+              <span className="mono">{`${rule.section}[${rule.index}]`}</span>,
+              published === null ? undefined : `/publications/${published.version}`,
+            ),
       facts: [
-        ...(end?.kind === 'denied' ? [takenBy(explanation.restrictions, node)] : []),
-        ...(rule === null && published !== null ? ['closed by default'] : []),
-        ...(published !== null
-          ? [`version ${published.version}`]
-          : principal.type === 'group'
-            ? []
-            : [explanation.allowed ? 'comes with the first publication' : 'nothing is published']),
+        end?.kind === 'denied' && restrictionText(explanation.restrictions, node),
+        rule === null && published !== null && 'closed by default',
+        published !== null ? `version ${published.version}` : !isOfGroup && unpublished,
       ],
     },
   ];
 }
 
-function RuleName({ rule: { section, index } }: { rule: NonNullable<Explanation['rule']> }) {
-  return <span className="mono">{`${section}[${index}]`}</span>;
-}
-
 function iconOf(node: object): string {
-  return 'table' in node ? 'table' : 'schema' in node ? 'schema' : 'catalog' in node ? 'catalog' : 'root';
+  return ['table', 'schema', 'catalog'].find((level) => level in node) ?? 'root';
 }
 
 function grantFacts(grant: Grant | undefined, end: WayOfAnswer['ends_at']): Station['facts'] {
+  const expired = end?.kind === 'expired' ? end.expired_at : undefined;
+  const until = expired ?? grant?.expires_at;
   return [
-    ...(grant === undefined
-      ? []
-      : [
-          <Privileges key="may" names={grant.privileges} />,
-          <>
-            by {grant.granted_by?.name ?? 'the command line'}, <Moment at={grant.granted_at} />
-          </>,
-        ]),
-    ...(end?.kind === 'expired' && end.expired_at !== undefined
-      ? [
-          <>
-            ended <Moment at={end.expired_at} />
-          </>,
-        ]
-      : grant === undefined
-        ? []
-        : grant.expires_at === null
-          ? ['does not expire']
-          : [
-              <>
-                until <Moment at={grant.expires_at} />
-              </>,
-            ]),
+    grant && <Privileges names={grant.privileges} />,
+    grant && (
+      <>
+        by {grant.granted_by?.name ?? 'the command line'}, <Moment at={grant.granted_at} />
+      </>
+    ),
+    until === null && 'does not expire',
+    typeof until === 'string' && (
+      <>
+        {expired === undefined ? 'until' : 'ended'} <Moment at={until} />
+      </>
+    ),
   ];
 }
 
@@ -182,24 +142,24 @@ const MISSING: Record<NonNullable<WayOfAnswer['ends_at']>['kind'], string> = {
   denied: 'Rule',
 };
 
+/** The index of the station at which a way breaks; null: it goes through. */
 function missingOf({ ends_at: end }: WayOfAnswer, stations: readonly Station[]): number | null {
   if (end === null) return null;
-  return Math.max(
-    0,
-    stations.findIndex(({ kind }) => kind === MISSING[end.kind]),
-  );
+  const missing = stations.findIndex(({ kind }) => kind === MISSING[end.kind]);
+  return Math.max(0, missing);
 }
 
-/** A stop of the line: what kind of thing it is, its name or a link, and at most three facts. */
+/** A stop of the line: its kind, its name or a link, and at most three facts. */
 interface Station {
   kind: string;
   of: Named | { icon: string };
   name: ReactNode;
+  /** Those that are false are left out. */
   facts: readonly ReactNode[];
 }
 
 /**
- * The line on which somebody comes to a privilege.
+ * The line from a principal to a privilege.
  * @param missing the station at which it breaks; null: it goes through
  */
 function Chain({ name, stations, missing }: { name: string; stations: Station[]; missing: number | null }) {
@@ -207,10 +167,16 @@ function Chain({ name, stations, missing }: { name: string; stations: Station[];
     <ol className="chain" aria-label={name}>
       {stations.map((station, at) => (
         <li key={station.kind} className={classOf(at, missing)}>
-          {'icon' in station.of ? <Thing icon={station.of.icon} /> : <Shape of={station.of} />}
+          {'icon' in station.of ? (
+            <span className={`shape shape--${station.of.icon === 'rule' ? 'rule' : 'thing'}`} aria-hidden="true">
+              <Icon name={station.of.icon} />
+            </span>
+          ) : (
+            <Shape of={station.of} />
+          )}
           <span className="label">{station.kind}</span>
           <strong>{station.name}</strong>
-          {station.facts.map((fact, index) => (
+          {station.facts.filter(Boolean).map((fact, index) => (
             <p key={index}>{fact}</p>
           ))}
         </li>
@@ -219,17 +185,107 @@ function Chain({ name, stations, missing }: { name: string; stations: Station[];
   );
 }
 
-function Thing({ icon }: { icon: string }) {
-  return (
-    <span className={`shape shape--${icon === 'rule' ? 'rule' : 'thing'}`} aria-hidden="true">
-      <Icon name={icon} />
-    </span>
-  );
-}
-
 /** Dashed up to the missing station, grey behind it. */
 function classOf(at: number, missing: number | null): string | undefined {
   if (missing === null || at < missing - 1) return undefined;
   if (at === missing - 1) return 'is-break';
   return at === missing ? 'is-missing is-off' : 'is-off';
+}
+
+type Step = Schemas['ChangeStepResponse'];
+
+interface NearestChangeProps {
+  change: Schemas['SmallestChangeResponse'] | null;
+  isOwn: boolean;
+}
+
+/** The smallest change that reverses the answer, as an order. */
+export function NearestChange({ change, isOwn }: NearestChangeProps) {
+  return (
+    <Region title="Nearest change">
+      <div className="panel stack stack--tight">
+        {change === null ? (
+          <p>No grant and no policy turns this round.</p>
+        ) : (
+          change.steps.map((step) => (
+            <div key={JSON.stringify(step)} className="stack stack--tight">
+              <p>
+                <StepText step={step} isOwn={isOwn} />
+              </p>
+              {!isOwn && <StepLink step={step} />}
+            </div>
+          ))
+        )}
+        {change !== null && isOwn && (
+          <div className="row">
+            <CopyButton value={requestText(change.steps)} text="Copy a request" />
+          </div>
+        )}
+      </div>
+    </Region>
+  );
+}
+
+function StepText({ step, isOwn }: { step: Step; isOwn: boolean }) {
+  const { kind, principal, resource = {}, privileges = [] } = step;
+  const who = isOwn || principal === undefined ? 'you' : <Principal of={principal} />;
+  const where = <Path node={resource} />;
+  switch (kind) {
+    case 'grant':
+      return (
+        <>
+          Grant <Privileges names={privileges} /> on {where} to {who}.{isOwn && ' An administrator can make it.'}
+        </>
+      );
+    case 'revoke':
+      return <>Revoke grant {step.grant_id}.</>;
+    case 'except':
+      return (
+        <>
+          Except {who} from policy {step.policy_id}.
+        </>
+      );
+    case 'deny':
+      return (
+        <>
+          Deny <Privileges names={privileges} /> on {where} for {who}.
+        </>
+      );
+    case 'hidden_column':
+      return (
+        <>
+          Hide column <code>{'column' in resource ? resource.column : ''}</code> of {where} from {who}.
+        </>
+      );
+    case 'activate':
+      return <>Activate the account of {who}.</>;
+  }
+}
+
+/** A link to the page on which the step can be made. */
+function StepLink({ step }: { step: Step }) {
+  const link = linkOf(step);
+  if (link === null) return null;
+  return (
+    <div className="row">
+      <ButtonLink text={link.text} href={link.href} />
+    </div>
+  );
+}
+
+function linkOf({ kind, principal, resource = {}, privileges = [], policy_id: policy, grant_id: grant }: Step) {
+  if (kind === 'except') return { href: `/policies/${policy}`, text: `Open policy ${policy}` };
+  if (kind === 'revoke' && grant !== undefined) return { href: grantAddress(grant), text: `Open grant ${grant}` };
+  if (principal === undefined) return null;
+  if (kind === 'grant') return { href: addressOfGrant(principal, privileges, resource), text: 'Preview this change' };
+  if (kind === 'activate') return { href: addressOf(principal) ?? '/people', text: 'Open the account' };
+  return { href: `/policies?principal=${principalParameter(principal)}`, text: 'Open policies' };
+}
+
+/** A text that somebody without rights can send to an administrator. */
+function requestText(steps: readonly Step[]): string {
+  const texts = steps.map(
+    ({ kind, privileges = [], resource = {} }) => `${kind} ${privileges.join(', ')} on ${pathText(resource)}`,
+  );
+  return `Please: ${texts.join('; ')}`;
 }

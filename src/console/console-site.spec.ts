@@ -1,4 +1,4 @@
-import { isOpenToOtherSites, isSameOrigin } from './request-site.js';
+import { isOpenToOtherSites, isSameOrigin } from './console-site.js';
 
 const OWN = 'https://grantline.example.org';
 
