@@ -17,7 +17,7 @@ async function node(...args) {
   return code === 0;
 }
 
-/** The one program in AssemblyScript (record 0063), with the memory that `wasm-row-loop.ts` divides. */
+/** The one program in AssemblyScript (record 0063), with the memory that `row-loop.ts` divides. */
 const ROW_LOOP =
   'src/query-engine/row-loop/writing.ts src/query-engine/row-loop/finding.ts --outFile dist/row-loop.wasm -O3 --enable simd --runtime stub --noAssert --initialMemory 16';
 

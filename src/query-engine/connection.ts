@@ -1,8 +1,13 @@
+import { faultError, InterfaceError, InternalError, refuseUnknown } from './domain/db-api-errors.js';
+import { type EngineSession, folded, InvalidSession, type SessionChange } from './domain/engine-session.js';
+import type { Column, EngineType } from './domain/engine-type.js';
+import { Opaque } from '../kernel/secret.js';
 import type { Timers } from '../kernel/clock.js';
-import { Cursor } from './cursor.js';
-import { InterfaceError } from './domain/db-api-errors.js';
-import { type EngineSession, folded, type SessionChange } from './domain/engine-session.js';
-import type { StatementClient } from './domain/statement-client.js';
+import { ProtocolBreach } from './domain/reading.js';
+import { type Parameter, InvalidParameter, statementText } from './domain/sql-literal.js';
+import { EngineFault } from './domain/engine-error.js';
+import type { TrinoStatementClient } from './trino-statement-client.js';
+import { type Progress, type Row, RunningStatement } from './running-statement.js';
 
 /**
  * A DB-API connection (PEP 249 shape): one user, one catalog and schema, one set of session properties, roles and
@@ -13,7 +18,7 @@ export class Connection {
   private closed = false;
 
   constructor(
-    private readonly client: StatementClient,
+    private readonly client: TrinoStatementClient,
     private readonly timers: Timers,
     private current: EngineSession,
     private readonly onClosed: (connection: Connection) => void,
@@ -39,13 +44,207 @@ export class Connection {
     this.onClosed(this);
   }
 
-  /** For its cursors: what an answer changed. */
+  /** Called by cursors with the changes of an answer. */
   fold(change: SessionChange): void {
     this.current = folded(this.current, change);
   }
 
-  /** For its cursors: one is closed. */
+  /** Called by a cursor that is closed. */
   forget(cursor: Cursor): void {
     this.cursors.delete(cursor);
   }
+}
+
+export interface ExecuteOptions {
+  /** Ends the statement, on the engine too. */
+  signal?: AbortSignal;
+  /** Seconds for the whole statement, fetching included. */
+  timeout?: number;
+  /** Called with each answer of the engine; what it throws ends the statement. */
+  onProgress?: (progress: Progress) => void;
+}
+
+/** One column of a result (PEP 249, "Cursor attributes"); the engine reports no sizes and no nullability. */
+export interface ColumnDescription {
+  name: string;
+  /** As the engine writes it: `decimal(3, 1)`. */
+  typeCode: string;
+  /** Structure of its values, with the field names of rows. */
+  type: EngineType;
+  displaySize: null;
+  internalSize: null;
+  precision: number | null;
+  scale: number | null;
+  nullOk: null;
+}
+
+const DEFAULT_TIMEOUT = 3_600;
+/**
+ * A DB-API cursor: one statement at a time, whose rows come in pages as they are read (RunningStatement). Leaving an iteration
+ * early cancels the statement.
+ */
+@Opaque
+export class Cursor implements AsyncIterable<Row> {
+  /** How many rows `fetchMany` returns by default. */
+  arraySize = 1;
+  private running: RunningStatement | null = null;
+  /** Rows that were fetched, of which those before `position` have been handed out. */
+  private rows: readonly Row[] = [];
+  private position = 0;
+  private readonly closing = new AbortController();
+  private isBusy = false;
+
+  constructor(
+    private readonly client: TrinoStatementClient,
+    private readonly timers: Timers,
+    private readonly connection: Connection,
+  ) {}
+
+  /** The columns of the result; null before `execute` and after a statement without a result. */
+  get description(): readonly ColumnDescription[] | null {
+    const columns = this.running?.columns ?? [];
+    return columns.length === 0 ? null : columns.map(describe);
+  }
+
+  /** Rows that the statement changed; -1 when it changes none, or is not at its end. */
+  get rowCount(): number {
+    const count = this.running?.updateCount ?? null;
+    return count === null ? -1 : Number(count);
+  }
+
+  /** Null before `execute`. */
+  get progress(): Progress | null {
+    return this.running?.progress ?? null;
+  }
+
+  /** The engine's id of the statement; null before `execute`. */
+  get queryId(): string | null {
+    return this.running?.queryId ?? null;
+  }
+
+  /**
+   * Runs a statement up to its first rows, or to its end when it has none. Question marks are filled by the engine.
+   * @throws DatabaseError
+   * @throws InterfaceError for a parameter or a session that cannot be sent, and on a closed cursor.
+   */
+  async execute(sql: string, parameters: readonly Parameter[] = [], options: ExecuteOptions = {}): Promise<void> {
+    this.assertOpen();
+    refuseUnknown(options, ['signal', 'timeout', 'onProgress']);
+    const { signal: given, timeout = DEFAULT_TIMEOUT, onProgress } = options;
+    const signal = given === undefined ? this.closing.signal : AbortSignal.any([given, this.closing.signal]);
+    await this.guarded(async () => {
+      await this.cancel();
+      this.running = null;
+      const { client, timers, connection } = this;
+      const { session } = connection;
+      const deadline = timers.now() + timeout * 1000;
+      const answer = await client.submit(statementText(sql, parameters), session, { deadline, signal });
+      const fold = connection.fold.bind(connection);
+      this.running = new RunningStatement({ client, timers, session, deadline, signal, fold, onProgress }, answer);
+      this.hold(await this.running.firstBatch());
+    });
+  }
+
+  /** The next row; null at the end. */
+  async fetchOne(): Promise<Row | null> {
+    return (await this.fetchMany(1))[0] ?? null;
+  }
+
+  /** Up to so many rows; fewer at the end only. */
+  async fetchMany(count = this.arraySize): Promise<Row[]> {
+    const running = this.required();
+    const rows: Row[] = [];
+    await this.guarded(async () => {
+      while (rows.length < count) {
+        const some = await this.some(running, count - rows.length);
+        if (some.length === 0) break;
+        for (const row of some) rows.push(row);
+      }
+    });
+    return rows;
+  }
+
+  /** Every row that is left, in memory at once. */
+  fetchAll(): Promise<Row[]> {
+    return this.fetchMany(Infinity);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Row, void, undefined> {
+    const next = (): Promise<readonly Row[]> => {
+      const running = this.required();
+      return this.guarded(() => this.some(running, Infinity));
+    };
+    try {
+      for (let rows = await next(); rows.length > 0; rows = await next()) yield* rows;
+    } finally {
+      await this.cancel();
+    }
+  }
+
+  /** Ends the statement on the engine, if it still runs there. */
+  async cancel(): Promise<void> {
+    await this.running?.cancel();
+  }
+
+  /** Cancels, and accepts no further statement; a call that is under way throws InterfaceError. */
+  async close(): Promise<void> {
+    this.closing.abort(new InterfaceError('the cursor is closed'));
+    this.connection.forget(this);
+    await this.cancel();
+  }
+
+  /** At most so many of the rows that are fetched, or of the next batch; none at the end. */
+  private async some(running: RunningStatement, most: number): Promise<readonly Row[]> {
+    if (this.position === this.rows.length) this.hold(await running.batch());
+    const some = this.rows.slice(this.position, this.position + most);
+    this.position += some.length;
+    return some;
+  }
+
+  private hold(rows: readonly Row[]): void {
+    this.rows = rows;
+    this.position = 0;
+  }
+
+  private assertOpen(): void {
+    if (this.closing.signal.aborted) throw new InterfaceError('the cursor is closed');
+  }
+
+  private required(): RunningStatement {
+    this.assertOpen();
+    if (this.running === null) throw new InterfaceError('no statement has been executed');
+    return this.running;
+  }
+
+  /** One call at a time. Any failure cancels the statement, and is thrown as one of the DB-API's errors. */
+  private async guarded<T>(work: () => Promise<T>): Promise<T> {
+    if (this.isBusy) throw new InterfaceError('another call of this cursor is under way');
+    this.isBusy = true;
+    this.running?.stopHeartbeat();
+    try {
+      const result = await work();
+      void this.running?.startHeartbeat();
+      return result;
+    } catch (error) {
+      this.running?.discardRows();
+      this.hold([]);
+      await this.cancel();
+      throw this.translated(error);
+    } finally {
+      this.isBusy = false;
+    }
+  }
+
+  private translated(error: unknown): unknown {
+    if (error instanceof InvalidParameter || error instanceof InvalidSession) return new InterfaceError(error.message);
+    if (error instanceof ProtocolBreach) return new InternalError(error.message, { queryId: this.queryId });
+    return error instanceof EngineFault ? faultError(error, this.queryId) : error;
+  }
+}
+
+function describe({ name, type, shape }: Column): ColumnDescription {
+  const digits = /^(?:decimal|time|timestamp)\((\d+)(?:, ?(\d+))?\)/.exec(type);
+  const number = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
+  const [precision, scale] = [number(digits?.[1]), number(digits?.[2])];
+  return { name, typeCode: type, type: shape, displaySize: null, internalSize: null, precision, scale, nullOk: null };
 }

@@ -42,15 +42,15 @@ export class EngineCatalogListing extends EngineCatalog {
     const { engine } = this.settings;
     if (engine.origin === null || (username !== null && !engine.impersonation)) return 'none';
     const { catalog } = request.under;
-    const isOpen = (name: string): boolean => username !== null || this.isOpen(name);
+    const isOpen = (name: string): boolean => username !== null || isOpenToService(this.settings, name);
     if (catalog !== undefined && !isOpen(catalog)) return 'closed';
     // A user's names are never read as the service account.
     if (username !== null && !(await this.identity.respectsUserHeaders())) return 'unavailable';
     const ask = this.asker(username, signal);
     try {
-      if (catalog === undefined) return paged(await catalogs(ask), request, isOpen);
+      if (catalog === undefined) return paged(namesOf(await ask('SHOW CATALOGS')), request, isOpen);
       if (request.under.schema !== undefined) return await tables(ask, catalog, request.under.schema, request);
-      const schemas = await schemasOf(ask, catalog);
+      const schemas = namesOf(await ask(`SELECT schema_name FROM ${identifier(catalog)}.information_schema.schemata`));
       return schemas.length === 0 ? 'closed' : paged(schemas, request, () => true);
     } catch (error) {
       return silenceOf(error);
@@ -59,19 +59,13 @@ export class EngineCatalogListing extends EngineCatalog {
 
   override async tables(request: TablesRequest, signal: AbortSignal): Promise<EngineTables | EngineSilence> {
     if (this.settings.engine.origin === null) return 'none';
-    if (!this.isOpen(request.catalog)) return 'closed';
+    if (!isOpenToService(this.settings, request.catalog)) return 'closed';
     try {
       return await tablesNamed(this.asker(null, signal), request);
     } catch (error) {
       const silence = silenceOf(error);
       return typeof silence === 'string' ? silence : { tables: [], total: 0 };
     }
-  }
-
-  /** Whether the settings open a catalog to the service's own account. */
-  private isOpen(catalog: string): boolean {
-    const { readableCatalogs, writableCatalogs } = this.settings.acl;
-    return readableCatalogs.includes(catalog) || writableCatalogs.includes(catalog);
   }
 
   private asker(username: string | null, signal: AbortSignal): Ask {
@@ -83,15 +77,12 @@ export class EngineCatalogListing extends EngineCatalog {
   }
 }
 
+/** Whether the settings open a catalog to the service's own account. */
+export function isOpenToService({ acl }: Settings, catalog: string): boolean {
+  return acl.readableCatalogs.includes(catalog) || acl.writableCatalogs.includes(catalog);
+}
+
 type Ask = (sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
-
-async function catalogs(ask: Ask): Promise<string[]> {
-  return names(await ask('SHOW CATALOGS'));
-}
-
-async function schemasOf(ask: Ask, catalog: string): Promise<string[]> {
-  return names(await ask(`SELECT schema_name FROM ${identifier(catalog)}.information_schema.schemata`));
-}
 
 /** A schema can have more tables than anybody reads: the engine counts them and gives a page. */
 async function tables(ask: Ask, catalog: string, schema: string, page: ChildrenRequest): Promise<EngineListing> {
@@ -101,7 +92,7 @@ async function tables(ask: Ask, catalog: string, schema: string, page: ChildrenR
       `WHERE name > ? ORDER BY name LIMIT ${page.limit + 1}`,
     [schema, page.q, page.after ?? ''],
   );
-  return { names: names(rows), total: Number(rows[0]?.[1] ?? 0), isJudge: () => true };
+  return { names: namesOf(rows), total: Number(rows[0]?.[1] ?? 0), isJudge: () => true };
 }
 
 async function tablesNamed(ask: Ask, { catalog, q, limit }: TablesRequest): Promise<EngineTables> {
@@ -116,14 +107,15 @@ async function tablesNamed(ask: Ask, { catalog, q, limit }: TablesRequest): Prom
   return { tables, total: Number(rows[0]?.[2] ?? 0) };
 }
 
-/** Whole lists are short where the engine gives them whole. */
+/** A page of a whole list. Lists that the engine gives whole are short. */
 function paged(all: string[], { q, after, limit }: ChildrenRequest, isJudge: EngineListing['isJudge']): EngineListing {
   const found = all.filter((name) => name !== INFORMATION_SCHEMA && name.includes(q)).sort(compareNames);
   const behind = after === null ? found : found.filter((name) => compareNames(name, after) > 0);
   return { names: behind.slice(0, limit + 1), total: found.length, isJudge };
 }
 
-function names(rows: readonly Row[]): string[] {
+/** The first value of each row. */
+export function namesOf(rows: readonly Row[]): string[] {
   return rows.flatMap(([name]) => (typeof name === 'string' ? [name] : []));
 }
 

@@ -8,6 +8,7 @@ import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
 import type { EngineError } from './domain/engine-error.js';
 import { expressionCheck, misread } from './domain/expression-check.js';
 import { identifier, type Parameter } from './domain/sql-literal.js';
+import { isOpenToService, namesOf } from './engine-catalog-listing.service.js';
 import { EngineConnections } from './engine-connections.service.js';
 
 /** The longest that writing a grant waits for the engine. */
@@ -47,11 +48,8 @@ export class EngineCatalogNames extends EngineNames {
     return answer?.kind === 'error' && answer.error !== null ? misread(answer.error) : null;
   }
 
-  private isOpen({ catalog }: Node): boolean {
-    const { acl, engine } = this.settings;
-    return (
-      engine.origin !== null && [...acl.readableCatalogs, ...acl.writableCatalogs].some((each) => each === catalog)
-    );
+  private isOpen({ catalog = '' }: Node): boolean {
+    return this.settings.engine.origin !== null && isOpenToService(this.settings, catalog);
   }
 
   /** One statement for each catalog and one for each schema, however many nodes there are. Names that were read in time count. */
@@ -66,10 +64,7 @@ export class EngineCatalogNames extends EngineNames {
         if (answer.error?.name === 'CATALOG_NOT_FOUND') known.learnCatalog(catalog, null);
         continue;
       }
-      known.learnCatalog(
-        catalog,
-        answer.rows.flatMap(([name]) => (typeof name === 'string' ? [name] : [])),
-      );
+      known.learnCatalog(catalog, namesOf(answer.rows));
       const inCatalog = nodes.filter((node) => node.catalog === catalog);
       for (const schema of new Set(inCatalog.flatMap((node) => node.schema ?? []))) {
         const tables = inCatalog.flatMap((node) => (node.schema === schema ? (node.table ?? []) : []));
@@ -106,20 +101,14 @@ export class EngineCatalogNames extends EngineNames {
 
   /** Null: the time is over. The work is aborted then, and its end not waited for. */
   private async inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
-    const [late, done] = [new AbortController(), new AbortController()];
-    const timeout = this.timers.wait(TIMEOUT_MS, done.signal).then(
-      () => late.abort(),
-      () => undefined,
+    const late = new AbortController();
+    let result: T | null = null;
+    await this.timers.atMost(
+      TIMEOUT_MS,
+      work(late.signal).then((value) => void (result = value)),
     );
-    const working = work(late.signal).catch((error: unknown) => {
-      if (late.signal.aborted) return null;
-      throw error;
-    });
-    try {
-      return await Promise.race([timeout.then(() => null), working]);
-    } finally {
-      done.abort();
-    }
+    late.abort();
+    return result;
   }
 }
 

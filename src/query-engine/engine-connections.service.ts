@@ -2,11 +2,10 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Timers } from '../kernel/clock.js';
 import { Settings } from '../platform/settings/settings.js';
 import { traced } from '../platform/operations/tracing.js';
-import { Connection } from './connection.js';
-import type { ExecuteOptions } from './cursor.js';
+import { Connection, type ExecuteOptions } from './connection.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import type { Parameter } from './domain/sql-literal.js';
-import { StatementClient } from './domain/statement-client.js';
+import { TrinoStatementClient } from './trino-statement-client.js';
 import type { Row } from './running-statement.js';
 
 export type ConnectOptions = Partial<EngineSession>;
@@ -24,7 +23,7 @@ export class EngineConnections implements BeforeApplicationShutdown {
   private readonly open = new Set<Connection>();
 
   constructor(
-    private readonly client: StatementClient,
+    private readonly client: TrinoStatementClient,
     private readonly timers: Timers,
     private readonly settings: Settings,
   ) {}

@@ -12,7 +12,7 @@ import { Log } from '../platform/log/log.js';
 import { gaugeOf } from '../platform/operations/metrics.js';
 import { Settings } from '../platform/settings/settings.js';
 import { ServiceTokenSource } from './domain/service-token.js';
-import { StatementClient } from './domain/statement-client.js';
+import { TrinoStatementClient } from './trino-statement-client.js';
 import { EngineIdentity } from './engine-identity.service.js';
 import { QueryExecutions } from './query-executions.service.js';
 import { RowStreams } from './row-streams.service.js';
@@ -29,7 +29,7 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
   constructor(
     private readonly http: HttpAdapterHost,
     private readonly tokens: ServiceTokenSource,
-    private readonly client: StatementClient,
+    private readonly client: TrinoStatementClient,
     private readonly identity: EngineIdentity,
     private readonly executions: QueryExecutions,
     private readonly streams: RowStreams,

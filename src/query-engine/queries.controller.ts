@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
-import { Body, Controller, Delete, Get, Headers, Param, Post, Query, Res } from '@nestjs/common';
+import { All, Body, Controller, Delete, Get, Headers, Param, Post, Query, Res } from '@nestjs/common';
 import {
   ApiBearerAuth,
   ApiCreatedResponse,
+  ApiExcludeController,
   ApiExtraModels,
   ApiOkResponse,
   ApiTags,
@@ -11,26 +12,34 @@ import {
 import type { FastifyReply } from 'fastify';
 import { CSV_TYPE } from '../kernel/csv.js';
 import { found, Refused } from '../kernel/errors.js';
-import { mapPage } from '../kernel/page.js';
+import { keyOfCursor, mapPage } from '../kernel/page.js';
 import {
   type Client,
   CurrentClient,
   type AuthenticatedUser,
   CurrentUser,
-  UntilClientGone,
   OpenToTokens,
+  Public,
+  UntilClientGone,
 } from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
-import { readQueryCursor } from './domain/query.js';
-import { readRowCursor } from './domain/row-window.js';
-import { chooseFormat, type RowsFormat } from './domain/rows-format.js';
-import { ListQueriesDto, RowsDto, SubmitQueryDto } from './queries.dto.js';
-import { QueriesService } from './queries.service.js';
-import { QueryListResponse, QueryResponse, queryProblem, RowsResponse, toQueryResponse } from './query.response.js';
-import { RowStreams } from './row-streams.service.js';
 import type { RowsPage, RowsResult } from './domain/held-page.js';
+import { readQueryCursor } from './domain/query.js';
+import { chooseFormat, type RowsFormat } from './domain/rows-format.js';
+import {
+  ListQueriesDto,
+  QueryListResponse,
+  queryProblem,
+  QueryResponse,
+  RowsDto,
+  RowsResponse,
+  SubmitQueryDto,
+  toQueryResponse,
+} from './queries.dto.js';
+import { QueriesService } from './queries.service.js';
+import { RowStreams } from './row-streams.service.js';
 
 /** Seconds, for `Retry-After`. */
 const RETRY_AFTER = 5;
@@ -53,7 +62,7 @@ const ROWS = {
 };
 
 /** Parts of a page as JSON that are sent with its length: two mebibytes of rows, and what is around them. */
-const WHOLE_PAGE = 34;
+const WHOLE_PAGE = 18;
 
 const MEDIA_TYPES: Readonly<Record<RowsFormat, string>> = {
   json: 'application/json; charset=utf-8',
@@ -158,7 +167,7 @@ export class QueriesController {
     @UntilClientGone() gone: AbortSignal,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const from = after === undefined ? 0 : (readRowCursor(after) ?? 0);
+    const from = after === undefined ? 0 : (keyOfCursor(after) ?? 0);
     void reply.header('Vary', 'Accept');
     const format = asked ?? chooseFormat(accept);
     const isStream = format !== 'json';
@@ -222,4 +231,18 @@ function pageOf(result: RowsResult): RowsPage {
 
 function invalid(field: string, message: string): Refused {
   return new Refused('validation_failed', { errors: [{ field, message }] });
+}
+
+/**
+ * The engine's former public route: 405 for every method. AllowedMethods refuses routes for all
+ * methods before a body is read, so that SQL as text/plain gets no 415 here.
+ */
+@Public()
+@ApiExcludeController()
+@Controller('v1/statement')
+export class RetiredRouteController {
+  @All(['', '*'])
+  statement(): never {
+    throw new Refused('method_not_allowed');
+  }
 }

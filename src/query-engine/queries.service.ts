@@ -6,16 +6,18 @@ import { type Page, pageOf } from '../kernel/page.js';
 import type { AuthenticatedUser } from '../platform/http/access.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
-import { sessionFor, InvalidSession } from './domain/engine-session.js';
-import { endedBy, keyOfQuery, type Query, type QueryCursor } from './domain/query.js';
-import { type ExecutionState, type NewQuery, startedQuery } from './domain/execution-state.js';
+import { EngineFault } from './domain/engine-error.js';
+import { type EngineSession, InvalidSession, sessionFor } from './domain/engine-session.js';
+import type { NewQuery } from './domain/execution-state.js';
 import { rowsOfEnded, type RowsResult, smallPage } from './domain/held-page.js';
-import { QueryStore } from './domain/query-store.js';
+import { endedBy, keyOfQuery, type Query, type QueryCursor } from './domain/query.js';
 import { type Parameter, InvalidParameter, statementText } from './domain/sql-literal.js';
-import { EngineFault, type StatementAnswer, StatementClient } from './domain/statement-client.js';
+import type { StatementPage } from './domain/statement-page.js';
 import { EngineIdentity } from './engine-identity.service.js';
 import { QueryMetrics } from './query.metrics.js';
 import { QueryExecutions } from './query-executions.service.js';
+import { QueryStore } from './query.store.js';
+import { TrinoStatementClient } from './trino-statement-client.js';
 
 export interface Submission {
   sql: string;
@@ -34,10 +36,13 @@ export type Submitted =
 /** Users' SQL on the engine, each under the user's own name and visible to that user alone. */
 @Injectable()
 export class QueriesService {
+  /** Submissions that the engine has not yet answered, by user: each may become a running query. */
+  private readonly submissions = new Map<number, number>();
+
   constructor(
     private readonly store: QueryStore,
     private readonly executions: QueryExecutions,
-    private readonly client: StatementClient,
+    private readonly client: TrinoStatementClient,
     private readonly identity: EngineIdentity,
     private readonly settings: Settings,
     private readonly timers: Timers,
@@ -54,65 +59,56 @@ export class QueriesService {
     if (!engine.impersonation) return { kind: 'refused', code: 'impersonation_disabled' };
     if (engine.origin === null) return { kind: 'no-engine' };
     if (!(await this.identity.respectsUserHeaders())) return { kind: 'refused', code: 'engine_unavailable' };
-    const createdAt = this.clock.now();
-    const { sql, catalog, schema } = asked;
-    const query: NewQuery = {
-      ...{ id: this.ids.uuid(), userId: user.id, runAs: user.username, sql, catalog, schema, traceToken: requestId },
-      createdAt,
-      deadlineAt: new Date(createdAt.getTime() + queries.maxSeconds * 1000),
-    };
-    if (!(await this.executions.reserve(query, queries.maxRunningPerUser))) {
-      return { kind: 'too-many', quota: { name: 'running-queries', limit: queries.maxRunningPerUser } };
+    const tooMany = {
+      kind: 'too-many',
+      quota: { name: 'running-queries', limit: queries.maxRunningPerUser },
+    } as const;
+    const submissions = this.submissions.get(user.id) ?? 0;
+    if (submissions >= queries.maxRunningPerUser) return tooMany;
+    this.submissions.set(user.id, submissions + 1);
+    try {
+      const outcome = await this.begin(user, asked, requestId, signal);
+      return outcome === 'too-many' ? tooMany : outcome;
+    } finally {
+      const left = (this.submissions.get(user.id) ?? 1) - 1;
+      if (left === 0) this.submissions.delete(user.id);
+      else this.submissions.set(user.id, left);
     }
-    const answer = await this.submitToEngine(query, asked, signal);
-    if ('kind' in answer) return answer;
-    const execution = await this.begin(query, answer);
-    // The store has the end of one that has ended at once.
-    const submitted = execution === null ? await this.find(user, query.id) : startedQuery(query, execution);
-    return submitted === null
-      ? { kind: 'refused', code: 'engine_unavailable' }
-      : { kind: 'submitted', query: submitted };
   }
 
   /** Null: this user has no such query. */
   async find(user: AuthenticatedUser, id: string): Promise<Query | null> {
-    return isUuid(id) ? this.store.ownedBy(user.id).find(id) : null;
+    return isUuid(id) ? this.store.find(user.id, id) : null;
   }
 
   /** Newest first. */
   async list(user: AuthenticatedUser, after: QueryCursor | null, limit: number): Promise<Page<Query>> {
-    return pageOf(await this.store.ownedBy(user.id).page(after, limit + 1), limit, keyOfQuery);
+    return pageOf(await this.store.page(user.id, after, limit + 1), limit, keyOfQuery);
   }
 
-  /** False: this user has no such query. One that has ended is not changed. */
-  cancel(user: AuthenticatedUser, id: string): Promise<boolean> {
-    return this.endAs('query_cancelled', user, id);
-  }
-
-  /** Cancels a query whose reader has gone. */
-  async abandon(user: AuthenticatedUser, id: string): Promise<void> {
-    await this.endAs('query_abandoned', user, id);
-  }
-
-  private async endAs(
-    code: 'query_cancelled' | 'query_abandoned',
+  /**
+   * Ends a query, on the engine too; one that has ended is not changed. False: this user has no such query.
+   * @param code `query_abandoned`: its reader has gone
+   */
+  async cancel(
     user: AuthenticatedUser,
     id: string,
+    code: 'query_cancelled' | 'query_abandoned' = 'query_cancelled',
   ): Promise<boolean> {
     if (!isUuid(id)) return false;
     const ending = endedBy(code);
-    const ended = await this.store.ownedBy(user.id).cancel(id, ending, this.clock.now());
-    if (ended === null) return false;
-    if (ended !== 'ended') this.metrics.ended(ending);
+    const cancelled = await this.store.cancel(user.id, id, ending, this.clock.now());
+    if (cancelled === null) return false;
+    if (cancelled !== 'ended') this.metrics.ended(ending);
     this.executions.forget(id);
-    if (ended !== 'ended' && ended.nextPath !== null) {
-      const { catalog, schema, traceToken } = ended;
-      await this.client.cancel(ended.nextPath, sessionFor(ended.runAs, { catalog, schema, traceToken }));
+    if (cancelled !== 'ended' && cancelled.nextPath !== null) {
+      const { runAs, catalog, schema, traceToken } = cancelled;
+      await this.client.cancel(cancelled.nextPath, sessionFor(runAs, { catalog, schema, traceToken }));
     }
     return true;
   }
 
-  /** The rows from that one on, at most so many; waits for them up to 10 s. */
+  /** The rows beginning with row `from`, at most `limit`; waits for them up to 10 s. */
   async rows(user: AuthenticatedUser, id: string, from: number, limit: number): Promise<RowsResult> {
     const isOwn = this.executions.isExecutedFor(user.id, id) || (await this.find(user, id)) !== null;
     if (!isOwn) return { kind: 'not-found' };
@@ -130,41 +126,58 @@ export class QueriesService {
     return { kind: 'page', page: smallPage(columns ?? [], [], from) };
   }
 
-  /** A query that the engine does not accept is discarded. */
-  private async submitToEngine(
-    query: NewQuery,
-    asked: Submission,
+  private async begin(
+    user: AuthenticatedUser,
+    { sql, catalog, schema, parameters }: Submission,
+    traceToken: string,
     signal: AbortSignal,
-  ): Promise<StatementAnswer | Submitted> {
-    const { id, catalog, schema, traceToken } = query;
-    const deadline = this.timers.now() + this.settings.queries.maxSeconds * 1000;
+  ): Promise<Submitted | 'too-many'> {
+    const createdAt = this.clock.now();
+    const milliseconds = this.settings.queries.maxSeconds * 1000;
+    const query: NewQuery = {
+      ...{ id: this.ids.uuid(), userId: user.id, runAs: user.username, sql, catalog, schema, traceToken, createdAt },
+      deadlineAt: new Date(createdAt.getTime() + milliseconds),
+    };
+    const session = sessionFor(query.runAs, { catalog, schema, traceToken });
+    let page: StatementPage;
     try {
-      const sql = statementText(asked.sql, asked.parameters);
-      const session = sessionFor(query.runAs, { catalog, schema, traceToken });
-      return await this.client.submit(sql, session, { deadline, signal });
+      const limits = { deadline: this.timers.now() + milliseconds, signal };
+      ({ page } = await this.client.submit(statementText(sql, parameters), session, limits));
     } catch (error) {
-      await this.executions.discard(id);
-      if (error instanceof InvalidParameter) return { kind: 'invalid', field: 'parameters', message: error.message };
-      if (error instanceof InvalidSession) return { kind: 'invalid', field: error.field, message: error.message };
-      if (!(error instanceof EngineFault)) throw error;
-      const reason = { query_id: id, kind: error.kind, reason: error.message };
-      if (error.kind === 'forbidden') {
-        this.log.warn('the engine does not admit this service', reason);
-        return { kind: 'refused', code: 'engine_forbidden' };
-      }
-      this.log.error('the engine did not accept a statement', reason);
-      return { kind: 'refused', code: 'engine_unavailable' };
+      return this.refusal(error, query.id);
     }
+    const begun = await this.stored(query, page, session);
+    if (begun === 'too-many') return begun;
+    // The store has the end of a query that has ended at once.
+    const stored = begun === 'ended' ? await this.find(user, query.id) : begun;
+    return stored === null ? { kind: 'refused', code: 'engine_unavailable' } : { kind: 'submitted', query: stored };
   }
 
-  private async begin(query: NewQuery, { page }: StatementAnswer): Promise<ExecutionState | null> {
-    const { runAs, traceToken } = query;
+  private async stored(
+    query: NewQuery,
+    page: StatementPage,
+    session: EngineSession,
+  ): Promise<Query | 'too-many' | 'ended'> {
     try {
       return await this.executions.begin(query, page);
     } catch (error) {
       // No replica can execute it: cancelled at once, not when the engine's timeout ends it.
-      if (page.nextPath !== null) await this.client.cancel(page.nextPath, sessionFor(runAs, { traceToken }));
+      if (page.nextPath !== null) await this.client.cancel(page.nextPath, session);
       throw error;
     }
+  }
+
+  /** Why the engine did not accept a statement. @throws any other error */
+  private refusal(error: unknown, id: string): Submitted {
+    if (error instanceof InvalidParameter) return { kind: 'invalid', field: 'parameters', message: error.message };
+    if (error instanceof InvalidSession) return { kind: 'invalid', field: error.field, message: error.message };
+    if (!(error instanceof EngineFault)) throw error;
+    const reason = { query_id: id, kind: error.kind, reason: error.message };
+    if (error.kind === 'forbidden') {
+      this.log.warn('the engine does not admit this service', reason);
+      return { kind: 'refused', code: 'engine_forbidden' };
+    }
+    this.log.error('the engine did not accept a statement', reason);
+    return { kind: 'refused', code: 'engine_unavailable' };
   }
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Global, Module } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { EngineNames } from '../grants/domain/admission-ports.js';
@@ -6,10 +7,8 @@ import { Clock, Timers } from '../kernel/clock.js';
 import { Random } from '../kernel/ids.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
-import { QueryStore } from './domain/query-store.js';
 import { RowLoop } from './domain/row-loop.js';
 import { NO_SERVICE_TOKENS, ServiceTokenSource } from './domain/service-token.js';
-import { StatementClient } from './domain/statement-client.js';
 import { EngineCatalogListing } from './engine-catalog-listing.service.js';
 import { EngineCatalogNames } from './engine-catalog-names.service.js';
 import { EngineConnections } from './engine-connections.service.js';
@@ -17,15 +16,16 @@ import { EngineIdentity } from './engine-identity.service.js';
 import { EngineLifecycle } from './engine-lifecycle.service.js';
 import { EngineProbe } from './engine-probe.service.js';
 import { OAuthServiceTokenSource } from './infrastructure/oauth-service-token-source.js';
-import { PostgresQueryStore } from './infrastructure/postgres-query-store.js';
-import { TrinoStatementClient } from './infrastructure/trino-statement-client.js';
-import { WasmRowLoop } from './infrastructure/wasm-row-loop.js';
-import { QueriesController } from './queries.controller.js';
+import { QueriesController, RetiredRouteController } from './queries.controller.js';
 import { QueriesService } from './queries.service.js';
 import { QueryMetrics, ServiceTokenMetrics } from './query.metrics.js';
 import { QueryExecutions } from './query-executions.service.js';
-import { RetiredRouteController } from './retired-route.controller.js';
+import { QueryStore } from './query.store.js';
 import { RowStreams } from './row-streams.service.js';
+import { TrinoStatementClient } from './trino-statement-client.js';
+
+/** Made by build.js of `row-loop/`. */
+const ROW_LOOP = new URL('../../dist/row-loop.wasm', import.meta.url);
 
 /** Global, because it implements ports of `grants` (EngineCatalog, EngineNames), which comes earlier in the order. */
 @Global()
@@ -35,6 +35,7 @@ import { RowStreams } from './row-streams.service.js';
     QueriesService,
     QueryExecutions,
     QueryMetrics,
+    QueryStore,
     RowStreams,
     EngineConnections,
     EngineIdentity,
@@ -42,15 +43,14 @@ import { RowStreams } from './row-streams.service.js';
     EngineProbe,
     { provide: EngineCatalog, useClass: EngineCatalogListing },
     { provide: EngineNames, useClass: EngineCatalogNames },
-    { provide: QueryStore, useClass: PostgresQueryStore },
-    { provide: RowLoop, useClass: WasmRowLoop },
+    { provide: RowLoop, useFactory: () => new RowLoop(readFileSync(ROW_LOOP)) },
     {
       provide: ServiceTokenSource,
       useFactory: serviceTokens,
       inject: [Settings, Registry, Timers, Random, Clock, Log],
     },
     {
-      provide: StatementClient,
+      provide: TrinoStatementClient,
       useFactory: statementClient,
       inject: [Settings, ServiceTokenSource, Timers, Random, Clock, Log, RowLoop],
     },
@@ -59,14 +59,14 @@ import { RowStreams } from './row-streams.service.js';
 })
 export class QueryEngineModule {}
 
-/** What a class takes beside its first parameter. */
-type Beside<C extends new (...given: never[]) => object> =
+/** The parameters of a class behind the first one. */
+type OtherParameters<C extends new (...given: never[]) => object> =
   ConstructorParameters<C> extends [unknown, ...infer Rest] ? Rest : never;
 
 function serviceTokens(
   { engine }: Settings,
   registry: Registry,
-  ...[timers, random, clock, log]: Beside<typeof OAuthServiceTokenSource>
+  ...[timers, random, clock, log]: OtherParameters<typeof OAuthServiceTokenSource>
 ): ServiceTokenSource {
   if (engine.jwt === null) return NO_SERVICE_TOKENS;
   return new OAuthServiceTokenSource(engine.jwt, timers, random, clock, log, new ServiceTokenMetrics(registry));
@@ -74,8 +74,8 @@ function serviceTokens(
 
 function statementClient(
   { engine, queries }: Settings,
-  ...parts: Beside<typeof TrinoStatementClient>
-): StatementClient {
+  ...parts: OtherParameters<typeof TrinoStatementClient>
+): TrinoStatementClient {
   // Without a configured engine no request is sent; this name resolves nowhere (RFC 6761).
   const origin = engine.origin ?? 'http://engine.invalid';
   const direct = { origin, path: '', headers: {}, password: null };

@@ -4,14 +4,14 @@ import { Ids } from '../kernel/ids.js';
 import { singleFlight } from '../kernel/promises.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
-import { type ExecutionState, newExecution, type NewQuery } from './domain/execution-state.js';
-import { HeldBytes, type RowsResult } from './domain/held-page.js';
-import { endedBy } from './domain/query.js';
-import { QueryStore } from './domain/query-store.js';
-import { StatementClient } from './domain/statement-client.js';
+import { type ExecutionState, newExecution, type NewQuery, startedQuery } from './domain/execution-state.js';
+import { ByteBudget, type RowsResult } from './domain/held-page.js';
+import { endedBy, type Query } from './domain/query.js';
 import type { StatementPage } from './domain/statement-page.js';
 import { type ExecutionResources, QueryExecution } from './query-execution.js';
 import { QueryMetrics } from './query.metrics.js';
+import { QueryStore } from './query.store.js';
+import { TrinoStatementClient } from './trino-statement-client.js';
 
 /** Milliseconds between two ticks. A lease lasts 30 s (see the store): a replica that misses six is taken for dead. */
 const TICK = 5_000;
@@ -20,8 +20,6 @@ const LAST_PAGE_KEPT = 60_000;
 const SWEEP_EVERY = 3_600_000;
 const ADOPTED_AT_ONCE = 20;
 const DAY = 86_400_000;
-/** Characters of SQL after which histories are trimmed at once; otherwise at the next tick. */
-const MUCH_TEXT = 1_000_000;
 
 /**
  * The queries that this replica executes (background work: its owner is the lease in the database, its deadline
@@ -34,19 +32,18 @@ export class QueryExecutions {
   readonly #executions = new Map<string, QueryExecution>();
   private readonly resources: ExecutionResources;
   /** Work that ticks have started. */
-  private readonly underWay = new Set<Promise<void>>();
+  private readonly underWay = new Set<Promise<unknown>>();
   /** One claim of a query at a time: a second one would find the first one's claim, and not yet its execution. */
   private readonly claims = new Map<string, Promise<QueryExecution | null>>();
-  /** Reserved queries without a statement on the engine, still to be removed. */
-  private readonly unaccepted = new Set<string>();
-  /** Users whose history may have grown beyond what is kept, and by how much text all of them together. */
+  /** Executions that are not stored yet. */
+  private readonly beginning = new Set<string>();
+  /** Users whose history may have grown beyond what is kept. */
   private readonly submitters = new Set<number>();
-  private submittedText = 0;
   private isStopping = false;
   private sweptAt = -SWEEP_EVERY;
 
   constructor(
-    client: StatementClient,
+    client: TrinoStatementClient,
     private readonly store: QueryStore,
     private readonly timers: Timers,
     private readonly clock: Clock,
@@ -55,14 +52,14 @@ export class QueryExecutions {
     ids: Ids,
     metrics: QueryMetrics,
   ) {
-    this.replica = ids.uuid();
+    const replica = (this.replica = ids.uuid());
     const { maxRows, maxHeldBytes, maxPageBytes } = settings.queries;
-    const held = new HeldBytes(maxHeldBytes, maxPageBytes, (owner) => this.forgetFinished(owner));
-    metrics.expose({ running: () => this.running, bytes: () => held.bytes, limitBytes: maxHeldBytes });
-    this.resources = { client, store, timers, clock, log, replica: this.replica, maxRows, held, metrics };
+    const budget = new ByteBudget(maxHeldBytes, maxPageBytes, (owner) => this.forgetFinished(owner));
+    metrics.expose({ running: () => this.running, bytes: () => budget.bytes, limitBytes: maxHeldBytes });
+    this.resources = { client, store, timers, clock, log, metrics, budget, replica, maxRows };
   }
 
-  /** Until the signal is aborted. Another replica, or the next start, continues while the engine remembers the statement. */
+  /** Executes queries until the signal is aborted. Another replica, or the next start, continues them while the engine remembers them. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = (): void => {
       this.isStopping = true;
@@ -77,33 +74,22 @@ export class QueryExecutions {
     await this.settled();
   }
 
-  /** False: the user has `mostAlive` running queries already. */
-  async reserve(query: NewQuery, mostAlive: number): Promise<boolean> {
+  /** Stores and executes a query from the answer to its POST on. @throws EngineFault for rows without columns. */
+  async begin(query: NewQuery, page: StatementPage): Promise<Query | 'too-many' | 'ended'> {
+    const execution = this.execute(newExecution(query));
+    this.beginning.add(query.id);
+    this.submitters.add(query.userId);
     try {
-      const isReserved = await this.store.reserve(query, this.replica, mostAlive);
-      if (isReserved) {
-        this.submitters.add(query.userId);
-        this.submittedText += query.sql.length;
-        if (this.submittedText > MUCH_TEXT) this.start(this.forgetOldest());
-      }
-      return isReserved;
+      const outcome = await execution.begin(query, page, this.settings.queries.maxRunningPerUser);
+      if (outcome === 'too-many') this.forget(query.id);
+      return outcome === 'begun' ? startedQuery(query, execution.state) : outcome;
     } catch (error) {
-      this.unaccepted.add(query.id); // it may have been stored, and would be renewed for ever
+      this.forget(query.id);
       throw error;
+    } finally {
+      this.beginning.delete(query.id);
+      if (this.isStopping) await this.handOver(); // accepted while this replica stops
     }
-  }
-
-  /** Removes a query that the engine did not accept: at a later tick where the database is away. */
-  async discard(id: string): Promise<void> {
-    this.unaccepted.add(id);
-    await this.discardUnaccepted().catch((error: unknown) => this.warn(error));
-  }
-
-  /** Executes a query from the answer to its POST on. @returns null: it has ended. @throws EngineFault for rows without columns. */
-  async begin(query: NewQuery, page: StatementPage): Promise<ExecutionState | null> {
-    const state = await this.execute(newExecution(query)).begin(page);
-    if (this.isStopping) await this.handOver(); // accepted while this replica stops
-    return state;
   }
 
   /** Whether this replica executes the query, and for that user. */
@@ -112,7 +98,7 @@ export class QueryExecutions {
     return present?.isReleased() === false && present.state.userId === userId;
   }
 
-  /** The rows of a query from that one on; this replica takes it over if another executes it. Null: another replica has ended it. */
+  /** The rows of a query beginning with row `from`; this replica takes it over if another executes it. Null: another replica has ended it. */
   async rows(id: string, from: number, limit: number): Promise<RowsResult | null> {
     const present = this.#executions.get(id);
     const result = (await present?.rows(from, limit)) ?? null;
@@ -136,15 +122,15 @@ export class QueryExecutions {
     return Array.from(this.#executions.values()).filter((execution) => !execution.isReleased()).length;
   }
 
-  /** For a query that was ended in the store: releases it, and its pages. */
+  /** Releases a query that was ended in the store, and its pages. */
   forget(id: string): void {
     const present = this.#executions.get(id);
     present?.release();
-    present?.forgetPages();
+    present?.releasePages();
     this.#executions.delete(id);
   }
 
-  /** Last pages that are only there to be asked for again make room for others of their owner. */
+  /** Last pages that are only kept to be asked for again are released for other pages of their owner. */
   private forgetFinished(runAs: string): void {
     for (const [id, execution] of this.#executions)
       if (execution.ending?.state === 'finished' && execution.state.runAs === runAs) this.forget(id);
@@ -155,10 +141,11 @@ export class QueryExecutions {
    * slow for one query, delays another query or lets leases expire.
    */
   async tick(): Promise<void> {
-    const present = [...this.#executions];
+    const present = [...this.#executions].filter(([id]) => !this.beginning.has(id));
     const leases = new Map((await this.store.renew(this.replica)).map(({ id, isActive }) => [id, isActive]));
     for (const [id, execution] of present) this.start(this.tickOne(id, execution, leases.get(id)));
-    this.start(this.discardUnaccepted());
+    // Stored, though the answer of the database was lost.
+    for (const id of leases.keys()) if (!this.#executions.has(id)) this.start(this.takeOver(id));
     this.start(this.forgetOldest());
     this.start(this.adoptExpired());
     this.start(this.sweep());
@@ -169,7 +156,7 @@ export class QueryExecutions {
     while (this.underWay.size > 0) await Promise.all(this.underWay);
   }
 
-  private start(work: Promise<void>): void {
+  private start(work: Promise<unknown>): void {
     const done = work.catch((error: unknown) => this.warn(error)).finally(() => this.underWay.delete(done));
     this.underWay.add(done);
   }
@@ -184,16 +171,7 @@ export class QueryExecutions {
     else await execution.end(endedBy('account_deactivated'));
   }
 
-  private async discardUnaccepted(): Promise<void> {
-    for (const id of this.unaccepted) {
-      await this.store.discard(id);
-      this.unaccepted.delete(id);
-    }
-  }
-
-  /** Behind the submissions, which do not wait for it. */
   private readonly forgetOldest = singleFlight(async () => {
-    this.submittedText = 0;
     for (const userId of this.submitters) {
       this.submitters.delete(userId);
       await this.store.forgetOldest(userId);
@@ -201,16 +179,13 @@ export class QueryExecutions {
   });
 
   private readonly adoptExpired = singleFlight(async () => {
-    for (const state of await this.store.claimExpired(this.replica, ADOPTED_AT_ONCE)) await this.adopt(state);
+    for (const state of await this.store.claimExpired(this.replica, ADOPTED_AT_ONCE)) {
+      const execution = this.execute(state);
+      this.log.info('adopted a query whose replica died', { query_id: state.id });
+      // The page that waits for a reader is fetched again when a reader comes.
+      if (state.waitingSince === null || state.pagePath === null) void execution.resume();
+    }
   });
-
-  /** A query without any path had not reached the engine, or was in the dead replica's memory alone: it is lost. */
-  private async adopt(state: ExecutionState): Promise<void> {
-    const execution = this.execute(state);
-    this.log.info('adopted a query whose replica died', { query_id: state.id });
-    if (state.nextPath === null && state.pagePath === null) await execution.end(endedBy('query_lost'));
-    else if (state.waitingSince === null) void execution.resume();
-  }
 
   private readonly sweep = singleFlight(async () => {
     if (this.timers.now() - this.sweptAt < SWEEP_EVERY) return;

@@ -3,7 +3,7 @@ import { type Counter, type Gauge, Registry } from 'prom-client';
 import { counter, gauge, gaugeOf } from '../platform/operations/metrics.js';
 import type { Ending } from './domain/query.js';
 import { TOKEN_FAILURES, type TokenFailure, type TokenObserver } from './domain/service-token.js';
-import type { EngineFaultKind } from './domain/statement-client.js';
+import type { EngineFaultKind } from './domain/engine-error.js';
 
 /** Current values of this replica. */
 interface Held {

@@ -12,7 +12,7 @@ const OF_THE_MIGRATIONS =
 /** Most tables have no entity. SQL that names a column too many fails in the stores' own specs; here a column too few is found. */
 const SOURCE = join(import.meta.dirname, '../../src');
 const STORES = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
-  .filter((file) => /((infrastructure|platform.database).*[.]ts|[.]store[.]ts)$/.test(file))
+  .filter((file) => /((infrastructure|platform.database).*[.]ts|[.](store|entity)[.]ts)$/.test(file))
   .map((file) => readFileSync(join(SOURCE, file), 'utf8'));
 const names = (text: string, word: string): boolean => new RegExp(`\\b${word}\\b`).test(text);
 

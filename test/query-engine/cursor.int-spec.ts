@@ -11,7 +11,7 @@ import {
 } from '../../src/query-engine/domain/db-api-errors.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import { Connection } from '../../src/query-engine/connection.js';
-import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
+import { TrinoStatementClient } from '../../src/query-engine/trino-statement-client.js';
 import { FakeServiceTokenSource } from '../support/fakes/fake-service-token-source.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { column, FakeTrino, failed } from '../support/fakes/fake-trino.js';

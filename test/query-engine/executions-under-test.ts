@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
@@ -6,9 +7,9 @@ import { DatabaseSession } from '../../src/platform/database/database-session.js
 import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import type { Query } from '../../src/query-engine/domain/query.js';
-import { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
-import { TrinoStatementClient } from '../../src/query-engine/infrastructure/trino-statement-client.js';
-import { WasmRowLoop } from '../../src/query-engine/infrastructure/wasm-row-loop.js';
+import { QueryStore } from '../../src/query-engine/query.store.js';
+import { TrinoStatementClient } from '../../src/query-engine/trino-statement-client.js';
+import { RowLoop } from '../../src/query-engine/domain/row-loop.js';
 import { QueryMetrics } from '../../src/query-engine/query.metrics.js';
 import { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { RowsResult } from '../../src/query-engine/domain/held-page.js';
@@ -21,7 +22,7 @@ import { LogBook } from '../support/fakes/log-book.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
 import { TestClock } from '../support/fakes/test-clock.js';
 
-const LOOP = new WasmRowLoop();
+const LOOP = new RowLoop(readFileSync('dist/row-loop.wasm'));
 
 export const NUMBERS = [column('n', 'integer')];
 
@@ -32,18 +33,18 @@ export class ExecutionsUnderTest {
   log = new LogBook();
   one: QueryExecutions;
   other: QueryExecutions;
-  readonly store: PostgresQueryStore;
+  readonly store: QueryStore;
   private readonly settings;
 
   private constructor(
     readonly engine: FakeTrino,
     readonly database: TestDatabase,
     readonly source: DataSource,
-    private readonly client: TrinoStatementClient,
+    readonly client: TrinoStatementClient,
     limits: Readonly<Record<string, string>>,
   ) {
     this.settings = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET, ...limits }).settings;
-    this.store = new PostgresQueryStore(new DatabaseSession(source));
+    this.store = new QueryStore(new DatabaseSession(source));
     [this.one, this.other] = [this.replica(), this.replica()];
   }
 
@@ -107,7 +108,6 @@ export class ExecutionsUnderTest {
     const id = randomUUID();
     const times = { createdAt: this.clock.now(), deadlineAt: this.deadlineAt() };
     const query = { id, userId: 1, runAs: 'ana', sql, catalog: null, schema: null, traceToken: 't', ...times };
-    await this.store.reserve(query, this.one.replica, 5);
     const { page } = await this.client.submit(sql, sessionFor('ana'), { deadline: Infinity });
     await meanwhile();
     await this.one.begin(query, page);
@@ -148,7 +148,7 @@ export class ExecutionsUnderTest {
   }
 
   async find(id: string): Promise<Query | null> {
-    return this.store.ownedBy(1).find(id);
+    return this.store.find(1, id);
   }
 
   /** The last parts of the paths that the engine was asked for. */

@@ -1,11 +1,11 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { JsonScanner } from '../../src/query-engine/domain/json-scanner.js';
 import { PageRows } from '../../src/query-engine/domain/page-rows.js';
 import { ProtocolBreach } from '../../src/query-engine/domain/reading.js';
-import type { RowLoop } from '../../src/query-engine/domain/row-loop.js';
-import { WasmRowLoop } from '../../src/query-engine/infrastructure/wasm-row-loop.js';
+import { RowLoop } from '../../src/query-engine/domain/row-loop.js';
 
-const LOOP = new WasmRowLoop();
+const LOOP = new RowLoop(readFileSync('dist/row-loop.wasm'));
 
 /** All that is known of the rows of a list, up to what is behind it. */
 function found(json: string, loop: RowLoop | null): unknown {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as afterwards } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
+import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
+import { QueryStore } from '../../src/query-engine/query.store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fakes/fake-timers.js';
 import type { FakeTrino } from '../support/fakes/fake-trino.js';
@@ -97,7 +98,7 @@ describe('query executions', () => {
     const gates: (() => void)[] = [];
     store.save = async (replica, state) => {
       await new Promise<void>((resolve) => gates.push(resolve));
-      return PostgresQueryStore.prototype.save.call(store, replica, state);
+      return QueryStore.prototype.save.call(store, replica, state);
     };
     open();
     await until(() => gates.length === 1);
@@ -107,7 +108,7 @@ describe('query executions', () => {
     for (let turn = 0; turn < 50; turn += 1) await afterwards();
 
     expect(executions.asked('GET')).toEqual(['0']);
-    store.save = PostgresQueryStore.prototype.save.bind(store);
+    store.save = QueryStore.prototype.save.bind(store);
     gates[1]?.();
     expect(values(await reading)).toEqual([1]);
   });
@@ -126,7 +127,7 @@ describe('query executions', () => {
     open();
 
     expect(values(await rows)).toEqual([1]);
-    expect(await owner.query('SELECT count(*)::int FROM updates')).toEqual([{ count: 2 }]); // one of the POST
+    expect(await owner.query('SELECT count(*)::int FROM updates')).toEqual([{ count: 1 }]);
     await owner.query('DROP TABLE updates; DROP FUNCTION note CASCADE');
     await owner.destroy();
   });
@@ -155,24 +156,33 @@ describe('query executions', () => {
     expect(JSON.stringify(log.lines)).not.toContain('/v1/statement/');
   });
 
-  it('do not count those that the engine did not accept, though the database was away then', async () => {
+  it('end a query whose row was stored though the answer of the database was lost', async () => {
+    const id = randomUUID();
     const times = { createdAt: clock.now(), deadlineAt: executions.deadlineAt() };
-    const asked = { id: randomUUID(), userId: 1, runAs: 'ana', sql: 'SELECT 1', catalog: null, schema: null };
-    const lost = { ...asked, ...times, traceToken: 't', id: randomUUID() };
-    expect(await one.reserve({ ...asked, ...times, traceToken: 't' }, 1)).toBe(true);
-    await executions.withoutDatabase(async () => {
-      await one.discard(asked.id);
-      await expect(one.reserve(lost, 1)).rejects.toThrow();
-    });
-    await executions.source.query(
-      `INSERT INTO queries (id, user_id, run_as, state, sql, trace_token, created_at, deadline_at, driver, lease_until)
-       VALUES ($1, 1, 'ana', 'queued', 'SELECT 1', 't', now(), now(), $2, now())`,
-      [lost.id, one.replica], // stored, though the answer was lost
-    );
+    const query = {
+      id,
+      userId: 1,
+      runAs: 'ana',
+      sql: 'SELECT n',
+      catalog: null,
+      schema: null,
+      traceToken: 't',
+      ...times,
+    };
+    const { store } = executions;
+    const { page } = await executions.client.submit('SELECT n', sessionFor('ana'), { deadline: Infinity });
+    store.add = async (...given) => {
+      await QueryStore.prototype.add.apply(store, given);
+      throw new Error('Connection terminated unexpectedly');
+    };
+    await expect(one.begin(query, page)).rejects.toThrow('terminated');
+    store.add = QueryStore.prototype.add.bind(store);
+    engine.statements.length = 0;
+    await executions.tick(one);
     await executions.tick(one);
 
-    expect(await executions.find(asked.id)).toBeNull();
-    expect(await executions.find(lost.id)).toBeNull();
+    await until(async () => (await executions.find(id))?.state === 'failed');
+    expect(await executions.find(id)).toMatchObject({ error: { code: 'query_lost' } });
   });
 
   it('are not begun anew for a cursor that no answer named', async () => {

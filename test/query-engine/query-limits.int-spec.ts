@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
+import { newExecution, type NewQuery } from '../../src/query-engine/domain/execution-state.js';
+import type { QueryStore } from '../../src/query-engine/query.store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fakes/fake-timers.js';
 import type { ScriptedPage } from '../support/fakes/fake-trino-statement.js';
@@ -15,7 +16,7 @@ describe('query executions, at the limits of a query', () => {
   let executions: ExecutionsUnderTest;
   let engine: FakeTrino;
   let source: DataSource;
-  let store: PostgresQueryStore;
+  let store: QueryStore;
   let clock: TestClock;
   let timers: FakeTimers;
   let one: QueryExecutions;
@@ -29,6 +30,9 @@ describe('query executions, at the limits of a query', () => {
     await executions.renew();
     ({ engine, source, store, clock, timers, one, other } = executions);
   });
+
+  const add = (query: NewQuery, mostRunning = 5): Promise<boolean> =>
+    store.add(query, newExecution(query), one.replica, mostRunning);
 
   it('keep an unread page alive on the engine, and cancel after 300 s without a reader', async () => {
     const id = await executions.begun('SELECT n');
@@ -90,7 +94,7 @@ describe('query executions, at the limits of a query', () => {
     const query = { userId: 1, runAs: 'ana', sql: 'SELECT 1', catalog: null, schema: null, traceToken: 't' };
     const times = { createdAt: clock.now(), deadlineAt: executions.deadlineAt() };
     const reserved = await Promise.all(
-      Array.from({ length: 8 }, () => store.reserve({ ...query, ...times, id: randomUUID() }, one.replica, 3)),
+      Array.from({ length: 8 }, () => add({ ...query, ...times, id: randomUUID() }, 3)),
     );
 
     expect(reserved.filter((got) => got)).toHaveLength(3);
@@ -98,7 +102,7 @@ describe('query executions, at the limits of a query', () => {
 
   it('keep no capability of the engine after the end, and no query past its retention', async () => {
     const id = await executions.begun('SELECT n');
-    await store.ownedBy(1).cancel(id, { state: 'finished', truncated: false, updateCount: null }, clock.now());
+    await store.cancel(1, id, { state: 'finished', truncated: false, updateCount: null }, clock.now());
     const [row] = await source.query<unknown[]>('SELECT next_path, page_path, driver FROM queries');
     expect(row).toEqual({ next_path: null, page_path: null, driver: null });
 
@@ -109,18 +113,16 @@ describe('query executions, at the limits of a query', () => {
   });
 
   it('keep a bounded history of each user: the newest 16 MiB of SQL', async () => {
-    const query = { userId: 1, runAs: 'ana', catalog: null, schema: null, traceToken: 't' };
     const ids: string[] = [];
     for (let i = 0; i < 20; i += 1) {
-      const id = randomUUID();
-      const times = { createdAt: clock.now(), deadlineAt: executions.deadlineAt() };
-      await one.reserve({ ...query, ...times, id, sql: `${i}`.padEnd(1_048_576, 'x') }, 5);
-      if (i > 0)
-        await store.end(id, one.replica, { state: 'finished', truncated: false, updateCount: null }, clock.now());
+      const sql = `${i}`.padEnd(1_048_576, 'x');
+      if (i === 0) engine.answers(sql, { columns: NUMBERS, data: [[1]] }); // unread, so that it does not end
+      const id = await executions.begun(sql);
+      if (i > 0) await until(async () => (await executions.find(id))?.state === 'failed');
       ids.push(id);
       clock.advance(1);
     }
-    await one.settled();
+    await executions.tick(one);
     const found = await Promise.all(ids.map(async (id) => (await executions.find(id))?.sql.length ?? null));
 
     expect(found).toEqual([1_048_576, ...Array<null>(3).fill(null), ...Array<number>(16).fill(1_048_576)]);
@@ -131,10 +133,10 @@ describe('query executions, at the limits of a query', () => {
     const times = { createdAt: clock.now(), deadlineAt: executions.deadlineAt() };
     const [short, long] = ['é'.repeat(1_000), 'é'.repeat(1_001)];
     const ids = [randomUUID(), randomUUID()];
-    await store.reserve({ ...query, ...times, id: ids[0] ?? '', sql: short }, one.replica, 5);
+    await add({ ...query, ...times, id: ids[0] ?? '', sql: short });
     clock.advance(1);
-    await store.reserve({ ...query, ...times, createdAt: clock.now(), id: ids[1] ?? '', sql: long }, one.replica, 5);
-    const listed = await store.ownedBy(1).page(null, 10);
+    await add({ ...query, ...times, createdAt: clock.now(), id: ids[1] ?? '', sql: long });
+    const listed = await store.page(1, null, 10);
 
     expect(listed.map(({ sql, sqlTruncated }) => [sql, sqlTruncated])).toEqual([
       [short, true],

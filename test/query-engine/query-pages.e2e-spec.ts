@@ -43,7 +43,15 @@ describe('a query, page by page', () => {
   it('answers 400 to a place that no answer named, and to a limit beyond 10,000', async () => {
     const path = await submitted(ana, { sql: 'SELECT 1' });
 
-    for (const wrong of ['after=x', 'after=OTk', 'limit=0', 'limit=10001', 'limit=1e3', 'before=1']) {
+    for (const wrong of [
+      'after=x',
+      'after=OTk',
+      'after=YWZ0ZXI6OTk',
+      'limit=0',
+      'limit=10001',
+      'limit=1e3',
+      'before=1',
+    ]) {
       expect(await ana.get(`${path}/rows?${wrong}`)).toMatchObject({
         status: 400,
         body: { code: 'validation_failed' },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { newExecution } from '../../src/query-engine/domain/execution-state.js';
 import { endedBy } from '../../src/query-engine/domain/query.js';
-import type { PostgresQueryStore } from '../../src/query-engine/infrastructure/postgres-query-store.js';
+import type { QueryStore } from '../../src/query-engine/query.store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fakes/fake-timers.js';
 import type { ScriptedPage } from '../support/fakes/fake-trino-statement.js';
@@ -13,7 +14,7 @@ import { ExecutionsUnderTest, NUMBERS, values } from './executions-under-test.js
 describe('query executions, moving between replicas', () => {
   let executions: ExecutionsUnderTest;
   let engine: FakeTrino;
-  let store: PostgresQueryStore;
+  let store: QueryStore;
   let clock: TestClock;
   let timers: FakeTimers;
   let log: LogBook;
@@ -91,21 +92,23 @@ describe('query executions, moving between replicas', () => {
     const id = await executions.begun('SELECT n');
     await executions.rows(other, id, 0, 1);
     await executions.tick(one);
-    await store.ownedBy(1).cancel(id, { state: 'finished', truncated: false, updateCount: null }, clock.now());
+    await store.cancel(1, id, { state: 'finished', truncated: false, updateCount: null }, clock.now());
     await executions.tick(other);
 
     expect(executions.asked('DELETE')).toEqual([]);
     expect(values(await executions.rows(other, id, 1, 1))).toBeNull();
   });
 
-  it('end as lost when their replica died before the engine answered', async () => {
+  it('end as lost when the page that waited has no path on the engine', async () => {
     const id = randomUUID();
     const query = { id, userId: 1, runAs: 'ana', sql: 'SELECT 1', catalog: null, schema: null, traceToken: 't' };
-    await store.reserve({ ...query, createdAt: clock.now(), deadlineAt: executions.deadlineAt() }, one.replica, 5);
+    const times = { createdAt: clock.now(), deadlineAt: executions.deadlineAt() };
+    await store.add({ ...query, ...times }, newExecution({ ...query, ...times }), one.replica, 5);
     await executions.expireLeases();
     await executions.tick(other);
+    await until(async () => (await executions.find(id))?.state === 'failed');
 
-    expect(await executions.find(id)).toMatchObject({ state: 'failed', error: { code: 'query_lost' } });
+    expect(await executions.find(id)).toMatchObject({ error: { code: 'query_lost' } });
   });
 
   it('end as lost when the engine has forgotten them', async () => {
@@ -147,7 +150,7 @@ describe('query executions, moving between replicas', () => {
     expect(await store.claimExpired(other.replica, 9)).toEqual([]);
     await Promise.all([other.tick(), other.tick()]);
     expect(log.at('info')).toEqual(Array(2).fill('adopted a query whose replica died'));
-    await store.ownedBy(1).cancel(slow, endedBy('query_cancelled'), clock.now());
+    await store.cancel(1, slow, endedBy('query_cancelled'), clock.now());
     await executions.tick(other);
   });
 });

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import type { Column, EngineType } from '../../src/query-engine/domain/engine-type.js';
 import { apiConverter, type ApiValue } from '../../src/query-engine/domain/engine-value.js';
@@ -5,10 +6,10 @@ import { JsonScanner, readExactly } from '../../src/query-engine/domain/json-sca
 import { PageRows } from '../../src/query-engine/domain/page-rows.js';
 import { ProtocolBreach } from '../../src/query-engine/domain/reading.js';
 import { RowEncoder } from '../../src/query-engine/domain/row-encoder.js';
-import { WasmRowLoop } from '../../src/query-engine/infrastructure/wasm-row-loop.js';
+import { RowLoop } from '../../src/query-engine/domain/row-loop.js';
 import { ROW_TEXT, type RowsFormat } from '../../src/query-engine/domain/rows-format.js';
 
-const LOOP = new WasmRowLoop();
+const LOOP = new RowLoop(readFileSync('dist/row-loop.wasm'));
 const FORMATS = ['json', 'ndjson', 'csv'] as const;
 const SCALARS = ['boolean', 'integer', 'bigint', 'decimal', 'float', 'varbinary', 'text'] as const;
 
@@ -32,7 +33,7 @@ function encoded(rows: string | Buffer, columns: readonly Column[], format: Rows
   const page = PageRows.scan(scanner, LOOP);
   scanner.expectEnd();
   const encoder = new RowEncoder(columns, format, LOOP);
-  return [...page.pieces(0, page.length, encoder.atOnce)].map((piece) => encoder.encode(piece).toString()).join('');
+  return [...page.pieces(0, page.length)].map((piece) => encoder.encode(piece).toString()).join('');
 }
 
 /** A number of sixteen or seventeen digits is written as it came: here as the shortest of its double. */

@@ -1,11 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { SystemClock, type Timers } from '../../src/kernel/clock.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
-import type { RequestLimits, StatementAnswer } from '../../src/query-engine/domain/statement-client.js';
 import {
+  type RequestLimits,
+  type StatementAnswer,
   type TrinoAddress,
   TrinoStatementClient,
-} from '../../src/query-engine/infrastructure/trino-statement-client.js';
-import { WasmRowLoop } from '../../src/query-engine/infrastructure/wasm-row-loop.js';
+} from '../../src/query-engine/trino-statement-client.js';
+import { RowLoop } from '../../src/query-engine/domain/row-loop.js';
 import { SkippingTimers } from '../support/fakes/fake-timers.js';
 import { FIXED_RANDOM } from '../support/fakes/fixed-random.js';
 import { FakeServiceTokenSource } from '../support/fakes/fake-service-token-source.js';
@@ -15,7 +17,7 @@ import { LogBook } from '../support/fakes/log-book.js';
 /** The user of the statements. */
 export const ana = sessionFor('ana', { catalog: 'sales', schema: 'eu', traceToken: 'request-7' });
 
-const LOOP = new WasmRowLoop();
+const LOOP = new RowLoop(readFileSync('dist/row-loop.wasm'));
 
 /** Clients of one engine, in time that jumps over every wait. */
 export class StatementClientUnderTest {

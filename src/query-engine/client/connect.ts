@@ -2,37 +2,45 @@ import { NodeTimers, SystemClock } from '../../kernel/clock.js';
 import { isHeaderText } from '../../kernel/name.js';
 import { SystemRandom } from '../../kernel/ids.js';
 import { unlessAborted } from '../../kernel/promises.js';
+import { Secret } from '../../kernel/secret.js';
 import { Log, type LogFields } from '../../platform/log/log.js';
 import { Connection } from '../connection.js';
 import { InterfaceError, refuseUnknown } from '../domain/db-api-errors.js';
 import { type HeaderPrefix, sessionFor } from '../domain/engine-session.js';
-import { BEARER, NO_SERVICE_TOKENS, ServiceTokenSource, TokenUnavailable } from '../domain/service-token.js';
-import { TrinoStatementClient } from '../infrastructure/trino-statement-client.js';
+import {
+  BEARER,
+  NO_SERVICE_TOKENS,
+  ServiceTokenSource,
+  TokenUnavailable,
+  UNOBSERVED,
+} from '../domain/service-token.js';
+import { OAuthServiceTokenSource } from '../infrastructure/oauth-service-token-source.js';
+import { TrinoStatementClient } from '../trino-statement-client.js';
 
 export interface ConnectOptions {
   /** `https://host:port`, with a path where a gateway has the engine below one; nothing is sent to another origin. */
   url: string;
-  /** Whose rights apply. */
+  /** The user whose rights apply. */
   user: string;
-  /** Whom the token is of, where that is somebody else, who may act as the user. Default: the user. */
+  /** Owner of the token, if it may act as the user. Default: the user. */
   originalUser?: string;
-  /** Of the Bearer token (JWT), such as `clientCredentials` gives. Without it requests carry none. */
+  /** Gives the Bearer token (JWT), as `clientCredentials` does. Without it requests carry none. */
   token?: TokenProvider;
-  /** Of the original user, for an engine with password authentication; in the place of a token. */
+  /** Password of the original user, for an engine with password authentication; instead of a token. */
   password?: string;
-  /** Of a gateway in front of the engine: sent with every request to it. None that the client sends itself. */
+  /** Headers for a gateway in front of the engine, sent with every request; none that the client sends itself. */
   headers?: Readonly<Record<string, string>>;
   /** A file in PEM: its certificate authorities are trusted and no others; read again when it changes. */
   caFile?: string;
-  /** For an engine with `http-server.process-forwarded=true`: plain HTTP that calls itself forwarded from https. */
+  /** Plain HTTP that calls itself forwarded from https, for an engine with `http-server.process-forwarded=true`. */
   forwardedProto?: 'https';
   /** Default X-Trino; X-Query where the engine has `protocol.v1.alternate-header-name=Query`. */
   headerPrefix?: HeaderPrefix;
   /** Names the application to the engine, whose resource groups may select by it. */
   source?: string;
-  /** They may select, too. */
+  /** The engine's resource groups may select by them. */
   clientTags?: readonly string[];
-  /** For systems behind the engine, by name. */
+  /** Credentials for systems behind the engine, by name. */
   extraCredentials?: Readonly<Record<string, string>>;
   catalog?: string;
   schema?: string;
@@ -40,19 +48,19 @@ export interface ConnectOptions {
   traceToken?: string;
   /** Session properties; a catalog's own is `catalog.name`. */
   properties?: Readonly<Record<string, string>>;
-  /** By catalog, or `system`: `{ system: 'ROLE{admin}' }`. */
+  /** Roles by catalog or `system`: `{ system: 'ROLE{admin}' }`. */
   roles?: Readonly<Record<string, string>>;
-  /** Of pages between engine and client. Default none: within a data centre, gzip costs more time than it saves. */
+  /** Compression of pages. Default none: within a data centre, gzip costs more time than it saves. */
   compression?: 'none' | 'gzip';
-  /** Bytes of the largest page that is taken; the engine makes pages of a megabyte, or of one row. Default 32 MiB. */
+  /** Bytes of the largest accepted page; the engine makes pages of a megabyte, or of one row. Default 32 MiB. */
   maxPageBytes?: number;
-  /** Called for what is odd and no error, such as a type that is not known. */
+  /** Called with warnings, such as an unknown type. */
   onWarning?: OnWarning;
 }
 
 const MAX_PAGE_BYTES = 2 ** 25;
 
-/** All options: an unknown one would be left out without a word. */
+/** All options; an unknown one would be silently ignored. */
 const OPTIONS = (
   'url user originalUser token password headers caFile forwardedProto headerPrefix source clientTags extraCredentials ' +
   'catalog schema timeZone traceToken properties roles compression maxPageBytes onWarning'
@@ -121,7 +129,7 @@ function choice<Name extends keyof ConnectOptions>(
   throw new InterfaceError(`${name} is none of ${known.join(', ')}`);
 }
 
-/** Of the protocol and of HTTP itself: two of a kind would be sent. */
+/** Headers of the protocol and of HTTP itself, which would be sent twice. */
 const OWN =
   /^(x-(trino|query)-(user|original-user|source|client-tags|client-capabilities|catalog|schema|trace-token|time-zone|session|role|prepared-statement|extra-credential|query-data-encoding)|authorization|x-forwarded-proto|content-type|accept-encoding|host|connection|content-length|transfer-encoding|upgrade|expect|te|trailer)$/i;
 
@@ -135,12 +143,12 @@ function gatewayHeaders(headers: Readonly<Record<string, string>>): Readonly<Rec
 }
 
 /**
- * Called before every request: it keeps its token for as long as that is valid, and gives another one when the engine refused
- * the last, which it is then told.
+ * Called before every request. It returns the same token while that is valid.
+ * @param refused the last token, if the engine refused it: another one is returned then
  */
 export type TokenProvider = (refused: string | null) => string | Promise<string>;
 
-/** The tokens of somebody who knows when they need another one. */
+/** Tokens of the caller's provider. */
 class ProvidedTokens extends ServiceTokenSource {
   private newest: string | null = null;
 
@@ -194,11 +202,11 @@ export class WarningLog extends Log {
   }
 
   override debug(): void {
-    // Nobody asked for it.
+    // No caller reads it.
   }
 
   override info(): void {
-    // Nobody asked for it.
+    // No caller reads it.
   }
 
   override warn(message: string, fields: LogFields = {}): void {
@@ -208,4 +216,33 @@ export class WarningLog extends Log {
   override error(message: string, fields: LogFields = {}): void {
     this.onWarning(message, fields);
   }
+}
+
+export interface ClientCredentials {
+  tokenUrl: string;
+  clientId: string;
+  clientSecret: string;
+  scope?: string;
+  /** The provider's certificate authorities, as `caFile` of the engine. */
+  caFile?: string;
+  /** Called when no token can be had, and for a token without a usable life. */
+  onWarning?: OnWarning;
+}
+
+/**
+ * Tokens by OAuth's client-credentials grant (RFC 6749, 4.4), for any number of connections: one request for all callers, renewed
+ * a minute before they expire, while the valid one is handed out.
+ */
+export function clientCredentials(client: ClientCredentials): TokenProvider {
+  refuseUnknown(client, ['tokenUrl', 'clientId', 'clientSecret', 'scope', 'caFile', 'onWarning']);
+  const { tokenUrl, clientId, clientSecret, scope = null, caFile = null } = client;
+  const source = new OAuthServiceTokenSource(
+    { tokenUrl, clientId, clientSecret: new Secret(clientSecret), scope, caFile },
+    new NodeTimers(),
+    new SystemRandom(),
+    new SystemClock(),
+    new WarningLog(client.onWarning),
+    UNOBSERVED,
+  );
+  return (refused) => (refused === null ? source.current() : source.replacing(refused));
 }

@@ -1,6 +1,5 @@
 /** The exports of `grantline-trino-client`. */
-export type { Connection } from '../connection.js';
-export type { ColumnDescription, Cursor, ExecuteOptions } from '../cursor.js';
+export type { ColumnDescription, Connection, Cursor, ExecuteOptions } from '../connection.js';
 export type { Progress, Row } from '../running-statement.js';
 export {
   DatabaseError,
@@ -18,5 +17,10 @@ export type { EngineError } from '../domain/engine-error.js';
 export type { EngineType } from '../domain/engine-type.js';
 export { NamedRow, type NativeValue } from '../domain/engine-value.js';
 export type { Parameter } from '../domain/sql-literal.js';
-export { clientCredentials, type ClientCredentials } from './client-credentials.js';
-export { connect, type ConnectOptions, type TokenProvider } from './connect.js';
+export {
+  clientCredentials,
+  type ClientCredentials,
+  connect,
+  type ConnectOptions,
+  type TokenProvider,
+} from './connect.js';

@@ -1,6 +1,5 @@
 import { NamedError } from '../../kernel/errors.js';
-import type { EngineError } from './engine-error.js';
-import type { EngineFault, EngineFaultKind } from './statement-client.js';
+import type { EngineError, EngineFault, EngineFaultKind } from './engine-error.js';
 
 /**
  * The errors of the DB-API (PEP 249, "Exceptions"). A statement that fails throws a DatabaseError, wrong use of the
@@ -16,13 +15,13 @@ export class DbApiError extends NamedError {
 
 export class InterfaceError extends DbApiError {}
 
-/** JavaScript would leave an option out that nobody reads. @throws InterfaceError */
+/** @throws InterfaceError for an unknown option, which JavaScript would silently ignore. */
 export function refuseUnknown(options: object, known: readonly string[], prefix = ''): void {
   const unknown = Object.keys(options).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new InterfaceError(`the option ${prefix}${unknown} is not known`);
 }
 
-/** What is known of a failure beside its message. */
+/** Details of a failure beside its message. */
 export interface FailureDetails {
   /** The engine's error; null when it could not be reached or its answer could not be read. */
   engine?: EngineError | null;
@@ -81,7 +80,7 @@ const BY_KIND: Record<EngineError['kind'], Kind> = {
   EXTERNAL: OperationalError,
 };
 
-/** Of Trino 483: failures that come from where and when a statement ran, not from what it is. */
+/** Error names of Trino 483 that come from where and when a statement ran, not from the statement. */
 const RETRIABLE: ReadonlySet<string> = new Set([
   ...['TOO_MANY_REQUESTS_FAILED', 'PAGE_TRANSPORT_ERROR', 'PAGE_TRANSPORT_TIMEOUT', 'REMOTE_BUFFER_CLOSE_FAILED'],
   ...['NO_NODES_AVAILABLE', 'REMOTE_HOST_GONE', 'REMOTE_TASK_ERROR', 'REMOTE_TASK_FAILED', 'REMOTE_TASK_MISMATCH'],
@@ -89,7 +88,7 @@ const RETRIABLE: ReadonlySet<string> = new Set([
   ...['GENERIC_INSUFFICIENT_RESOURCES', 'QUERY_QUEUE_FULL', 'CLUSTER_OUT_OF_MEMORY', 'ADMINISTRATIVELY_PREEMPTED'],
   ...['CONFIGURATION_UNAVAILABLE', 'TRANSACTION_CONFLICT'],
 ]);
-/** Of a system behind the engine, for good. */
+/** Permanent failures of a system behind the engine. */
 const EXTERNAL_FOR_GOOD: ReadonlySet<string> = new Set(['UNSUPPORTED_TABLE_TYPE']);
 
 function isRetriable({ name, kind }: EngineError): boolean {

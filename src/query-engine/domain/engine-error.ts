@@ -1,3 +1,4 @@
+import { NamedError } from '../../kernel/errors.js';
 import { integerOrNull, isObject, readObject, readText, textOrNull } from './reading.js';
 
 /** The engine's error for a failed statement. No other part of it ever leaves the engine's client. */
@@ -41,6 +42,32 @@ export function readEngineError(value: unknown): EngineError {
     line: isObject(place) ? integerOrNull(place['lineNumber']) : null,
     column: isObject(place) ? integerOrNull(place['columnNumber']) : null,
   };
+}
+
+/**
+ * Why the engine gave no page. `unavailable`: unreachable, or answers with 429 or 5xx. `refused`: rejects this service (a bad token, a
+ * missing header, a setting). `forbidden`: 403. `gone`: the statement is unknown to it. `protocol`: the answer breaks the protocol.
+ * `deadline`: the statement's own time is over. `too-large`: a page beyond QUERY_MAX_PAGE_BYTES. `share`: the user's unread pages
+ * hold too much memory.
+ */
+export type EngineFaultKind =
+  | 'unavailable'
+  | 'refused'
+  | 'forbidden'
+  | 'gone'
+  | 'protocol'
+  | 'deadline'
+  | 'too-large'
+  | 'share';
+
+/** The engine gave no page. The message is private: for logs, without path, token or body. */
+export class EngineFault extends NamedError {
+  constructor(
+    readonly kind: EngineFaultKind,
+    message: string,
+  ) {
+    super(message);
+  }
 }
 
 /**

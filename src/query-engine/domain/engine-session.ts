@@ -13,9 +13,9 @@ export interface EngineSession {
   timeZone: string | null;
   /** The engine's resource groups may select by them. */
   clientTags: readonly string[];
-  /** For systems behind the engine, by name. */
+  /** Credentials for systems behind the engine, by name. */
   extraCredentials: ReadonlyMap<string, string>;
-  /** By name; a catalog's own property is `catalog.name`. */
+  /** Session properties by name; a catalog's own property is `catalog.name`. */
   properties: ReadonlyMap<string, string>;
   roles: ReadonlyMap<string, string>;
   preparedStatements: ReadonlyMap<string, string>;
@@ -59,7 +59,7 @@ export function sessionHeaders(session: EngineSession, prefix: HeaderPrefix, ser
     [`${prefix}-User`]: headerText(session.user, 'user'),
     [`${prefix}-Original-User`]: headerText(service, 'original user'),
     [`${prefix}-Source`]: headerText(session.source, 'source'),
-    // Without them times are cut to milliseconds, types are named without their precision, and `number` is sent as another type.
+    // Without these, times are cut to milliseconds, types are named without precision, and `number` is sent as another type.
     [`${prefix}-Client-Capabilities`]: 'PARAMETRIC_DATETIME,NUMBER',
   };
   if (session.catalog !== null) headers[`${prefix}-Catalog`] = headerText(session.catalog, 'catalog');

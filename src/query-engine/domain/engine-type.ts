@@ -35,7 +35,7 @@ const KINDS = {
     ...['varchar', 'char', 'json', 'variant', 'uuid', 'ipaddress', 'color', 'geometry', 'sphericalgeography'],
     ...['date', 'time', 'time with time zone', 'timestamp', 'timestamp with time zone'],
     ...['interval year to month', 'interval day to second'],
-    // Of NULL alone.
+    // The type of NULL.
     'unknown',
   ],
 } as const satisfies Partial<Record<EngineType['kind'], readonly string[]>>;

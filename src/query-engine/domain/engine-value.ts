@@ -17,43 +17,26 @@ export type NativeValue =
 
 type Converter<T> = (value: unknown) => T;
 
-/** For all values of a column. It throws ProtocolBreach on one that its type cannot have. */
+/** Converter for the values of a column. It throws ProtocolBreach on a value that the type cannot have. */
 export function apiConverter(type: EngineType): Converter<ApiValue> {
   return nullable(apiValue(type));
 }
 
-/** One function for all rows of a statement. It throws ProtocolBreach on a value that its type cannot have. */
+/** Converter for the rows of a statement. It throws ProtocolBreach on a value that its type cannot have. */
 export function nativeRows(columns: readonly Column[]): Converter<NativeValue[]> {
   return rowsOf(columns.map((column) => column.shape));
 }
 
 function rowsOf(types: readonly EngineType[]): Converter<NativeValue[]> {
-  return rowsBy(
-    types.map(nativeValue),
-    types.map(({ kind }) => AS_PARSED[kind]),
-  );
+  return rowsBy(types.map(nativeValue));
 }
 
-/** What JSON.parse makes of values that are handed out as they are. */
-const AS_PARSED: Partial<Record<EngineType['kind'], 'string' | 'number' | 'boolean'>> = {
-  boolean: 'boolean',
-  decimal: 'string',
-  float: 'number',
-  text: 'string',
-};
-
-/** @param asParsed by position: values that need no conversion. */
-function rowsBy<T>(cells: readonly Converter<T>[], asParsed: readonly (string | undefined)[] = []): Converter<T[]> {
+function rowsBy<T>(cells: readonly Converter<T>[]): Converter<T[]> {
+  const convert = cells.map((cell) => nullable(cell));
   return (row) => {
     if (!Array.isArray(row) || row.length !== cells.length)
       throw new ProtocolBreach('a row with another number of values than there are columns');
-    // In place: the row has just been parsed, and belongs to nobody else.
-    const values = row as unknown[];
-    for (let position = 0; position < cells.length; position += 1) {
-      const value = values[position];
-      if (value !== null && typeof value !== asParsed[position]) values[position] = cells[position]?.(value);
-    }
-    return values as T[];
+    return convert.map((cell, position) => cell(row[position])) as T[];
   };
 }
 
@@ -151,7 +134,7 @@ function digits(value: unknown): string {
   throw new ProtocolBreach('a value that is not a number');
 }
 
-/** Not of an integer that may have lost digits: exact reading has made text of it where it has not. */
+/** Refuses an integer that may have lost digits; exact reading makes text of long ones. */
 function exactDigits(value: unknown): string {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return digits(value);
   throw new ProtocolBreach('an integer with more digits than a double has');
@@ -160,23 +143,11 @@ function exactDigits(value: unknown): string {
 const LONG = /^-?\d{1,19}$/;
 
 function long(value: unknown): bigint {
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return bigintOf(value);
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
   const written = exactDigits(value);
   // BigInt takes `0x1f`, blanks and nothing as well, and seconds for a million digits.
   if (LONG.test(written)) return BigInt(written);
   throw new ProtocolBreach('a bigint that is not a whole number of 64 bits');
-}
-
-/** The same 64 bits as two integers and as one, whichever half comes first. */
-const LONGS = new BigInt64Array([1n]);
-const HALVES = new Int32Array(LONGS.buffer);
-const LOW = HALVES.indexOf(1);
-
-/** BigInt of a safe integer in half the time: V8 makes no call of it. */
-function bigintOf(integer: number): bigint {
-  HALVES[LOW] = integer;
-  HALVES[1 - LOW] = Math.floor(integer / 2 ** 32);
-  return LONGS[0] ?? 0n;
 }
 
 function boolean(value: unknown): boolean {
@@ -206,7 +177,7 @@ function jsonText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What the engine does not send in such a column passes as text. */
+/** Values that the engine never sends in such a column pass as JSON text. */
 function scalar(value: unknown): string | number | boolean {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   return JSON.stringify(value);
@@ -229,7 +200,7 @@ function entries(value: unknown): [string, unknown][] {
 
 /** The value of a `row(…)`: the list of its fields' values, which can be read by their names as well. */
 export class NamedRow<T> extends Array<T> {
-  /** What is made of it (`map`, `filter`) is a plain list. */
+  /** `map`, `filter` and the like return a plain list. */
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }

@@ -1,15 +1,7 @@
-import {
-  changesBy,
-  type ExecutionState,
-  isRepeated,
-  judgePage,
-  newExecution,
-  nextAction,
-  publicState,
-} from './execution-state.js';
+import { changesBy, type ExecutionState, judgePage, newExecution, nextAction, publicState } from './execution-state.js';
 import { JsonScanner } from './json-scanner.js';
 import { PageRows } from './page-rows.js';
-import { EngineFault } from './statement-client.js';
+import { EngineFault } from './engine-error.js';
 import type { StatementPage } from './statement-page.js';
 
 const rowsOf = (json: string): PageRows => PageRows.scan(new JsonScanner(Buffer.from(json)));
@@ -29,10 +21,10 @@ const finished = (updateCount: bigint | null): unknown => ({ state: 'finished', 
 
 describe('judgePage', () => {
   it.each<[string, Partial<StatementPage>, unknown]>([
-    ['no rows, more to come', {}, { kind: 'ask-again' }],
+    ['no rows, more to come', {}, { kind: 'fetch-next' }],
     ['rows', { rows: rowsOf('[[1]]') }, { kind: 'hold' }],
     ['the last rows', { rows: rowsOf('[[1]]'), nextPath: null }, { kind: 'hold' }],
-    ['the row of a writer', { rows: rowsOf('[[5]]'), updateType: 'INSERT', updateCount: 5n }, { kind: 'ask-again' }],
+    ['the row of a writer', { rows: rowsOf('[[5]]'), updateType: 'INSERT', updateCount: 5n }, { kind: 'fetch-next' }],
     ['the end of a reader', { nextPath: null }, { kind: 'end', ending: finished(null) }],
     [
       'the end of a writer',
@@ -42,21 +34,6 @@ describe('judgePage', () => {
     ['an error, whatever else', { error, rows: rowsOf('[[1]]') }, { kind: 'end', ending: { state: 'failed' } }],
   ])('%s', (_, given, verdict) => {
     expect(judgePage({ ...page, ...given })).toMatchObject(verdict as object);
-  });
-});
-
-describe('isRepeated', () => {
-  const last = { path: '/1', nextPath: '/2', rows: 1, size: 4 };
-  it.each<[string, string, string | null, string, boolean]>([
-    ['the next page', '/2', '/3', '[[1]]', false],
-    ['the last page', '/2', null, '[[1]]', false],
-    ['the same path once more', '/1', '/2', '[[1]]', true],
-    ['an older answer at the next path', '/2', '/2', '[[7]]', true],
-    ['other rows at a path that leads to itself', '/2', '/2', '[[1],[2]]', false],
-    ['no rows', '/2', '/2', '[]', false],
-  ])('%s', (_, path, nextPath, rows, repeated) => {
-    expect(isRepeated({ ...page, nextPath, rows: rowsOf(rows) }, path, last)).toBe(repeated);
-    expect(isRepeated({ ...page, nextPath, rows: rowsOf(rows) }, path, null)).toBe(false);
   });
 });
 
@@ -114,7 +91,7 @@ describe('publicState', () => {
 
 const START = new Date('2026-11-20T12:00:00Z');
 const later = (seconds: number): Date => new Date(START.getTime() + seconds * 1000);
-const unread = { deadlineAt: later(3600), waitingSince: START, pageStart: 10, rowsReturned: 10, isReadOn: false };
+const unread = { deadlineAt: later(3600), waitingSince: START, pageStart: 10, rowsReturned: 10, isAwaited: false };
 const read = { ...unread, rowsReturned: 20 };
 
 describe('nextAction', () => {
@@ -124,9 +101,9 @@ describe('nextAction', () => {
     ['rows wait for too long', unread, 300, 'abandon'],
     ['rows were handed out just now', read, 4.999, 'wait'],
     ['rows were handed out a while ago', read, 5, 'fetch-next'],
-    ['a reader waits for the rows that wait', { ...unread, isReadOn: true }, 300, 'wait'],
-    ['a reader waits for the rows after those', { ...read, isReadOn: true }, 5, 'wait'],
-    ['the time is over while a reader waits', { ...unread, isReadOn: true }, 3600, 'expire'],
+    ['a reader waits for the rows that wait', { ...unread, isAwaited: true }, 300, 'wait'],
+    ['a reader waits for the rows after those', { ...read, isAwaited: true }, 5, 'wait'],
+    ['the time is over while a reader waits', { ...unread, isAwaited: true }, 3600, 'expire'],
     ['the time is over', { ...unread, waitingSince: null }, 3600, 'expire'],
     ['the time is over while rows wait', { ...read, waitingSince: later(3599) }, 3600, 'expire'],
   ])('%s', (_, state, seconds, action) => {

@@ -1,6 +1,6 @@
 import type { Column } from './engine-type.js';
+import { EngineFault } from './engine-error.js';
 import { type Ending, failedOnEngine, type Query, type QueryState } from './query.js';
-import { EngineFault } from './statement-client.js';
 import type { StatementPage } from './statement-page.js';
 
 export interface NewQuery {
@@ -33,7 +33,7 @@ export interface ExecutionState {
   columns: readonly Column[] | null;
   /** A capability. Null: the engine has no further page. */
   nextPath: string | null;
-  /** A capability: where the page that waits for a reader was found. Null: none waits. */
+  /** A capability: the path of the page that waits for a reader. Null: none waits. */
   pagePath: string | null;
   pageStart: number;
   /** The newest page handed out: from this row … */
@@ -62,8 +62,8 @@ export function startedQuery({ id, sql, catalog, schema, createdAt }: NewQuery, 
   };
 }
 
-/** The next step after a page: hold it for a reader, ask for the next one, or end the query. */
-export type PageVerdict = { kind: 'hold' } | { kind: 'ask-again' } | { kind: 'end'; ending: Ending };
+/** The next step after a page: hold it for a reader, fetch the next one, or end the query. */
+export type PageVerdict = { kind: 'hold' } | { kind: 'fetch-next' } | { kind: 'end'; ending: Ending };
 
 /**
  * A page with rows waits for a reader. The one row of an INSERT or a CREATE TABLE AS does not: it is the number of rows
@@ -72,51 +72,32 @@ export type PageVerdict = { kind: 'hold' } | { kind: 'ask-again' } | { kind: 'en
 export function judgePage(page: StatementPage): PageVerdict {
   if (page.error !== null) return { kind: 'end', ending: failedOnEngine(page.error) };
   if (page.rows.length > 0 && page.updateType === null) return { kind: 'hold' };
-  if (page.nextPath !== null) return { kind: 'ask-again' };
+  if (page.nextPath !== null) return { kind: 'fetch-next' };
   return { kind: 'end', ending: { state: 'finished', truncated: false, updateCount: page.updateCount } };
 }
 
-/** The last page with rows: where it was found, where it led, and how much it held. */
-export interface TakenPage {
-  path: string;
-  nextPath: string | null;
-  rows: number;
-  size: number;
-}
-
 /**
- * Whether the page repeats the rows of the last one: it has the same path, or a path that leads to itself and as many rows
- * and bytes. The engine never does that; a proxy may answer with an older page.
- */
-export function isRepeated(page: StatementPage, path: string, last: TakenPage | null): boolean {
-  if (last === null || page.rows.length === 0) return false;
-  if (path === last.path) return true;
-  return (
-    page.nextPath === path && last.nextPath === path && page.rows.length === last.rows && page.rows.size === last.size
-  );
-}
-
-/**
- * The changes of the execution by that page. One that ends the query leaves its paths: where the end could not be stored it is asked for again.
- * @param path where the page was found; null: in the answer to the POST.
+ * The changes of the execution by that page. A page that ends the query leaves the paths: it is fetched again where the end could
+ * not be stored.
+ * @param path of the page; null: it is the answer to the POST.
  * @throws EngineFault for rows without columns.
  */
 export function changesBy(
   verdict: PageVerdict,
   page: StatementPage,
   path: string | null,
-  before: ExecutionState,
+  former: ExecutionState,
   now: Date,
 ): Partial<ExecutionState> {
-  const columns = before.columns ?? page.columns;
+  const columns = former.columns ?? page.columns;
   const state = page.rows.length > 0 ? 'running' : publicState(page.engineState);
-  const startedAt = before.startedAt ?? (state === 'running' ? now : null);
+  const startedAt = former.startedAt ?? (state === 'running' ? now : null);
   const { nextPath, progressPercent, queryId: engineQueryId } = page;
   const known = { columns, state, startedAt, progressPercent, engineQueryId } as const;
   if (verdict.kind === 'end') return known;
-  if (verdict.kind === 'ask-again') return { ...known, nextPath, pagePath: null, waitingSince: null };
+  if (verdict.kind === 'fetch-next') return { ...known, nextPath, pagePath: null, waitingSince: null };
   if (columns === null) throw new EngineFault('protocol', 'rows without columns');
-  return { ...known, nextPath, pagePath: path, pageStart: before.rowsReturned, waitingSince: now };
+  return { ...known, nextPath, pagePath: path, pageStart: former.rowsReturned, waitingSince: now };
 }
 
 const WAITING: ReadonlySet<string> = new Set(['QUEUED', 'WAITING_FOR_RESOURCES', 'DISPATCHING']);
@@ -128,33 +109,33 @@ export function publicState(engineState: string): Extract<QueryState, 'queued' |
 
 /** Milliseconds. */
 export const EXECUTION_TIMEOUTS = {
-  /** How long a reader waits for rows. */
+  /** Limit of the wait of a request for rows. */
   read: 10_000,
-  /** Until unread rows end the query. */
+  /** Time after which unread rows end the query. */
   abandoned: 300_000,
-  /** How long a page that was read to its end can still be read again on any replica, before the next one is fetched. */
+  /** Time in which a fully read page can be read again on any replica, before the next one is fetched. */
   newestPage: 5_000,
-  /** Between two signs of life for the engine, which cancels after 5 minutes (`query.client.timeout`). */
+  /** Between two keep-alive requests to the engine, which cancels after 5 minutes (`query.client.timeout`). */
   keepAlive: 60_000,
 } as const;
 
 /**
- * The action of a tick on a query: `expire` at QUERY_MAX_SECONDS after the POST, whoever reads; `abandon` for want of a reader
- * (one who asks for the newest page again reads nothing); `resume` where no page waits; `fetch-next` if the page that waits
- * has been read to its end; `wait` otherwise.
+ * The action of a tick on a query: `expire` at QUERY_MAX_SECONDS after the POST; `abandon` after too long without a reader (asking for
+ * the newest page again does not count as reading); `resume` where no page waits; `fetch-next` if the waiting page has been read to
+ * its end; `wait` otherwise.
  */
 export type Action = 'expire' | 'abandon' | 'resume' | 'fetch-next' | 'wait';
 
 interface Timing extends Pick<ExecutionState, 'deadlineAt' | 'waitingSince' | 'pageStart' | 'rowsReturned'> {
-  /** A reader waits for rows that nobody has read. */
-  isReadOn: boolean;
+  /** A request waits for rows that were not handed out before. */
+  isAwaited: boolean;
 }
 
 export function nextAction(timing: Timing, now: Date): Action {
-  const { deadlineAt, waitingSince, pageStart, rowsReturned, isReadOn } = timing;
+  const { deadlineAt, waitingSince, pageStart, rowsReturned, isAwaited } = timing;
   if (now >= deadlineAt) return 'expire';
   if (waitingSince === null) return 'resume';
-  if (isReadOn) return 'wait';
+  if (isAwaited) return 'wait';
   const waiting = now.getTime() - waitingSince.getTime();
   if (waiting >= EXECUTION_TIMEOUTS.abandoned) return 'abandon';
   return waiting >= EXECUTION_TIMEOUTS.newestPage && rowsReturned > pageStart ? 'fetch-next' : 'wait';

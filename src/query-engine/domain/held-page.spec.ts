@@ -1,75 +1,135 @@
-import { HeldBytes, HeldPage, type Room } from './held-page.js';
+import fc from 'fast-check';
+import { ByteBudget, HeldPage, judgePlace, type Reservation } from './held-page.js';
 import { JsonScanner } from './json-scanner.js';
 import { PageRows } from './page-rows.js';
 
-const ROWS = PageRows.scan(new JsonScanner(Buffer.from('[[1],[2]]')));
-
-function roomOf(held: HeldBytes, owner: string, bytes: number): Room {
-  const room = held.open(owner);
-  expect(room.atLeast(bytes)).toBe('granted');
-  return room;
+function rowsOf(count: number): PageRows {
+  return PageRows.scan(new JsonScanner(Buffer.from(JSON.stringify(Array.from({ length: count }, () => [1])))));
 }
 
-describe('HeldBytes', () => {
+function pageOf(start: number, count: number): HeldPage {
+  const budget = new ByteBudget(600, 50);
+  return new HeldPage(start, rowsOf(count), budget.reserve('ana'), budget);
+}
+
+function reserved(budget: ByteBudget, owner: string, bytes: number): Reservation {
+  const reservation = budget.reserve(owner);
+  expect(reservation.atLeast(bytes)).toBe('granted');
+  return reservation;
+}
+
+describe('ByteBudget', () => {
   it('gives each owner a hard share, and takes it back', () => {
-    const held = new HeldBytes(600, 50);
-    const first = roomOf(held, 'ana', 60);
-    const more = held.open('ana');
+    const budget = new ByteBudget(600, 50);
+    const first = reserved(budget, 'ana', 60);
+    const more = budget.reserve('ana');
 
     expect(more.atLeast(41)).toBe('share');
-    expect(held.open('bo').atLeast(100)).toBe('granted');
+    expect(budget.reserve('bo').atLeast(100)).toBe('granted');
     first.release();
     first.release();
     expect(more.atLeast(41)).toBe('granted');
-    expect(held.bytes).toBe(141);
+    expect(budget.bytes).toBe(141);
   });
 
   it('counts bytes once, however often they are claimed', () => {
-    const held = new HeldBytes(600, 50);
-    const room = roomOf(held, 'ana', 80);
+    const budget = new ByteBudget(600, 50);
+    const reservation = reserved(budget, 'ana', 80);
 
-    expect(room.atLeast(30)).toBe('granted');
-    expect(room.atLeast(90)).toBe('granted');
-    expect(held.bytes).toBe(90);
+    expect(reservation.atLeast(30)).toBe('granted');
+    expect(reservation.atLeast(90)).toBe('granted');
+    expect(budget.bytes).toBe(90);
   });
 
   it('lets one owner hold the largest page, and nobody more than there is', () => {
-    const held = new HeldBytes(60, 50);
-    roomOf(held, 'ana', 50);
+    const budget = new ByteBudget(60, 50);
+    reserved(budget, 'ana', 50);
 
-    expect(held.open('bo').atLeast(10)).toBe('granted');
-    expect(held.open('cy').atLeast(1)).toBe('full');
+    expect(budget.reserve('bo').atLeast(10)).toBe('granted');
+    expect(budget.reserve('cy').atLeast(1)).toBe('full');
   });
 
-  it('asks for room where a share is used up, before it refuses', () => {
-    const kept: Room[] = [];
-    const held = new HeldBytes(600, 50, (owner) => {
-      for (const room of kept) if (room.owner === owner) room.release();
+  it('reclaims bytes where a share is used up, before it refuses', () => {
+    const kept: Reservation[] = [];
+    const budget = new ByteBudget(600, 50, (owner) => {
+      for (const reservation of kept) if (reservation.owner === owner) reservation.release();
     });
-    kept.push(roomOf(held, 'ana', 70));
-    roomOf(held, 'ana', 30);
-    kept.push(roomOf(held, 'bo', 10));
+    kept.push(reserved(budget, 'ana', 70));
+    reserved(budget, 'ana', 30);
+    kept.push(reserved(budget, 'bo', 10));
 
-    expect(held.open('ana').atLeast(70)).toBe('granted');
-    expect(held.bytes).toBe(110);
-    expect(held.open('ana').atLeast(1)).toBe('share');
+    expect(budget.reserve('ana').atLeast(70)).toBe('granted');
+    expect(budget.bytes).toBe(110);
+    expect(budget.reserve('ana').atLeast(1)).toBe('share');
   });
 });
 
 describe('HeldPage', () => {
   it('is counted until its last holder has released it', () => {
-    const held = new HeldBytes(600, 50);
-    const page = new HeldPage(0, ROWS, roomOf(held, 'ana', 60));
+    const budget = new ByteBudget(600, 50);
+    const page = new HeldPage(0, rowsOf(2), reserved(budget, 'ana', 60), budget);
     const [one, other] = [0, 1].map(() => page.read({ from: 0, to: 2, next: 2 }, [], () => undefined));
     expect(one?.claim(10)).toBe('granted');
-    expect(held.bytes).toBe(70);
+    expect(budget.bytes).toBe(70);
     one?.release();
     one?.release();
 
     expect(page.isBeingRead).toBe(true);
     page.release();
-    expect(held.bytes).toBe(60);
+    expect(budget.bytes).toBe(60);
     other?.release();
-    expect(held.bytes).toBe(0);
+    expect(budget.bytes).toBe(0);
+  });
+});
+
+describe('judgePlace', () => {
+  it.each([
+    [0, 0, 0, 'next'],
+    [5, 2, 5, 'next'],
+    [2, 2, 5, 'newest'],
+    [0, 2, 5, 'gone'],
+    [3, 2, 5, 'gone'],
+    [6, 2, 5, 'unknown-place'],
+  ])('%i, with a newest page from %i to before %i: %s', (row, from, to, place) => {
+    expect(judgePlace(row, from, to)).toBe(place);
+  });
+});
+
+describe('an answer out of a page', () => {
+  it.each([
+    [100, 4, 0, { to: 104, reached: 'limit' }],
+    [104, 6, 0, { to: 110, reached: 'end-of-page' }],
+    [104, Infinity, 0, { to: 110, reached: 'end-of-page' }],
+    [104, 6, 107, { to: 107, reached: 'max-rows' }],
+    [100, 4, 107, { to: 104, reached: 'limit' }],
+    [104, 6, 110, { to: 110, reached: 'max-rows' }],
+  ])('from %i at most %i, of %i in all', (from, limit, maxRows, cut) => {
+    expect(pageOf(100, 10).cut(from, limit, maxRows)).toEqual(cut);
+  });
+
+  it('hands every row out once, whatever the limits and pages are', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 50 })),
+        fc.integer({ min: 1, max: 20 }),
+        fc.nat(100),
+        (pages, limit, maxRows) => {
+          const rows: number[] = [];
+          let start = 0;
+          for (const length of pages) {
+            let to = start;
+            while (to < start + length && !(maxRows > 0 && rows.length === maxRows)) {
+              const cut = pageOf(start, length).cut(to, limit, maxRows);
+              for (let row = to; row < cut.to; row += 1) rows.push(row);
+              to = cut.to;
+            }
+            start += length;
+          }
+          const all = pages.reduce((sum, length) => sum + length, 0);
+
+          expect(rows).toEqual(Array.from({ length: maxRows === 0 ? all : Math.min(all, maxRows) }, (_, row) => row));
+        },
+      ),
+    );
   });
 });

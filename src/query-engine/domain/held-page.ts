@@ -7,14 +7,14 @@ import { RowEncoder } from './row-encoder.js';
 import type { RowLoop } from './row-loop.js';
 import { ROW_TEXT, type RowsFormat } from './rows-format.js';
 
-/** `share`: the owner's share is used up. `full`: all of the bytes are held. */
+/** `share`: the owner's share is used up. `full`: the whole budget is. */
 export type Claim = 'granted' | 'share' | 'full';
 
-/** Owners that fill the whole together. */
+/** Owners that can fill the budget together. */
 const OWNERS = 6;
 
-/** The bytes that pages and answers of this replica may hold, with a hard share for each owner: no page is dropped for another one that is unread. */
-export class HeldBytes {
+/** Byte budget of this replica for pages and answers, with a hard share for each user: no unread page makes room for another one. */
+export class ByteBudget {
   private readonly share: number;
   private readonly byOwner = new Map<string, number>();
   private held = 0;
@@ -22,12 +22,12 @@ export class HeldBytes {
   /**
    * @param most bytes in all
    * @param largestPage bytes that one owner can hold at least
-   * @param makeRoom called where an owner's share is used up: gives up pages of that owner that have been read to their end
+   * @param reclaim called where an owner's share is used up: releases pages of that owner that have been read to their end
    */
   constructor(
     private readonly most: number,
     largestPage: number,
-    private readonly makeRoom: (owner: string) => void = () => undefined,
+    private readonly reclaim: (owner: string) => void = () => undefined,
   ) {
     this.share = Math.max(largestPage, Math.floor(most / OWNERS));
   }
@@ -37,20 +37,21 @@ export class HeldBytes {
     return this.held;
   }
 
-  open(owner: string): Room {
-    return new Room(owner, this);
+  /** An empty reservation. */
+  reserve(owner: string): Reservation {
+    return new Reservation(owner, this);
   }
 
-  /** For rooms: takes so many bytes more. */
+  /** Takes that many bytes more; called by reservations. */
   claim(owner: string, bytes: number): Claim {
-    if (this.of(owner) + bytes > this.share) this.makeRoom(owner);
+    if (this.of(owner) + bytes > this.share) this.reclaim(owner);
     if (this.of(owner) + bytes > this.share) return 'share';
     if (this.held + bytes > this.most) return 'full';
     this.add(owner, bytes);
     return 'granted';
   }
 
-  /** For rooms: gives bytes back where they are negative. */
+  /** Adds bytes, or gives them back where negative; called by reservations. */
   add(owner: string, bytes: number): void {
     const mine = this.of(owner) + bytes;
     this.held += bytes;
@@ -63,30 +64,25 @@ export class HeldBytes {
   }
 }
 
-/** The bytes of one page or answer. */
-export class Room {
+/** The bytes of one page or answer in the budget. */
+export class Reservation {
   private bytes = 0;
 
   constructor(
     readonly owner: string,
-    private readonly held: HeldBytes,
+    private readonly budget: ByteBudget,
   ) {}
 
   /** Raises it to that many bytes, if it is lower. */
   atLeast(bytes: number): Claim {
     if (bytes <= this.bytes) return 'granted';
-    const claim = this.held.claim(this.owner, bytes - this.bytes);
+    const claim = this.budget.claim(this.owner, bytes - this.bytes);
     if (claim === 'granted') this.bytes = bytes;
     return claim;
   }
 
-  /** For something else of the same owner. */
-  another(): Room {
-    return this.held.open(this.owner);
-  }
-
   release(): void {
-    this.held.add(this.owner, -this.bytes);
+    this.budget.add(this.owner, -this.bytes);
     this.bytes = 0;
   }
 }
@@ -116,7 +112,7 @@ export function smallPage(columns: readonly Column[], rows: readonly ApiValue[][
   return { columns, length: rows.length, pieces, next, claim: () => 'granted', release: () => undefined };
 }
 
-/** The rows from that one on of a query that has ended. */
+/** The rows of a query that has ended, beginning with row `from`. */
 export function rowsOfEnded(
   ending: Ending,
   { columns, rowsReturned }: { columns: readonly Column[] | null; rowsReturned: number },
@@ -128,7 +124,21 @@ export function rowsOfEnded(
   return { kind: 'page', page: smallPage(columns ?? [], hasCount ? [[String(ending.updateCount)]] : [], null) };
 }
 
-/** From that row on up to before that one, with the cursor of the next page. */
+/**
+ * Which page begins with that row. A reader may ask for the next page, or for the newest one again, whose answer may have been lost.
+ * Older pages have left the engine and are not stored. `unknown-place`: no answer has named that row.
+ */
+export function judgePlace(
+  row: number,
+  newestFrom: number,
+  rowsReturned: number,
+): 'next' | 'newest' | 'gone' | 'unknown-place' {
+  if (row === rowsReturned) return 'next';
+  if (row === newestFrom) return 'newest';
+  return row < rowsReturned ? 'gone' : 'unknown-place';
+}
+
+/** Rows from `from` up to before `to`, with the cursor of the next page. */
 export interface RowRange {
   from: number;
   to: number;
@@ -139,27 +149,39 @@ export interface RowRange {
 export class HeldPage {
   private holders = 1;
 
-  /** @param start how many rows of the query came before it */
+  /** @param start the number of rows of the query before it */
   constructor(
     readonly start: number,
     readonly rows: PageRows,
-    private readonly room: Room,
+    private readonly reservation: Reservation,
+    private readonly budget: ByteBudget,
   ) {}
+
+  /** The number of rows of the query up to its end. */
+  get end(): number {
+    return this.start + this.rows.length;
+  }
 
   /** A reader has not yet released its rows. */
   get isBeingRead(): boolean {
     return this.holders > 1;
   }
 
-  /** Whether all of its rows come before that one. */
-  isReadTo(row: number): boolean {
-    return row === this.start + this.rows.length;
+  covers(row: number): boolean {
+    return row >= this.start && row < this.end;
+  }
+
+  /** The end of an answer that begins at `from`, and its reason. @param maxRows of the query; 0: no limit */
+  cut(from: number, limit: number, maxRows: number): { to: number; reached: 'limit' | 'end-of-page' | 'max-rows' } {
+    const to = Math.min(from + limit, this.end, maxRows === 0 ? Infinity : maxRows);
+    if (maxRows !== 0 && to >= maxRows) return { to, reached: 'max-rows' };
+    return { to, reached: to === this.end ? 'end-of-page' : 'limit' };
   }
 
   /** Rows of it for a reader. @param onBreach called before ProtocolBreach is thrown */
   read({ from, to, next }: RowRange, columns: readonly Column[], onBreach: () => void): RowsPage {
     this.holders += 1;
-    const answer = this.room.another();
+    const answer = this.budget.reserve(this.reservation.owner);
     let isReleased = false;
     return {
       columns,
@@ -178,7 +200,7 @@ export class HeldPage {
   /** Called once by the execution. */
   release(): void {
     this.holders -= 1;
-    if (this.holders === 0) this.room.release();
+    if (this.holders === 0) this.reservation.release();
   }
 
   private *pieces(
@@ -189,7 +211,7 @@ export class HeldPage {
   ): Generator<Buffer, void, undefined> {
     const { start, rows } = this;
     try {
-      for (const piece of rows.pieces(from - start, to - start, encoder.atOnce)) yield encoder.encode(piece);
+      for (const piece of rows.pieces(from - start, to - start)) yield encoder.encode(piece);
     } catch (error) {
       if (error instanceof ProtocolBreach) onBreach();
       throw error;

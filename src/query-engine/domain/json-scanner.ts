@@ -3,7 +3,7 @@ import { ProtocolBreach } from './reading.js';
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** What a byte is outside of strings: nothing that a list or an object is made of, which is most of them; or one of these. */
+/** Roles of bytes outside of strings; most are plain, that is, no part of the structure of a list or an object. */
 const [PLAIN, STRING, OPEN, CLOSE, SEPARATOR] = [0, 1, 2, 3, 4];
 const ROLES = new Uint8Array(256).fill(PLAIN);
 ROLES[QUOTE] = STRING;
@@ -21,7 +21,7 @@ const MOST_DEPTH = 1_000;
 export class JsonScanner {
   /** Heap bytes that the value skipped last may take once it is parsed. */
   weight = 0;
-  /** Where the long integers of skipped values begin and end; null: not noted. */
+  /** Start and end positions of the long integers of skipped values; null: not recorded. */
   private ends: number[] | null = null;
 
   constructor(
@@ -42,14 +42,14 @@ export class JsonScanner {
     if (!this.takes(character)) throw new ProtocolBreach('the answer is not JSON');
   }
 
-  /** Behind an element of a list: steps over the bracket that closes it, or over a comma. @returns whether it is closed. */
+  /** After an element of a list: steps over the closing bracket or a comma. @returns whether the list is closed. */
   closes(): boolean {
     if (this.takes(',')) return false;
     this.expect(']');
     return true;
   }
 
-  /** Whether that character is next. */
+  /** Whether the next character is that one. */
   isAt(character: '['): boolean {
     this.skipBlanks();
     return this.bytes[this.at] === character.charCodeAt(0);
@@ -99,7 +99,7 @@ export class JsonScanner {
     return start;
   }
 
-  /** The same bytes, from the first value to the last of a list, with long integers in quotes. @throws ProtocolBreach */
+  /** The bytes from the first value of a list to the last, with long integers in quotes. @throws ProtocolBreach */
   withQuotedIntegers(): Buffer {
     const ends: number[] = [];
     this.ends = ends;

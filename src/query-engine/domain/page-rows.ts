@@ -1,10 +1,10 @@
 import { JsonScanner, readExactly } from './json-scanner.js';
 import type { RowLoop } from './row-loop.js';
 
-/** A piece ends with the row that reaches so many bytes: some milliseconds of work, while which nothing else runs. */
-export const PIECE = 65_536;
+/** A piece ends with the row that reaches so many bytes: some milliseconds of work, during which nothing else runs. */
+const PIECE = 131_072;
 
-/** Whole rows with commas between them: the first one's number, and where they begin and end. */
+/** Whole rows with commas between them: the first one's number, and their positions. */
 interface Piece {
   row: number;
   start: number;
@@ -23,7 +23,7 @@ export class PageRows {
 
   private constructor(
     body: Buffer,
-    /** Where the list of rows ends. */
+    /** Position behind the list of rows. */
     private readonly close: number,
     private readonly parts: readonly Piece[],
     readonly length: number,
@@ -59,46 +59,29 @@ export class PageRows {
     return new PageRows(scanner.bytes, scanner.at, parts, length, heaviest);
   }
 
-  /** All rows, as in JSON, long integers as text, a piece at a time: small ones are parsed faster. @throws ProtocolBreach */
+  /** All rows, as in JSON, long integers as text, a piece at a time. @throws ProtocolBreach */
   *batches(): Generator<readonly unknown[], void, undefined> {
     for (const { start, end } of this.parts) yield readExactly(this.#body.subarray(start, end));
   }
 
-  /**
-   * The bytes of the rows from … up to before …, with commas between rows: a piece at a time, or as many as are no more than so many bytes.
-   * @throws ProtocolBreach
-   */
-  *pieces(from: number, to: number, most = PIECE): Generator<Buffer, void, undefined> {
-    if (from >= to) return;
-    for (const { row, start, end, next } of this.joined(from, to, most)) {
+  /** The bytes of the rows from `from` up to before `to`, with commas between rows, a piece at a time. @throws ProtocolBreach */
+  *pieces(from: number, to: number): Generator<Buffer, void, undefined> {
+    for (const [index, { row, start, end }] of this.parts.entries()) {
+      const next = this.parts[index + 1]?.row ?? this.length;
+      if (next <= from || row >= to) continue;
       const first = from <= row ? start : this.beginningAfter(from - row, start);
       yield this.#body.subarray(first, to >= next ? end : this.endAfter(to - Math.max(from, row), first));
     }
   }
 
-  /** The pieces that have any of those rows, as many together as are no more than so many bytes; each with the row behind it. */
-  private *joined(from: number, to: number, most: number): Generator<Piece & { next: number }, void, undefined> {
-    let open: (Piece & { next: number }) | null = null;
-    for (const [index, part] of this.parts.entries()) {
-      const next = this.parts[index + 1]?.row ?? this.length;
-      if (next <= from || part.row >= to) continue;
-      if (open !== null && part.end - open.start > most) {
-        yield open;
-        open = null;
-      }
-      open = { ...(open ?? part), end: part.end, next };
-    }
-    if (open !== null) yield open;
-  }
-
-  /** Where the row begins that so many rows behind that place precede. */
+  /** The position of the row that follows `count` rows from `place` on. */
   private beginningAfter(count: number, place: number): number {
     const scanner = new JsonScanner(this.#body, this.endAfter(count, place));
     scanner.expect(',');
     return scanner.at;
   }
 
-  /** Where so many rows behind that place end. */
+  /** The position behind `count` rows from `place` on. */
   private endAfter(count: number, place: number): number {
     const scanner = new JsonScanner(this.#body, place);
     for (let row = 0; row < count; row += 1) {
@@ -109,7 +92,7 @@ export class PageRows {
   }
 }
 
-/** Steps over the rows that the loop finds at once, no more than reach so many bytes, or over one. The scanner then has the weight of the heaviest. */
+/** Steps over the rows that the loop finds, up to `most` bytes, or over one row. The scanner then has the weight of the heaviest. */
 function nextRows(scanner: JsonScanner, loop: RowLoop | null, most: number): { start: number; count: number } {
   if (loop !== null && scanner.isAt('[')) {
     const start = scanner.at;

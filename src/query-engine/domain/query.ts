@@ -1,8 +1,7 @@
 import { isUuid } from '../../kernel/ids.js';
 import { namesOfCursor } from '../../kernel/page.js';
-import type { EngineError } from './engine-error.js';
+import type { EngineError, EngineFaultKind } from './engine-error.js';
 import type { Column } from './engine-type.js';
-import type { EngineFaultKind } from './statement-client.js';
 
 export type QueryState = 'queued' | 'running' | 'finished' | 'failed' | 'cancelled';
 
@@ -126,7 +125,7 @@ export function keyOfQuery({ createdAt, id }: QueryCursor): string[] {
   return [createdAt.toISOString(), id];
 }
 
-/** Null: no cursor of ours. */
+/** Null: not one of our cursors. */
 export function readQueryCursor(text: string): QueryCursor | null {
   const [at = '', id = '', ...rest] = namesOfCursor(text) ?? [];
   const createdAt = new Date(at);

@@ -9,7 +9,7 @@ export type RouteAnswer =
  */
 export interface RouteVerdict {
   verdict: 'retired' | 'reachable' | 'unknown';
-  /** For display: each probe and its result, a line each. */
+  /** One line for each probe with its result, to be shown. */
   lines: string[];
 }
 
@@ -36,7 +36,7 @@ export function signOfEngine(answer: Extract<RouteAnswer, { kind: 'answer' }>): 
   if (header !== undefined) return `the header ${header}`;
   const text = TEXTS.find((known) => body.includes(known));
   if (text !== undefined) return `the engine's text "${text}"`;
-  // By text search, because a long answer is cut off and cannot be parsed.
+  // Text search, because a long answer is cut off and cannot be parsed.
   if (/"nextUri"\s*:/.test(body) && /"id"\s*:/.test(body)) return 'a statement taken by the engine';
   if (/"infoUri"\s*:/.test(body) && /"stats"\s*:/.test(body)) return 'a statement answered by the engine';
   if (/"nodeVersion"\s*:/.test(body) && /"(coordinator|starting|environment)"\s*:/.test(body))
@@ -74,7 +74,7 @@ export function routeUrls(text: string): { statement: string; info: string } | n
 
 /** One request of the verification. */
 export interface RouteQuestion {
-  /** For display. */
+  /** Name of the probe, to be shown. */
   probe: string;
   method: 'GET' | 'POST';
   url: string;

@@ -3,13 +3,9 @@ import { csvField } from '../../kernel/csv.js';
 import type { Column, EngineType } from './engine-type.js';
 import { apiConverter, type ApiValue } from './engine-value.js';
 import { JsonScanner, readExactly } from './json-scanner.js';
-import { PIECE } from './page-rows.js';
 import { ProtocolBreach } from './reading.js';
 import { COPIED, type PassEnd, type RowLoop } from './row-loop.js';
 import { ROW_TEXT, type RowsFormat } from './rows-format.js';
-
-/** Bytes of rows that are copied in about a millisecond, within what the loop has room for. */
-const COPIED_AT_ONCE = 229_376;
 
 /**
  * Writes rows from the engine's JSON into an answer's, from bytes to bytes in one pass. What JSON.stringify would write as it
@@ -17,8 +13,6 @@ const COPIED_AT_ONCE = 229_376;
  * converted and written one by one. In each format the bytes are those of all rows parsed and written.
  */
 export class RowEncoder {
-  /** So many bytes of rows are best written at once. */
-  readonly atOnce: number;
   private readonly kinds: Uint8Array;
   private readonly converters: readonly ((value: unknown) => ApiValue)[];
   private readonly convertRow: (value: unknown) => ApiValue;
@@ -29,7 +23,6 @@ export class RowEncoder {
     private readonly loop: RowLoop,
   ) {
     this.kinds = Uint8Array.from(columns, ({ shape }) => COPIED[kindOf(shape)]);
-    this.atOnce = this.kinds.includes(COPIED.other) ? PIECE : COPIED_AT_ONCE;
     this.converters = columns.map(({ shape }) => apiConverter(shape));
     this.convertRow = apiConverter({ kind: 'row', fields: columns.map(({ name, shape }) => ({ name, type: shape })) });
   }
@@ -59,7 +52,7 @@ export class RowEncoder {
     return loop.written();
   }
 
-  /** The same for rows that the loop has no room for. */
+  /** Parses and writes rows that do not fit into the loop's memory. */
   private parsed(source: Buffer): Buffer {
     return Buffer.from(
       readExactly(source)

@@ -29,7 +29,7 @@ export function publicColumns(columns: readonly Column[]): { name: string; type:
   return columns.map(({ name, type }) => ({ name, type }));
 }
 
-/** A row as bytes of an answer are: a line, in JSON with a comma before it. */
+/** A row as text of an answer: a line; in JSON with a comma before it. */
 export const ROW_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[]) => string>> = {
   json: (row) => `,${JSON.stringify(row)}`,
   ndjson: (row) => `${JSON.stringify(row)}\n`,

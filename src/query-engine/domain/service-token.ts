@@ -5,9 +5,9 @@ import { isObject } from './reading.js';
 export interface ServiceToken {
   /** Secret. */
   value: string;
-  /** From here on it is renewed in the background, while it is still handed out. */
+  /** Time from which it is renewed in the background, while it is still handed out. */
   renewAt: number;
-  /** From here on it is not handed out. */
+  /** Time from which it is not handed out. */
   expiresAt: number;
   /** A remark on the answer for operators; null: none. */
   oddity: string | null;
@@ -109,7 +109,7 @@ export abstract class ServiceTokenSource {
   abstract close(): void;
 }
 
-/** Told what becomes of tokens. */
+/** Observer of renewals and failures. */
 export interface TokenObserver {
   /** @param expiresAt milliseconds since 1970 */
   renewed(expiresAt: number): void;

@@ -2,7 +2,6 @@ import { NamedError } from '../../kernel/errors.js';
 import { type EngineError, readEngineError } from './engine-error.js';
 import { type Column, readColumns } from './engine-type.js';
 import { JsonScanner, readExactly } from './json-scanner.js';
-import { pinned } from './next-uri.js';
 import { PageRows } from './page-rows.js';
 import { ProtocolBreach, isObject, numberOrNull, readText, textOrNull } from './reading.js';
 import type { RowLoop } from './row-loop.js';
@@ -10,7 +9,7 @@ import type { RowLoop } from './row-loop.js';
 /** One answer of the statement endpoint, read. */
 export interface StatementPage {
   queryId: string;
-  /** Where the next page is, on the configured origin; null: this was the last. A capability: never logged. */
+  /** Path of the next page on the configured origin; null: this was the last. A capability: never logged. */
   nextPath: string | null;
   /** Known from some page on, and then on every page. */
   columns: readonly Column[] | null;
@@ -120,8 +119,40 @@ const LARGEST_COUNT = 2n ** 63n - 1n;
 function readCount(value: unknown): bigint | null {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
   if (typeof value !== 'string' || !/^\d+$/.test(value)) return null;
-  // Without looking at its length first, a number of megabytes would take seconds.
+  // The length is checked first, because a number of megabytes would take seconds.
   const count = value.length > 19 ? null : BigInt(value);
   if (count === null || count > LARGEST_COUNT) throw new ProtocolBreach('an update count beyond 63 bits');
   return count;
+}
+
+/** A placeholder for the configured origin, which the client adds; relative links are read against it. */
+const ORIGIN = 'http://engine.invalid';
+const ROOT = '/v1/statement/';
+
+/**
+ * The path and query of a nextUri, which are requested from the configured origin alone. The engine builds host and scheme
+ * from headers that any proxy may have written (X-Forwarded-Host): a client that follows them can be sent anywhere with
+ * its token. They are therefore not even compared.
+ *
+ * @param base path below which a gateway has the engine; addresses may begin with it.
+ * @returns a path that begins with `/v1/statement/`: a capability, never to be logged.
+ * @throws ProtocolBreach when the path does not begin so, once it is read as the network would read it.
+ */
+export function pinned(nextUri: string, base = ''): string {
+  if (!URL.canParse(nextUri, ORIGIN)) throw new ProtocolBreach('a nextUri that is not a URL');
+  const url = new URL(nextUri, ORIGIN);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new ProtocolBreach('a nextUri that is not an http URL');
+  const path = url.pathname.startsWith(base + ROOT) ? url.pathname.slice(base.length) : url.pathname;
+  if (!path.startsWith(ROOT)) throw new ProtocolBreach(`a nextUri outside ${ROOT}`);
+  // Node 20 leaves dot segments behind a segment such as `.a` as they are; whoever is asked does not.
+  if (/\/\.\.?(?:\/|$)/.test(path)) throw new ProtocolBreach('a nextUri with a dot segment');
+  // Decoded, a dot segment or slash would leave the root on a server that decodes before it routes.
+  if (/%2e|%2f|%5c|%00|\\/i.test(path)) throw new ProtocolBreach('a nextUri with an encoded path');
+  return path + url.search;
+}
+
+/** Whether a path is one of that query: the engine's paths have its id as a segment. */
+export function belongsTo(path: string, queryId: string): boolean {
+  return path.split(/[/?]/).includes(queryId);
 }

@@ -9,7 +9,7 @@ export interface TokenClaims {
   client: string | null;
   principal: string | null;
   audience: readonly string[];
-  /** Where browsers may use it from (Keycloak: the client's web origins). */
+  /** Origins from which browsers may use it (Keycloak: the client's web origins). */
   origins: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import { singleFlight, unlessAborted } from '../../kernel/promises.js';
 import { AxiosExchange } from '../../platform/http/axios-exchange.js';
 import type { Log } from '../../platform/log/log.js';
 import { isObject } from '../domain/reading.js';
-import { readRetryAfter } from '../domain/retry.js';
+import { readRetryAfter } from '../../platform/http/retry.js';
 import {
   freshness,
   judgeProvider,

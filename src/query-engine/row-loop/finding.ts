@@ -13,7 +13,7 @@ import {
   structureAt,
 } from './signs';
 
-/** Behind the last row that was found. */
+/** Position behind the last row that was found. */
 export let behindRows: usize = 0;
 /** Heap bytes that the heaviest of them may take once it is parsed. */
 export let heaviest: u32 = 0;
@@ -47,7 +47,7 @@ export function find(source: usize, length: usize, most: usize): i32 {
   return count;
 }
 
-/** Where the row ends, if its weight has been taken into account; 0: it does not end there, or is nested too deeply. */
+/** Adds the row to the heaviest weight. @returns the position behind the row; 0: it does not end there, or is nested too deeply. */
 function endOfRow(start: usize, end: usize): usize {
   let depth = 0;
   let containers = 0;
@@ -78,7 +78,7 @@ function endOfRow(start: usize, end: usize): usize {
   return at;
 }
 
-/** Behind the quote that closes a text; past the end where none does. */
+/** Position behind the closing quote of a text; past the end if there is none. */
 function endOfText(from: usize, end: usize): usize {
   let at = from;
   while (at <= end) {
@@ -91,7 +91,7 @@ function endOfText(from: usize, end: usize): usize {
   return at;
 }
 
-/** Where something other than a number, a word or blanks is next; past the end where nothing is. */
+/** Position of the next character that is no part of a number, a word or blanks; past the end if there is none. */
 function endOfWord(from: usize, end: usize): usize {
   let at = from;
   while (at <= end) {

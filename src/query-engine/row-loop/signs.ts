@@ -14,13 +14,13 @@ export const COLON: u8 = 0x3a;
 export const CURLY: u8 = 0x7b;
 export const END_CURLY: u8 = 0x7d;
 export const SAME_BUT_CURLY: u8 = 0x20;
-/** As they lie in memory. */
+/** Words as little-endian numbers. */
 export const NULL: u32 = 0x6c6c756e;
 export const TRUE: u32 = 0x65757274;
 export const FALS: u32 = 0x736c6166;
 export const RETURN_AND_FEED: u16 = 0x0a0d;
 
-/** What may follow a backslash, apart from `\u`. */
+/** Whether the sign may follow a backslash, apart from `\u`. */
 export function isSameEscape(sign: u8): bool {
   return (
     sign === QUOTE ||

@@ -1,4 +1,4 @@
-// AssemblyScript: compiled to WebAssembly by build.js, and called by infrastructure/wasm-row-loop.ts. Sixteen bytes at a time.
+// AssemblyScript: compiled to WebAssembly by build.js, and called by domain/row-loop.ts. Sixteen bytes at a time.
 
 import {
   BACKSLASH,
@@ -24,7 +24,7 @@ import {
   zerosFrom,
 } from './signs';
 
-/** What a call ended with: all rows are written, or a value or a sign is not one that can be copied. As domain/row-loop.ts has them. */
+/** How a pass ended (PassEnd of domain/row-loop.ts). */
 const WRITTEN = 0;
 const VALUE = 1;
 const NO_JSON = 2;
@@ -44,7 +44,7 @@ const EXACT_DIGITS = 15;
 const MOST_DIGITS = 17;
 const MOST_ZEROS = 5;
 
-/** Where the last pass has come to in reading and writing, and the column of the value there. */
+/** Positions of the last pass in reading and writing, and the column of the value there. */
 export let at: usize = 0;
 export let to: usize = 0;
 export let column: i32 = 0;
@@ -109,7 +109,7 @@ function endOfRow(to: usize, format: i32): usize {
   return to + 2;
 }
 
-/** Where reading and writing are behind a value, in one number: the program then keeps both in registers. */
+/** Positions of reading and writing behind a value, in one number, so that both stay in registers. */
 type Places = u64;
 /** The value is written otherwise than it came. */
 const REFUSED: Places = 0;
@@ -187,7 +187,7 @@ function csvText(at: usize, to: usize): Places {
   return behind(from + 1, target);
 }
 
-/** As JSON.stringify writes it: no zero in front, no negative zero. */
+/** Copies an integer that JSON.stringify would write as it is: no leading zero, no negative zero. */
 function integer(at: usize, to: usize, kind: u8, format: i32): Places {
   if (kind !== PLAIN && kind !== DIGITS) return REFUSED;
   const end = endOfInteger(at, kind === DIGITS ? i32.MAX_VALUE : EXACT_DIGITS);

@@ -1,36 +1,33 @@
-/** A failed attempt. `retryAfter` in milliseconds, from the engine or a proxy in front of it. */
-export type FailedAttempt = { kind: 'status'; status: number; retryAfter: number | null } | { kind: 'connection' };
-
 export interface RetryState {
   /** Failures so far, this one included. */
   failures: number;
-  /** Milliseconds since the first of them. */
+  /** Milliseconds that the server, or a proxy in front of it, asks to wait; null: it does not say. */
+  retryAfter: number | null;
+  /** Milliseconds since the first failure. */
   failingFor: number;
   /** Milliseconds for all attempts together. */
   budget: number;
-  /** Milliseconds until the statement's own deadline. */
+  /** Milliseconds until the caller's own deadline. */
   remaining: number;
   /** From 0 to below 1: spreads the retries of many replicas. */
   jitter: number;
 }
-
-/** 5 s on the POST (which registers a statement and runs nothing), 30 s on a GET, which may be repeated freely. */
-export const RETRY_BUDGET = { POST: 5_000, GET: 30_000, HEAD: 5_000, DELETE: 5_000 } as const;
 
 const RETRIED: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const FIRST_PAUSE = 50;
 const LONGEST_PAUSE = 2_000;
 
 /**
- * Whether and when to ask again. Trino's clients agree on 502, 503 and 504 after 50 to 100 ms, and 429 as its
+ * Whether and when to send a request again. Trino's clients agree on 502, 503 and 504 after 50 to 100 ms, and 429 as its
  * `Retry-After` says. A wait that would outlast the budget or the deadline is not begun.
  *
+ * @param status null: the connection was lost.
  * @returns milliseconds to wait, or null: give up.
  */
-export function pauseBeforeRetry(failure: FailedAttempt, state: RetryState): number | null {
-  if (failure.kind === 'status' && !RETRIED.has(failure.status)) return null;
+export function pauseBeforeRetry(status: number | null, state: RetryState): number | null {
+  if (status !== null && !RETRIED.has(status)) return null;
   const backoff = Math.min(FIRST_PAUSE * 2 ** (state.failures - 1) * (1 + state.jitter), LONGEST_PAUSE);
-  const pause = failure.kind === 'status' && failure.retryAfter !== null ? failure.retryAfter : backoff;
+  const pause = state.retryAfter ?? backoff;
   const isWithinLimits = state.failingFor + pause <= state.budget && pause < state.remaining;
   return isWithinLimits ? pause : null;
 }

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession } from '../../platform/database/database-session.js';
-import { readColumns, writeColumns } from '../domain/engine-type.js';
-import type { ExecutionState, NewQuery } from '../domain/execution-state.js';
-import { type Ended, OwnQueries, QueryStore } from '../domain/query-store.js';
-import type { Ending, Query } from '../domain/query.js';
+import { DatabaseSession } from '../platform/database/database-session.js';
+import { readColumns, writeColumns } from './domain/engine-type.js';
+import type { ExecutionState, NewQuery } from './domain/execution-state.js';
+import type { Ending, Query, QueryCursor } from './domain/query.js';
 
 /** Leases are judged by the database's clock, so that replicas need not agree on the time. */
 const LEASE = `now() + interval '30 seconds'`;
@@ -39,70 +38,75 @@ const QUERY = `id, state, catalog, schema, created_at AS "createdAt", started_at
   CASE WHEN error_code IS NOT NULL THEN json_build_object('code', error_code, 'message', coalesce(error_message, ''),
     'engineErrorName', engine_error_name, 'line', error_line, 'column', error_column) END AS error`;
 
+/** The session and path that cancel a query on the engine. */
+type Cancelled = Pick<ExecutionState, 'runAs' | 'catalog' | 'schema' | 'traceToken' | 'nextPath'>;
+
+/**
+ * The queries of all replicas in PostgreSQL. One replica executes a query, for as long as it renews its lease. Methods that take a
+ * replica change nothing and return false when another one executes the query, or none does. Methods that take a user reach no
+ * query of another user.
+ */
 @Injectable()
-export class PostgresQueryStore extends QueryStore {
-  constructor(private readonly session: DatabaseSession) {
-    super();
-  }
+export class QueryStore {
+  constructor(private readonly session: DatabaseSession) {}
 
-  override ownedBy(userId: number): OwnQueries {
-    return new PostgresOwnQueries(this.session, userId);
-  }
-
-  override async reserve(query: NewQuery, replica: string, mostAlive: number): Promise<boolean> {
-    const { id, userId, runAs, sql, catalog, schema, traceToken, createdAt, deadlineAt } = query;
-    const reserved = await this.session.prepared(
-      'queries-reserve',
-      `INSERT INTO queries (id, user_id, run_as, state, sql, catalog, schema, trace_token, created_at, deadline_at, driver, lease_until)
-       SELECT $1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, ${LEASE} WHERE may_run_one_more($2, $11)
+  /** Stores a query that the engine has accepted. False: the user has `mostRunning` running ones already, however many are added at once. */
+  async add(
+    { sql, createdAt }: NewQuery,
+    state: ExecutionState,
+    replica: string,
+    mostRunning: number,
+  ): Promise<boolean> {
+    const { id, userId, runAs, catalog, schema, traceToken, deadlineAt } = state;
+    const added = await this.session.prepared(
+      'queries-add',
+      `INSERT INTO queries (id, driver, state, started_at, progress_percent, engine_query_id, next_path, page_path, page_start,
+         newest_from, rows_returned, waiting_since, columns, user_id, run_as, sql, catalog, schema, trace_token, created_at,
+         deadline_at, lease_until)
+       SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, ${LEASE}
+       WHERE may_run_one_more($14, $22)
        RETURNING id`,
-      [id, userId, runAs, sql, catalog, schema, traceToken, createdAt, deadlineAt, replica, mostAlive],
+      [
+        ...[id, replica, ...stateValues(state), userId, runAs, sql, catalog, schema, traceToken, createdAt, deadlineAt],
+        mostRunning,
+      ],
     );
-    return reserved.length === 1;
+    return added.length === 1;
   }
 
-  override async forgetOldest(userId: number): Promise<void> {
-    await this.session.manager.query(FORGET_OLDEST, [userId, KEPT.bytes, KEPT.queries]);
-  }
-
-  override async discard(id: string): Promise<void> {
-    await this.session.manager.query('DELETE FROM queries WHERE id = $1', [id]);
-  }
-
-  override save(replica: string, execution: ExecutionState): Promise<boolean> {
-    const { id, state, startedAt, progressPercent, engineQueryId, nextPath, pagePath, pageStart } = execution;
-    const { newestFrom, rowsReturned, waitingSince, columns } = execution;
+  /** Stores the state. Columns that are null stay as they are stored. */
+  save(replica: string, state: ExecutionState): Promise<boolean> {
     return this.changesOne(
       'queries-save',
       `UPDATE queries SET state = $3, started_at = $4, progress_percent = $5, engine_query_id = $6, next_path = $7,
          page_path = $8, page_start = $9, newest_from = $10, rows_returned = $11, waiting_since = $12,
          columns = coalesce($13, columns)
        WHERE id = $1 AND driver = $2`,
-      [
-        ...[id, replica, state, startedAt, progressPercent, engineQueryId, nextPath, pagePath, pageStart],
-        ...[newestFrom, rowsReturned, waitingSince, columns && writeColumns(columns)],
-      ],
+      [state.id, replica, ...stateValues(state)],
     );
   }
 
-  override end(id: string, replica: string, ending: Ending, at: Date, last?: ExecutionState): Promise<boolean> {
+  /** @param last state, stored with the ending. */
+  end(replica: string, ending: Ending, at: Date, last: ExecutionState): Promise<boolean> {
+    const { id, startedAt, engineQueryId, newestFrom, rowsReturned, columns } = last;
     return this.changesOne(
       'queries-end',
-      `UPDATE queries SET ${ENDING}, started_at = coalesce($12, started_at), engine_query_id = coalesce($13, engine_query_id),
-         newest_from = coalesce($14, newest_from), rows_returned = coalesce($15, rows_returned), columns = coalesce($16, columns)
+      `UPDATE queries SET ${ENDING}, started_at = $12, engine_query_id = $13, newest_from = $14, rows_returned = $15,
+         columns = coalesce($16, columns)
        WHERE id = $1 AND driver = $2`,
       [
-        ...[id, replica, ...endingValues(ending, at), last?.startedAt, last?.engineQueryId],
-        ...[last?.newestFrom, last?.rowsReturned, last?.columns && writeColumns(last.columns)],
+        ...[id, replica, ...endingValues(ending, at), startedAt, engineQueryId, newestFrom, rowsReturned],
+        columns && writeColumns(columns),
       ],
     );
   }
 
-  override async claim(id: string, replica: string): Promise<{ state: ExecutionState; wasOwn: boolean } | null> {
+  /** Takes over a query that the engine has accepted. `wasOwn`: this replica executed it already. Null: it has ended. */
+  async claim(id: string, replica: string): Promise<{ state: ExecutionState; wasOwn: boolean } | null> {
     const [[row]] = await this.session.manager.query<[(StateRow & { wasOwn: boolean })[], number]>(
       `WITH before AS (SELECT id AS claimed, driver AS former FROM queries WHERE id = $1 FOR UPDATE)
        UPDATE queries SET driver = $2, lease_until = ${LEASE} FROM before
-       WHERE id = claimed AND ${ALIVE} AND (next_path IS NOT NULL OR page_path IS NOT NULL)
+       WHERE id = claimed AND ${ALIVE}
        RETURNING former = $2 AS "wasOwn", ${STATE}`,
       [id, replica],
     );
@@ -111,7 +115,8 @@ export class PostgresQueryStore extends QueryStore {
     return { state: toState(state), wasOwn };
   }
 
-  override async claimExpired(replica: string, most: number): Promise<ExecutionState[]> {
+  /** Takes over up to `most` queries of other replicas whose lease has expired. */
+  async claimExpired(replica: string, most: number): Promise<ExecutionState[]> {
     const [rows] = await this.session.manager.query<[StateRow[], number]>(
       `UPDATE queries SET driver = $1, lease_until = ${LEASE}
        WHERE id IN (
@@ -124,7 +129,8 @@ export class PostgresQueryStore extends QueryStore {
     return rows.map(toState);
   }
 
-  override async renew(replica: string): Promise<{ id: string; isActive: boolean }[]> {
+  /** Renews the leases of this replica. @returns the queries that it executes, and whether their users are active. */
+  async renew(replica: string): Promise<{ id: string; isActive: boolean }[]> {
     const [rows] = await this.session.manager.query<[{ id: string; isActive: boolean }[], number]>(
       `UPDATE queries q SET lease_until = ${LEASE} FROM users u WHERE q.driver = $1 AND u.id = q.user_id
        RETURNING q.id, u.is_active AS "isActive"`,
@@ -133,15 +139,58 @@ export class PostgresQueryStore extends QueryStore {
     return rows;
   }
 
-  override async release(replica: string): Promise<void> {
-    await this.session.manager.query(
-      'UPDATE queries SET lease_until = now() WHERE driver = $1 AND (next_path IS NOT NULL OR page_path IS NOT NULL)',
-      [replica],
-    );
+  /** Ends the leases of this replica, so that another replica can take over at once. */
+  async release(replica: string): Promise<void> {
+    await this.session.manager.query('UPDATE queries SET lease_until = now() WHERE driver = $1', [replica]);
   }
 
-  override removePast(before: Date): Promise<number> {
+  /** Removes the user's oldest queries beyond what is kept of one user. */
+  async forgetOldest(userId: number): Promise<void> {
+    await this.session.manager.query(FORGET_OLDEST, [userId, KEPT.bytes, KEPT.queries]);
+  }
+
+  /** Removes queries that ended before. @returns how many. */
+  removePast(before: Date): Promise<number> {
     return this.session.changed('DELETE FROM queries WHERE finished_at < $1', [before]);
+  }
+
+  /** Null: this user has no such query. */
+  async find(userId: number, id: string): Promise<Query | null> {
+    const [row] = await this.session.prepared<QueryRow>(
+      'queries-find',
+      `SELECT ${QUERY}, sql, false AS "sqlTruncated", columns FROM queries WHERE id = $1 AND user_id = $2`,
+      [id, userId],
+    );
+    return row === undefined ? null : toQuery(row);
+  }
+
+  /** The user's queries, newest first, beginning after that one; at most `limit`. */
+  async page(userId: number, after: QueryCursor | null, limit: number): Promise<Query[]> {
+    const rows = await this.session.manager.query<QueryRow[]>(
+      `SELECT ${QUERY}, left(sql, ${LONGEST.sql}) AS sql,
+              octet_length(sql) > octet_length(left(sql, ${LONGEST.sql})) AS "sqlTruncated",
+              CASE WHEN length(columns::text) <= ${LONGEST.columns} THEN columns END AS columns
+       FROM queries WHERE user_id = $1 ${after === null ? '' : 'AND (created_at, id) < ($3, $4)'}
+       ORDER BY created_at DESC, id DESC LIMIT $2`,
+      [userId, limit, ...(after === null ? [] : [after.createdAt, after.id])],
+    );
+    return rows.map(toQuery);
+  }
+
+  /** @returns the query to cancel on the engine; `ended`: it had ended before; null: this user has no such query. */
+  async cancel(userId: number, id: string, ending: Ending, at: Date): Promise<Cancelled | 'ended' | null> {
+    // The path is read before it is cleared, and must not change in between.
+    const [rows] = await this.session.manager.query<[Cancelled[], number]>(
+      `WITH alive AS (
+         SELECT id, run_as, catalog, schema, trace_token, next_path FROM queries
+         WHERE id = $1 AND user_id = $2 AND ${ALIVE} FOR UPDATE
+       )
+       UPDATE queries q SET ${ENDING} FROM alive WHERE q.id = alive.id
+       RETURNING alive.run_as AS "runAs", alive.catalog, alive.schema, alive.trace_token AS "traceToken",
+                 alive.next_path AS "nextPath"`,
+      [id, userId, ...endingValues(ending, at)],
+    );
+    return rows[0] ?? ((await this.find(userId, id)) === null ? null : 'ended');
   }
 
   private async changesOne(name: string, statement: string, values: unknown[]): Promise<boolean> {
@@ -155,57 +204,20 @@ function toState(row: StateRow): ExecutionState {
   return { ...row, columns: row.columns === null ? null : readColumns(row.columns) };
 }
 
-/** Every statement of this class names the owner. */
-class PostgresOwnQueries extends OwnQueries {
-  constructor(
-    private readonly session: DatabaseSession,
-    private readonly userId: number,
-  ) {
-    super();
-  }
-
-  override async find(id: string): Promise<Query | null> {
-    const [row] = await this.session.prepared<QueryRow>(
-      'queries-find',
-      `SELECT ${QUERY}, sql, false AS "sqlTruncated", columns FROM queries WHERE id = $1 AND user_id = $2`,
-      [id, this.userId],
-    );
-    return row === undefined ? null : toQuery(row);
-  }
-
-  override async page(after: { createdAt: Date; id: string } | null, limit: number): Promise<Query[]> {
-    const rows = await this.session.manager.query<QueryRow[]>(
-      `SELECT ${QUERY}, left(sql, ${LONGEST.sql}) AS sql,
-              octet_length(sql) > octet_length(left(sql, ${LONGEST.sql})) AS "sqlTruncated",
-              CASE WHEN length(columns::text) <= ${LONGEST.columns} THEN columns END AS columns
-       FROM queries WHERE user_id = $1 ${after === null ? '' : 'AND (created_at, id) < ($3, $4)'}
-       ORDER BY created_at DESC, id DESC LIMIT $2`,
-      [this.userId, limit, ...(after === null ? [] : [after.createdAt, after.id])],
-    );
-    return rows.map(toQuery);
-  }
-
-  override async cancel(id: string, ending: Ending, at: Date): Promise<Ended | 'ended' | null> {
-    // The path is read before it is cleared, and must not change in between.
-    const [rows] = await this.session.manager.query<[Ended[], number]>(
-      `WITH alive AS (
-         SELECT id, run_as, catalog, schema, trace_token, next_path FROM queries
-         WHERE id = $1 AND user_id = $2 AND state IN ('queued', 'running') FOR UPDATE
-       )
-       UPDATE queries q SET ${ENDING} FROM alive WHERE q.id = alive.id
-       RETURNING alive.run_as AS "runAs", alive.catalog, alive.schema, alive.trace_token AS "traceToken",
-                 alive.next_path AS "nextPath"`,
-      [id, this.userId, ...endingValues(ending, at)],
-    );
-    return rows[0] ?? ((await this.find(id)) === null ? null : 'ended');
-  }
-}
-
 type QueryRow = Omit<Query, 'columns' | 'updateCount'> & { columns: unknown; updateCount: string | null };
 
 function toQuery(row: QueryRow): Query {
   const columns = row.columns === null ? null : readColumns(row.columns);
   return { ...row, columns, updateCount: row.updateCount === null ? null : BigInt(row.updateCount) };
+}
+
+/** The columns that change during an execution, in the order of `add` and `save`. */
+function stateValues(state: ExecutionState): unknown[] {
+  const { startedAt, progressPercent, engineQueryId, nextPath, pagePath, pageStart, columns } = state;
+  return [
+    ...[state.state, startedAt, progressPercent, engineQueryId, nextPath, pagePath, pageStart],
+    ...[state.newestFrom, state.rowsReturned, state.waitingSince, columns && writeColumns(columns)],
+  ];
 }
 
 function endingValues(ending: Ending, at: Date): unknown[] {
