@@ -17,24 +17,26 @@ import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { Polled } from '../platform/http/request-records.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
-import { ApprovalDto, ComparisonQuery, PublicationQuery, RestoreDto } from './acl-sync.dto.js';
-import { AclSyncService, type RunResult } from './acl-sync.service.js';
-import { failureOf } from './domain/publication.js';
-import { PublicationHistory } from './domain/publication-history.js';
-import { statusForm } from './domain/run-text.js';
-import { EngineWatchService } from './engine-watch.service.js';
-import { previewForm, PreviewService } from './preview.service.js';
 import {
+  ApprovalDto,
+  ComparisonQuery,
   PreviewResponse,
   PublicationPageResponse,
+  PublicationQuery,
   PublicationResponse,
-  refusalOf,
+  RestoreDto,
   StatusResponse,
   SyncResponse,
   toEntryResponse,
   toPublicationResponse,
-  toSyncResponse,
-} from './publication.response.js';
+  toSummaryResponse,
+} from './acl-sync.dto.js';
+import { AclSyncService, type RunResult } from './acl-sync.service.js';
+import { failureOf, type RunFailure } from './domain/publication.js';
+import { PublicationHistory } from './domain/publication-history.js';
+import { statusForm } from './domain/run-text.js';
+import { EngineWatchService } from './engine-watch.service.js';
+import { previewForm, PreviewService } from './preview.service.js';
 import { PublicationsService } from './publications.service.js';
 
 const TAGGED = { ETag: { schema: { type: 'string' } } } as const;
@@ -172,7 +174,19 @@ export class AclSyncController {
   }
 }
 
+/** @throws Refused `sync_in_progress`; `target_unavailable`, `database_unavailable` or `internal_error` for a run that failed */
 function toResultResponse(result: RunResult): SyncResponse {
   if (result.kind === 'busy') throw new Refused('sync_in_progress');
-  return toSyncResponse(result.outcome);
+  const { outcome } = result;
+  if (outcome.kind === 'failed') throw refusalOf(outcome.failure);
+  const { kind, reasons, publication } = outcome;
+  const awaits = kind === 'refused' ? outcome.awaits : null;
+  return { outcome: kind, publication: publication && toSummaryResponse(publication), awaits, reasons };
+}
+
+function refusalOf({ reason, message, auditId, cause }: RunFailure): Refused {
+  if (reason === 'internal') return new Refused('internal_error', { cause });
+  if (reason === 'deadline' || reason === 'memory') return new Refused('internal_error', { detail: message, cause });
+  if (reason === 'lease-lost') return new Refused('database_unavailable', { cause });
+  return new Refused('target_unavailable', { detail: message, members: { reason, audit_id: auditId }, cause });
 }

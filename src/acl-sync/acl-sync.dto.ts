@@ -1,10 +1,28 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
-import { INTEGER } from '../platform/http/api-fields.js';
+import {
+  INTEGER,
+  MOMENT,
+  NULLABLE_MOMENT,
+  NULLABLE_TEXT,
+  ReferenceResponse,
+  TEXTS,
+} from '../platform/http/api-fields.js';
 import { Cursor, DecimalText, NOT_OURS, PageLimit } from '../platform/http/page.dto.js';
 import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
+import type { ChangedAccess } from '../trino-rules/diff/access-change.js';
+import type { Finding } from '../trino-rules/document/finding.js';
+import { accessForm, type AccessForm } from './domain/access-text.js';
 import { type HistoryPosition, positionOfCursor } from './domain/publication-history.js';
-import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from './domain/restore.js';
+import {
+  type PastRun,
+  type Publication,
+  type PublicationSummary,
+  type RunOutcome,
+  type Trigger,
+  TRIGGERS,
+} from './domain/publication.js';
+import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem, RESTORE_ENDS, type RestoreEnd } from './domain/restore.js';
 
 export class ApprovalDto {
   @ApiProperty({
@@ -58,4 +76,317 @@ export class ComparisonQuery {
   @Min(1, { message: 'must be a version' })
   @Max(2 ** 31 - 1, { message: 'must be a version' })
   against?: number;
+}
+
+class FindingResponse implements Finding {
+  @ApiProperty({ description: 'Stable, in kebab-case.' }) code!: string;
+  @ApiProperty({ enum: ['error', 'warning', 'info'] }) severity!: 'error' | 'warning' | 'info';
+  @ApiProperty() message!: string;
+  @ApiPropertyOptional({ description: 'Where in the rules: `tables[12]`.' }) rule?: string;
+  @ApiPropertyOptional() witness?: string;
+  @ApiPropertyOptional(INTEGER) line?: number;
+  @ApiPropertyOptional(INTEGER) column?: number;
+}
+
+const NULLABLE_INTEGER = { ...INTEGER, nullable: true };
+const PEOPLE_GAINING = {
+  ...NULLABLE_INTEGER,
+  description:
+    'People who gain anything, by name; all whom no rule names count as one of each kind. Null: not compared.',
+};
+const PEOPLE_LOSING = { ...NULLABLE_INTEGER, description: 'The same, who lose anything.' };
+
+class RulesDiffResponse {
+  @ApiProperty({ ...TEXTS, description: 'Rules, each after the name of its section.' }) added!: string[];
+  @ApiProperty(TEXTS) removed!: string[];
+}
+
+class ChangedAccessResponse implements ChangedAccess {
+  @ApiProperty({ example: 'SELECT from sales.eu.orders', description: 'A restriction that is gone, or new: `not: …`.' })
+  what!: string;
+
+  @ApiProperty({ ...TEXTS, description: 'The first of them, by name.' }) people!: string[];
+  @ApiProperty({ ...INTEGER, description: 'How many more.' }) others!: number;
+}
+
+class AccessChangeResponse implements AccessForm {
+  @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' }) gained!: ChangedAccess[];
+  @ApiProperty(INTEGER) gained_in_all!: number;
+  @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' }) lost!: ChangedAccess[];
+  @ApiProperty(INTEGER) lost_in_all!: number;
+  @ApiProperty(PEOPLE_GAINING) people_gaining!: number | null;
+  @ApiProperty(PEOPLE_LOSING) people_losing!: number | null;
+
+  @ApiProperty({ type: 'integer', description: 'Pairs of a principal and a node for which anything changes.' })
+  changed_pairs!: number;
+
+  @ApiProperty({ ...INTEGER, description: 'Pairs that have anything before or after.' }) all_pairs!: number;
+}
+
+class RestoredResponse {
+  @ApiProperty({ ...INTEGER, description: 'The older version.' }) version!: number;
+  @ApiProperty(MOMENT) until!: string;
+  @ApiProperty() reason!: string;
+
+  @ApiProperty({ type: String, enum: RESTORE_ENDS, nullable: true, description: 'Why it ended; null: it has not.' })
+  ended!: RestoreEnd | null;
+}
+
+class PublicationSummaryResponse {
+  @ApiProperty({ enum: ['applied'] }) outcome!: 'applied';
+  @ApiProperty(INTEGER) version!: number;
+  @ApiProperty() hash!: string;
+  @ApiProperty(INTEGER) rules!: number;
+  @ApiProperty(INTEGER) bytes!: number;
+  @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
+
+  @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'The account that requested it.' })
+  triggered_by!: ReferenceResponse | null;
+
+  @ApiProperty() snapshot_hash!: string;
+
+  @ApiProperty({ description: 'Only what recorded changes took away was published, because the run was refused.' })
+  is_withdrawal!: boolean;
+
+  @ApiProperty({ description: 'Found at the target: published from a newer state of the database, or by another one.' })
+  is_found!: boolean;
+
+  @ApiProperty({
+    type: RestoredResponse,
+    nullable: true,
+    description: 'The older version whose text this is, restored by an administrator.',
+  })
+  restored!: RestoredResponse | null;
+
+  @ApiProperty({
+    ...NULLABLE_INTEGER,
+    description:
+      'Things that somebody gained against the version before; null, as the others: there was none to compare with.',
+  })
+  gained_in_all!: number | null;
+
+  @ApiProperty(NULLABLE_INTEGER) lost_in_all!: number | null;
+  @ApiProperty(PEOPLE_GAINING) people_gaining!: number | null;
+  @ApiProperty(PEOPLE_LOSING) people_losing!: number | null;
+
+  @ApiProperty({ ...NULLABLE_INTEGER, description: 'Pairs of a principal and a node for which anything changed.' })
+  changed_pairs!: number | null;
+
+  @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
+  @ApiProperty({ ...MOMENT, description: 'As `published_at`; runs that published none have it, too.' }) at!: string;
+  @ApiProperty(MOMENT) published_at!: string;
+
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'When the engine was first seen to use it.' })
+  live_at!: string | null;
+
+  @ApiProperty({
+    ...NULLABLE_MOMENT,
+    description: 'When the engine was seen to fail on it, without ever having used it. It is not published again.',
+  })
+  broken_at!: string | null;
+}
+
+export class PublicationResponse extends PublicationSummaryResponse {
+  @ApiProperty({ description: 'rules.json' }) text!: string;
+  @ApiProperty({ type: RulesDiffResponse, description: 'Against the text that was live before.' })
+  diff!: RulesDiffResponse;
+
+  @ApiProperty({
+    type: AccessChangeResponse,
+    nullable: true,
+    description: 'Access gained and lost against the version before; null: none, or it was the first.',
+  })
+  access!: AccessChangeResponse | null;
+}
+
+/** A run that published no version of the current grants. */
+class PastRunResponse {
+  @ApiProperty({ enum: ['refused', 'failed'] }) outcome!: PastRun['outcome'];
+  @ApiProperty({ ...INTEGER, description: 'Of the run.' }) id!: number;
+  @ApiProperty(MOMENT) at!: string;
+  @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
+  @ApiProperty({ type: ReferenceResponse, nullable: true }) triggered_by!: ReferenceResponse | null;
+  @ApiProperty({ type: [FindingResponse], description: 'Why; a counterexample is among them.' }) reasons!: Finding[];
+}
+
+@ApiExtraModels(PublicationSummaryResponse, PastRunResponse)
+export class PublicationPageResponse {
+  @ApiProperty({
+    type: 'array',
+    description:
+      'Versions, and among them the first of each row of equally refused or failed runs where these were asked for.',
+    items: { oneOf: [{ $ref: getSchemaPath(PublicationSummaryResponse) }, { $ref: getSchemaPath(PastRunResponse) }] },
+  })
+  items!: (PublicationSummaryResponse | PastRunResponse)[];
+
+  @ApiProperty(NULLABLE_TEXT) next!: string | null;
+}
+
+export function toEntryResponse(entry: PublicationSummary | PastRun): PublicationSummaryResponse | PastRunResponse {
+  if ('version' in entry) return toSummaryResponse(entry);
+  const { id, outcome, at, trigger, triggeredBy: triggered_by, reasons } = entry;
+  return { outcome, id, at: at.toISOString(), trigger, triggered_by, reasons };
+}
+
+export function toSummaryResponse(publication: PublicationSummary): PublicationSummaryResponse {
+  const { version, hash, rules, bytes, trigger, restored, access, checks, publishedAt } = publication;
+  const at = publishedAt.toISOString();
+  return {
+    ...{ outcome: 'applied', version, hash, rules, bytes, trigger, triggered_by: publication.triggeredBy },
+    snapshot_hash: publication.snapshotHash,
+    is_withdrawal: publication.isWithdrawal,
+    is_found: publication.isFound,
+    restored: restored && { ...restored, until: restored.until.toISOString() },
+    gained_in_all: access?.gainedInAll ?? null,
+    lost_in_all: access?.lostInAll ?? null,
+    people_gaining: access?.peopleGaining ?? null,
+    people_losing: access?.peopleLosing ?? null,
+    changed_pairs: access?.changedPairs ?? null,
+    ...{ checks, at, published_at: at },
+    live_at: publication.liveAt?.toISOString() ?? null,
+    broken_at: publication.brokenAt?.toISOString() ?? null,
+  };
+}
+
+export function toPublicationResponse(publication: Publication): PublicationResponse {
+  const { text, diff, access } = publication;
+  return Object.assign(toSummaryResponse(publication), { text, diff, access: access && accessForm(access, Infinity) });
+}
+
+export class SyncResponse {
+  @ApiProperty({ enum: ['applied', 'no_change', 'refused'] }) outcome!: 'applied' | 'no_change' | 'refused';
+
+  @ApiProperty({
+    type: PublicationSummaryResponse,
+    nullable: true,
+    description: 'The published version. Refused: the withdrawal that this run published; null: none.',
+  })
+  publication!: PublicationSummaryResponse | null;
+
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'Refused until an approval: the hash of the text to approve.' })
+  awaits!: string | null;
+
+  @ApiProperty({
+    type: [FindingResponse],
+    description:
+      'Why the run was refused, or why what is published is not what the current grants say: a restore is in effect.',
+  })
+  reasons!: Finding[];
+}
+
+class PreviewDiffResponse {
+  @ApiProperty({ type: RulesDiffResponse }) rules!: RulesDiffResponse;
+
+  @ApiProperty({
+    type: AccessChangeResponse,
+    nullable: true,
+    description: 'Access gained and lost against the last published version; null: none, or nothing was published.',
+  })
+  access!: AccessChangeResponse | null;
+}
+
+export class PreviewResponse {
+  @ApiProperty({ enum: ['publish', 'no_change', 'refused'] }) would!: 'publish' | 'no_change' | 'refused';
+  @ApiProperty() hash!: string;
+  @ApiProperty(INTEGER) rules!: number;
+  @ApiProperty(INTEGER) bytes!: number;
+  @ApiProperty({ description: 'Against what is live.' }) diff!: PreviewDiffResponse;
+  @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
+  @ApiProperty({ description: 'Whether the live rules were edited by hand.' }) drift!: boolean;
+
+  @ApiProperty({
+    ...NULLABLE_TEXT,
+    description: 'Would be refused until an approval: the hash of the text to approve.',
+  })
+  awaits!: string | null;
+}
+
+class WaitingResponse {
+  @ApiProperty({ description: 'Hash of the text to approve.' }) hash!: string;
+  @ApiProperty(MOMENT) since!: string;
+  @ApiProperty({ type: [FindingResponse] }) reasons!: Finding[];
+}
+
+class PublishedResponse {
+  @ApiProperty(INTEGER) version!: number;
+  @ApiProperty() hash!: string;
+  @ApiProperty(MOMENT) at!: string;
+  @ApiProperty(INTEGER) rules!: number;
+  @ApiProperty(INTEGER) bytes!: number;
+  @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
+}
+
+class LiveResponse {
+  @ApiProperty() hash!: string;
+  @ApiProperty(MOMENT) confirmed_at!: string;
+}
+
+class DriftResponse {
+  @ApiProperty(MOMENT) found_at!: string;
+
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'Hash of the edited text; null: there was none.' })
+  text_hash!: string | null;
+
+  @ApiProperty() overwritten!: boolean;
+}
+
+class DatabaseBehindResponse {
+  @ApiProperty({ ...INTEGER, description: 'To read and compare under `GET /api/admin/acl/publications/:version`.' })
+  version!: number;
+
+  @ApiProperty() hash!: string;
+  @ApiProperty(MOMENT) found_at!: string;
+}
+
+export class StatusResponse {
+  @ApiProperty(NULLABLE_MOMENT) last_run_at!: string | null;
+  @ApiProperty(NULLABLE_MOMENT) last_success_at!: string | null;
+
+  @ApiProperty({ enum: ['applied', 'no_change', 'refused', 'failed'], nullable: true })
+  last_outcome!: RunOutcome['kind'] | null;
+
+  @ApiProperty({ type: [FindingResponse], description: 'Why the last run was refused or failed.' })
+  last_reasons!: Finding[];
+
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Null: this process runs no schedule.' }) next_run_at!: string | null;
+  @ApiProperty({ type: PublishedResponse, nullable: true }) published!: PublishedResponse | null;
+
+  @ApiProperty({ type: LiveResponse, nullable: true, description: 'What the engine was seen to use.' })
+  live!: LiveResponse | null;
+
+  @ApiProperty({ type: DriftResponse, nullable: true, description: 'An edit of the live rules by hand.' })
+  drift!: DriftResponse | null;
+
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Until when an older version stays restored; null: none is.' })
+  restored_until!: string | null;
+
+  @ApiProperty({
+    type: WaitingResponse,
+    nullable: true,
+    description: 'An unexplained change; until it is approved, only what recorded changes take away is published.',
+  })
+  waiting_for_approval!: WaitingResponse | null;
+
+  @ApiProperty({
+    ...NULLABLE_MOMENT,
+    description: 'Since when every run was refused, so that revoked access stays open.',
+  })
+  refused_since!: string | null;
+
+  @ApiProperty({
+    type: DatabaseBehindResponse,
+    nullable: true,
+    description:
+      'The version in force that this database does not have: it was restored from a backup, or another installation publishes to the target.',
+  })
+  database_behind!: DatabaseBehindResponse | null;
+
+  @ApiProperty({
+    type: [FindingResponse],
+    description:
+      'A warning for each catalog of the engine whose connector leads around restrictions and that no setting lists, as it was last seen; `witness`: the lines of its file that close it.',
+  })
+  open_catalogs!: Finding[];
+
+  @ApiProperty() target!: string;
 }

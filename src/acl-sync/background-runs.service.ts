@@ -10,7 +10,7 @@ import { AclSyncService } from './acl-sync.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { lastingRestore } from './domain/restore.js';
 import { SyncLock } from './domain/run-ports.js';
-import type { Probe } from './target-probe.service.js';
+import type { Probe } from './heartbeat.service.js';
 
 export const SYNC_JOB = 'acl-sync';
 /** A run for a change waits for the current run, which may have missed the change; a scheduled one does not, as it recurs. */

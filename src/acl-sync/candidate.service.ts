@@ -15,9 +15,7 @@ import type { Previous } from './domain/unexplained-change.js';
 
 /** The input of a compilation, as read from the database. */
 export interface Reading extends Pick<Preparation, 'snapshot' | 'position'> {
-  /** Comparable with `Publication.snapshotHash`. */
   snapshotHash: string;
-  /** Digest of the compiler that would be used. */
   compiler: string;
 }
 

@@ -18,7 +18,7 @@ import {
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget, RulesTargetUnavailable, TARGET_MS } from './domain/rules-target.js';
-import type { Probe } from './target-probe.service.js';
+import type { Probe } from './heartbeat.service.js';
 
 /** The history is read as often, for a version of any process; the engine that uses it is asked less often. */
 const CHECK_INTERVAL_MS = 2_000;

@@ -41,7 +41,6 @@ export interface RunPorts {
   prepare: (live: string | null) => Promise<Prepared>;
 }
 
-/** The texts that a run has made so far. */
 export interface Made {
   prepared: Prepared | null;
   withdrawal: Candidate | null | undefined;

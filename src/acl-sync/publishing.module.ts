@@ -1,5 +1,6 @@
 import { Global, Injectable, Module, type OnApplicationBootstrap, type Provider } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
+import { AuditService } from '../audit/audit.service.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { AdmissionProof, PublishedRules, SizeForecast } from '../grants/domain/admission-ports.js';
 import { GrantStoresModule } from '../grants/grants.module.js';
@@ -8,8 +9,8 @@ import { DatabaseUrl } from '../platform/database/database.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
 import { QueryEngineModule } from '../query-engine/query-engine.module.js';
-import { UsersModule } from '../users/users.module.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
+import { UsersModule } from '../users/users.module.js';
 import { AclSyncController } from './acl-sync.controller.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { AclSyncService, RunReportsService } from './acl-sync.service.js';
@@ -19,7 +20,7 @@ import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { RulesPreparer, SyncLock } from './domain/run-ports.js';
 import { EngineWatchService } from './engine-watch.service.js';
-import { heartbeat } from './heartbeat.service.js';
+import { HeartbeatService, historyProbe, TargetProbe } from './heartbeat.service.js';
 import { ConfigMapRulesTarget } from './infrastructure/configmap-rules-target.js';
 import { FileRulesTarget } from './infrastructure/file-rules-target.js';
 import { KubernetesApi } from './infrastructure/kubernetes-api.js';
@@ -29,7 +30,6 @@ import { SeparateAdmissionProof, SeparateRulesPreparer } from './infrastructure/
 import { PreviewService } from './preview.service.js';
 import { PublicationsService } from './publications.service.js';
 import { PublishedRulesService, PublishedSizeForecast } from './published-rules.service.js';
-import { TargetProbe } from './target-probe.service.js';
 
 /** Claims the names of the service accounts in every process that publishes rules for them. */
 @Injectable()
@@ -78,9 +78,33 @@ export class PublishingModule {}
 
 function rulesTarget({ acl: { target, fileMode } }: Settings, timers: Timers, log: Log): RulesTarget {
   if (target.kind === 'file') return new FileRulesTarget(target.directory, fileMode);
-  const api = new KubernetesApi(target, timers);
-  return new ConfigMapRulesTarget(api, target, log);
+  return new ConfigMapRulesTarget(new KubernetesApi(target, timers), target, log);
 }
+
+const heartbeat: Provider = {
+  provide: HeartbeatService,
+  inject: [
+    ...[Timers, Log, Settings, AclSyncMetrics, PublicationHistory, AuditService],
+    ...[TargetProbe, EngineWatchService, BackgroundRunsService],
+  ],
+  useFactory: (
+    timers: Timers,
+    log: Log,
+    { engine, acl }: Settings,
+    metrics: AclSyncMetrics,
+    history: PublicationHistory,
+    trail: AuditService,
+    target: TargetProbe,
+    watch: EngineWatchService,
+    runs: BackgroundRunsService,
+  ) =>
+    new HeartbeatService(timers, log, [
+      historyProbe(metrics, history, trail),
+      target,
+      ...(engine.origin === null ? [] : [watch]),
+      ...(acl.sync.enabled ? [runs] : []),
+    ]),
+};
 
 /** Publishing in the service: scheduled, on changes and on request, with a check of what the engine uses. */
 @Module({

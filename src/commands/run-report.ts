@@ -3,7 +3,7 @@ import type { RunResult } from '../acl-sync/acl-sync.service.js';
 import type { RunFailure } from '../acl-sync/domain/publication.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { PublicationsService } from '../acl-sync/publications.service.js';
-import { TargetProbe } from '../acl-sync/target-probe.service.js';
+import { TargetProbe } from '../acl-sync/heartbeat.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import type { SettingsUser } from '../platform/settings/settings-loader.js';

@@ -1,7 +1,7 @@
 import { AclSyncService } from '../acl-sync/acl-sync.service.js';
 import { failureOf } from '../acl-sync/domain/publication.js';
 import { type Preview, previewForm, PreviewService } from '../acl-sync/preview.service.js';
-import { TargetProbe } from '../acl-sync/target-probe.service.js';
+import { TargetProbe } from '../acl-sync/heartbeat.service.js';
 import { remark, withProgress } from './output.js';
 import { replacedAccess, replacedForm, replacedLines } from './replaced-access.js';
 import { printPreview } from './run-output.js';

@@ -20,7 +20,6 @@ import { misplaced, NodeNamesQuery, type NodeQuery, nodeOfQuery } from './resour
 
 const PRIVILEGE = { message: `must be one of ${PRIVILEGES.join(', ')}` };
 
-/** A list that is ordered by node. */
 export class EffectiveOfQuery extends NamePageQuery {
   @ApiProperty(PRINCIPAL_PARAMETER)
   @FieldRule(principalParameterProblem)
@@ -42,7 +41,6 @@ abstract class PlaceQuery extends NodeNamesQuery {
   queries?: string;
 }
 
-/** One privilege at a node, or at a column in its tables. */
 export class ExplainQuery extends PlaceQuery {
   @ApiProperty({ enum: PRIVILEGES })
   @IsIn(PRIVILEGES, PRIVILEGE)
@@ -76,7 +74,6 @@ export function principalOf({ principal }: { principal: string }): Principal {
   return parsed;
 }
 
-/** @param resource the node of the query, named */
 export function toQuestion(query: ExplainQuery, resource: NamedNode): Question;
 export function toQuestion(query: WhoQuery, resource: NamedNode): HolderQuestion;
 export function toQuestion({ column, privilege }: ExplainQuery | WhoQuery, resource: NamedNode): HolderQuestion {

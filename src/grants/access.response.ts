@@ -24,7 +24,7 @@ import {
   type SnapshotPolicy,
 } from '../trino-rules/model/snapshot.js';
 import { namesOfNode } from './access.dto.js';
-import type { CountedHolders, NamedAccess } from './access.service.js';
+import type { HolderCount, NamedAccess } from './access.service.js';
 import { PRINCIPAL_ANSWER } from './principal.dto.js';
 import { POLICY_RESOURCE_ANSWER, RESOURCE_ANSWER } from './resource.dto.js';
 
@@ -33,7 +33,6 @@ class MaskedColumnResponse {
   @ApiProperty({ description: 'SQL' }) expression!: string;
 }
 
-/** Privileges at a node, and what restricts reading there. */
 export class AccessResponse {
   @ApiProperty({ enum: PRIVILEGES, isArray: true }) privileges!: Privilege[];
 
@@ -168,7 +167,7 @@ export function toEffectivePage(entries: readonly NamedAccess[], limit: number):
 }
 
 export function toWhoPage(
-  { page, people, enginePrincipals, inside: within, ways }: CountedHolders,
+  { page, people, enginePrincipals, inside: within, ways }: HolderCount,
   limit: number,
 ): WhoPageResponse {
   const holders = pageOf(page, limit, ({ principal }) => [principal.name]);

@@ -62,7 +62,7 @@ export class AccessService {
   }
 
   /** @throws Refused `validation_failed`: nobody is given `information_schema` */
-  async holders(question: HolderQuestion, page: { after: string | null; limit: number }): Promise<CountedHolders> {
+  async holders(question: HolderQuestion, page: { after: string | null; limit: number }): Promise<HolderCount> {
     refuseKept(question);
     const found = new HolderCount(page);
     for await (const [holder] of inSlices(eachHolder(new AccessIndex(await this.around(question)), question)))
@@ -201,23 +201,13 @@ interface HolderWay {
   enginePrincipals: number;
 }
 
-export interface CountedHolders {
-  /** By name; one more than was asked for, where there are more. */
-  page: Holder[];
-  people: number;
-  /** Service accounts among them. */
-  enginePrincipals: number;
-  /** Those who have not all of the node, and something in it. */
-  inside: { people: number; enginePrincipals: number };
-  /** A holder of all of it counts in each of its ways. Most holders first. */
-  ways: HolderWay[];
-}
-
-/** Counts all holders, who come by name, and keeps a page of them. */
-class HolderCount implements CountedHolders {
+/** Counts all holders, who come by name, and keeps a page of them: one more than was asked for, where there are more. */
+export class HolderCount {
   readonly page: Holder[] = [];
   people = 0;
+  /** Service accounts among them. */
   enginePrincipals = 0;
+  /** Those who have not all of the node, and something in it. */
   readonly inside = { people: 0, enginePrincipals: 0 };
   private readonly byGroup = new Map<number | null, HolderWay>();
 
@@ -243,6 +233,7 @@ class HolderCount implements CountedHolders {
     }
   }
 
+  /** A holder of all of it counts in each of its ways. Most holders first. */
   get ways(): HolderWay[] {
     const size = ({ people, enginePrincipals }: HolderWay): number => people + enginePrincipals;
     return [...this.byGroup.values()].sort(

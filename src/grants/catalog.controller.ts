@@ -1,5 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiOkResponse, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { resourceNameProblem } from '../kernel/name.js';
+import { mapPage, pageOf } from '../kernel/page.js';
 import {
   AdministratorsOnly,
   type AuthenticatedUser,
@@ -7,21 +9,134 @@ import {
   OpenToTokens,
   UntilClientGone,
 } from '../platform/http/access.js';
+import { INTEGER, PageResponse } from '../platform/http/api-fields.js';
 import { Compressed } from '../platform/http/compression.js';
 import { ApiRoute } from '../platform/http/openapi.js';
+import { AfterNames, Limit, LIMITS, SearchText } from '../platform/http/page.dto.js';
+import { absentOr, FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
-import {
-  AnyChildrenResponse,
-  ChildrenQuery,
-  ChildrenResponse,
-  FoundTablesResponse,
-  TablesQuery,
-  toAnyChildren,
-  toChildrenRequest,
-  toFoundTables,
-  toOwnChildren,
-} from './catalog.dto.js';
+import { type Level, LEVELS } from '../trino-rules/model/node.js';
 import { CatalogService } from './catalog.service.js';
+import { type Children, type ChildrenRequest, type FoundTables, levelBelow } from './domain/catalog.js';
+import { pathNode } from './resource.dto.js';
+
+class ChildrenQuery {
+  @ApiPropertyOptional({
+    type: String,
+    minLength: 1,
+    maxLength: 512,
+    example: 'sales.eu',
+    description:
+      'A catalog or a schema; without it, the catalogs. A name that holds a dot or a quote stands in double quotes.',
+  })
+  @FieldRule(absentOr(underProblem))
+  under?: string;
+
+  @SearchText('Of which a part of the name.')
+  q?: string;
+
+  @Limit(LIMITS.names)
+  limit = LIMITS.names.fallback;
+
+  @AfterNames()
+  after: string[] | null = null;
+}
+
+class TablesQuery {
+  @ApiProperty({ type: String, example: 'sales' })
+  @TextRule(resourceNameProblem)
+  catalog!: string;
+
+  @ApiProperty({ type: String, minLength: 1, maxLength: 254, pattern: WITHOUT_NUL, description: 'A part of the name.' })
+  @TextRule((text) =>
+    text === '' || text.length > 254 || text.includes('\0')
+      ? 'must be a text of 1 to 254 characters, without NUL'
+      : null,
+  )
+  q!: string;
+
+  @Limit(LIMITS.items)
+  limit = LIMITS.items.fallback;
+}
+
+class ChildResponse {
+  @ApiProperty() name!: string;
+  @ApiProperty({ enum: LEVELS }) level!: Level;
+
+  @ApiProperty({ type: Boolean, nullable: true, description: 'Whether the engine lists it; null: not known.' })
+  in_engine!: boolean | null;
+
+  @ApiProperty({ ...INTEGER, description: 'Live grants on it and below it; of the own tree, those to the caller.' })
+  grants!: number;
+}
+
+class AnyChildResponse extends ChildResponse {
+  @ApiProperty({ ...INTEGER, description: 'Policies on it and below it.' }) policies!: number;
+}
+
+class FoundTableResponse extends AnyChildResponse {
+  @ApiProperty() schema!: string;
+}
+
+const ENGINE = {
+  enum: ['listed', 'none', 'closed', 'unavailable'],
+  description:
+    '`listed`: its names are among these. Otherwise these are the names of grants and policies alone: no engine is asked, it shows nothing of this node to whoever asks, or it does not answer.',
+};
+const TOTAL = {
+  ...INTEGER,
+  nullable: true,
+  description: 'Of those that the engine lists on all pages; null: not known.',
+};
+
+class AnyChildrenResponse extends PageResponse(AnyChildResponse) {
+  @ApiProperty(TOTAL) total!: number | null;
+  @ApiProperty(ENGINE) engine!: Children['engine'];
+}
+
+class ChildrenResponse extends PageResponse(ChildResponse) {
+  @ApiProperty(TOTAL) total!: number | null;
+  @ApiProperty(ENGINE) engine!: Children['engine'];
+}
+
+class FoundTablesResponse {
+  @ApiProperty({ type: [FoundTableResponse] }) items!: FoundTableResponse[];
+  @ApiProperty({ ...TOTAL, description: 'Of those that the engine lists; null: not known.' }) total!: number | null;
+  @ApiProperty(ENGINE) engine!: Children['engine'];
+}
+
+function toChildrenRequest({ under, q, limit, after }: ChildrenQuery): ChildrenRequest {
+  const node = under === undefined ? {} : pathNode(under);
+  if (node === null) throw new Error('the query was not validated');
+  return { under: node, q: q?.toLowerCase() ?? '', after: after?.[0] ?? null, limit };
+}
+
+function toAnyChildren({ items, total, engine }: Children, limit: number): AnyChildrenResponse {
+  const page = pageOf(items, limit, ({ name }) => [name]);
+  const shown = mapPage(page, ({ name, level, inEngine, grants, policies }) => {
+    return { name, level, in_engine: inEngine, grants, policies };
+  });
+  return { ...shown, total, engine };
+}
+
+function toOwnChildren(children: Children, limit: number): ChildrenResponse {
+  const { items, ...page } = toAnyChildren(children, limit);
+  return { ...page, items: items.map(({ name, level, in_engine, grants }) => ({ name, level, in_engine, grants })) };
+}
+
+function toFoundTables({ items, total, engine }: FoundTables): FoundTablesResponse {
+  const tables = items.map(({ inEngine, schema, name, grants, policies }) => ({
+    ...{ schema, name, grants, policies },
+    level: 'table' as const,
+    in_engine: inEngine,
+  }));
+  return { items: tables, total, engine };
+}
+
+function underProblem(value: unknown): string | null {
+  const node = typeof value === 'string' ? pathNode(value) : null;
+  return node !== null && levelBelow(node) !== null ? null : 'must be like sales or sales.eu';
+}
 
 /** The tree of the data, as it is for the caller. */
 @ApiTags('catalog')

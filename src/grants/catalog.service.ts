@@ -12,7 +12,7 @@ import {
   type TablesRequest,
 } from './domain/catalog.js';
 import { SnapshotStore } from './domain/snapshot-store.js';
-import { NamedNodes } from './named-nodes.store.js';
+import { NamedNodes } from './grant.store.js';
 
 /** The tree of the data: what is granted on it, and what the engine holds. */
 @Injectable()

@@ -20,7 +20,6 @@ import { RESOURCE_ANSWER } from './resource.dto.js';
 
 const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 } as const;
 
-/** A policy to create, or to put in the place of one. */
 class DraftPolicyDto extends PolicyDto {
   @ApiPropertyOptional({ ...ID, description: 'Of the policy that it replaces; without it, a new one.' })
   @FieldRule((id) => (id === undefined ? null : idProblem(id)))

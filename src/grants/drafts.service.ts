@@ -24,9 +24,8 @@ import {
   numbered,
   rowErrors,
 } from './domain/draft-request.js';
-import { touchedPart } from './domain/touched-part.js';
+import { SnapshotStore, touchedPart } from './domain/snapshot-store.js';
 import { inSlices } from './access.service.js';
-import { SnapshotStore } from './domain/snapshot-store.js';
 
 export interface NamedDifference extends AccessDifference {
   resource: NamedNode;
@@ -49,13 +48,11 @@ export interface DraftPreview {
   /** Those that are known, where something on everything changes. */
   catalogs: readonly string[];
   checks: DraftCheck[];
-  /** What is remarkable about the expressions of policies. */
   warnings: string[];
   /** Null: there is enough capacity. */
   size: Forecast | null;
 }
 
-/** Position behind an item of an earlier page. */
 export interface DraftCursor {
   principal: string;
   resource: Node;

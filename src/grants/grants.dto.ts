@@ -71,7 +71,6 @@ export class GrantDto {
   description?: string | null;
 }
 
-/** Codes of refused writes of grants and policies. */
 export const WRITE_REFUSALS = ['busy', 'name_taken', 'rules_too_large', 'rules_unprovable'] as const;
 
 /** Entries in each list of a batch or a draft. */

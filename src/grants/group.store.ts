@@ -96,7 +96,6 @@ export class GroupStore {
     );
   }
 
-  /** By id. */
   async list({ text, member }: GroupFilter, { limit, after }: PageRequest): Promise<Page<Group>> {
     const [userId, engineName] = member === null ? [null, null] : ofMember(member);
     const rows = await this.session.manager.query<Group[]>(

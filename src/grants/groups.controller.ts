@@ -12,33 +12,121 @@ import {
   Query,
   Res,
 } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
+import {
+  ApiBearerAuth,
+  ApiCreatedResponse,
+  ApiOkResponse,
+  ApiParam,
+  ApiProperty,
+  ApiPropertyOptional,
+  ApiTags,
+} from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
+import { found } from '../kernel/errors.js';
+import { principalNameProblem } from '../kernel/name.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
+import { INTEGER, MOMENT, NAME, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
-import { NamePageQuery } from '../platform/http/page.dto.js';
+import { NamePageQuery, PageQuery, SearchText } from '../platform/http/page.dto.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
+import { absentOr, FieldRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import type { GroupMember } from '../trino-rules/model/principal.js';
-import { WRITE_REFUSALS } from './grants.dto.js';
+import { descriptionProblem } from './domain/grant.js';
 import {
-  GroupChangeDto,
-  GroupDto,
-  GroupPageResponse,
-  GroupQuery,
-  GroupResponse,
-  MemberPageResponse,
-  toGroupChange,
-  toGroupFilter,
-  toGroupResponse,
-  toMemberResponse,
-} from './groups.dto.js';
-import { GroupsService } from './groups.service.js';
+  type Group,
+  GROUP_SOURCES,
+  type GroupChange,
+  type GroupFilter,
+  type GroupSource,
+  type Member,
+} from './domain/group.js';
+import { WRITE_REFUSALS } from './grants.dto.js';
 import { GroupStore } from './group.store.js';
-import { found } from '../kernel/errors.js';
-import { MEMBER_TEXT, parseMember } from './principal.dto.js';
+import { GroupsService } from './groups.service.js';
+import { MEMBER_TEXT, memberParameterProblem, parseMember } from './principal.dto.js';
+
+const GROUP_NAME = { ...NAME, description: 'Unique in any case.' };
+const DESCRIPTION = { type: String, maxLength: 1000, nullable: true, pattern: WITHOUT_NUL };
+
+class GroupDto {
+  @ApiProperty(GROUP_NAME)
+  @FieldRule(principalNameProblem)
+  name!: string;
+
+  @ApiPropertyOptional(DESCRIPTION)
+  @FieldRule(descriptionProblem)
+  description?: string | null;
+}
+
+class GroupChangeDto {
+  @ApiPropertyOptional(GROUP_NAME)
+  @FieldRule((name) => (name === undefined ? null : principalNameProblem(name)))
+  name?: string;
+
+  @ApiPropertyOptional(DESCRIPTION)
+  @FieldRule(descriptionProblem)
+  description?: string | null;
+}
+
+class GroupQuery extends PageQuery {
+  @SearchText('Part of the name, in any case.')
+  q?: string;
+
+  @ApiPropertyOptional({ ...MEMBER_TEXT.schema, description: `Whose groups: ${MEMBER_TEXT.description}` })
+  @FieldRule(absentOr(memberParameterProblem))
+  member?: string;
+}
+
+class GroupResponse {
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty() name!: string;
+  @ApiProperty(NULLABLE_TEXT) description!: string | null;
+  @ApiProperty({
+    enum: GROUP_SOURCES,
+    description:
+      'Who says how it is called and which members it has: administrators (local), or the identity provider alone.',
+  })
+  source!: GroupSource;
+
+  @ApiProperty({ ...NULLABLE_TEXT, description: "The identity provider's own id of it." })
+  external_id!: string | null;
+
+  @ApiProperty(INTEGER) member_count!: number;
+  @ApiProperty(MOMENT) created_at!: string;
+}
+
+class GroupPageResponse extends PageResponse(GroupResponse) {}
+
+class MemberResponse {
+  @ApiProperty({ enum: ['user', 'engine'] }) type!: 'user' | 'engine';
+  @ApiPropertyOptional({ ...INTEGER, description: 'Of a user.' }) id?: number;
+  @ApiProperty() name!: string;
+  @ApiPropertyOptional({ description: 'Of a user.' }) is_active?: boolean;
+  @ApiProperty(MOMENT) added_at!: string;
+}
+
+class MemberPageResponse extends PageResponse(MemberResponse) {}
+
+function toGroupFilter({ q, member }: GroupQuery): GroupFilter {
+  return { text: q ?? null, member: member === undefined ? null : parseMember(member) };
+}
+
+function toGroupChange({ name, description }: GroupChangeDto): GroupChange {
+  return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) };
+}
+
+function toGroupResponse(group: Group): GroupResponse {
+  const { id, name, description, source, externalId, memberCount, createdAt } = group;
+  const fields = { id, name, description, source, external_id: externalId };
+  return { ...fields, member_count: memberCount, created_at: createdAt.toISOString() };
+}
+
+function toMemberResponse({ principal, isActive, addedAt }: Member): MemberResponse {
+  return { ...principal, ...(isActive !== null && { is_active: isActive }), added_at: addedAt.toISOString() };
+}
 
 /** A member of a group in a path: a user's id, or `engine:NAME`. What is neither gets 404, like an unknown one. */
 @Injectable()

@@ -24,7 +24,6 @@ interface PolicyRow extends PolicyDraft {
   changedAt: Date;
 }
 
-/** Principal, exceptions and rule of the policy `p`. */
 export const policyColumns = (naming: 'named' | 'unnamed') => `${principalForm('p.', naming)} AS principal,
   (SELECT coalesce(json_agg(${principalForm('e.', naming)} ORDER BY e.user_id, e.group_id, e.engine_name), '[]')
      FROM policy_exceptions e WHERE e.policy_id = p.id) AS except,
@@ -92,7 +91,6 @@ export class PolicyStore {
     return policy ?? null;
   }
 
-  /** By id. */
   async list(filter: EntryFilter, { limit, after }: PageRequest): Promise<Page<Policy>> {
     const own = (place: number): string => `$${FILTER_PARAMETERS + place}`;
     const policies = await this.policies(

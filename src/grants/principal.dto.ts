@@ -24,7 +24,6 @@ export const only = (properties: Record<string, object>) => ({
   additionalProperties: false,
 });
 
-/** A user or a group by its id, an engine principal by its name. */
 const choices = (more: Record<string, object>) => [
   only({ type: { type: 'string', enum: ['user', 'group'] }, id: ID, ...more }),
   only({ type: { type: 'string', enum: ['engine'] }, name: NAME }),
@@ -38,7 +37,6 @@ export const POLICY_PRINCIPAL = { oneOf: [...choices({}), EVERYONE] };
 export const PRINCIPAL_ANSWER = { oneOf: choices({ name: NAME }) };
 export const POLICY_PRINCIPAL_ANSWER = { oneOf: [...choices({ name: NAME }), EVERYONE] };
 
-/** A user or a group by its id, an engine principal by its name. */
 abstract class NamedDto {
   abstract type: PolicyPrincipal['type'];
 
@@ -75,7 +73,6 @@ export function parsePrincipal(text: string): Principal | null {
   return (type === 'user' || type === 'group') && idProblem(id) === null ? { type, id } : null;
 }
 
-/** The same, and `everyone`. */
 export function parsePolicyPrincipal(text: string): PolicyPrincipal | null {
   return text === 'everyone' ? { type: text } : parsePrincipal(text);
 }
@@ -86,13 +83,11 @@ export function parseMember(text: string): GroupMember | null {
   return member === null || member.type === 'group' ? null : member;
 }
 
-/** Of principals as text, in JSON Schema. */
 export const PRINCIPAL_PATTERNS = {
   row: '(user|group):[0-9]{1,10}',
   engine: 'engine:[^\\u0000-\\u001f\\u007f-\\u009f]{1,128}',
 };
 
-/** OpenAPI schemas of a principal as a query parameter. */
 export const PRINCIPAL_PARAMETER = {
   type: String,
   pattern: `^(${PRINCIPAL_PATTERNS.row}|${PRINCIPAL_PATTERNS.engine})$`,

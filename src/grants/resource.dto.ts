@@ -155,7 +155,6 @@ export const POLICY_RESOURCE = { type: Object, ...nodes(POLICY_PRINCIPAL, COLUMN
 export const RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER) };
 export const POLICY_RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER, COLUMN) };
 
-/** Which grants, or which policies. */
 export class EntryQuery extends PageQuery {
   @SearchText('Part of the name of whom it is for, or of its node, in any case.')
   q?: string;

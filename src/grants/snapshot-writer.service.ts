@@ -198,14 +198,12 @@ class RecordedIds {
       : { type: 'engine', name: member.engine };
   }
 
-  /** With the database's id, if it has a row. */
   principal<P extends PolicyPrincipal>(named: P): P {
     if (!isRow(named)) return named;
     const { type, id } = named;
     return { ...named, id: type === 'user' ? this.user(this.fileUsers.get(id)) : this.group(this.fileGroups.get(id)) };
   }
 
-  /** With the database's ids of those whom it names. */
   node(node: Node): Node {
     return withNamed(node, (named) => this.principal(named));
   }

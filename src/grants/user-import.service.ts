@@ -32,7 +32,6 @@ interface ImportOptions {
   withRegistered: boolean;
 }
 
-/** A person of the list, and what became of it. */
 type Made = ListedPerson & { creation: Creation };
 
 /** Makes accounts without passwords for a list, and fills groups with them. */
@@ -216,7 +215,6 @@ function byLine(a: LineProblem, b: LineProblem): number {
   return (a.line ?? 0) - (b.line ?? 0);
 }
 
-/** A line of a list of users. */
 interface ListEntry {
   name: string;
   email: string | null;

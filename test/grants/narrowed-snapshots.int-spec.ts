@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { DataSource } from 'typeorm';
-import { touchedPart } from '../../src/grants/domain/touched-part.js';
+import { touchedPart } from '../../src/grants/domain/snapshot-store.js';
 import {
   ENTRY_COLUMNS,
   ENTRY_TYPES,

@@ -42,17 +42,14 @@ export interface Candidate {
   at: Date;
   /** The end of the audit trail before that. */
   position: TrailPosition;
-  /** Digest of the compiler: see `compilerDigest`. */
   compiler: string;
   /** When the first unpublished change was recorded or a grant expired; null: no such change. */
   changedAt: Date | null;
   access: AccessChange | null;
 }
 
-/** The input of a candidate and of its checks. */
 export interface Preparation {
   snapshot: Snapshot;
-  /** The end of the audit trail before the snapshot was read. */
   position: TrailPosition;
   /** Null: nothing was published yet, so that no change is unexplained. */
   previous: Previous | null;
@@ -260,9 +257,8 @@ export function explainedUndecided(
   return { ...finding, message: `${finding.message}. ${causeOf(largest, policies)}` };
 }
 
-/** Where the rules are, and which policies make so many of them. */
 function causeOf({ where, rules }: RulesUnderParent, policies: readonly SnapshotPolicy[]): string {
-  const own = policies.filter(({ kind, resource }) => kind !== 'deny' && meets(nodeText(resource), where));
+  const own = policies.filter(({ kind, resource }) => kind !== 'deny' && overlaps(nodeText(resource), where));
   const place = where === '' ? '' : ` in ${where}`;
   const counted = `${rules} rules are needed${place}, one for each combination of privileges, filters, masks and hidden columns`;
   const cause =
@@ -273,8 +269,7 @@ function causeOf({ where, rules }: RulesUnderParent, policies: readonly Snapshot
   return `${counted}${cause}`;
 }
 
-/** One lies in the other. */
-function meets(a: string, b: string): boolean {
+function overlaps(a: string, b: string): boolean {
   return a === b || b === '' || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
 }
 

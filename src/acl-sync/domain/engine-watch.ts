@@ -11,7 +11,6 @@ export const LIVE_WITHIN_MS = 210_000;
 /** The engine can read a file while it is replaced, so one broken answer is not an error yet. */
 const BROKEN_THRESHOLD = 3;
 
-/** The result of all probes for a version. */
 export interface EngineWatch {
   version: number;
   /** Internal errors in a row. */

@@ -12,9 +12,7 @@ export interface PublicationDraft extends Omit<
   'version' | 'triggeredBy' | 'publishedAt' | 'liveAt' | 'brokenAt' | 'restored'
 > {
   triggeredBy: number | null;
-  /** A snapshot file, as JSON. */
   snapshot: string;
-  /** The end of the audit trail before the snapshot was read. */
   position: TrailPosition;
   restored: Restore | null;
   begunAt: Date;
@@ -51,7 +49,6 @@ export interface HistoryPosition {
   run: number;
 }
 
-/** `after`: the last of the page before. */
 export interface HistoryPage {
   limit: number;
   after: HistoryPosition | null;
@@ -111,7 +108,6 @@ export abstract class PublicationHistory {
   abstract markLive(version: number, at: Date): Promise<void>;
   /** The engine was seen to fail on this version; nothing is marked where it has used the same text before. */
   abstract markBroken(version: number, at: Date): Promise<void>;
-  /** Whether a version with this hash is marked so. */
   abstract isBroken(hash: string): Promise<boolean>;
   /** The restore that this version published is over. Ended once, it stays as it is. */
   abstract endRestore(version: number, how: RestoreEnd): Promise<void>;

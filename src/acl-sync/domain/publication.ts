@@ -33,9 +33,7 @@ export interface Publication {
   trigger: Trigger;
   triggeredBy: { id: number; name: string } | null;
   snapshotHash: string;
-  /** Which build made it. */
   compiler: string;
-  /** When the snapshot was read. */
   snapshotAt: Date;
   /** When its first change was recorded or a grant expired; null: it has no such change. */
   changedAt: Date | null;
@@ -61,7 +59,6 @@ export interface RunFailure {
   cause: unknown;
 }
 
-/** How a run ended. */
 export type RunOutcome =
   | {
       kind: 'applied' | 'no_change';
@@ -89,17 +86,14 @@ export type ShownRun =
   | { kind: 'refused'; publication: ShownPublication | null; awaits: string | null; reasons: Finding[] }
   | { kind: 'failed'; failure: Pick<RunFailure, 'reason' | 'message' | 'auditId'> };
 
-/** Trigger, actor and lock timeout of a run. */
 export interface RunOrder {
   trigger: Trigger;
   by: AuditContext;
   /** How long to wait for a run that holds the lock. */
   lockTimeoutMs: number;
-  /** The version to restore. */
   restore?: Restore;
 }
 
-/** How a run ended, before it is reported. */
 export interface RunEnding {
   outcome: RunOutcome;
   /** The live text was edited by hand; null: it was not. */
@@ -134,7 +128,6 @@ export interface Edit {
 }
 
 export interface Drift extends Edit {
-  /** When a run first found this edit. */
   foundAt: Date;
   /** The run that found it has published over it. */
   overwritten: boolean;

@@ -25,12 +25,10 @@ export interface RestoreChanges {
 
 export const LONGEST_RESTORE_HOURS = 24;
 
-/** What is wrong with the reason of a restore; null: nothing. */
 export function reasonProblem(reason: string): string | null {
   return reason.trim() === '' ? 'must not be empty' : descriptionProblem(reason);
 }
 
-/** The same of its length. */
 export function hoursProblem(hours: unknown): string | null {
   if (!Number.isInteger(hours)) return 'must be a whole number';
   if (Number(hours) < 1) return 'must be at least 1';

@@ -12,7 +12,6 @@ export interface LiveRules {
   revision: string;
 }
 
-/** A publication as a target writes it. */
 export interface NextRules {
   text: string;
   /** The marker in the rules that identifies them on the engine. */
@@ -65,7 +64,6 @@ export class RulesTargetMoved extends NamedError {
   }
 }
 
-/** Why a target could not be read or written. */
 export type TargetFailure =
   | 'unreachable'
   | 'timeout'

@@ -16,7 +16,6 @@ export interface Situation {
   live: Pick<LiveRules, 'text'>;
   latest: LatestVersion | null;
   now: Date;
-  /** What would be compiled. */
   reading: Pick<Publication, 'snapshotHash' | 'compiler'>;
   /** Null: nothing was compiled yet. */
   candidate: Candidate | null;
@@ -51,7 +50,6 @@ export interface Comparison {
   fromPublished: AccessChange | null;
 }
 
-/** Why a run is refused. */
 export interface Refusal {
   reasons: Finding[];
   /** Hash of the text whose approval would end the refusal; null: none would. */
@@ -67,14 +65,12 @@ export type Decision =
   | Keep
   | Publish;
 
-/** Measures what the restored text would change. */
 export interface Compare {
   kind: 'compare';
   intent: Candidate;
   restoring: Restoring;
 }
 
-/** What is published stays. */
 export interface Keep {
   kind: 'keep';
   /** The restore that it stays for; null: none. */

@@ -4,7 +4,6 @@ import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Candidate, Preparation, TooLarge } from './candidate.js';
 import type { WithdrawalOrder } from './prepared-withdrawal.js';
 
-/** The preparation exceeded its time or memory limit. */
 export class PreparationExceeded extends NamedError {
   constructor(
     readonly reason: 'deadline' | 'memory',
@@ -25,7 +24,6 @@ export abstract class RulesPreparer {
    * @throws PreparationExceeded
    */
   abstract prepare(preparation: Preparation): Promise<Candidate>;
-  /** `prepareWithdrawal`, in the same way. */
   abstract withdraw(preparation: Preparation, order: WithdrawalOrder): Promise<Candidate | null>;
   /**
    * Only compiles: the text, unchecked.

@@ -173,7 +173,6 @@ export function newEdits(
   return found.filter(({ textHash }) => known?.textHash !== textHash);
 }
 
-/** The version that the run has published; null: none. */
 function publishedBy({ outcome }: EndedRun): Publication | null {
   return outcome.kind === 'applied' || outcome.kind === 'refused' ? outcome.publication : null;
 }
@@ -210,7 +209,6 @@ function waitingAfter({ outcome, startedAt, restore }: EndedRun, last: Run | nul
   return { hash: outcome.awaits, since: known?.since ?? startedAt, reasons: outcome.reasons };
 }
 
-/** Whether both ended in the same way, for the same reasons. */
 function endedAlike(run: Run, last: Run | null): boolean {
   const key = ({ outcome, reasons }: Run) =>
     JSON.stringify([outcome, reasons.map(({ code, message }) => [code, message])]);

@@ -16,7 +16,6 @@ export interface Baseline {
   hash: string;
   /** The snapshot behind it, or the last known one before a found version: a snapshot file, as JSON. Empty: none is known. */
   snapshot: string;
-  /** When the snapshot was read. */
   at: Date;
   /** The end of the audit trail before that: later events explain later changes. */
   position: TrailPosition;

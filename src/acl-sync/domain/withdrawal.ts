@@ -22,16 +22,16 @@ export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
   // A renamed user is in neither: the new name had nothing before, and the former one has nothing now.
   const active = new Map(previous.users.flatMap(({ id, name, isActive }) => (isActive ? [[id, name] as const] : [])));
   const groups = new ChangedGroups(previous, explained);
-  const others = new OthersOfBoth(previous, explained, groups.nextId);
+  const nodes = new PrincipalNodes(previous, explained, groups.nextId);
   const grants = joinById(previous.grants, explained.grants).flatMap(([before, after]) =>
     before && after && sameDetails(grantDetails(before), grantDetails(after))
-      ? [others.grantOf(groups.grantOf(after))]
+      ? [nodes.grantOf(groups.grantOf(after))]
       : [],
   );
-  const denied = policies(previous, explained, groups).flatMap((policy) => others.policiesOf(policy));
+  const denied = policies(previous, explained, groups).flatMap((policy) => nodes.policiesOf(policy));
   return {
     users: explained.users.map((user) => ({ ...user, isActive: user.isActive && active.get(user.id) === user.name })),
-    groups: [...groups.all(), ...others.groups()],
+    groups: [...groups.all(), ...nodes.groups()],
     grants,
     policies: denied.map((policy, i) => ({ ...policy, id: i + 1 })),
     settings: settingsOfBoth(previous.settings, explained.settings),
@@ -133,7 +133,6 @@ function isChanged({ before, after }: PairedGroup): boolean {
   return listing(before) !== listing(after);
 }
 
-/** Ids of groups with other members than before. */
 export function changedGroupIds(previous: Snapshot, explained: Snapshot): Set<number> {
   return new Set(
     pairedGroups(previous, explained)
@@ -142,7 +141,6 @@ export function changedGroupIds(previous: Snapshot, explained: Snapshot): Set<nu
   );
 }
 
-/** Engine principals among everyone. */
 function knownEngines(snapshot: Snapshot): string[] {
   const members = [...new Principals(snapshot).members({ type: 'everyone' }).values()];
   return members.flatMap((member) => (member.type === 'engine' ? [member.name] : []));
@@ -191,10 +189,10 @@ export function isBelowAnotherMask(policy: SnapshotPolicy, all: readonly Snapsho
 }
 
 /**
- * Of two snapshots, whom nodes of acting as others and of queries name: of a grant those alone whom it names in both, of a deny on
- * queries those whom it names in either. A group stands for them.
+ * Rewrites nodes of acting as others and of queries, which name principals: a grant keeps the principals that both snapshots resolve
+ * them to (intersection), a deny on queries those that either does (union). A group stands for them.
  */
-class OthersOfBoth {
+class PrincipalNodes {
   private readonly both: readonly Principals[];
   private readonly ids: ReadonlyMap<string, number>;
   private readonly made = new Map<string, SnapshotGroup>();
@@ -246,7 +244,6 @@ class OthersOfBoth {
     return before.filter((name) => are.has(name));
   }
 
-  /** Of one, that one. */
   private group(node: Node, names: readonly string[]): PolicyPrincipal {
     const [only, ...others] = names;
     if (only !== undefined && others.length === 0) return this.principal(only);

@@ -5,7 +5,6 @@ export interface ChildrenRequest {
   under: Node;
   /** What a name contains; empty: any. */
   q: string;
-  /** The last name of the page before. */
   after: string | null;
   limit: number;
 }
@@ -17,7 +16,6 @@ export interface NamedChild {
   policies: number;
 }
 
-/** What the engine lists of a page. */
 export interface EngineListing {
   /** The first of the page and one more, where there is one. */
   names: readonly string[];
@@ -32,7 +30,6 @@ export type EngineSilence = 'none' | 'closed' | 'unavailable';
 
 export interface Child extends NamedChild {
   level: Level;
-  /** Null: it is not known. */
   inEngine: boolean | null;
 }
 

@@ -16,7 +16,6 @@ export interface DraftRequest extends Pick<Draft, 'revoked' | 'deleted' | 'joine
   policies: readonly { id: number | null; policy: NewPolicy }[];
 }
 
-/** Why the write would be refused, by the code of its answer. */
 export interface DraftCheck {
   code: 'name_taken' | 'mask_conflict' | 'rules_too_large' | 'rules_unprovable';
   message: string;

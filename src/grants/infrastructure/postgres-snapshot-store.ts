@@ -7,8 +7,7 @@ import type { GrantOnPath } from '../../trino-rules/answers/ways.js';
 import { kindOf, type Node } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from '../domain/admission-ports.js';
-import { snapshotSettings, SnapshotStore, type Touched } from '../domain/snapshot-store.js';
-import { areaOf } from '../domain/touched-part.js';
+import { areaOf, snapshotSettings, SnapshotStore, type Touched } from '../domain/snapshot-store.js';
 import { type PolicyDraft, policyRule } from '../domain/policy.js';
 import { policyColumns } from '../policy.store.js';
 import { principalForm, principalValues, resourceForm } from './principal-columns.js';
@@ -45,7 +44,6 @@ const EVERYTHING = snapshotOf({
   policies: 'policies',
 });
 
-/** Kinds of nodes beside the data. */
 const BESIDE = `('engine', 'queries', 'acting')`;
 
 /** As `areaOf` of the domain. */
@@ -232,7 +230,6 @@ export class PostgresSnapshotStore extends SnapshotStore {
   }
 }
 
-/** The values of `ON_PATH`. */
 function pathValues({ catalog, schema, table, routine }: Node): unknown[] {
   return [catalog ?? null, schema ?? null, table ?? routine ?? null, routine !== undefined];
 }

@@ -21,7 +21,6 @@ const COLUMNS = {
 export const ENTRY_COLUMNS = Object.keys(COLUMNS);
 export const ENTRY_TYPES = Object.values(COLUMNS);
 
-/** The values of `ENTRY_COLUMNS`. */
 export function entryValues(principal: PolicyPrincipal, node: Node): unknown[] {
   const { catalog = null, schema = null, table, routine = null } = node;
   const kind = kindOf(node);
