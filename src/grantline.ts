@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
 import { InvalidArgumentError, Option } from 'commander';
-import { loaded, newProgram, runProgram } from './commands/program.js';
-import { addRulesCommands } from './commands/rules-commands.js';
+import { addRulesCommands, loaded, newProgram, runProgram } from './commands/program.js';
 import { ASKED_PRIVILEGES } from './commands/explain-question.js';
 
 const program = newProgram('grantline', 'Who may see which data, compiled, proved and published.');
@@ -28,7 +27,7 @@ program
 program
   .command('migrate')
   .description('apply pending migrations and stop')
-  .action(loaded(async () => (await import('./commands/schema.js')).applyMigrations));
+  .action(loaded(async () => (await import('./commands/with-database.js')).applyMigrations));
 const users = program.command('users').description('accounts');
 users
   .command('create-admin')
@@ -101,7 +100,7 @@ acl
   .argument('<hash>', 'of the text that waits, as acl status shows it')
   .description('let an unexplained change pass, and publish it')
   .option('--json', 'print the outcome of the run as JSON')
-  .action(loaded(async () => (await import('./commands/acl-approve.js')).approveChange));
+  .action(loaded(async () => (await import('./commands/acl-decisions.js')).approveChange));
 acl
   .command('restore')
   .argument('[version]', 'one that was published')
@@ -110,7 +109,7 @@ acl
   .option('--hours <number>', 'how long it is in effect, 1 to 24; default 24')
   .option('--end', 'end the restore in effect, and publish what the grants say')
   .option('--json', 'print the outcome of the run as JSON')
-  .action(loaded(async () => (await import('./commands/acl-restore.js')).restoreVersion));
+  .action(loaded(async () => (await import('./commands/acl-decisions.js')).restoreVersion));
 
 const snapshot = program.command('snapshot').description('grants, groups and policies as a file that is kept in git');
 snapshot

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { diffRules, type RulesDiff } from '../trino-rules/diff/rules-diff.js';
-import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { CandidateService } from './candidate.service.js';
 import { accessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
@@ -23,9 +22,6 @@ export interface Preview {
   diff: RulesDiff;
   /** Whether the live rules were edited by hand, or are another's. */
   drift: boolean;
-  live: string | null;
-  /** What the candidate was compiled from. */
-  snapshot: Snapshot;
   /** Hash of the text to approve; null: none waits for an approval. */
   awaits: string | null;
 }
@@ -101,8 +97,9 @@ export class PreviewService {
     const { target, history } = this;
     const reading = await this.candidates.read();
     const known = await history.latest();
-    const found = foundVersion(await target.read(AbortSignal.timeout(TARGET_MS)), known, await history.newest());
-    const prepared = await this.candidates.prepare(reading, found);
+    const seen = await target.read(AbortSignal.timeout(TARGET_MS));
+    const found = foundVersion(seen, known, await history.newest());
+    const prepared = await this.candidates.prepare(reading, found, seen.text);
     const live = await target.read(AbortSignal.timeout(TARGET_MS));
     const latest = found === null ? await history.latest() : foundLatest(found);
     const now = this.clock.now();
@@ -118,12 +115,11 @@ export class PreviewService {
       situation = await judgedWith(new Map([[comparisonKey(intent, latest), { fromIntent, fromPublished: null }]]));
       decision = decide(situation);
     }
-    const { snapshot } = reading;
-    return { ...previewOf(decision, situation, situation.candidate ?? prepared.candidate), snapshot };
+    return previewOf(decision, situation, situation.candidate ?? prepared.candidate);
   }
 }
 
-function previewOf(decision: Decision, situation: Situation, candidate: Candidate): Omit<Preview, 'snapshot'> {
+function previewOf(decision: Decision, situation: Situation, candidate: Candidate): Preview {
   const isWritten = decision.kind === 'publish' && decision.isWritten;
   const refusal = decision.kind === 'withdraw' ? decision.refusal : null;
   const restore = decision.kind === 'keep' || decision.kind === 'publish' ? decision.restore : null;
@@ -133,7 +129,6 @@ function previewOf(decision: Decision, situation: Situation, candidate: Candidat
     candidate: { ...shown, findings: [...shown.findings, ...(restore === null ? [] : [restoredFinding(restore)])] },
     diff: diffRules(situation.live.text, shown.text),
     drift: editIn(situation) !== null,
-    live: situation.live.text,
     awaits: refusal?.awaits ?? null,
   };
 }

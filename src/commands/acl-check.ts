@@ -3,9 +3,8 @@ import { checkCodes, explain } from '../rules-files/check/checks.js';
 import type { ServiceSettings } from '../rules-files/check/file-invariants.js';
 import { SEVERITIES, type Severity } from '../trino-rules/document/finding.js';
 import { type CheckedFile, checkFile, unreadableFile } from './check/check-file.js';
-import { sarifReport } from './check/report-sarif.js';
-import { reportLines } from './check/report-text.js';
-import { readGiven, readStandardInput } from './given-file.js';
+import { reportLines, sarifReport } from './check/reports.js';
+import { readGiven, readStandardInput } from './files.js';
 import { print, printJson, remark } from './output.js';
 
 interface Options {

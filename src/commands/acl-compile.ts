@@ -11,7 +11,7 @@ import { ruleCount } from '../trino-rules/document/rules-document.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { print, printJson, remark } from './output.js';
-import { writeResult } from './result-file.js';
+import { writeResult } from './files.js';
 import { readStructured, reportProblems } from './structured-file.js';
 
 interface Options {

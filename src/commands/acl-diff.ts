@@ -5,17 +5,15 @@ import { diffRules, reorderedSections } from '../trino-rules/diff/rules-diff.js'
 import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
 import { diffForeign, type ForeignDiff } from '../rules-files/foreign/foreign-diff.js';
 import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
-import { anyPatterns } from '../rules-files/foreign/audiences.js';
-import { unlistedGroups, unlistedUsers } from '../rules-files/foreign/unlisted-principals.js';
+import { anyPatterns, unlistedGroups, unlistedUsers } from '../rules-files/foreign/audiences.js';
 import { readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
 import { print, printJson, remark } from './output.js';
 import { readListedUsers, type UserLine } from './users-file.js';
 
-/** Some seconds for a file of a mebibyte. */
 const STEPS_PER_CHARACTER = 1_000;
 const STEPS_AT_LEAST = 1_000_000_000;
 
-/** Of both texts together: takes more than a second. */
+/** Characters of both texts that take more than a second. */
 const LARGE = 500_000;
 
 /**
@@ -72,7 +70,7 @@ export async function diffRulesFiles(
 
 const MOST_NAMED = 10;
 
-/** Whom rules name and the list has not: for these, nothing is compared. */
+/** Users and groups that the rules name and the list lacks: their access is not compared. */
 function notListed(files: readonly ForeignRules[], listed: readonly UserLine[]): string[] {
   // The comparison has read the same patterns within its budget.
   const patterns = anyPatterns(new WorkBudget(Infinity));
@@ -82,12 +80,12 @@ function notListed(files: readonly ForeignRules[], listed: readonly UserLine[]):
   };
   const [users, groups] = [found(unlistedUsers), found(unlistedGroups)];
   return [
-    ...(users === '' ? [] : [`has not got ${users}, whom rules name: for them, nothing is compared`]),
-    ...(groups === '' ? [] : [`gives nobody the groups ${groups}, which rules name`]),
+    ...(users === '' ? [] : [`the rules name ${users}, which the list lacks: their access is not compared`]),
+    ...(groups === '' ? [] : [`the rules name the groups ${groups}, in which the list has nobody`]),
   ];
 }
 
-/** Null: they combine too much. */
+/** Null: the work exceeds the budget. */
 function compare(before: ReadRulesFile, after: ReadRulesFile, users: readonly UserLine[] | null): ForeignDiff | null {
   const ruleCount = ({ rules }: ReadRulesFile): number => [...rules.values()].flat().length;
   if (before.text.length + after.text.length > LARGE)

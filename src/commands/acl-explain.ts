@@ -6,12 +6,14 @@ import { describePermission } from '../trino-rules/engine/access-fact.js';
 import { nameOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { nodeText } from '../trino-rules/model/node.js';
 import type { Question } from '../trino-rules/model/question.js';
-import { explainRemotely } from './explain-remotely.js';
-import { type QuestionOptions, type Questions, questionsOf } from './explain-question.js';
+import { noAccount, type QuestionOptions, type Questions, questionsOf } from './explain-question.js';
 import { readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
 import { print, printJson, remark } from './output.js';
-import { type RemoteOptions, remoteService } from './remote-service.js';
+import type { RemoteOptions } from '../platform/settings/settings-loader.js';
+import { remoteService, type RemoteService } from './remote-service.js';
 import { readListedUsers } from './users-file.js';
+import { foldedName } from '../kernel/name.js';
+import { PRIVILEGE_TERMS, PRIVILEGES } from '../trino-rules/model/privilege.js';
 
 interface Options extends QuestionOptions, RemoteOptions {
   rules?: string;
@@ -21,16 +23,14 @@ interface Options extends QuestionOptions, RemoteOptions {
 
 interface FileExplanation {
   allowed: boolean;
-  /** The place in the file, too. */
   rule: { section: SectionName; index: number; text: string; line: number; column: number } | null;
   considered: { section: SectionName; index: number }[];
   grants: [];
   policies: [];
-  /** The one that decides. */
   section: SectionName;
-  /** The same where the file has not got it. */
+  /** The section that decides, if the file lacks it. */
   absent_section: SectionName | null;
-  /** Why the engine refuses the statement although the rule allows it (a fault in the filter or a mask); null: it does not. */
+  /** Why the engine refuses the statement although the rule allows it, such as a fault in a mask; null: it does not. */
   refused_for: string | null;
 }
 
@@ -38,8 +38,8 @@ type ExplainedAccess = ReturnType<typeof explanationForm>;
 type Explanation = FileExplanation | ExplainedAccess;
 
 /**
- * Explains an answer out of what is recorded and the published rules, or of one rules file alone. Exit code 0: there is an answer, whatever
- * it is; 2: a wrong question, a file that cannot be read or that the engine refuses, or a rule that cannot be judged.
+ * Explains an answer by the database and the published rules, or by a rules file. Exit code 0: there is an answer, yes or no; 2: a wrong
+ * question, a file that cannot be read or that the engine refuses, or a rule that cannot be judged.
  */
 export async function explainAccess(options: Options): Promise<number> {
   const asked = questionsOf(options);
@@ -80,12 +80,11 @@ function recorded(options: Options): Explain {
   const { user } = options;
   return async (question) => {
     // Loads the service's modules, which takes seconds: a file needs none of them.
-    const { explainFromDatabase } = await import('./explain-from-database.js');
+    const { explainFromDatabase } = await import('./from-database.js');
     return explainFromDatabase(user, question);
   };
 }
 
-/** Some seconds. */
 const STEPS = 1_000_000_000;
 
 /** Null: a file cannot be read, which has been printed. */
@@ -176,4 +175,38 @@ function ruleLine(explanation: Explanation): string {
   const { whenAbsent } = formatOf(absent);
   const meaning = explanation.allowed ? (whenAbsent?.meaning ?? 'everybody may then') : 'nobody may then';
   return `there is no section "${absent}": ${meaning}`;
+}
+
+/** The answer of `GET /api/admin/access/explain`, which explains the privileges of grants. */
+async function explainRemotely(
+  service: RemoteService,
+  { user, privilege: text, catalog, schema, table, column, routine, as, of }: QuestionOptions,
+): Promise<ReturnType<typeof explanationForm>> {
+  const privilege = PRIVILEGES.find((one) => one === text.toUpperCase());
+  const isOfEngine = privilege !== undefined && PRIVILEGE_TERMS[privilege].family === 'engine';
+  const query = {
+    principal: await principalNamed(service, user),
+    privilege: text.toUpperCase(),
+    ...{ catalog, schema, table, column, routine },
+    ...(as !== undefined && { as: await principalNamed(service, as) }),
+    ...(isOfEngine && (of === undefined ? { engine: 'true' } : { queries: await principalNamed(service, of) })),
+  };
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return service.get('/api/admin/access/explain', Object.fromEntries(given));
+}
+
+interface UserPage {
+  items: { id: number; username: string }[];
+  next: string | null;
+}
+
+/** `user:12`; where no account has the name, in any case, `engine:NAME`. */
+async function principalNamed(service: RemoteService, name: string, after: string | null = null): Promise<string> {
+  const query = { q: name, limit: '200', ...(after !== null && { after }) };
+  const { items, next } = await service.get<UserPage>('/api/admin/users', query);
+  const account = items.find(({ username }) => foldedName(username) === foldedName(name));
+  if (account !== undefined) return `user:${account.id}`;
+  if (next !== null) return principalNamed(service, name, next);
+  remark(noAccount(name));
+  return `engine:${name}`;
 }

@@ -10,13 +10,11 @@ import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { type ExportedSnapshot, exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import { readSnapshot, type SnapshotDefaults } from '../trino-rules/model/snapshot-file.js';
 import { importBudget, type Place, readForeignRulesFile } from './foreign-rules-file.js';
-import { bytesOf } from './given-file.js';
+import { bytesOf, writeResult } from './files.js';
 import { printDocument, printJson, remark, remarkPlaced } from './output.js';
-import { writeResult } from './result-file.js';
 import { formatNamed, structuredText } from './structured-file.js';
-import { listProblem, readUserList, readUsers, type UserLine } from './users-file.js';
-import type { ListedName } from '../rules-files/import/known-names.js';
-import { entryLines } from './entry-lines.js';
+import { entryLines, listProblem, readUserList, readUsers, type UserLine } from './users-file.js';
+import type { ListedName } from '../rules-files/import/named-nodes.js';
 
 interface Options {
   users: string;

@@ -1,6 +1,7 @@
 import { print, printJson } from './output.js';
-import { type RemoteOptions, type RemoteService, remoteService } from './remote-service.js';
-import { type ShownStatus, statusLines, versionText } from './status-output.js';
+import type { RemoteOptions } from '../platform/settings/settings-loader.js';
+import { type RemoteService, remoteService } from './remote-service.js';
+import { type ShownStatus, statusLines, versionText } from './run-output.js';
 
 const VERSIONS_SHOWN = 5;
 
@@ -15,7 +16,7 @@ export async function showStatus({ json, ...remote }: RemoteOptions & { json?: t
 
 // Loads the service's modules, which takes longer than to ask a service.
 async function recorded(): Promise<ShownStatus> {
-  return (await import('./status-from-database.js')).statusFromDatabase(VERSIONS_SHOWN);
+  return (await import('./from-database.js')).statusFromDatabase(VERSIONS_SHOWN);
 }
 
 async function asked(service: RemoteService): Promise<ShownStatus> {

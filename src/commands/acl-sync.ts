@@ -1,7 +1,8 @@
 import type { ShownPublication, ShownRun } from '../acl-sync/domain/publication.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { withProgress } from './output.js';
-import { type RemoteOptions, type RemoteService, remoteService } from './remote-service.js';
+import type { RemoteOptions } from '../platform/settings/settings-loader.js';
+import { type RemoteService, remoteService } from './remote-service.js';
 import { type PreviewForm, printPreview, printRun } from './run-output.js';
 
 /** Of `POST /api/admin/acl/sync`. */
@@ -23,17 +24,16 @@ export async function syncRules({ dryRun, json, ...remote }: Options): Promise<n
   const asked = [dryRun === true, json === true] as const;
   if (service !== null) return syncRemotely(service, ...asked);
   // Loads the service's modules, which takes longer than to ask a service.
-  return (await import('./sync-from-database.js')).syncFromDatabase(...asked);
+  return (await import('./from-database.js')).syncFromDatabase(...asked);
 }
 
-/** What would be replaced of rules that were edited by hand is for the command on the database to say. */
 async function syncRemotely(service: RemoteService, dryRun: boolean, json: boolean): Promise<number> {
-  if (!dryRun) {
-    const run = service.post<RunAnswer>('/api/admin/acl/sync');
-    return printRun(shownRun(await withProgress('the run is under way', run)), json);
+  if (dryRun) {
+    const preview = service.post<PreviewForm>('/api/admin/acl/preview');
+    return printPreview(await withProgress('compiling and checking', preview), json);
   }
-  const preview = service.post<PreviewForm>('/api/admin/acl/preview');
-  return printPreview(await withProgress('compiling and checking', preview), json, { form: {}, lines: [] });
+  const run = service.post<RunAnswer>('/api/admin/acl/sync');
+  return printRun(shownRun(await withProgress('the run is under way', run)), json);
 }
 
 function shownRun({ outcome: kind, publication, awaits, reasons }: RunAnswer): ShownRun {

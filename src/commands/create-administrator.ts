@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { RegistrationModule } from '../auth/auth.module.js';
 import { RegistrationService } from '../auth/registration.service.js';
 import { Refused } from '../kernel/errors.js';
-import { readGiven, readStandardInput } from './given-file.js';
+import { readGiven, readStandardInput } from './files.js';
 import { print, printJson, remark } from './output.js';
 import { withModules } from './with-modules.js';
 

@@ -19,17 +19,15 @@ export interface QuestionOptions {
   of?: string;
 }
 
-/** Grants may name a program, and a mistyped person reads like one. */
 export const noAccount = (name: string): string => `no account has the name ${name}: answered as for a program`;
 
-/** The first question that is answered with yes holds, else the last. */
+/** Asked one after another until one is answered with yes. */
 export type Questions = readonly [Question, ...Question[]];
 
 type Part = Exclude<keyof QuestionOptions, 'user' | 'privilege'>;
 
 interface Kind {
   needs: readonly Part[];
-  /** What may be named besides. */
   takes: readonly Part[];
   asks: (node: Node, options: QuestionOptions) => Questions;
 }
@@ -42,7 +40,7 @@ const OF_FAMILY: Readonly<Record<PrivilegeFamily, Pick<Kind, 'needs' | 'takes'>>
   acting: { needs: ['as'], takes: [] },
 };
 
-/** By what is asked for: the privileges of grants, and what else a rules file decides. */
+/** The privileges of grants, and other rights of rules files. */
 const KINDS: Readonly<Record<string, Kind>> = {
   ...Object.fromEntries(
     PRIVILEGES.map((privilege): [string, Kind] => [
@@ -90,7 +88,6 @@ const PROBLEMS: Readonly<Record<Part, (name: string) => string | null>> = {
 
 const PARTS = Object.keys(PROBLEMS) as Part[];
 
-/** What the options ask; else every problem of them. */
 export function questionsOf(options: QuestionOptions): { questions: Questions } | { problems: string[] } {
   const privilege = options.privilege.toUpperCase();
   const kind = KINDS[privilege];

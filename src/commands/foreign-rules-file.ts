@@ -5,7 +5,7 @@ import { TextPositions } from '../trino-rules/document/finding.js';
 import { WorkBudget } from '../trino-rules/document/work-budget.js';
 import { decodeFile } from './check/decode.js';
 import { readSource } from './check/rules-source.js';
-import { bytesOf } from './given-file.js';
+import { bytesOf } from './files.js';
 import { remarkPlaced } from './output.js';
 
 export interface Place {

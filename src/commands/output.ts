@@ -63,20 +63,20 @@ export function remarkPlaced(
   for (const { line, column, message } of problems) remark(`${file}:${line}:${column} ${message}`);
 }
 
-/** What commands a terminal, or puts text into another order: control characters but for tabs and ends of lines, and those of direction. */
+/** Control characters that a terminal interprets, without tabs and ends of lines, and characters of text direction. */
 const COMMANDING = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 const ENDS_OF_LINES = /[\n\r\u2028\u2029]/g;
 
-/** What GitHub takes at the beginning of a line, and GitHub and Azure anywhere, for a command to the CI. */
+/** Commands to the CI: `::` at the beginning of a line (GitHub), `##[` and `##vso[` anywhere (GitHub, Azure). */
 const CI_COMMAND = /^\s*:(?=:)|#(?=#(?:vso)?\[)/g;
 
-/** One line. A file, or its name, must command neither the terminal that shows it nor the CI that keeps it. */
+/** Text on one line, without sequences that a terminal or a CI interprets as commands. */
 export function printable(text: string): string {
   return text.replace(ENDS_OF_LINES, ' ').replace(COMMANDING, '�').replace(CI_COMMAND, '�');
 }
 
-/** JSON, or YAML in which such texts are in double quotes, of the same meaning. */
+/** The same JSON, or YAML with double quotes, with control characters escaped. */
 export function escaped(text: string): string {
   return text.replace(COMMANDING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,7 +1,8 @@
-import { Command, Help } from 'commander';
+import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { SettingsRefused } from '../platform/settings/settings-loader.js';
 import { VERSION } from '../platform/operations/version.js';
 import { remark } from './output.js';
+import { SEVERITIES } from '../trino-rules/document/finding.js';
 
 /**
  * A command, which returns its exit code. Its modules are loaded when it is run: those of the service take seconds, and most
@@ -51,4 +52,62 @@ export async function runProgram(program: Command): Promise<void> {
     [`${program.name()}: ${first}`, ...others].forEach(remark);
     process.exit(error instanceof SettingsRefused ? 78 : 2);
   }
+}
+
+/** An option that may be given several times, and may hold a comma list. */
+const listed = (value: string, before: string[] = []): string[] => [
+  ...before,
+  ...value.split(',').map((name) => name.trim()),
+];
+
+const release = (value: string): number => {
+  if (!/^[0-9]{3,4}$/.test(value)) throw new InvalidArgumentError('It must be a release of Trino, such as 484.');
+  return Number(value);
+};
+
+/** The commands about anybody's rules files: `grantline acl …`, and all that `grantline-rules` has. Nothing of the service is loaded. */
+export function addRulesCommands(parent: Command): void {
+  parent
+    .command('check')
+    .description('find what is wrong with any rules file, or with the rules in a manifest')
+    .argument(
+      '[files...]',
+      'rules.json, a ConfigMap or a List in YAML or JSON, Helm output or values; - for standard input',
+    )
+    .addOption(new Option('--format <format>').choices(['text', 'json', 'sarif']).default('text'))
+    .addOption(
+      new Option('--fail-on <severity>', 'exit code 1 from this severity up').choices(SEVERITIES).default('error'),
+    )
+    .option('--explain <code>', 'what a finding means')
+    .option('--service-account <names>', 'must have what the catalogs below say (ACL_SERVICE_ACCOUNTS)', listed)
+    .option('--writable-catalog <names>', 'where they may write (ACL_WRITABLE_CATALOGS)', listed)
+    .option('--readable-catalog <names>', 'where they may read (ACL_READABLE_CATALOGS)', listed)
+    .option('--metadata-catalog <name>', 'where nobody may do anything (ACL_METADATA_CATALOG)')
+    .option(
+      '--external-table-catalog <names>',
+      'with tables over the files of others (ACL_EXTERNAL_TABLE_CATALOGS)',
+      listed,
+    )
+    .option('--raw-column-catalog <names>', 'with raw rows in columns (ACL_RAW_COLUMN_CATALOGS)', listed)
+    .option('--single-catalog', 'the files are the rules of a single catalog (<connector>.security=file)')
+    .option('--trino <version>', 'the release of the engine, such as 484', release)
+    .action(loaded(async () => (await import('./acl-check.js')).checkFiles));
+
+  parent
+    .command('diff')
+    .argument('<before>', 'a rules file, or a manifest with one')
+    .argument('<after>', 'another one')
+    .description('what changes from one rules file to another: rules, and who gains or loses which access')
+    .option('--users <file>', 'only for these, one a line, with groups behind a colon: ana: analysts, sales')
+    .option('--json', 'print the changes as JSON')
+    .action(loaded(async () => (await import('./acl-diff.js')).diffRulesFiles));
+  parent
+    .command('import')
+    .argument('<rules>', 'an existing rules file, or a manifest with one')
+    .description('make a snapshot file that means the same for the users of a list, proved by comparison')
+    .requiredOption('--users <file>', 'one user a line, with groups behind a colon: ana: analysts, sales')
+    .option('--catalog <file>', 'what the engine has, for patterns of names: catalog.schema.table a line, or CSV')
+    .option('--out <file>', 'JSON, or YAML by its name; default: standard output')
+    .option('--json', 'print the snapshot and what grants cannot say as JSON')
+    .action(loaded(async () => (await import('./acl-import.js')).importRulesFile));
 }

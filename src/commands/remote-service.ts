@@ -6,7 +6,7 @@ import { remark } from './output.js';
 
 export type { RemoteOptions };
 
-/** Milliseconds: a question is answered in a second. */
+/** Milliseconds. */
 const DEADLINE = 30_000;
 
 /** Milliseconds: a run of the sync, or a large snapshot, takes minutes. */
@@ -15,10 +15,10 @@ export const LONG_DEADLINE = 600_000;
 /** A snapshot of a million grants has 330 MB. */
 const LARGEST_ANSWER = 400_000_000;
 
-/** The service has done nothing: it refused, or was not reached. */
+/** The service refused, or was not reached: nothing was done. */
 export class RemoteRefusal extends NamedError {}
 
-/** The service was asked, and gave no answer: what was asked may have been done. */
+/** The service gave no answer: the request may have taken effect. */
 export class RemoteSilence extends NamedError {}
 
 /** The API of a running service, with an API token. */

@@ -1,7 +1,8 @@
 import { accessLines } from '../acl-sync/domain/access-text.js';
 import { reasonsOf, type RunOutcome, type ShownRun } from '../acl-sync/domain/publication.js';
-import { findingLines, runLines } from '../acl-sync/domain/run-text.js';
+import { findingLines, runLines, type statusForm } from '../acl-sync/domain/run-text.js';
 import type { previewForm } from '../acl-sync/preview.service.js';
+import type { Finding } from '../trino-rules/document/finding.js';
 import { print, printJson } from './output.js';
 
 const EXIT: Record<RunOutcome['kind'], number> = { applied: 0, no_change: 0, refused: 1, failed: 2 };
@@ -31,28 +32,20 @@ function runForm(run: ShownRun): object {
 
 export type PreviewForm = ReturnType<typeof previewForm>;
 
-/**
- * Prints what a run would do.
- * @param replaced what is replaced of rules that were edited by hand: as JSON and in lines
- * @returns the exit code
- */
-export function printPreview(preview: PreviewForm, json: boolean, replaced: { form: object; lines: string[] }): number {
-  if (json) printJson({ ...preview, ...replaced.form });
-  else print(previewLines(preview, replaced.lines));
+/** Prints what a run would do. @returns the exit code */
+export function printPreview(preview: PreviewForm, json: boolean): number {
+  if (json) printJson(preview);
+  else print(previewLines(preview));
   return preview.would === 'refused' ? 1 : 0;
 }
 
-function previewLines(
-  { would, rules, bytes, diff, checks, drift }: PreviewForm,
-  replaced: readonly string[],
-): string[] {
+function previewLines({ would, rules, bytes, diff, checks, drift }: PreviewForm): string[] {
   return [
     `the next run would ${WOULD[would]}: ${rules} rules, ${bytes} bytes`,
     ...(drift ? ['  the live rules have been edited by hand, or are not of Grantline'] : []),
     ...diff.rules.removed.map((rule) => `- ${rule}`),
     ...diff.rules.added.map((rule) => `+ ${rule}`),
     ...(diff.access === null ? [] : accessLines(diff.access)),
-    ...replaced,
     ...checks.flatMap(findingLines),
   ];
 }
@@ -62,3 +55,50 @@ const WOULD: Record<PreviewForm['would'], string> = {
   no_change: 'change nothing',
   refused: 'be refused',
 };
+
+/** Only a service that runs has asked the engine for its catalogs. */
+type StatusForm = ReturnType<typeof statusForm> & { open_catalogs?: Finding[] };
+
+/** What a line tells of a version, in the names of the API. */
+interface ShownVersion {
+  version: number;
+  hash: string;
+  rules: number;
+  published_at: string;
+  is_withdrawal: boolean;
+  restored: { version: number } | null;
+}
+
+export interface ShownStatus {
+  status: StatusForm;
+  /** The newest first. */
+  versions: ShownVersion[];
+}
+
+/** One that can be restored; the newest is what is published now. */
+export function versionText({ version, hash, rules, restored, ...publication }: ShownVersion): string {
+  const withdrawn = publication.is_withdrawal ? ', revokes alone' : '';
+  const kind = restored === null ? withdrawn : `, restored version ${restored.version}`;
+  return `${`version ${version}`.padEnd(20)}${hash.slice(0, 6)}, ${publication.published_at}: ${rules} rules${kind}`;
+}
+
+export function statusLines(status: StatusForm): string[] {
+  const { published, live, drift, waiting_for_approval: waiting } = status;
+  const lines: [string, string | null][] = [
+    ['target', status.target],
+    ['last run', status.last_run_at && `${status.last_run_at}  ${status.last_outcome ?? ''}`],
+    ['last success', status.last_success_at],
+    [
+      'published',
+      published &&
+        `version ${published.version} (${published.hash.slice(0, 6)}), ${published.at}: ${published.rules} rules, ${published.bytes} bytes`,
+    ],
+    ['live', live && `${live.hash.slice(0, 6)}, seen ${live.confirmed_at}`],
+    ['refused since', status.refused_since],
+    ['restored until', status.restored_until],
+    ['edited by hand', drift && `${drift.found_at}, ${drift.overwritten ? 'overwritten' : 'still there'}`],
+    ['waits for approval', waiting && `${waiting.hash}, since ${waiting.since}`],
+  ];
+  const shown = lines.map(([name, value]) => `${name.padEnd(20)}${value ?? '-'}`);
+  return [...shown, ...[...status.last_reasons, ...(status.open_catalogs ?? [])].flatMap(findingLines)];
+}

@@ -7,7 +7,7 @@ import type { Log } from '../platform/log/log.js';
 import { loadSettings } from '../platform/settings/settings-loader.js';
 import type { Settings } from '../platform/settings/settings.js';
 import { Lifetime } from './lifetime.js';
-import { migrateSchema, requireTables } from './schema.js';
+import { migrateSchema, requireTables } from './with-database.js';
 import { atDatabase, listenOn } from './start-failure.js';
 
 /** Pages of rows lie outside of V8's heap, which takes each megabyte of them for growth of its own, and soon collects everything. */

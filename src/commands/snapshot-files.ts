@@ -1,8 +1,9 @@
 import { planLine } from '../grants/domain/snapshot-changes.js';
 import type { AppliedForm } from '../grants/snapshot-files.service.js';
 import { print, printDocument, printJson, remark, withProgress } from './output.js';
-import { LONG_DEADLINE, type RemoteOptions, type RemoteService, remoteService } from './remote-service.js';
-import { writeResult } from './result-file.js';
+import type { RemoteOptions } from '../platform/settings/settings-loader.js';
+import { LONG_DEADLINE, type RemoteService, remoteService } from './remote-service.js';
+import { writeResult } from './files.js';
 import { formatNamed, readStructured, reportProblems, structuredText } from './structured-file.js';
 
 const ROUTE = '/api/admin/snapshot';
@@ -10,7 +11,7 @@ const ROUTE = '/api/admin/snapshot';
 const FILE_MODE = 0o640;
 
 // Loads the service's modules, which takes longer than to ask a service.
-const fromDatabase = () => import('./snapshot-from-database.js');
+const fromDatabase = () => import('./from-database.js');
 
 interface ExportOptions extends RemoteOptions {
   format?: 'json' | 'yaml';
@@ -48,7 +49,7 @@ export async function applySnapshotFile(
   if (read === null) return 2;
   const service = remoteService(remote);
   const applied = await (service === null
-    ? (await fromDatabase()).applyToDatabase(path, read, { dryRun: dryRun === true, prune: prune === true })
+    ? (await fromDatabase()).applyToDatabase(path, read.value, { dryRun: dryRun === true, prune: prune === true })
     : applyThere(service, path, { snapshot: read.value, dry_run: dryRun === true, prune: prune === true }));
   if (json) printJson(applied);
   else printApplied(applied, path);
@@ -61,7 +62,7 @@ function applyThere(
   body: { snapshot: unknown; dry_run: boolean; prune: boolean },
 ): Promise<AppliedForm> {
   return withProgress('applying', service.post<AppliedForm>(ROUTE, body)).catch(async (error: unknown) => {
-    throw (await import('./file-failure.js')).fileFailure(path, error, 'apply');
+    throw (await fromDatabase()).fileFailure(path, error, 'apply');
   });
 }
 

@@ -4,45 +4,39 @@ import { readJson } from '../kernel/json-reader.js';
 import { TextPositions } from '../trino-rules/document/finding.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { decodeFile } from './check/decode.js';
-import { readGiven, YAML_MAX_BYTES } from './given-file.js';
+import { readGiven, YAML_MAX_BYTES } from './files.js';
 import { escaped, printable, remark } from './output.js';
-
-export interface StructuredFile {
-  value: unknown;
-  /** Judging it takes seconds. */
-  isLarge: boolean;
-}
 
 const MB = 1_000_000;
 /** 1,000,000 grants as they are exported take 330 MB; a text cannot be longer than 512 MB. */
-const LIMITS = {
-  JSON: { most: 400 * MB, large: 10 * MB },
-  YAML: { most: YAML_MAX_BYTES, large: MB },
-};
-type Format = keyof typeof LIMITS;
-const ADVICE = `; of JSON it is ${LIMITS.JSON.most / MB} MB`;
+const MAX_BYTES = { JSON: 400 * MB, YAML: YAML_MAX_BYTES };
+
 /** Some 4 GB where every value is one character. */
 const MAX_VALUES = 25_000_000;
 const MOST_SHOWN = 100;
 const LONGEST_SHOWN = 250;
 
 /** Reads a file of JSON, which begins with a bracket, or a brace and a quotation mark, or of YAML. Null: it cannot be read, and every problem has been printed. */
-export function readStructured(file: string, report = remark): StructuredFile | null {
-  const read = readBytes(file);
-  if ('refusal' in read) {
-    reportProblems(file, [{ path: '', message: read.refusal }], report);
+export function readStructured(file: string, report = remark): { value: unknown } | null {
+  const refused = (message: string): null => {
+    reportProblems(file, [{ path: '', message }], report);
     return null;
-  }
-  const { bytes, format } = read;
-  const isLarge = bytes.length > LIMITS[format].large;
-  if (isLarge) report(`${file}: reading ${Math.round(bytes.length / MB)} MB of ${format}`);
+  };
+  const read = readGiven(file, MAX_BYTES.JSON);
+  if (read.kind === 'refused') return refused(read.reason);
+  const { bytes } = read;
+  const format = isJson(bytes) ? 'JSON' : 'YAML';
+  if (bytes.length > MAX_BYTES[format])
+    return refused(
+      `has more than the ${MAX_BYTES[format] / MB} MB that are read of YAML; of JSON it is ${MAX_BYTES.JSON / MB} MB`,
+    );
   if (!isUtf8(bytes)) {
     const { text, findings } = decodeFile(bytes);
     return reportFaults(file, text, findings.slice(-1), report);
   }
   const text = new TextDecoder().decode(bytes);
   const { value, faults } = format === 'JSON' ? readJsonText(text) : readYamlText(text);
-  return faults.length === 0 ? { value, isLarge } : reportFaults(file, text, faults, report);
+  return faults.length === 0 ? { value } : reportFaults(file, text, faults, report);
 }
 
 /** By the name of a file that is to be written. */
@@ -65,7 +59,7 @@ export function structuredText(value: unknown, format: 'json' | 'yaml', report =
     },
   });
   const text = escaped(document.toString({ lineWidth: 0 }).replace(/\n$/, ''));
-  if (Buffer.byteLength(text) > LIMITS.YAML.most) report('snapshot apply reads no YAML of this size: write it as JSON');
+  if (Buffer.byteLength(text) > MAX_BYTES.YAML) report('snapshot apply reads no YAML of this size: write it as JSON');
   return text;
 }
 
@@ -94,24 +88,10 @@ function reportFaults(file: string, text: string, faults: readonly TextFault[], 
   return null;
 }
 
-function readBytes(file: string): { bytes: Buffer; format: Format } | { refusal: string } {
-  const read = readGiven(file, LIMITS.JSON.most);
-  if (read.kind === 'refused') return { refusal: read.reason };
-  const format = formatOf(read.bytes) ?? 'YAML';
-  const { most } = LIMITS[format];
-  if (read.bytes.length <= most) return { bytes: read.bytes, format };
-  return { refusal: `has more than the ${most / MB} MB that are read of ${format}${ADVICE}` };
-}
-
-/** By what it begins with, but for white space and a byte order mark; null: there is nothing else. */
-function formatOf(bytes: Buffer): Format | null {
-  const start = bytes
-    .subarray(0, 4_096)
-    .toString()
-    .replace(/^\ufeff/, '')
-    .trimStart();
-  if (start === '') return null;
-  return /^(?:\[|\{\s*(?:["}]|$))/.test(start) ? 'JSON' : 'YAML';
+/** By what it begins with, but for white space and a byte order mark. */
+function isJson(bytes: Buffer): boolean {
+  const start = bytes.subarray(0, 4_096).toString();
+  return /^(?:\[|\{\s*(?:["}]|$))/.test(start.replace(/^\ufeff/, '').trimStart());
 }
 
 /** Unlike `JSON.parse` alone it reports equal keys, of which only the last would count, and all with their places. */

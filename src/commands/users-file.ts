@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { ListedUser } from '../rules-files/foreign/audiences.js';
-import { entryLines } from './entry-lines.js';
-import { bytesOf } from './given-file.js';
+import { bytesOf } from './files.js';
 import { remark } from './output.js';
 
 /** A listed user and the line of the file. */
@@ -12,7 +11,7 @@ export interface UserLine extends ListedUser {
 /** Before a name: whether the user is an engine principal. */
 const MARKS = { 'engine:': true, 'user:': false };
 
-/** One line of the list. `email` is what stands in its angle brackets; null: there are none. */
+/** One line of the list, with the e-mail address of its angle brackets. */
 export interface UserEntry extends UserLine {
   email: string | null;
 }
@@ -103,3 +102,12 @@ export function groupFileProblem(users: readonly UserLine[]): { line: number; me
 const OF_GROUP_FILE =
   "looks like a line of the engine's group file (group:user,user): a list has one user a line, and the user's groups behind a colon " +
   'and a blank (ana: analysts, sales); write user: before a name with a colon';
+
+/** The lines of a list that a person keeps, without the blanks around them; blank ones and those that begin with `#` are left out. */
+export function entryLines(text: string): { text: string; line: number }[] {
+  return text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .map((written, i) => ({ text: written.trim(), line: i + 1 }))
+    .filter((entry) => entry.text !== '' && !entry.text.startsWith('#'));
+}

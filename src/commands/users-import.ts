@@ -1,15 +1,12 @@
-import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { planLine, type PlanStep } from '../grants/domain/snapshot-changes.js';
-import { SnapshotFilesModule } from '../grants/grants.module.js';
 import { type Imported, type LineProblem, UserImportService } from '../grants/user-import.service.js';
-import { rulesForUsers, writersWithoutMark } from '../rules-files/import/programs.js';
+import { rulesForUsers, writersWithoutMark } from '../rules-files/import/file-findings.js';
 import { anyPatterns } from '../rules-files/foreign/audiences.js';
 import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
-import { fileFailure } from './file-failure.js';
+import { BY_COMMAND, changedByFile } from './from-database.js';
 import { importBudget, readForeignRules } from './foreign-rules-file.js';
-import { print, printJson, remark, remarkPlaced, withProgress } from './output.js';
+import { print, printJson, remark, remarkPlaced } from './output.js';
 import { groupFileProblem, readPeople, readUserList, readUsers } from './users-file.js';
-import { withModules } from './with-modules.js';
 
 interface Options {
   rules?: string;
@@ -35,26 +32,13 @@ export async function importUsers(path: string, { rules, withRegistered, dryRun,
     list,
     programs.filter(({ isTaken }) => isTaken).map(({ name }) => name),
   );
-  return withModules('users import', [PublishingModule, SnapshotFilesModule], async (modules) => {
-    const by = { actor: null, origin: null };
-    let progress = 'reading what is recorded';
-    const imported = await withProgress(
-      () => progress,
-      modules
-        .get(UserImportService, { strict: false })
-        .import(
-          entries,
-          { dryRun: dryRun === true, withRegistered: withRegistered === true },
-          by,
-          (line) => (progress = line),
-        ),
-    ).catch((error: unknown) => {
-      throw fileFailure(path, error, 'import');
-    });
-    if (json) printJson(importedForm(imported, programs));
-    else printImported(imported, programs, path);
-    return imported.kind === 'refused' || imported.kind === 'planned' ? 1 : 0;
-  });
+  const options = { dryRun: dryRun === true, withRegistered: withRegistered === true };
+  const imported = await changedByFile(path, 'users import', (modules, report) =>
+    modules.get(UserImportService, { strict: false }).import(entries, options, BY_COMMAND, report),
+  );
+  if (json) printJson(importedForm(imported, programs));
+  else printImported(imported, programs, path);
+  return imported.kind === 'refused' || imported.kind === 'planned' ? 1 : 0;
 }
 
 /** A user of the list whom the rules show as a program. */
@@ -64,7 +48,7 @@ interface Program extends LineProblem {
   isTaken: boolean;
 }
 
-/** Whom an import of a file of rules takes for programs, and who look like some. Null: the file cannot be read or judged, which has been printed. */
+/** Users whom `acl import` of these rules takes for programs, and users who look like programs. Null: the file cannot be read or judged, which has been printed. */
 async function programsOf(path: string, list: string): Promise<Program[] | null> {
   const file = await readForeignRules(path);
   if (file === null) return null;

@@ -4,8 +4,7 @@ import { NestLog } from '../platform/log/nest-log.js';
 import { PlatformModule } from '../platform/platform.module.js';
 import type { SettingsUser } from '../platform/settings/settings-loader.js';
 import { withProgress } from './output.js';
-import { migrateSchema, requireSchema } from './schema.js';
-import { mayCreate, withDatabase } from './with-database.js';
+import { mayCreate, migrateSchema, requireSchema, withDatabase } from './with-database.js';
 
 /** The root of a command's modules. */
 @Module({})

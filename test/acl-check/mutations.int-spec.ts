@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { checkFile } from '../../src/commands/check/check-file.js';
-import { sarifReport } from '../../src/commands/check/report-sarif.js';
-import { reportLines } from '../../src/commands/check/report-text.js';
+import { reportLines, sarifReport } from '../../src/commands/check/reports.js';
 import { corpusCases } from './corpus-cases.js';
 import { runs } from '../support/landing.js';
 

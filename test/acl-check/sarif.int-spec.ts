@@ -1,6 +1,6 @@
 import '@microsoft/jest-sarif';
 import { checkFile, unreadableFile } from '../../src/commands/check/check-file.js';
-import { sarifReport } from '../../src/commands/check/report-sarif.js';
+import { sarifReport } from '../../src/commands/check/reports.js';
 import { corpusCases } from './corpus-cases.js';
 
 const NO_SETTINGS = { serviceAccounts: [], writableCatalogs: [], readableCatalogs: [], metadataCatalog: null };

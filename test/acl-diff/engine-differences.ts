@@ -5,18 +5,19 @@ import type { OtherRight } from '../../src/trino-rules/diff/access-diff-form.js'
 import { FRESH_PREFIX } from '../../src/trino-rules/document/open-names.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { getOrInsert } from '../../src/kernel/collections.js';
-import { nameInRules, type AccessFact } from '../../src/trino-rules/engine/access-fact.js';
+import { type AccessFact, nameInRules } from '../../src/trino-rules/engine/access-fact.js';
 import { conjuncts } from '../../src/trino-rules/engine/schema-tables.js';
-import { inOneLine } from '../../src/rules-files/check/foreign-expression.js';
+import { inOneLine } from '../../src/rules-files/check/foreign-rules.js';
+import { withoutParentheses } from '../../src/rules-files/foreign/equal-filters.js';
 import { diffForeign } from '../../src/rules-files/foreign/foreign-diff.js';
 import type { TablePrivilege } from '../../src/trino-rules/document/rules-document.js';
 import type { Node } from '../../src/trino-rules/model/node.js';
 import {
+  type AskedQuestion,
+  type AskEngine,
   isAboutBuiltin,
   questionsOf,
   wordsOf,
-  type AskedQuestion,
-  type AskEngine,
 } from '../acl-import/engine-agreement.js';
 import type { Answer, RoutineAct } from '../support/rules/engine-question.js';
 import { withinBudget } from '../support/rules/within-budget.js';
@@ -240,5 +241,7 @@ function withoutIdentity(expression: string): string {
 }
 
 function filtersOf(answer: Answer): string[] {
-  return Array.isArray(answer) ? answer.flatMap((filter: string) => conjuncts(inOneLine(filter))) : [];
+  return Array.isArray(answer)
+    ? answer.flatMap((filter: string) => conjuncts(inOneLine(filter)).map(withoutParentheses))
+    : [];
 }

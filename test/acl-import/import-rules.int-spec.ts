@@ -180,7 +180,7 @@ describe('the import of rules', () => {
       [
         'functions[1]',
         ['EXECUTE the function lake.udf_….(any other routine)'],
-        expect.stringContaining('and not in others that match a pattern') as string,
+        expect.stringContaining('routines are granted by name') as string,
       ],
     ]);
   });

@@ -3,7 +3,7 @@ import { readLeniently } from '../../src/rules-files/check/lenient-reader.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import type { SnapshotSettings } from '../../src/trino-rules/model/snapshot.js';
 import type { ImportFinding } from '../../src/rules-files/import/import-finding.js';
-import type { ListedName } from '../../src/rules-files/import/known-names.js';
+import type { ListedName } from '../../src/rules-files/import/named-nodes.js';
 import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
 import { provenImport } from '../../src/rules-files/import/proven-import.js';
 

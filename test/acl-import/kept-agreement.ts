@@ -8,7 +8,7 @@ import {
   ListedUsers,
 } from '../../src/rules-files/foreign/audiences.js';
 import { foreignDocument } from '../../src/rules-files/foreign/foreign-document.js';
-import type { ListedName } from '../../src/rules-files/import/known-names.js';
+import type { ListedName } from '../../src/rules-files/import/named-nodes.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { MetadataVisibility } from '../support/rules/metadata-visibility.js';

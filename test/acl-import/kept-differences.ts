@@ -2,7 +2,7 @@ import { readListing } from '../../src/commands/acl-import.js';
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { anyPatterns, ListedUsers } from '../../src/rules-files/foreign/audiences.js';
 import { foreignDocument } from '../../src/rules-files/foreign/foreign-document.js';
-import type { ListedName } from '../../src/rules-files/import/known-names.js';
+import type { ListedName } from '../../src/rules-files/import/named-nodes.js';
 import { tablesOfSystem } from '../../src/rules-files/import/system-tables.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import type { RulesDocument } from '../../src/trino-rules/document/rules-document.js';

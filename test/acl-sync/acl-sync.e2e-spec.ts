@@ -101,9 +101,11 @@ describe('publishing through the API', () => {
       `{ "catalogs": [${bob}, "allow": "read-only" }], "schemas": [], "tables": [${bob}, "privileges": ["SELECT"] }] }`,
     );
 
+    const { body: preview } = await publishing.admin.post(`${ACL}/preview`);
     expect(await sync()).toMatchObject({ outcome: 'applied', publication: { version: 1 } });
 
     const { body } = await publishing.admin.get(`${ACL}/publications/1`);
+    expect(preview).toMatchObject({ drift: true, diff: { access: body?.['access'] } });
     const { gained, lost } = body?.['access'] as Record<'gained' | 'lost', { what: string; people: string[] }[]>;
     expect(gained).toContainEqual(
       expect.objectContaining({ what: 'SELECT from sales.eu.orders', people: ['alice'] }) as object,

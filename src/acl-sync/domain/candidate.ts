@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
 import { isRefused as isUnloadable } from '../../rules-files/check/checks.js';
-import { inOneLine } from '../../rules-files/check/foreign-expression.js';
+import { inOneLine } from '../../rules-files/check/foreign-rules.js';
 import { readLeniently } from '../../rules-files/check/lenient-reader.js';
 import { anyPatterns, type ListedUser, ListedUsers, recordedUsers } from '../../rules-files/foreign/audiences.js';
 import { withComparableFilters } from '../../rules-files/foreign/equal-filters.js';

@@ -1,7 +1,6 @@
 import { checkText } from '../../rules-files/check/check-text.js';
-import { type CheckCode, severityOf } from '../../rules-files/check/checks.js';
+import { type CheckCode, type PlacedFinding, severityOf } from '../../rules-files/check/checks.js';
 import type { ServiceSettings } from '../../rules-files/check/file-invariants.js';
-import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
 import { TextPositions } from '../../trino-rules/document/finding.js';
 import { decodeFile } from './decode.js';
 import { readSource } from './rules-source.js';

@@ -1,4 +1,4 @@
-import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
+import type { PlacedFinding } from '../../rules-files/check/checks.js';
 
 export interface DecodedFile {
   text: string;

@@ -1,5 +1,69 @@
 import type { JsonNode } from '../../kernel/json-reader.js';
-import { type EmbeddedText, embeddedText } from './embedded-text.js';
+
+/** A text inside a file, such as a rules file inside a manifest. */
+export interface EmbeddedText {
+  text: string;
+  /** The offset in the file of an offset in the text. */
+  toFile(offset: number): number;
+}
+
+/** How a text is written in its file. `escaped`: in double quotes, by JSON or YAML. */
+export type Style = 'escaped' | 'single-quoted' | 'plain';
+
+const SPACE = /[ \t\r\n]/;
+const SPACE_ESCAPE = /\\(?:[nrt \t]|\r?\n|(?:x|u00|U000000)(?:09|0[aAdD]|20))/y;
+const ESCAPE = /\\(?:x.{2}|u.{4}|U.{8}|.)/y;
+
+/**
+ * Finds the places of a text that is written in a file from `start` on. White space is written in many ways (indented, folded,
+ * escaped), while all other characters keep their order: so the places of those are exact, and those of white space are near.
+ */
+export function embeddedText(text: string, file: string, start: number, style: Style): EmbeddedText {
+  let places: Uint32Array | null = null;
+  return { text, toFile: (offset) => (places ??= placesOf(text, file, start, style))[offset] ?? start };
+}
+
+function placesOf(text: string, file: string, start: number, style: Style): Uint32Array {
+  const places = new Uint32Array(text.length + 1);
+  let at = start;
+  for (let i = 0; i < text.length; i++) {
+    const character = text.charAt(i);
+    if (SPACE.test(character)) {
+      places[i] = at;
+      if (file[at] === character) at++;
+      continue;
+    }
+    at = skipSpace(file, at, style);
+    places[i] = at;
+    const length = style === 'escaped' ? lengthAt(ESCAPE, file, at) : 0;
+    // One escape sequence may write a surrogate pair.
+    if (length === 10 && isHighSurrogate(text, i)) places[++i] = at;
+    at += length === 0 ? 1 : length;
+    if (style === 'single-quoted' && character === "'") at++;
+  }
+  places[text.length] = at;
+  return places;
+}
+
+function skipSpace(file: string, from: number, style: Style): number {
+  let at = from;
+  for (;;) {
+    while (SPACE.test(file.charAt(at))) at++;
+    const length = style === 'escaped' ? lengthAt(SPACE_ESCAPE, file, at) : 0;
+    if (length === 0) return at;
+    at += length;
+  }
+}
+
+function lengthAt(pattern: RegExp, file: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.exec(file)?.[0].length ?? 0;
+}
+
+function isHighSurrogate(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0xd800 && code < 0xdc00;
+}
 
 /** A value of a manifest, whether JSON or YAML, with its place in the file. Below it is read when it is asked for. */
 export type ManifestNode =
@@ -57,28 +121,4 @@ export function entriesOf(node: ManifestNode | undefined): ManifestEntry[] {
 /** The values of a map or the items of a list. */
 export function childrenOf(node: ManifestNode): ManifestNode[] {
   return node.kind === 'map' ? node.entries().map(({ value }) => value) : listOf(node);
-}
-
-/** A value of a document inside a text, with its places in the file. */
-export function placedIn(node: ManifestNode, text: EmbeddedText): ManifestNode {
-  const at = text.toFile(node.at);
-  switch (node.kind) {
-    case 'map':
-      return {
-        kind: 'map',
-        at,
-        entries: () =>
-          node.entries().map((each) => ({ ...each, at: text.toFile(each.at), value: placedIn(each.value, text) })),
-      };
-    case 'list':
-      return { kind: 'list', at, items: () => node.items().map((item) => placedIn(item, text)) };
-    case 'text':
-      return {
-        kind: 'text',
-        at,
-        value: { text: node.value.text, toFile: (offset) => text.toFile(node.value.toFile(offset)) },
-      };
-    case 'other':
-      return { ...node, at };
-  }
 }

@@ -1,7 +1,6 @@
-import { configMapFindings, innerManifests, readChartValues, readConfigMap, type ConfigMap } from './config-map.js';
-import type { EmbeddedText } from './embedded-text.js';
-import { entryOf, listOf, placedIn, textOf, type ManifestNode } from './manifest-node.js';
-import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
+import { type ConfigMap, configMapFindings, innerManifests, readChartValues, readConfigMap } from './config-map.js';
+import { type EmbeddedText, entryOf, listOf, type ManifestNode, textOf } from './manifest-node.js';
+import type { PlacedFinding } from '../../rules-files/check/checks.js';
 
 /** The contents of a file's manifests. */
 export interface ManifestReading {
@@ -13,7 +12,7 @@ export interface ManifestReading {
 const MAX_DEPTH = 8;
 
 /** Documents of a text in YAML inside a manifest, such as the values of a chart in an Application of Argo CD. */
-export type ReadInner = (text: string) => { roots: ManifestNode[]; findings: () => PlacedFinding[] };
+export type ReadInner = (text: EmbeddedText) => { roots: ManifestNode[]; findings: () => PlacedFinding[] };
 
 /**
  * Finds the ConfigMaps and Secrets that hold rules, in lists too, those that a chart's values mean, also inside other objects (HelmRelease,
@@ -45,14 +44,12 @@ export function readManifests(roots: readonly ManifestNode[], readInner: ReadInn
     else if (WORKLOAD.test(kind)) mounts.push(...readMounts(node));
     else {
       maps.push(...readChartValues(node));
-      for (const text of isDeep ? [] : innerManifests(node)) collectIn(text, depth + 1);
+      for (const text of isDeep ? [] : innerManifests(node)) {
+        const inner = readInner(text);
+        for (const root of inner.roots) collect(root, depth + 1);
+        faults.push(...inner.findings());
+      }
     }
-  }
-
-  function collectIn(text: EmbeddedText, depth: number): void {
-    const inner = readInner(text.text);
-    for (const root of inner.roots) collect(placedIn(root, text), depth);
-    faults.push(...inner.findings().map((finding) => ({ ...finding, at: text.toFile(finding.at) })));
   }
 }
 

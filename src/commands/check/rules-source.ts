@@ -1,11 +1,10 @@
 import { readJson } from '../../kernel/json-reader.js';
 import { SECTION_NAMES } from '../../rules-files/check/engine-format.js';
-import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
-import { YAML_MAX_BYTES } from '../given-file.js';
-import type { EmbeddedText } from './embedded-text.js';
-import { readManifests, type ManifestReading } from './manifest.js';
-import { ofJson } from './manifest-node.js';
-import { sizeFindings } from './size.js';
+import type { PlacedFinding } from '../../rules-files/check/checks.js';
+import { YAML_MAX_BYTES } from '../files.js';
+import { type EmbeddedText, ofJson } from './manifest-node.js';
+import { type ManifestReading, readManifests } from './manifest.js';
+import { sizeFindings } from './config-map.js';
 
 /** The rules that a file holds, itself or in manifests. YAML's reader is loaded for a file that needs it: that takes longer than a small check. */
 export async function readSource(text: string): Promise<ManifestReading> {

@@ -1,29 +1,127 @@
-import { LineCounter, parseAllDocuments } from 'yaml';
-import type { PlacedFinding } from '../../rules-files/check/placed-finding.js';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  parseAllDocuments,
+  type ParsedNode,
+  Scalar,
+  visit,
+} from 'yaml';
+import type { PlacedFinding } from '../../rules-files/check/checks.js';
+import { type EmbeddedText, embeddedText, type ManifestNode, type Style } from './manifest-node.js';
 import { type ManifestReading, type ReadInner, readManifests } from './manifest.js';
-import { YamlValues } from './yaml-values.js';
 
 /** The rules in the manifests of a YAML file. */
 export function readYaml(text: string): ManifestReading {
-  const { roots, findings } = readDocuments(text);
+  const { roots, findings } = readDocuments({ text, toFile: (offset) => offset });
   const read = readManifests(roots, readDocuments);
   return { rules: read.rules, findings: [...findings(), ...read.findings] };
 }
 
-/** The documents of a text; findings of aliases are made while values are read. */
-export function readDocuments(text: string): ReturnType<ReadInner> {
-  const documents = [
-    ...parseAllDocuments(text, { lineCounter: new LineCounter(), prettyErrors: false, logLevel: 'silent' }),
-  ];
+/** The documents of a text, placed in its file; findings of aliases are made while values are read. */
+export function readDocuments(source: EmbeddedText): ReturnType<ReadInner> {
+  const documents = [...parseAllDocuments(source.text, { prettyErrors: false, logLevel: 'silent' })];
   const syntax = documents.flatMap(({ errors }) =>
     errors.map(({ message, code, pos: [at] }): PlacedFinding => {
       const text = code === 'RESOURCE_EXHAUSTION' ? 'nested too deeply' : message;
-      return { code: 'manifest-syntax', message: text, at };
+      return { code: 'manifest-syntax', message: text, at: source.toFile(at) };
     }),
   );
-  const read = documents.map((document) => ({ document, values: new YamlValues(document, text) }));
+  const read = documents.map((document) => ({ document, values: new YamlValues(document, source) }));
   const roots = read.flatMap(({ document, values }) =>
     document.contents === null ? [] : [values.read(document.contents)],
   );
   return { roots, findings: () => [...syntax, ...read.flatMap(({ values }) => values.faults)] };
+}
+
+/** How often the aliases of a document are followed; Kubernetes refuses far fewer, since each can multiply the others. */
+const MAX_EXPANSIONS = 100_000;
+
+/** The values of one YAML document. */
+class YamlValues {
+  /** Of aliases; more are found while values are read. */
+  readonly faults: PlacedFinding[] = [];
+  private readonly targets = new Map<Alias, Node>();
+  private expansions = 0;
+
+  constructor(
+    document: Document<ParsedNode>,
+    private readonly source: EmbeddedText,
+  ) {
+    const anchors = new Map<string, Node>();
+    visit(document, {
+      Node: (_, node) => {
+        if (!isAlias(node)) {
+          if (node.anchor !== undefined) anchors.set(node.anchor, node);
+          return;
+        }
+        const target = anchors.get(node.source);
+        if (target !== undefined) this.targets.set(node, target);
+        else this.refuse(`the alias *${node.source} has no anchor before it`, node);
+      },
+    });
+  }
+
+  read(node: unknown): ManifestNode {
+    if (isAlias(node)) return this.expand(node);
+    if (isMap(node)) {
+      return {
+        kind: 'map',
+        at: this.place(node),
+        entries: () =>
+          node.items.map(({ key, value }) => ({
+            key: isScalar(key) ? String(key.value) : '',
+            at: this.place(isScalar(key) ? key : node),
+            value: this.read(value),
+          })),
+      };
+    }
+    if (isSeq(node))
+      return { kind: 'list', at: this.place(node), items: () => node.items.map((item) => this.read(item)) };
+    if (!isScalar(node)) return { kind: 'other', at: 0, value: null };
+    const at = this.place(node);
+    if (typeof node.value !== 'string') return { kind: 'other', at, value: node.value };
+    const style = STYLES[node.type ?? ''] ?? 'plain';
+    const { source } = this;
+    const inner = embeddedText(node.value, source.text, firstCharacter(node, source.text), style);
+    return { kind: 'text', at, value: { text: inner.text, toFile: (offset) => source.toFile(inner.toFile(offset)) } };
+  }
+
+  private expand(alias: Alias): ManifestNode {
+    const target = this.targets.get(alias);
+    if (target !== undefined && this.expansions < MAX_EXPANSIONS) {
+      this.expansions += 1;
+      return this.read(target);
+    }
+    if (this.expansions++ === MAX_EXPANSIONS) this.refuse('the aliases of this document multiply without end', alias);
+    return { kind: 'other', at: this.place(alias), value: null };
+  }
+
+  private place(node: Node): number {
+    return this.source.toFile(startOf(node));
+  }
+
+  private refuse(message: string, node: Node): void {
+    this.faults.push({ code: 'manifest-syntax', message, at: this.place(node) });
+  }
+}
+
+const STYLES: Readonly<Record<string, Style>> = {
+  [Scalar.QUOTE_DOUBLE]: 'escaped',
+  [Scalar.QUOTE_SINGLE]: 'single-quoted',
+};
+
+function startOf(node: Node): number {
+  return node.range?.[0] ?? 0;
+}
+
+/** Behind a quote, or behind the line of a block's `|` or `>`. */
+function firstCharacter(node: Scalar, file: string): number {
+  const at = startOf(node);
+  if (node.type === Scalar.BLOCK_LITERAL || node.type === Scalar.BLOCK_FOLDED) return file.indexOf('\n', at) + 1;
+  return node.type === Scalar.PLAIN ? at : at + 1;
 }

@@ -4,7 +4,7 @@ import { NO_RULES } from '../../trino-rules/document/rules-document.js';
 import { FirstMatch } from '../../trino-rules/engine/evaluator.js';
 import { deadRules } from './dead-rules.js';
 import { readLeniently } from './lenient-reader.js';
-import type { PlacedFinding } from './placed-finding.js';
+import type { PlacedFinding } from './checks.js';
 
 describe('dead rules', () => {
   it.each<[string, { user?: string; table?: string }[], string | null]>([

@@ -7,12 +7,11 @@ import { displayName } from '../../trino-rules/engine/access-fact.js';
 import { INFORMATION_SCHEMA } from '../../trino-rules/engine/evaluator.js';
 import { RuleTrie } from '../../trino-rules/engine/rule-trie.js';
 import { SYSTEM } from '../../trino-rules/model/node.js';
-import { catalogMode } from './document-rules.js';
-import { anyName, languageOf, maxListedNames, regularPattern } from './foreign-language.js';
-import type { ForeignRule } from './foreign-rules.js';
-import type { PlacedFinding } from './placed-finding.js';
+import { catalogMode, type ForeignRule } from './foreign-rules.js';
+import { anyName, isRegular, maxListedNames, regularPattern } from './foreign-language.js';
+import type { PlacedFinding } from './checks.js';
 
-/** An object that rules of a section are about; below a catalog also a property. */
+/** An object of a rule: a table, a schema, a routine or a session property. */
 export type Path = readonly [catalog: string, schema: string, table?: string];
 
 export interface Person {
@@ -20,24 +19,23 @@ export interface Person {
   groups: readonly string[];
 }
 
-/** What the engine lets through for a person and a table; null: nothing. */
 export type Ask<Found> = (path: Path, person: Person) => Found | null;
 
 export interface Opening<Found> {
   found: Found;
   path: Path;
   person: Person;
-  /** How many that the rule spells out are alike, of the first of them. */
+  /** Of the first people and tables that the rule spells out, how many are alike. */
   people: number;
   tables: number;
 }
 
-/** Something that a rule lets people do, or keeps from them, though another text of it would not. */
+/** A way around restrictions that a rule leaves open, or a right of it without effect. */
 export interface Door {
   code: PlacedFinding['code'];
-  /** In which the catalog must be open; `none`: in any, and where it is shut. Default: open in any. */
+  /** Mode of the catalog that the door needs; `none`: the catalog may be shut. Default: `read-only`. */
   mode?: 'all' | 'none';
-  /** One finding for a file. */
+  /** Reported once a file. */
   isOnce?: true;
   /** Whether a rule can leave it open. */
   isIn(rule: ForeignRule): boolean;
@@ -53,16 +51,16 @@ export interface Through {
   by?: ForeignRule;
 }
 
-/** Rules of which the first that is about a person says whether the rules of other sections give that one anything. */
+/** Rules of a section without which rules of other sections give a person nothing; the first that matches decides. */
 export interface Gate {
-  /** Undefined: they do. */
+  /** Undefined: the section is absent, and open. */
   rules: readonly ForeignRule[] | undefined;
-  /** Whether they are about catalogs, and those of the other rules are asked for. */
+  /** Whether the rules are about catalogs. */
   isOfCatalogs: boolean;
   isOpen: (rule: ForeignRule) => boolean;
 }
 
-/** Tables of a rule, and names of each level where a pattern is open, that are tried. */
+/** Tables of a rule, and names of each level of an open pattern, that are tried. */
 const MOST_PATHS = 60;
 const MOST_COUNTED = 20;
 const MOST_OPEN_NAMES = [20, 8, 12] as const;
@@ -74,11 +72,10 @@ const ANYBODY = `${FRESH_PREFIX}0`;
 const OF_TABLES = ['catalog', 'schema', 'table'];
 
 /**
- * Asks the rules about tables and people: those that they spell out, and others. Who is in a group is not known: anybody may be.
- * Rules that are not judged are taken to decide, and to give nothing.
+ * Evaluates rules for tables and people: those that they spell out, and one of any other name. Groups have unknown members, so anybody may
+ * be in them. Rules that are not judged decide, and give nothing.
  */
 export class DoorSearch {
-  /** Those that are judged. */
   readonly rules: readonly ForeignRule[];
   private readonly texts = new Map<ForeignRule, ReadonlyMap<string, string | undefined | null>>();
   private readonly trie: RuleTrie;
@@ -91,7 +88,7 @@ export class DoorSearch {
 
   /**
    * @param catalogs undefined: everybody may enter all of them
-   * @param listed catalogs that are asked about besides those of the rules
+   * @param listed catalogs that are tried besides those of the rules
    * @param levels fields of the rules that match an object
    * @param others rules of gates
    */
@@ -118,8 +115,8 @@ export class DoorSearch {
   }
 
   /**
-   * A person and a table that a rule decides for, and for whom something goes through; null: for none of those that were tried.
-   * @param beside other rules that are about the same people then
+   * A person and a table for whom a rule decides and a door is open; null: none of those that were tried.
+   * @param beside other rules that must be about the same person
    */
   opening<Found>(
     rule: ForeignRule,
@@ -148,14 +145,13 @@ export class DoorSearch {
     return null;
   }
 
-  /** The rules about a table, in their order. */
   about(path: Path): ForeignRule[] {
     return getOrInsert(this.rulesAbout, path.join('\0'), () =>
       this.trie.at(path.filter((name) => name !== undefined)).flatMap((index) => this.all[index] ?? []),
     );
   }
 
-  /** Undefined: no rule, or none that is judged. */
+  /** The rule that decides; undefined: none, or one that is not judged. */
   decider(path: Path, person: Person): ForeignRule | undefined {
     const rule = this.about(path).find((each) => this.isAbout(each, person));
     return rule !== undefined && this.isJudged(rule) ? rule : undefined;
@@ -167,7 +163,7 @@ export class DoorSearch {
     return !rule.patterns.has('group') || groups.some((group) => this.isNamed(this.textOf(rule, 'group'), group));
   }
 
-  /** Whether the first rule is about everybody whom the second is about; false: it is not known. */
+  /** Whether the first rule is about all people of the second; false where it is not known. */
   includesPeople(wide: ForeignRule, narrow: ForeignRule): boolean {
     const [all, some, group] = [
       this.textOf(wide, 'user'),
@@ -183,7 +179,7 @@ export class DoorSearch {
     return [...names.names].every((name) => this.isNamed(all, name));
   }
 
-  /** The people of a rule to whom a gate is shut: those that it spells out, each; null: all of them. */
+  /** The people of a rule to whom a gate is shut, by name; null: all of them. */
   shutOut(rule: ForeignRule, gate: Gate): readonly string[] | null {
     return getOrInsert(
       getOrInsert(this.shut, gate, () => new Map()),
@@ -197,7 +193,7 @@ export class DoorSearch {
     );
   }
 
-  /** Whether a gate is open to somebody of a rule, or to this one of them; true: also where it is not known. */
+  /** Whether a gate is open to somebody of a rule, or to this person; true where it is not known. */
   private lets(rule: ForeignRule, { rules, isOfCatalogs, isOpen }: Gate, name?: string): boolean {
     // Everybody enters `system`, unless a rule shuts it.
     if (rules === undefined || (isOfCatalogs && this.spelled(rule, 'catalog').includes(SYSTEM))) return true;
@@ -230,7 +226,7 @@ export class DoorSearch {
     return trie.at([name]).flatMap((index) => rules[index] ?? []);
   }
 
-  /** Names that patterns of two rules both match, one where both match any; null: they are not known. */
+  /** Names that patterns of two rules both match, one where both match any; null where they are not known. */
   private common(key: 'user' | 'catalog', rule: ForeignRule, other: ForeignRule): string[] | null {
     const patterns = key === 'user' ? this.names : this.objects;
     const [own, others] = [this.textOf(rule, key), this.textOf(other, key)];
@@ -241,7 +237,7 @@ export class DoorSearch {
     if (wide !== undefined && wide !== narrow && !isListed(narrow)) return null;
     const names = [...patterns.spelled(narrow)].filter((name) => this.isNamed(wide, name));
     this.budget.spend(names.length);
-    // Whoever writes a pattern of many catalogs does not mean `system`.
+    // A pattern of many catalogs is not meant to include `system`.
     return key === 'user' || isListed(own) ? names : names.filter((name) => name !== SYSTEM);
   }
 
@@ -249,7 +245,6 @@ export class DoorSearch {
     return this.objects.matches(this.textOf(rule, 'catalog'), catalog);
   }
 
-  /** Tables that a rule is about. */
   paths(rule: ForeignRule): Path[] {
     const all: Path[] = [];
     for (const catalog of this.namesAt(rule, 0, []).filter((name) => name !== SYSTEM))
@@ -264,7 +259,6 @@ export class DoorSearch {
     const [text, spelled] = [this.textOf(rule, key), this.spelled(rule, key)];
     if (this.objects.language(text).kind === 'names') return spelled;
     const below = [...spelled, ...this.trie.branch(above).names()];
-    // Also the tables whose companions they are.
     const bases = below.flatMap((name) => name.split('$', 1));
     const entered = () => [...this.listed, ...(this.catalogs ?? []).flatMap((each) => this.spelled(each, 'catalog'))];
     const others = level === 0 ? entered() : [];
@@ -272,7 +266,7 @@ export class DoorSearch {
     return [...all].filter((name) => name !== '' && this.objects.matches(text, name)).slice(0, MOST_OPEN_NAMES[level]);
   }
 
-  /** Whom both rules are about and who may enter the catalog, each in as few groups as possible. */
+  /** People of both rules who may enter the catalog, each in as few groups as possible. */
   private *people(catalog: string, rule: ForeignRule, other: ForeignRule): Iterable<Person> {
     const entries = (this.catalogs ?? []).filter((each) => this.isAboutCatalog(each, catalog));
     const users = [rule, other].map((each) => this.textOf(each, 'user'));
@@ -300,7 +294,7 @@ export class DoorSearch {
     return given === 'all' || given === mode;
   }
 
-  /** Names are not spelled out for it: of a thousand in a pattern of users one is asked. */
+  /** Matches without listing the names of the pattern, which may be thousands. */
   private isNamed(text: string | undefined, name: string): boolean {
     return text === undefined || matches(this.names.pattern(text), name, this.budget);
   }
@@ -314,7 +308,6 @@ export class DoorSearch {
     return !rule.patterns.has('role') && ![...(this.texts.get(rule)?.values() ?? [])].includes(null);
   }
 
-  /** Names that a pattern of a rule brings up. */
   private spelled(rule: ForeignRule, key: string): string[] {
     const patterns = key === 'user' || key === 'group' ? this.names : this.objects;
     const names = [...patterns.spelled(this.textOf(rule, key))].slice(0, MOST_NAMES);
@@ -336,17 +329,16 @@ function charactersOf(patterns: ForeignRule['patterns']): number {
   return [...patterns.values()].reduce((sum, { text }) => sum + text.length, 0);
 }
 
-/** By their fields; null: not judged. */
+/** The texts of a rule's patterns by field; undefined: any name, null: not judged. */
 function judgedTexts({ patterns }: ForeignRule): ReadonlyMap<string, string | undefined | null> {
   return new Map(
     [...patterns].map(([key, { text: written }]) => {
       const text = anyName(key, written);
-      return [key, ['any', 'regular'].includes(languageOf(text).kind) ? text : null];
+      return [key, isRegular(text) ? text : null];
     }),
   );
 }
 
-/** A path in SQL. */
 export function sql(path: Path): string {
   const shown = path.map((name = '', level) => {
     const any = ['any_catalog', 'any_schema', 'any_table'][level] ?? '';

@@ -4,20 +4,19 @@ import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budg
 import { displayName, pathOf } from '../../trino-rules/engine/access-fact.js';
 import { type Door, DoorSearch, type Opening, type Path, type Person, sql, type Through } from './door-search.js';
 import type { ServiceSettings } from './file-invariants.js';
-import type { ForeignRule, ForeignRules } from './foreign-rules.js';
-import type { PlacedFinding } from './placed-finding.js';
+import { type ForeignRule, type ForeignRules, isColumn } from './foreign-rules.js';
+import type { PlacedFinding } from './checks.js';
 import { GATED_SECTIONS, ineffectiveRules } from './ineffective-rules.js';
-import { FAULTY_EXPRESSIONS, isColumn, isMasked, reads } from './statement-faults.js';
+import { FAULTY_EXPRESSIONS, isMasked, reads } from './statement-faults.js';
 
 /** About ten nanoseconds each. */
 const STEPS = 60_000_000;
-/** With more of them, they are one finding: it is how everybody writes rules. */
+/** More rules of this kind are one finding: most files have them. */
 const MOST_PROCEDURE_RULES = 20;
 
 /**
- * Ways around the restrictions of a file, and to changes for those who only read, that a rule leaves open though another text of it would
- * close them (seen on 483), and rules without effect for their own expressions or other sections: one finding for each rule and way, with
- * a person and a table of whom the engine takes the statement, or refuses it.
+ * Ways around the restrictions of a file that a rule leaves open (seen on 483), and rules without effect because of their own expressions
+ * or of other sections: one finding for each rule and way, with a person and a table whose statement the engine takes, or refuses.
  */
 export function openDoors(rules: ForeignRules, settings: ServiceSettings, at: number): PlacedFinding[] {
   const catalogs = rules.get('catalogs');
@@ -83,7 +82,7 @@ function personText({ name, groups }: Person): string {
     : `${who} in ${groups.map((group) => displayName(group, 'any group')).join(' and ')}`;
 }
 
-/** What connectors serve behind a table's name and a `$`. */
+/** Companion tables that connectors serve as `table$suffix`. */
 const COMPANIONS = [
   ...['files', 'partitions', 'entries', 'all_entries', 'manifests', 'all_manifests', 'snapshots', 'history', 'refs'],
   ...['metadata_log_entries', 'properties', 'materialized_view_storage', 'transactions', 'timeline', 'view_definition'],
@@ -136,7 +135,7 @@ function doorsOf(search: DoorSearch, { externalTableCatalogs = [], rawColumnCata
 }
 
 function companionDoor(search: DoorSearch): Door {
-  // All others are like the first two, but where a rule spells them out. Companions have none themselves.
+  // Other companions behave like the first two unless a rule spells them out. Companions have none themselves.
   const isSpelled = (suffix: string) => search.rules.some((rule) => rule.patterns.get('table')?.text.includes(suffix));
   const asked = COMPANIONS.filter((suffix, index) => index < 2 || isSpelled(suffix));
   const companions = ([catalog, schema, table = '']: Path): Path[] =>
@@ -170,7 +169,7 @@ function filesDoor(search: DoorSearch, catalogs: readonly string[]): Door {
       const inCatalog = (rule: ForeignRule) => search.paths(rule).filter(([each]) => each === catalog);
       return search.rules.filter(isRestricting).flatMap((rule) => inCatalog(rule).map((path) => ({ rule, path })));
     });
-  // What no rule gives is not closed by one.
+  // A rule closes only what another rule gives.
   const isFelt = ({ rule, path }: { rule: ForeignRule; path: Path }, person: Person): boolean =>
     search.decider(path, person) === rule &&
     (reads(rule) || search.about(path).some((other) => reads(other) && search.isAbout(other, person)));

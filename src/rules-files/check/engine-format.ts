@@ -16,15 +16,16 @@ export type FieldFormat =
   /** A text with references to the groups of `original_user`, then a pattern. */
   | { reads: 'new-user' }
   | { reads: 'catalog-mode' }
-  | { reads: 'flag'; whenAbsent: boolean; isDocumented: boolean }
+  /** True when absent is documented; false is not. */
+  | { reads: 'flag'; whenAbsent: boolean }
   /** `isEnum`: numbers count as words, too, by their order. */
   | { reads: 'words'; words: readonly string[]; isEnum: boolean }
   | { reads: 'columns' }
   | { reads: 'expression' }
   | { reads: 'environment' }
   | { reads: 'text' }
-  /** A list that must be empty; of a spelling that counts no more, it may hold these. */
-  | { reads: 'no-words'; words: readonly string[] };
+  /** A list that must be empty. */
+  | { reads: 'no-words' };
 
 export interface SectionFormat {
   fields: Readonly<Record<string, FieldFormat>>;
@@ -45,8 +46,8 @@ function words(list: readonly string[], isEnum: boolean): FieldFormat {
   return { reads: 'words', words: list, isEnum };
 }
 
-function flag(whenAbsent: boolean, isDocumented: boolean): FieldFormat {
-  return { reads: 'flag', whenAbsent, isDocumented };
+function flag(whenAbsent: boolean): FieldFormat {
+  return { reads: 'flag', whenAbsent };
 }
 
 /** All twelve sections, in the order of the engine's documentation. */
@@ -56,7 +57,7 @@ export const ENGINE_FORMAT = {
     whenAbsent: { severity: 'warning', meaning: 'everybody may enter every catalog and write there' },
   },
   schemas: {
-    fields: { ...IDENTITY, catalog: NAME, schema: NAME, owner: flag(false, false) },
+    fields: { ...IDENTITY, catalog: NAME, schema: NAME, owner: flag(false) },
     whenAbsent: { severity: 'warning', meaning: 'everybody owns every schema' },
   },
   tables: {
@@ -79,7 +80,7 @@ export const ENGINE_FORMAT = {
       schema: NAME,
       function: NAME,
       privileges: words(FUNCTION_PRIVILEGES, true),
-      function_kinds: { reads: 'no-words', words: ['SCALAR', 'AGGREGATE', 'WINDOW', 'TABLE'] },
+      function_kinds: { reads: 'no-words' },
     },
     aliases: { functionKinds: 'function_kinds' },
   },
@@ -97,7 +98,7 @@ export const ENGINE_FORMAT = {
     whenAbsent: { severity: 'warning', meaning: 'everybody may run queries, and view and kill those of others' },
   },
   impersonation: {
-    fields: { original_user: USER, original_role: ROLE, new_user: { reads: 'new-user' }, allow: flag(true, true) },
+    fields: { original_user: USER, original_role: ROLE, new_user: { reads: 'new-user' }, allow: flag(true) },
     aliases: { originalUser: 'original_user', newUser: 'new_user' },
   },
   principals: {
@@ -105,7 +106,7 @@ export const ENGINE_FORMAT = {
       principal: { reads: 'pattern', matches: 'user', isRequired: true },
       user: USER,
       principal_to_user: { reads: 'text' },
-      allow: flag(false, false),
+      allow: flag(false),
     },
   },
   system_information: {
@@ -119,7 +120,7 @@ export const ENGINE_FORMAT = {
       new_user: USER,
       // Names the role that is given, not one that the user has.
       new_role: PROPERTY,
-      allow: flag(true, true),
+      allow: flag(true),
     },
     aliases: {
       originalUser: 'original_user',
@@ -130,11 +131,11 @@ export const ENGINE_FORMAT = {
     },
   },
   system_session_properties: {
-    fields: { ...IDENTITY, property: PROPERTY, allow: flag(false, false) },
+    fields: { ...IDENTITY, property: PROPERTY, allow: flag(false) },
     whenAbsent: { severity: 'info', meaning: 'everybody may set every session property' },
   },
   catalog_session_properties: {
-    fields: { ...IDENTITY, catalog: NAME, property: PROPERTY, allow: flag(false, false) },
+    fields: { ...IDENTITY, catalog: NAME, property: PROPERTY, allow: flag(false) },
     whenAbsent: {
       severity: 'info',
       meaning: 'everybody may set the session properties of the catalogs that they may enter',
@@ -148,4 +149,14 @@ export const SECTION_NAMES = Object.keys(ENGINE_FORMAT) as SectionName[];
 
 export function formatOf(section: SectionName): SectionFormat {
   return ENGINE_FORMAT[section];
+}
+
+/** The known word that differs in case, separators, or an ending `s` alone. */
+export function spelledLike(word: string, known: readonly string[]): string | undefined {
+  const bare = (text: string): string =>
+    text
+      .toLowerCase()
+      .replace(/[^a-z]/g, '')
+      .replace(/s$/, '');
+  return known.find((each) => bare(each) === bare(word));
 }

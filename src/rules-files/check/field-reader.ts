@@ -1,14 +1,22 @@
 import type { JsonMember, JsonNode } from '../../kernel/json-reader.js';
 import { readJavaPattern } from '../java/java-pattern.js';
-import { isRefused } from './checks.js';
-import { readColumns } from './column-reader.js';
-import type { FieldFormat, SectionFormat } from './engine-format.js';
-import { readEnvironment, readExpression } from './expression-reader.js';
+import { isRefused, type PlacedFinding, type Report } from './checks.js';
+import {
+  booleanOf,
+  describeValue,
+  isGiven,
+  modeOf,
+  readColumns,
+  readEnvironment,
+  readExpression,
+  textOf,
+  wordOf,
+} from './values.js';
+import { type FieldFormat, type SectionFormat, spelledLike } from './engine-format.js';
 import type { ForeignPattern, ForeignRule } from './foreign-rules.js';
-import { checkPattern } from './pattern-checks.js';
-import type { PlacedFinding, Report } from './placed-finding.js';
-import { spelledLike } from './spelling.js';
-import { booleanOf, describeValue, isGiven, modeOf, textOf, wordOf } from './values.js';
+import { codePoints } from '../../trino-rules/document/characters.js';
+import type { Pattern } from '../../trino-rules/document/pattern.js';
+import { mayMatchOver } from '../../trino-rules/document/rule-language.js';
 
 /** Reads the fields of one rule as the engine binds them. */
 export class FieldReader {
@@ -31,13 +39,7 @@ export class FieldReader {
       const name = format.aliases?.[key] ?? key;
       if (!Object.hasOwn(format.fields, name)) this.unknown(key, keyAt);
       else {
-        const former = this.nodes.get(name);
-        if (former !== undefined) {
-          this.report('json-duplicate-key', `"${key}" says "${name}" a second time`, keyAt);
-          this.superseded(name, former);
-          if (this.nodes.size === Object.keys(format.fields).length)
-            this.report('rules-key-unknown', `the engine refuses "${key}" once it has read all other keys`, keyAt);
-        }
+        if (this.nodes.has(name)) this.report('json-duplicate-key', `"${key}" says "${name}" a second time`, keyAt);
         this.nodes.set(name, value);
       }
     }
@@ -52,63 +54,27 @@ export class FieldReader {
 
   private readonly report: Report = (code, message, at) => this.findings.push({ code, message, at });
 
-  /** The engine keeps the last of a field's spellings, but reads all of them. */
-  private superseded(key: string, node: JsonNode): void {
-    const field = this.format.fields[key];
-    const count = this.findings.length;
-    if (field?.reads === 'pattern' || field?.reads === 'new-user') this.pattern(key, field, false, node);
-    else if (field?.reads === 'no-words' && node.kind !== 'null') this.kinds(key, field.words, node);
-    this.findings.push(...this.findings.splice(count).filter(({ code }) => isRefused(code)));
-    this.patterns.delete(key);
-  }
-
-  private kinds(key: string, words: readonly string[], node: JsonNode): void {
-    if (node.kind !== 'array') {
-      this.report('rules-wrong-type', `"${key}" must be a list, not ${describeValue(node)}`, node.at);
-      return;
-    }
-    for (const item of node.items) if (item.kind !== 'null') wordOf(key, item, words, true, this.report);
-  }
-
   private field(key: string, field: FieldFormat, node: JsonNode | undefined): void {
-    switch (field.reads) {
-      case 'pattern':
-      case 'new-user': {
-        const isRequired = field.reads === 'new-user' || field.isRequired === true;
-        this.pattern(key, field, isRequired, node);
-        return;
-      }
-      case 'catalog-mode':
-        this.catalogMode(key, node);
-        return;
-      case 'flag':
-        this.flag(key, field, node);
-        return;
-      case 'words':
-        this.words(key, field, node);
-        return;
-      case 'columns':
-        if (isGiven(key, node, this.report)) this.columns = readColumns(node, this.report);
-        return;
-      case 'expression':
-        if (isGiven(key, node, this.report)) {
-          const text = readExpression(key, node, this.report);
-          if (text !== null) this.filter = text;
-        }
-        return;
-      case 'environment':
-        if (isGiven(key, node, this.report)) this.runsAs = readEnvironment(key, node, this.report);
-        return;
-      case 'text':
-        if (isGiven(key, node, this.report)) textOf(key, node, this.report);
-        return;
-      case 'no-words':
-        if (!isGiven(key, node, this.report) || (node.kind === 'array' && node.items.length === 0)) return;
-        this.report(
-          'rules-value-unknown',
-          `"${key}" is no longer supported: the engine refuses any kind in it`,
-          node.at,
-        );
+    if (field.reads === 'pattern') this.pattern(key, field, field.isRequired === true, node);
+    else if (field.reads === 'new-user') this.pattern(key, field, true, node);
+    else if (field.reads === 'catalog-mode') this.catalogMode(key, node);
+    else if (field.reads === 'flag') this.flag(key, field, node);
+    else if (field.reads === 'words') this.words(key, field, node);
+    else if (isGiven(key, node, this.report)) this.given(key, field.reads, node);
+  }
+
+  private given(
+    key: string,
+    reads: 'columns' | 'expression' | 'environment' | 'text' | 'no-words',
+    node: JsonNode,
+  ): void {
+    if (reads === 'columns') this.columns = readColumns(node, this.report);
+    else if (reads === 'expression') this.filter = readExpression(key, node, this.report);
+    else if (reads === 'environment') this.runsAs = readEnvironment(key, node, this.report);
+    else if (reads === 'text') textOf(key, node, this.report);
+    else if (node.kind !== 'array' || node.items.length > 0) {
+      const message = `"${key}" is no longer supported: the engine refuses any kind in it`;
+      this.report('rules-value-unknown', message, node.at);
     }
   }
 
@@ -124,15 +90,13 @@ export class FieldReader {
     if (!isThere || node === undefined) return;
     const text = textOf(key, node, this.report);
     if (text === null) return;
-    const kind = field.reads === 'pattern' ? field.matches : 'user';
     if (text === '') {
+      const kind = field.reads === 'pattern' ? field.matches : 'user';
+      const every = ['lower-case name', 'property'].includes(kind) ? 'name' : 'user';
+      const more = kind === 'group' ? ', also those without a group' : '';
+      const absent = `"${key}" is empty, which the engine reads as absent: it matches every ${every}${more}`;
       if (isRequired) this.report('rules-value-missing', `"${key}" is empty: the engine refuses the file`, node.at);
-      else
-        this.report(
-          'rules-pattern-empty',
-          `"${key}" is empty, which the engine reads as absent: ${EMPTY[kind]}`,
-          node.at,
-        );
+      else this.report('rules-pattern-empty', absent, node.at);
       return;
     }
     const isOfUser = this.trino >= OF_USER_SINCE && ['catalog', 'schema', 'table'].includes(key);
@@ -159,8 +123,8 @@ export class FieldReader {
   private flag(key: string, field: FieldFormat & { reads: 'flag' }, node: JsonNode | undefined): void {
     this.gives = [String(field.whenAbsent)];
     if (node === undefined) {
-      if (field.isDocumented) return;
-      this.report('rules-value-defaulted', `"${key}" is missing; the engine takes ${field.whenAbsent} for it`, this.at);
+      if (!field.whenAbsent)
+        this.report('rules-value-defaulted', `"${key}" is missing; the engine takes false for it`, this.at);
       return;
     }
     if (!isGiven(key, node, this.report)) return;
@@ -193,8 +157,9 @@ export class FieldReader {
       const original = this.patterns.get('original_user');
       const reading = original === undefined ? null : readJavaPattern(original.text);
       const groups = reading?.kind === 'read' ? reading.groups : 0;
-      if (readJavaPattern(newUser.text).kind === 'read')
-        checkNewUser(newUser, original === undefined ? null : groups, this.report);
+      const problem = newUserProblem(newUser.text, original === undefined ? null : groups);
+      if (problem !== null && readJavaPattern(newUser.text).kind === 'read')
+        this.report('rules-new-user-unsafe', problem, newUser.at);
     }
     const owner = this.patterns.get('queryOwner');
     if (owner && this.gives.includes('execute')) {
@@ -229,43 +194,94 @@ export class FieldReader {
 /** The release of the engine that takes `{user}` for the user's name. */
 const OF_USER_SINCE = 484;
 
-const EMPTY = {
-  user: 'it matches every user',
-  group: 'it matches every user, also those without a group',
-  role: 'it matches every user',
-  'lower-case name': 'it matches every name',
-  property: 'it matches every name',
-};
-
 /**
  * `new_user` is a replacement text before it is a pattern (java.util.regex.Matcher, seen on Trino 483): `$1` is a group of
  * `original_user`, any other `$` fails when the rule is reached, and a backslash is eaten.
  * @param groups how many `original_user` captures; null: there is none, and the engine takes the text as it is
  */
-function checkNewUser({ text, at }: ForeignPattern, groups: number | null, report: Report): void {
-  const unsafe = (message: string): void => report('rules-new-user-unsafe', message, at);
-  if (groups === null) {
-    if (/\$[0-9]/.test(text))
-      unsafe('"new_user" refers to a group, and without "original_user" nothing takes its place');
+function newUserProblem(text: string, groups: number | null): string | null {
+  if (groups === null)
+    return /\$[0-9]/.test(text)
+      ? '"new_user" refers to a group, and without "original_user" nothing takes its place'
+      : null;
+  for (const [piece, group] of text.matchAll(/\\[^]|\$([0-9])?/g)) {
+    if (piece === '\\\\') continue;
+    if (piece.startsWith('\\'))
+      return `"new_user" is a replacement text first, which eats the backslash of ${piece}; write a class such as [.]`;
+    if (group === undefined)
+      return '"new_user" is a replacement text first, in which $ needs the number of a group: every check that reaches this rule fails';
+    if (Number(group) > groups)
+      return `"new_user" refers to group ${group}, and "original_user" captures ${groups}: every check that reaches this rule fails`;
+  }
+  return null;
+}
+
+/** Most patterns: they need no check. */
+const PLAIN_NAMES = /^[a-z0-9_-]+(?:\|[a-z0-9_-]+)*$/;
+
+/** Problems of one pattern, and traps: the engine matches it with whole names, by java.util.regex. */
+function checkPattern(key: string, field: FieldFormat, text: string, at: number, report: Report): void {
+  if (PLAIN_NAMES.test(text)) return;
+  const reading = readJavaPattern(text);
+  if (reading.kind === 'refused') {
+    const place = text.length > 1 ? ` (character ${reading.at + 1})` : '';
+    report(
+      'rules-pattern-invalid',
+      `"${key}" is no regular expression of Java: ${reading.reason}${place}${hint(text)}`,
+      at,
+    );
     return;
   }
-  for (const [piece, group] of text.matchAll(/\\[^]|\$([0-9])?/g)) {
-    if (piece.startsWith('\\')) {
-      if (piece === '\\\\') continue;
-      unsafe(`"new_user" is a replacement text first, which eats the backslash of ${piece}; write a class such as [.]`);
-      return;
-    }
-    if (group === undefined) {
-      unsafe(
-        '"new_user" is a replacement text first, in which $ needs the number of a group: every check that reaches this rule fails',
-      );
-      return;
-    }
-    if (Number(group) > groups) {
-      unsafe(
-        `"new_user" refers to group ${group}, and "original_user" captures ${groups}: every check that reaches this rule fails`,
-      );
-      return;
-    }
+  checkTraps(key, text, at, report);
+  if (reading.kind === 'not-judged') {
+    const place = `character ${reading.at + 1}`;
+    report('pattern-not-judged', `"${key}" has ${reading.construct} (${place}), which this check does not read`, at);
+    return;
   }
+  for (const kind of ['read-differently', 'refused-by-javascript'] as const) {
+    const constructs = reading.differences.filter((each) => each.kind === kind).map(({ construct }) => construct);
+    if (constructs.length === 0) continue;
+    const list = constructs.join(' and ');
+    if (kind === 'read-differently')
+      report('pattern-read-differently', `"${key}" has ${list}, which Java reads unlike other tools`, at);
+    else report('pattern-java-only', `"${key}" has ${list}, which only Java's regular expressions know`, at);
+  }
+  const isName = field.reads === 'pattern' && field.matches === 'lower-case name';
+  if (isName && reading.pattern !== null && !matchesLowerCase(text, reading.pattern))
+    report('pattern-case', `the engine's names are lower-case: no name matches "${key}"`, at);
+}
+
+function checkTraps(key: string, text: string, at: number, report: Report): void {
+  if (text !== text.trim())
+    report('pattern-blank', `"${key}" begins or ends with white space, which is part of the name`, at);
+  const glob = /(?<![\\\])}.*+?])([a-zA-Z0-9_-])\*/.exec(text);
+  if (glob) {
+    const [found, letter] = glob;
+    report('pattern-glob', `"${key}" has ${found}, which means any number of ${String(letter)}; any text is .*`, at);
+  }
+  if (BARE_ALTERNATIVE.test(text)) {
+    const message = `the alternatives of "${key}" reach from end to end: .* belongs to one of them alone; write (a|b).* to mean all`;
+    report('pattern-alternation', message, at);
+  }
+  const dot = /[a-zA-Z0-9_]\.(?=[a-zA-Z0-9_])/.test(text.replace(/\\./g, '  '));
+  if (dot && !text.includes('\\Q'))
+    report('pattern-bare-dot', `the dot of "${key}" matches any character; a dot itself is [.]`, at);
+}
+
+/** Plain names, then one with `.*` at the end of the pattern; or the other way round. */
+const BARE_ALTERNATIVE = /^(?:(?:[\w-]+\|)+[\w-]+\.[*+]|\.[*+][\w-]+(?:\|[\w-]+)+)$/;
+
+/** The likely intention behind a text that is no pattern. */
+function hint(text: string): string {
+  if (text.includes('{user}')) return '; {user} is newer than Trino 483 (--trino 484)';
+  if (text.startsWith('*')) return '; any text is .*';
+  return '';
+}
+
+const LOWER_CASE = codePoints([0x41, 0x5a]).negate();
+const MAX_NODES = 2_000;
+
+/** False only where it is certain. */
+function matchesLowerCase(text: string, pattern: Pattern): boolean {
+  return !/[A-Z]/.test(text) || mayMatchOver(pattern, LOWER_CASE, MAX_NODES);
 }

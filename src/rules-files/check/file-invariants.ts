@@ -8,11 +8,10 @@ import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { everyKindOfName, namesAt, placeBelow } from '../../trino-rules/engine/rule-trie.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { checkInvariants } from '../../trino-rules/lint/invariants.js';
-import { catalogMode, documentRules } from './document-rules.js';
-import { languageOf, maxListedNames, regularPattern } from './foreign-language.js';
-import type { ForeignRule, ForeignRules } from './foreign-rules.js';
+import { catalogMode, documentRules, type ForeignRule, type ForeignRules } from './foreign-rules.js';
+import { isRegular, maxListedNames, regularPattern } from './foreign-language.js';
 import type { ReadFor } from './lenient-reader.js';
-import type { PlacedFinding } from './placed-finding.js';
+import type { PlacedFinding } from './checks.js';
 
 /** Accounts and catalogs that the invariants are checked for; empty lists and null: none. */
 export interface ServiceSettings extends ReadFor {
@@ -30,8 +29,8 @@ const STEPS = 200_000_000;
 const SECTIONS = ['catalogs', 'schemas', 'tables', 'functions', 'procedures', 'catalog_session_properties'] as const;
 
 /**
- * The invariants in anybody's file. Groups are known to the engine alone, so their rules give
- * service accounts nothing here, but are taken to open a catalog to somebody.
+ * The invariants of service accounts. Members of groups are not known: rules for groups give service accounts nothing, but may open a
+ * catalog to somebody.
  */
 export function fileInvariants(rules: ForeignRules, settings: ServiceSettings, at: number): PlacedFinding[] {
   const { serviceAccounts, metadataCatalog } = settings;
@@ -39,9 +38,10 @@ export function fileInvariants(rules: ForeignRules, settings: ServiceSettings, a
   const undecided = (why: string): PlacedFinding[] => [
     { code: 'invariant-undecided', message: `the invariants of service accounts could not be checked: ${why}`, at },
   ];
-  // The engine refuses the file, which is reported already.
   if (SECTIONS.some((section) => rules.get(section)?.some(({ isRefused }) => isRefused))) return [];
-  const intricate = SECTIONS.flatMap((section) => rules.get(section) ?? []).find(hasOpaquePattern);
+  const intricate = SECTIONS.flatMap((section) => rules.get(section) ?? []).find(({ patterns }) =>
+    [...patterns.values()].some(({ text }) => !isRegular(text)),
+  );
   if (intricate) return undecided(`${intricate.place} has a pattern that is not judged`);
   try {
     const closed = documentOf(rules, isForUsers, NO_RULES);
@@ -64,7 +64,6 @@ export function fileInvariants(rules: ForeignRules, settings: ServiceSettings, a
 const METADATA = 'invariant-metadata-catalog';
 
 function invariants(document: RulesDocument, settings: ServiceSettings): Finding[] {
-  // The metadata catalog is opened to anybody whom a rule lets in, whatever the name.
   const isForAnybody = settings.metadataCatalog !== null;
   return checkInvariants(engineSets(document, settings, isForAnybody), settings);
 }
@@ -97,10 +96,9 @@ function unreadable(document: RulesDocument, settings: ServiceSettings): Finding
   });
 }
 
-/** To try the patterns of a rule on a table. */
 const STEPS_PER_MATCH = 20;
 
-/** Rules that are left out keep their places, for nobody. */
+/** A document of the rules that are kept; the others keep their places, and match nobody. */
 function documentOf(
   rules: ForeignRules,
   isKept: (rule: ForeignRule) => boolean,
@@ -132,10 +130,6 @@ function isForUsers({ patterns }: ForeignRule): boolean {
 
 function isEntryForGroup(rule: ForeignRule): boolean {
   return rule.section === 'catalogs' && !rule.patterns.has('role') && catalogMode(rule) !== 'none';
-}
-
-function hasOpaquePattern({ patterns }: ForeignRule): boolean {
-  return [...patterns.values()].some(({ text }) => !['regular', 'any'].includes(languageOf(text).kind));
 }
 
 function placed({ code, message, rule }: Finding, rules: ForeignRules, at: number): PlacedFinding {

@@ -1,6 +1,7 @@
 import { DOT } from '../../trino-rules/document/characters.js';
 import { readJavaPattern } from '../java/java-pattern.js';
 import type { Pattern, PatternPiece } from '../../trino-rules/document/pattern.js';
+import { matches } from '../../trino-rules/document/pattern-meaning.js';
 
 /** The names that a pattern of anybody's file matches, as far as they are known. */
 export type ForeignLanguage =
@@ -18,7 +19,10 @@ export function languageOf(text: string | undefined): ForeignLanguage {
   }
   const known = lookingAround.get(text);
   if (known !== undefined) return known;
-  const language = judged(text);
+  const reading = readJavaPattern(text);
+  const pattern = reading.kind === 'read' ? reading.pattern : null;
+  const language: ForeignLanguage =
+    reading.kind === 'refused' ? reading : pattern === null ? { kind: 'opaque' } : { kind: 'regular', pattern };
   if (text.includes('(?') && lookingAround.size < MOST_KEPT) lookingAround.set(text, language);
   return language;
 }
@@ -27,11 +31,9 @@ export function languageOf(text: string | undefined): ForeignLanguage {
 const lookingAround = new Map<string, ForeignLanguage>();
 const MOST_KEPT = 1_000;
 
-function judged(text: string): ForeignLanguage {
-  const reading = readJavaPattern(text);
-  if (reading.kind === 'refused') return reading;
-  const pattern = reading.kind === 'read' ? reading.pattern : null;
-  return pattern === null ? { kind: 'opaque' } : { kind: 'regular', pattern };
+/** Whether the names that a pattern matches are known; absent: any name. */
+export function isRegular(text: string | undefined): boolean {
+  return ['any', 'regular'].includes(languageOf(text).kind);
 }
 
 /** For patterns that are judged. @throws RangeError for others */
@@ -71,37 +73,15 @@ function isAny(option: readonly PatternPiece[]): boolean {
 }
 
 function isAnyText(piece: PatternPiece): boolean {
-  switch (piece.kind) {
-    case 'rest':
-      return true;
-    case 'repeated':
-      if (piece.min > 1) return false;
-      return piece.max === Infinity && piece.piece.kind === 'set'
-        ? piece.piece.characters.isSupersetOf(DOT)
-        : piece.max >= 1 && isAnyText(piece.piece);
-    case 'choice':
-      return piece.options.some(isAny);
-    case 'optional':
-      return isAnyText(piece.piece);
-    case 'literal':
-    case 'class':
-    case 'set':
-      return false;
-  }
+  if (piece.kind === 'rest') return true;
+  if (piece.kind === 'optional') return isAnyText(piece.piece);
+  if (piece.kind === 'choice') return piece.options.some(isAny);
+  if (piece.kind !== 'repeated' || piece.min > 1) return false;
+  return piece.max === Infinity && piece.piece.kind === 'set'
+    ? piece.piece.characters.isSupersetOf(DOT)
+    : piece.max >= 1 && isAnyText(piece.piece);
 }
 
 function mayBeEmpty(piece: PatternPiece): boolean {
-  switch (piece.kind) {
-    case 'rest':
-    case 'optional':
-      return true;
-    case 'repeated':
-      return piece.min === 0 || mayBeEmpty(piece.piece);
-    case 'choice':
-      return piece.options.some((option) => option.every(mayBeEmpty));
-    case 'literal':
-    case 'class':
-    case 'set':
-      return false;
-  }
+  return matches({ options: [[piece]], isFinite: false }, '');
 }

@@ -1,4 +1,13 @@
 import type { SectionName } from './engine-format.js';
+import { syntaxProblem } from '../../trino-rules/model/sql-expression.js';
+import {
+  FUNCTION_PRIVILEGES,
+  PROCEDURE_PRIVILEGES,
+  QUERY_RIGHTS,
+  type RulesDocument,
+  SYSTEM_INFORMATION_RIGHTS,
+  TABLE_PRIVILEGES,
+} from '../../trino-rules/document/rules-document.js';
 
 /** A rule of anybody's file, as the engine would use it. */
 export interface ForeignRule {
@@ -8,17 +17,17 @@ export interface ForeignRule {
   place: string;
   /** Offset of its opening brace. */
   at: number;
-  /** By the field's own name; absent where the engine reads "any". */
+  /** By field; absent where the engine reads any name. */
   patterns: ReadonlyMap<string, ForeignPattern>;
-  /** Its rights: the words of `privileges` or `allow`, a catalog's mode, `true` or `false`. */
+  /** Words of `privileges` or `allow`, a catalog's mode, `true` or `false`. */
   gives: readonly string[];
   /** A row filter; null: none. */
   filter: ForeignExpression | null;
   /** Columns that are hidden or masked, each once. */
   columns: readonly ForeignColumn[];
-  /** The engine refuses it, so what it matches and gives is not known. */
+  /** The engine refuses the rule, so what it matches and gives is not known. */
   isRefused: boolean;
-  /** Its text on one line, cut where it is long. */
+  /** The rule on one line, cut if it is long. */
   text: string;
 }
 
@@ -40,5 +49,113 @@ export interface ForeignColumn {
   mask: ForeignExpression | null;
 }
 
-/** The sections of a file; one that is absent, or null, is not in it. */
+export function userPattern({ patterns }: ForeignRule): ForeignPattern | undefined {
+  return patterns.get('user') ?? patterns.get('original_user');
+}
+
+export function groupPattern({ patterns }: ForeignRule): ForeignPattern | undefined {
+  return patterns.get('group') ?? patterns.get('original_group');
+}
+
+/** The pattern of roles. The engine's file access control knows no roles, so the rule never matches. */
+export function rolePattern({ patterns }: ForeignRule): ForeignPattern | undefined {
+  return patterns.get('role') ?? patterns.get('original_role');
+}
+
+/** Column names of the engine are lower-case: other names restrict nothing. */
+export function isColumn(name: string): boolean {
+  return name !== '' && name === name.toLowerCase();
+}
+
+/** The sections of a file, without those that are absent or null. */
 export type ForeignRules = ReadonlyMap<SectionName, readonly ForeignRule[]>;
+
+/**
+ * SQL that depends on the identity of an expression: sub-queries, and functions of catalogs. The current user is that of the session under
+ * any identity (seen on 483).
+ */
+const OF_IDENTITY =
+  /\b(?:current_(?!(?:user|date|time|timestamp)\b)[a-z_]+|select|table|values|with(?!\s+time\s+zone\b))\b|[.]\s*(?:\w+|"[^"]*")\s*\(/i;
+
+const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/g;
+/** Quoted text, in which line breaks mean themselves, or white space between tokens. */
+const QUOTED_OR_SPACE = new RegExp(`${QUOTED.source}|[ \\t\\r\\n]+`, 'g');
+const QUOTED_OR_BLANK = new RegExp(`${QUOTED.source}|--[^\\r\\n]*|\\/\\*[^]*?\\*\\/|[\\t\\r\\n]`, 'g');
+/** In a comment, a quote begins nothing. */
+const COMMENT = /--|\/\*/;
+
+/** Whether the result depends on the identity that evaluates it. */
+export function isOfIdentity({ text, runsAs }: ForeignExpression): boolean {
+  if (runsAs === null) return false;
+  const words = COMMENT.test(text) ? text : text.replace(QUOTED, (quoted) => quoted.charAt(0).repeat(2));
+  return OF_IDENTITY.test(words);
+}
+
+/** The SQL without line breaks and tabs outside quotes, which policies cannot hold. SQL with comments is unchanged. */
+export function inOneLine(sql: string): string {
+  return COMMENT.test(sql) ? sql : sql.replace(QUOTED_OR_SPACE, (found) => (/^(?:['"]| +$)/.test(found) ? found : ' '));
+}
+
+/** Why the text is no SQL expression, with places; unlike in a policy, comments and line breaks are allowed. */
+export function foreignSyntaxProblem(sql: string): string | null {
+  const blank = (found: string): string =>
+    /^['"]/.test(found) ? found.replace(/[^'"]/g, '_') : ' '.repeat(found.length);
+  return syntaxProblem(sql.replace(QUOTED_OR_BLANK, blank));
+}
+
+type Section = Exclude<keyof RulesDocument, 'impersonation'>;
+type Made<Name extends Section> = (rule: ForeignRule, user: { user?: string }) => RulesDocument[Name][number];
+
+/** Rules as those of a document for a user, without filters and columns. */
+export const documentRules: { [Name in Section]: Made<Name> } = {
+  catalogs: (rule, user) => ({ ...user, ...texts(rule, 'catalog'), allow: catalogMode(rule) }),
+  schemas: (rule, user) => ({ ...user, ...texts(rule, 'catalog', 'schema'), owner: gives(rule, 'true') }),
+  tables: (rule, user) => ({
+    ...user,
+    ...texts(rule, 'catalog', 'schema', 'table'),
+    privileges: TABLE_PRIVILEGES.filter((each) => gives(rule, each)),
+  }),
+  queries: (rule, user) => ({
+    ...user,
+    ...texts(rule, 'queryOwner'),
+    allow: QUERY_RIGHTS.filter((right) => gives(rule, right)),
+  }),
+  functions: (rule, user) => ({
+    ...user,
+    ...texts(rule, 'catalog', 'schema', 'function'),
+    privileges: FUNCTION_PRIVILEGES.filter((each) => gives(rule, each)),
+  }),
+  procedures: (rule, user) => ({
+    ...user,
+    ...texts(rule, 'catalog', 'schema', 'procedure'),
+    privileges: PROCEDURE_PRIVILEGES.filter((each) => gives(rule, each)),
+  }),
+  system_information: (rule, user) => ({
+    ...user,
+    allow: SYSTEM_INFORMATION_RIGHTS.filter((right) => gives(rule, right)),
+  }),
+  system_session_properties: (rule, user) => ({ ...user, ...texts(rule, 'property'), allow: gives(rule, 'true') }),
+  catalog_session_properties: (rule, user) => ({
+    ...user,
+    ...texts(rule, 'catalog', 'property'),
+    allow: gives(rule, 'true'),
+  }),
+};
+
+function texts<Key extends string>({ patterns }: ForeignRule, ...keys: Key[]): Partial<Record<Key, string>> {
+  const read: Partial<Record<Key, string>> = {};
+  for (const key of keys) {
+    const pattern = patterns.get(key);
+    if (pattern) read[key] = pattern.text;
+  }
+  return read;
+}
+
+function gives(rule: ForeignRule, gift: string): boolean {
+  return rule.gives.includes(gift);
+}
+
+export function catalogMode(rule: ForeignRule): 'all' | 'read-only' | 'none' {
+  if (gives(rule, 'all') || gives(rule, 'owner')) return 'all';
+  return gives(rule, 'read-only') ? 'read-only' : 'none';
+}

@@ -1,8 +1,7 @@
 import { SYSTEM } from '../../trino-rules/model/node.js';
-import { catalogMode } from './document-rules.js';
+import { catalogMode, type ForeignRule, type ForeignRules } from './foreign-rules.js';
 import { type Door, type DoorSearch, type Gate, type Path, sql, sqlFor } from './door-search.js';
 import type { SectionName } from './engine-format.js';
-import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import { reads } from './statement-faults.js';
 
 /** Sections whose rules give nothing to people who may not enter the catalog, with the fields that match their objects. */

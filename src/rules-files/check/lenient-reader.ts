@@ -1,11 +1,9 @@
 import { type JsonMember, type JsonNode, plainValue, readJson } from '../../kernel/json-reader.js';
 import { ruleText } from '../../trino-rules/document/rules-document.js';
-import { isRefused } from './checks.js';
-import { formatOf, SECTION_NAMES, type SectionName } from './engine-format.js';
+import { isRefused, type PlacedFinding } from './checks.js';
+import { formatOf, SECTION_NAMES, type SectionName, spelledLike } from './engine-format.js';
 import { FieldReader } from './field-reader.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
-import type { PlacedFinding } from './placed-finding.js';
-import { spelledLike } from './spelling.js';
 import { describeValue } from './values.js';
 
 export interface LenientReading {
@@ -16,10 +14,8 @@ export interface LenientReading {
   findings: PlacedFinding[];
 }
 
-/** Values that a document may have before reading stops: some twenty times what fits into a ConfigMap. */
 const LIMITS = { maxValues: 5_000_000, maxFaults: 1_000, isLenient: true };
 
-/** What a file is for. */
 export interface ReadFor {
   /** The engine's version; default: the newest that is tried. */
   trino?: number;
@@ -55,13 +51,12 @@ const OF_ONE_CATALOG: ReadonlyMap<string, SectionName> = new Map([
 
 function readSections(root: JsonNode & { kind: 'object' }, findings: PlacedFinding[], readFor: ReadFor): ForeignRules {
   const rules = new Map<SectionName, ForeignRule[]>();
-  for (const member of lastOfEach(root.members)) {
-    const { key, at, value } = member;
+  for (const { key, at, value } of lastOfEach(root.members)) {
     const name = readFor.isOfOneCatalog === true ? OF_ONE_CATALOG.get(key) : SECTION_NAMES.find((each) => each === key);
     if (name === undefined) {
       findings.push({
         code: 'rules-section-unknown',
-        message: `the engine refuses the section "${key}"${readFor.isOfOneCatalog === true ? ' in the rules of a single catalog' : hint(member)}`,
+        message: `the engine refuses the section "${key}"${readFor.isOfOneCatalog === true ? ' in the rules of a single catalog' : hint(key)}`,
         at,
       });
     } else if (value.kind === 'null') {
@@ -89,7 +84,7 @@ function readSections(root: JsonNode & { kind: 'object' }, findings: PlacedFindi
   return rules;
 }
 
-/** Without a name of a catalog, of rules that can have one. */
+/** Whether no section and no rule is about catalogs. */
 function isLikeOneCatalog(root: JsonNode & { kind: 'object' }, rules: ForeignRules): boolean {
   const all = [...rules.values()].flat();
   return (
@@ -135,7 +130,7 @@ function readRules(
   });
 }
 
-/** Once for a document without any section, else for each section without which something is open. */
+/** Reports sections without which something is open, or that there is no section at all. */
 function reportAbsent(
   root: JsonNode & { kind: 'object' },
   rules: ForeignRules,
@@ -169,34 +164,13 @@ function meaning(section: SectionName): string {
   return whenAbsent === undefined ? '' : `: ${whenAbsent.meaning}`;
 }
 
-function hint(member: JsonMember): string {
-  const { key } = member;
+function hint(key: string): string {
   if (key === 'session_properties') return '; here it is "system_session_properties" or "catalog_session_properties"';
   const near = spelledLike(key, SECTION_NAMES);
-  if (near !== undefined) return `; did you mean "${near}"?`;
-  const pointer = pointerToSections(member);
-  return pointer === null
-    ? ''
-    : `, and reads the sections at "${pointer}" only if security.json-pointer names it: give that part alone`;
+  return near === undefined ? '' : `; did you mean "${near}"?`;
 }
 
-/** The JSON Pointer (RFC 6901) of the object with sections that a member is or holds; null: there is none. */
-function pointerToSections({ key, value }: JsonMember, depth = MAX_POINTER): string | null {
-  if (value.kind !== 'object' || depth === 0) return null;
-  const own = `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  const isSection = (member: JsonMember): boolean =>
-    member.value.kind === 'array' && SECTION_NAMES.some((name) => name === member.key);
-  if (value.members.some(isSection)) return own;
-  for (const member of value.members) {
-    const below = pointerToSections(member, depth - 1);
-    if (below !== null) return own + below;
-  }
-  return null;
-}
-
-const MAX_POINTER = 8;
-
-/** The engine's reader keeps the last value of a key; the others are never looked at. */
+/** The engine reads the last value of a key. */
 function lastOfEach(members: readonly JsonMember[]): JsonMember[] {
   return [...new Map(members.map((member) => [member.key, member])).values()];
 }

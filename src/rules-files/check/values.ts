@@ -1,7 +1,8 @@
 import type { JsonNode } from '../../kernel/json-reader.js';
-import type { Report } from './placed-finding.js';
+import type { Report } from './checks.js';
+import type { ForeignColumn } from './foreign-rules.js';
 
-/** `a list`, `the number 5`, `"yes"`: a value in a message. */
+/** A value in a message: `a list`, `the number 5`, `"yes"`. */
 export function describeValue(node: JsonNode): string {
   switch (node.kind) {
     case 'number':
@@ -19,7 +20,6 @@ export function describeValue(node: JsonNode): string {
   }
 }
 
-/** Neither absent nor null. */
 export function isGiven(key: string, node: JsonNode | undefined, report: Report): node is JsonNode {
   if (node?.kind === 'null') report('rules-null', `"${key}" is null, which the engine reads as absent`, node.at);
   return node !== undefined && node.kind !== 'null';
@@ -37,16 +37,11 @@ export function textOf(key: string, node: JsonNode, report: Report): string | nu
   return text;
 }
 
-/** A number as `Double.toString` and `BigInteger.toString` of Java write it: 1.50 is `1.5`, and 1e2 is `100.0`. */
+/** A number as Java writes it: 1.50 is `1.5`, and 1e2 is `100.0`. */
 function numberText(written: string): string {
   if (/^-?[0-9]+$/.test(written)) return BigInt(written).toString();
   const value = Number(written);
-  const size = Math.abs(value);
-  if (!Number.isFinite(value)) return String(value);
-  if (size === 0) return Object.is(value, 0) ? '0.0' : '-0.0';
-  if (size >= 1e-3 && size < 1e7) return Number.isInteger(value) ? `${value}.0` : String(value);
-  const [digits = '', exponent = ''] = value.toExponential().split('e');
-  return `${digits.includes('.') ? digits : `${digits}.0`}E${exponent.replace('+', '')}`;
+  return Number.isInteger(value) ? value.toFixed(1) : String(value);
 }
 
 /** Null: the engine refuses the file. */
@@ -121,4 +116,92 @@ const LONGEST = 60;
 
 function cut(text: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+}
+
+/** SQL, which the engine parses when it is used. Null: the engine refuses the file. */
+export function readExpression(key: string, node: JsonNode, report: Report): string | null {
+  const text = textOf(key, node, report);
+  if (text !== null && !/\S/.test(text)) {
+    report(
+      'rules-text-empty',
+      `"${key}" is empty, which is no expression: every query that it concerns fails`,
+      node.at,
+    );
+  }
+  return text;
+}
+
+/** `{"user": …}`, the identity that an expression is evaluated as; null: none is given. */
+export function readEnvironment(key: string, node: JsonNode, report: Report): string | null {
+  if (node.kind !== 'object') {
+    report('rules-wrong-type', `"${key}" must be an object, not ${describeValue(node)}`, node.at);
+    return null;
+  }
+  let user: string | null = null;
+  for (const { key: inner, at, value } of node.members) {
+    if (inner !== 'user') report('rules-key-unknown', `the engine refuses a file with the key "${inner}" here`, at);
+    else if (isGiven(inner, value, report)) user = textOf(inner, value, report);
+  }
+  return user;
+}
+
+const KEYS = ['name', 'allow', 'mask', 'mask_environment'];
+
+/** The columns of a table rule. */
+export function readColumns(node: JsonNode, report: Report): ForeignColumn[] {
+  if (node.kind !== 'array') {
+    report('rules-wrong-type', `"columns" must be a list, not ${describeValue(node)}`, node.at);
+    return [];
+  }
+  const columns: ForeignColumn[] = [];
+  const seen = new Set<string>();
+  for (const item of node.items) {
+    if (item.kind !== 'object') {
+      report('rules-wrong-type', `a column must be an object, not ${describeValue(item)}`, item.at);
+      continue;
+    }
+    const read = readColumn(item, report);
+    if (read === null) continue;
+    const { name, ...column } = read;
+    if (seen.has(name.text))
+      report('rules-column-repeated', `the column "${name.text}" stands twice: the engine refuses the file`, name.at);
+    seen.add(name.text);
+    columns.push({ name: name.text, ...column });
+  }
+  return columns;
+}
+
+function readColumn(
+  column: JsonNode & { kind: 'object' },
+  report: Report,
+): (Omit<ForeignColumn, 'name'> & { name: { text: string; at: number } }) | null {
+  const nodes = new Map<string, JsonNode>();
+  for (const { key, at, value } of column.members) {
+    if (KEYS.includes(key)) nodes.set(key, value);
+    else report('rules-key-unknown', `the engine refuses a file with the key "${key}" in a column`, at);
+  }
+  const [allow, mask, environment] = [nodes.get('allow'), nodes.get('mask'), nodes.get('mask_environment')];
+  const isAllowed = !isGiven('allow', allow, report) || booleanOf('allow', allow, true, report) !== false;
+  const text = isGiven('mask', mask, report) ? readExpression('mask', mask, report) : null;
+  const runsAs = isGiven('mask_environment', environment, report)
+    ? readEnvironment('mask_environment', environment, report)
+    : null;
+  const name = readName(nodes.get('name'), column.at, report);
+  if (name === null) return null;
+  return { name, allow: isAllowed, mask: text === null ? null : { text, runsAs } };
+}
+
+function readName(node: JsonNode | undefined, at: number, report: Report): { text: string; at: number } | null {
+  if (node === undefined || node.kind === 'null') {
+    report('rules-value-missing', '"name" is missing in a column: the engine refuses the file', node?.at ?? at);
+    return null;
+  }
+  const text = textOf('name', node, report);
+  if (text === null) return null;
+  if (text === '') report('rules-text-empty', '"name" is empty: no column has that name', node.at);
+  if (text !== text.toLowerCase()) {
+    const message = `the engine's column names are lower-case: "${text}" never matches, so this column is neither hidden nor masked`;
+    report('rules-column-case', message, node.at);
+  }
+  return { text, at: node.at };
 }

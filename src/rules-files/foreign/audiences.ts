@@ -1,8 +1,15 @@
-import type { ForeignPattern, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import {
+  type ForeignPattern,
+  type ForeignRule,
+  type ForeignRules,
+  groupPattern,
+  rolePattern,
+  userPattern,
+} from '../check/foreign-rules.js';
 import { anyOf } from '../../trino-rules/compile/name-pattern.js';
 import { anyName, languageOf, regularPattern } from '../check/foreign-language.js';
 import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
-import { readPattern, type Pattern } from '../../trino-rules/document/pattern.js';
+import { type Pattern, readPattern } from '../../trino-rules/document/pattern.js';
 import { getOrInsert } from '../../kernel/collections.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
@@ -13,37 +20,36 @@ export interface ListedUser {
   groups: readonly string[];
   /** True: a program, which has no account and can act as others. False: a person. Absent: what the rules take it for. */
   isEngine?: boolean;
-  /** The name by which patterns of users match, where another is listed: of the same user in other groups. */
+  /** The name that patterns of users match, if the listed name is an alias of a user in other groups. */
   knownAs?: string;
 }
 
-/** The active accounts, each in its recorded groups. */
+/** The active accounts in their recorded groups. */
 export function recordedUsers({ users, groups }: Pick<Snapshot, 'users' | 'groups'>): ListedUser[] {
   const groupsOf = new Map<number, string[]>();
   for (const { name, members } of groups) for (const id of members) getOrInsert(groupsOf, id, () => []).push(name);
   return users.filter(({ isActive }) => isActive).map(({ id, name }) => ({ name, groups: groupsOf.get(id) ?? [] }));
 }
 
-/** Users that a rule is about; all of them that it may be about where one of its patterns cannot be judged. */
+/** The users of a rule; where a pattern cannot be judged, all users that it may match. */
 export interface Audience {
   /** A pattern of users: undefined matches every user, null none. */
   user: string | undefined | null;
   isJudged: boolean;
 }
 
-/** The users that the rules of a file are about. */
 export interface Audiences {
-  /** A pattern of all users that the file is read for. */
+  /** A pattern of all users for whom the file is read. */
   readonly everybody: string | undefined;
   audience(rule: ForeignRule): Audience;
-  /** The users whom a rule is about, one by one; null: they are not listed. */
+  /** Names of the users of a rule; null: users are not listed. */
   namesOf(rule: ForeignRule): string[] | null;
 }
 
 /** A pattern that matches more names is treated as one with `.*`. */
 const MAX_NAMES = 20_000;
 
-/** For patterns of any file and of Grantline's own; those that are not judged are never asked about. */
+/** A cache for patterns of any file. Patterns that are not judged are never asked for. */
 export function anyPatterns(budget: WorkBudget): PatternCache {
   return new PatternCache(budget, javaPattern, () => MAX_NAMES);
 }
@@ -53,39 +59,24 @@ function javaPattern(text: string): Pattern {
   return common.kind === 'pattern' ? common.pattern : regularPattern(text);
 }
 
-/** False: it has a look-around or the like, so that the names that it matches are not known. */
+/** False: the pattern has a look-behind or the like, so the names that it matches are not known. */
 export function isJudged(text: string | undefined): boolean {
   return languageOf(text).kind !== 'opaque';
 }
 
-/** The message about a pattern that is not judged. */
 export function notJudged(field: string, text: string): string {
   return `the names that the ${field} ${JSON.stringify(text)} matches cannot be told`;
 }
 
-export function userPattern({ patterns }: ForeignRule): ForeignPattern | undefined {
-  return patterns.get('user') ?? patterns.get('original_user');
-}
-
-export function groupPattern({ patterns }: ForeignRule): ForeignPattern | undefined {
-  return patterns.get('group') ?? patterns.get('original_group');
-}
-
-/** The first of a file, where it has one. */
 export function ruleForGroups(rules: ForeignRules): ForeignRule | undefined {
   return [...rules.values()].flat().find((rule) => groupPattern(rule) !== undefined);
 }
 
-/** The engine knows nobody's role here. */
-function isForRole({ patterns }: ForeignRule): boolean {
-  return patterns.has('role') || patterns.has('original_role');
-}
-
-/** Everybody whom the patterns of a file match, for files without rules for groups. */
+/** Any user, for files without rules for groups. */
 export const ANYBODY: Audiences = {
   everybody: undefined,
   audience(rule) {
-    const user = isForRole(rule) ? null : userPattern(rule)?.text;
+    const user = rolePattern(rule) !== undefined ? null : userPattern(rule)?.text;
     return { user: user === null ? null : anyName('user', user), isJudged: isJudged(user ?? undefined) };
   },
   namesOf: () => null,
@@ -94,7 +85,7 @@ export const ANYBODY: Audiences = {
 /** A control character, which is in no name. */
 const NOBODY = '\u0001';
 
-/** One user alone: the other rules stay in their places, and match nobody. */
+/** One user. Rules about others keep their places and match nobody. */
 export class AskedUser implements Audiences {
   readonly everybody = undefined;
   private readonly listed: ListedUsers;
@@ -120,11 +111,11 @@ export class AskedUser implements Audiences {
 
   private mayBeAbout(rule: ForeignRule): boolean {
     if (this.groups !== null) return this.listed.namesOf(rule).length > 0;
-    return !isForRole(rule) && this.listed.matcherOf(userPattern(rule)?.text)(this.name);
+    return rolePattern(rule) === undefined && this.listed.matcherOf(userPattern(rule)?.text)(this.name);
   }
 }
 
-/** Finds the users that rules are about, as the engine does: by name, by any of their groups, and never by a role. */
+/** Users of a list, matched as the engine does: by name, by any of their groups, and never by a role. */
 export class ListedUsers implements Audiences {
   readonly everybody: string;
 
@@ -145,7 +136,7 @@ export class ListedUsers implements Audiences {
   }
 
   namesOf(rule: ForeignRule): string[] {
-    if (isForRole(rule)) return [];
+    if (rolePattern(rule) !== undefined) return [];
     const [isUser, isGroup] = [this.matcherOf(userPattern(rule)?.text), this.matcherOf(groupPattern(rule)?.text)];
     const isForAnyGroups = groupPattern(rule) === undefined;
     return this.users
@@ -159,4 +150,59 @@ export class ListedUsers implements Audiences {
     if (!isJudged(pattern)) return () => true;
     return (name) => this.patterns.matches(pattern, name);
   }
+}
+
+/** Names that a list lacks, and the first rule that gives them something. */
+interface UnlistedPrincipals {
+  names: string[];
+  rule: ForeignRule | null;
+}
+
+/** Sections that give no rights to their users. */
+const OF_NO_RIGHT: ReadonlySet<string> = new Set(['authorization', 'principals']);
+
+/** Users whom rules spell out and give something, and whom a list lacks. */
+export function unlistedUsers(
+  rules: ForeignRules,
+  users: readonly ListedUser[],
+  patterns: PatternCache,
+): UnlistedPrincipals {
+  return unlisted(rules, new Set(users.map(({ name }) => name)), userPattern, patterns);
+}
+
+/** Groups that rules spell out and give something, without members in a list. */
+export function unlistedGroups(
+  rules: ForeignRules,
+  users: readonly ListedUser[],
+  patterns: PatternCache,
+): UnlistedPrincipals {
+  return unlisted(rules, new Set(users.flatMap(({ groups }) => groups)), groupPattern, patterns);
+}
+
+function unlisted(
+  rules: ForeignRules,
+  listed: ReadonlySet<string>,
+  patternOf: (rule: ForeignRule) => ForeignPattern | undefined,
+  patterns: PatternCache,
+): UnlistedPrincipals {
+  const found = new Set<string>();
+  let first: ForeignRule | null = null;
+  for (const rule of [...rules.values()].flat()) {
+    if (OF_NO_RIGHT.has(rule.section) || !givesSomething(rule)) continue;
+    const missing = spelledOut(patternOf(rule)?.text, patterns).filter((name) => !listed.has(name));
+    for (const name of missing) found.add(name);
+    if (missing.length > 0) first ??= rule;
+  }
+  return { names: [...found].sort(), rule: first };
+}
+
+function givesSomething({ gives }: ForeignRule): boolean {
+  return gives.some((right) => right !== 'none' && right !== 'false');
+}
+
+/** The names of an alternation and the like. A pattern with more names than its text could spell out describes a kind of name. */
+function spelledOut(text: string | undefined, patterns: PatternCache): string[] {
+  if (text === undefined || !isJudged(text)) return [];
+  const language = patterns.language(text);
+  return language.kind === 'names' && 2 * language.names.size <= text.length + 1 ? [...language.names] : [];
 }

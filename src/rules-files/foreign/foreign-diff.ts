@@ -1,9 +1,15 @@
 import type { SectionName } from '../check/engine-format.js';
-import { inOneLine, isOfIdentity } from '../check/foreign-expression.js';
-import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import {
+  type ForeignExpression,
+  type ForeignRule,
+  type ForeignRules,
+  groupPattern,
+  inOneLine,
+  isOfIdentity,
+} from '../check/foreign-rules.js';
 import { type AccessDiff, type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
 import type { OtherRight } from '../../trino-rules/diff/access-diff-form.js';
-import { type RulesDocument, NO_RULES } from '../../trino-rules/document/rules-document.js';
+import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { INFORMATION_SCHEMA } from '../../trino-rules/engine/evaluator.js';
 import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
@@ -11,13 +17,12 @@ import {
   ANYBODY,
   anyPatterns,
   type Audiences,
-  groupPattern,
   isJudged,
-  ListedUsers,
   type ListedUser,
+  ListedUsers,
   notJudged,
 } from './audiences.js';
-import { withoutEqualFilters } from './equal-filters.js';
+import { shownFilter, withComparableFilters } from './equal-filters.js';
 import { BUILTIN, foreignDocument } from './foreign-document.js';
 
 /** Why two files cannot be compared: a rule of one, and what is wrong with it. */
@@ -30,7 +35,7 @@ export interface Incomparable {
 }
 
 export type ForeignDiff =
-  | { kind: 'compared'; access: ForeignAccessDiff }
+  | { kind: 'compared'; access: AccessDiff<AccessFact | OtherRight> }
   | { kind: 'incomparable'; problems: Incomparable[] };
 
 /**
@@ -47,33 +52,37 @@ export function diffForeign(
 ): ForeignDiff {
   const listed = users === null ? null : new ListedUsers(users, anyPatterns(budget));
   const audiences = listed ?? ANYBODY;
-  const [former, next] = [read(before, audiences, listed), read(after, audiences, listed)];
-  const problems = [...former.problems.map(inFile('before')), ...next.problems.map(inFile('after'))];
+  const [former, next] = [read('before', before, audiences, listed), read('after', after, audiences, listed)];
+  const problems = [...former.problems, ...next.problems];
   if (problems.length > 0) return { kind: 'incomparable', problems };
-  const access: ForeignAccessDiff = diffAccess(former.document, next.document, budget, anyPatterns(budget));
+  const documents = [withComparableFilters(former.document), withComparableFilters(next.document)] as const;
+  const access: AccessDiff<AccessFact | OtherRight> = diffAccess(...documents, budget, anyPatterns(budget));
   for (const relation of RELATIONS) {
     const pairs = (rules: ForeignRules): RulesDocument => relationDocument(rules, audiences, relation);
     const changed = diffAccess(pairs(before), pairs(after), budget, anyPatterns(budget));
     access.gained.push(...changed.gained.flatMap((each) => related(each, relation)));
     access.lost.push(...changed.lost.flatMap((each) => related(each, relation)));
   }
-  const possible = { gained: access.gained.filter(isPossible), lost: access.lost.filter(isPossible) };
-  return { kind: 'compared', access: ofUsers(withoutEqualFilters(possible), users) };
+  const names = users === null ? null : new Set(users.map(({ name }) => name));
+  const asked = (differences: ForeignDifference[]): ForeignDifference[] =>
+    ofUsers(differences, names).map(({ fact, ...each }) => ({
+      ...each,
+      fact: fact.about === 'row-filter' ? { ...fact, expression: shownFilter(fact.expression) } : fact,
+    }));
+  return { kind: 'compared', access: { gained: asked(access.gained), lost: asked(access.lost) } };
 }
 
-type ForeignAccessDiff = AccessDiff<AccessFact | OtherRight>;
-type Problem = Omit<Incomparable, 'file'>;
-
-function inFile(file: Incomparable['file']): (problem: Problem) => Incomparable {
-  return (problem) => ({ file, ...problem });
-}
-
+type ForeignDifference = AccessDifference<AccessFact | OtherRight>;
 function read(
+  file: Incomparable['file'],
   rules: ForeignRules,
   audiences: Audiences,
   listed: ListedUsers | null,
-): { document: RulesDocument; problems: Problem[] } {
-  const problem = (rule: ForeignRule, at: number, message: string): Problem => ({ rule: rule.place, at, message });
+): { document: RulesDocument; problems: Incomparable[] } {
+  const problem = (rule: ForeignRule, at: number, message: string): Incomparable => ({
+    ...{ file, rule: rule.place },
+    ...{ at, message },
+  });
   const about = [...rules.values()].flat().filter((rule) => audiences.audience(rule).user !== null);
   const ofGroups = about.flatMap((rule) => {
     const group = groupPattern(rule);
@@ -97,26 +106,26 @@ function written(expression: ForeignExpression): string {
   return isOfIdentity(expression) ? `${sql} (evaluated as ${expression.runsAs})` : sql;
 }
 
-/** Of listed users, or of everybody; no user's name is empty. */
-function ofUsers<Fact>({ gained, lost }: AccessDiff<Fact>, users: readonly ListedUser[] | null): AccessDiff<Fact> {
-  const listed = users === null ? null : new Set(users.map(({ name }) => name));
-  const isAsked = (name: string): boolean => listed?.has(name) ?? name !== '';
-  const own = (differences: readonly AccessDifference<Fact>[]): AccessDifference<Fact>[] =>
-    differences
-      .map((each) => ({
-        ...each,
-        people: each.people.filter(isAsked),
-        strangers: listed === null ? each.strangers : [],
-      }))
-      .filter(({ people, strangers }) => people.length + strangers.length > 0);
-  return { gained: own(gained), lost: own(lost) };
+/** The differences that the engine can be asked about, for these users; null: for everybody. No user's name is empty. */
+export function ofUsers<Fact extends AccessFact | OtherRight>(
+  differences: readonly AccessDifference<Fact>[],
+  names: ReadonlySet<string> | null,
+): AccessDifference<Fact>[] {
+  return differences
+    .filter(isPossible)
+    .map((each) => ({
+      ...each,
+      people: each.people.filter((name) => names?.has(name) ?? name !== ''),
+      strangers: names === null ? each.strangers : [],
+    }))
+    .filter(({ people, strangers }) => people.length + strangers.length > 0);
 }
 
 /**
  * Whether the engine asks about it: it writes names in lower case, none is empty, its own functions are everybody's,
  * `information_schema` is its own, too, and nobody passes on a procedure.
  */
-export function isPossible({ fact }: AccessDifference<AccessFact | OtherRight>): boolean {
+function isPossible({ fact }: ForeignDifference): boolean {
   if (fact.about === 'session-property') return fact.catalog === null || isObjectName(fact.catalog);
   if (!('resource' in fact)) return true;
   const { catalog, schema, table, routine } = fact.resource;

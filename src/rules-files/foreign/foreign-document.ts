@@ -1,26 +1,36 @@
-import { documentRules } from '../check/document-rules.js';
-import { anyName } from '../check/foreign-language.js';
-import type { ForeignColumn, ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
 import {
+  documentRules,
+  type ForeignColumn,
+  type ForeignExpression,
+  type ForeignRule,
+  type ForeignRules,
+  isColumn,
+  userPattern,
+} from '../check/foreign-rules.js';
+import { anyName, isRegular } from '../check/foreign-language.js';
+import {
+  type ColumnRule,
+  type ImpersonationRule,
   NO_RULES,
   QUERY_RIGHTS,
-  TABLE_PRIVILEGES,
-  type ColumnRule,
   type RulesDocument,
+  TABLE_PRIVILEGES,
 } from '../../trino-rules/document/rules-document.js';
-import { isJudged, notJudged, type Audiences } from './audiences.js';
-import { impersonationRules } from './impersonation.js';
+import { type Audiences, isJudged, notJudged } from './audiences.js';
+import { literal } from '../../trino-rules/compile/name-pattern.js';
+import { readJavaPattern } from '../java/java-pattern.js';
+import { newUserPattern, replacementPieces } from '../java/replacement.js';
 
-/** The rules of any file in Grantline's own form; without `authorization`, `principals` and the ownership of catalogs. */
+/** The rules of any file as a document, without `authorization`, `principals` and the ownership of catalogs. */
 export interface ForeignDocument {
   document: RulesDocument;
-  /** The rule of the file that a rule of the document was made of; null: an absent section opens what it gives. */
+  /** The rule of the file behind a rule of the document; null: an absent section gives the access. */
   sourceOf(rule: object): ForeignRule | null;
   /** Patterns whose matching names are not known. */
   unjudged: { rule: ForeignRule; at: number; message: string }[];
 }
 
-/** Where the engine itself has functions, which it executes for everybody without asking. */
+/** The engine's own functions, which everybody may execute. */
 export const BUILTIN = { catalog: 'system', schema: 'builtin' };
 
 /** The access that absent sections give. */
@@ -42,7 +52,7 @@ function whenAbsent(user: string | undefined): RulesDocument {
 const NOTHING_GIVEN: Pick<ForeignRule, 'gives' | 'filter' | 'columns'> = { gives: [], filter: null, columns: [] };
 
 /**
- * A rule with a pattern that cannot be judged gives nothing to whomever it may be about: the engine never gives less there.
+ * Rules as a document. A rule with a pattern that cannot be judged gives nothing to all users that it may match.
  * @param written a filter or mask as text
  */
 export function foreignDocument(
@@ -63,7 +73,7 @@ export function foreignDocument(
         ...(columns.length > 0 && { columns }),
       };
     }),
-    // As without the last; but every listed user is named, and so compared.
+    // The last rule changes nothing but names every listed user, so that all are compared.
     queries: [...sections.of('queries'), ...(everybody === undefined ? [] : [{ user: everybody, allow: [] }])],
     impersonation: sections.impersonation(),
     functions: sections.of('functions'),
@@ -75,7 +85,7 @@ export function foreignDocument(
   return { document, sourceOf: (rule) => sections.sources.get(rule) ?? null, unjudged: sections.unjudged };
 }
 
-/** Turns the sections of a file into those of a document, and keeps the source of each rule. */
+/** Converts sections, and keeps the source of each rule. */
 class SectionsOfFile {
   readonly sources = new Map<object, ForeignRule>();
   readonly unjudged: ForeignDocument['unjudged'] = [];
@@ -96,7 +106,6 @@ class SectionsOfFile {
     if (found === undefined) return this.open[name];
     return found.flatMap((rule) => {
       const { user, isJudged: isAudienceJudged } = this.audiences.audience(rule);
-      // Which queries of others may be viewed or killed is no question of executing one.
       if (user === null) return [];
       const judged = this.judged(rule, isAudienceJudged);
       const one = made(judged, user === undefined || !isJudged(user) ? {} : { user });
@@ -107,35 +116,95 @@ class SectionsOfFile {
 
   impersonation(): RulesDocument['impersonation'] {
     const found = this.rules.get('impersonation');
-    // Beside "principals" the engine takes impersonation to be decided there.
+    // With "principals" and without this section the engine allows all impersonation.
     if (found === undefined) return this.rules.has('principals') ? [{ new_user: '.*', allow: true }] : [];
     return found.flatMap((rule) => {
-      const { rules, problem } = impersonationRules(rule, this.audiences);
+      const rules = this.impersonationOf(rule);
       for (const one of rules) this.sources.set(one, rule);
-      if (problem !== null) this.unjudged.push({ rule, ...problem });
       return rules;
     });
   }
 
-  /** Keeps the patterns whose matching names are known; with any other, the rule gives nothing. */
+  /**
+   * `new_user` is a replacement text before it is a pattern (Trino 483): `$1` is the text of the first group of `original_user`, so such a
+   * rule becomes one for each listed user.
+   */
+  private impersonationOf(rule: ForeignRule): ImpersonationRule[] {
+    const { user, isJudged: isAudienceJudged } = this.audiences.audience(rule);
+    if (user === null) return [];
+    const { text, at } = rule.patterns.get('new_user') ?? { text: '.*', at: rule.at };
+    const allow = rule.gives.includes('true');
+    const about = user === undefined || !isJudged(user) ? {} : { original_user: user };
+    const closed = (place: number, message: string): ImpersonationRule[] => {
+      this.unjudged.push({ rule, at: place, message });
+      return [{ ...about, new_user: '.*', allow: false }];
+    };
+    const caller = userPattern(rule);
+    if (caller !== undefined && !isAudienceJudged) return closed(caller.at, notJudged('original_user', caller.text));
+    const same = newUserPattern(text, rule.patterns.has('original_user'));
+    if (same !== null && isRegular(same)) return [{ ...about, new_user: same, allow }];
+    const names = this.audiences.namesOf(rule);
+    const each = names?.map((name) => ({
+      original_user: literal(name),
+      new_user: replacement(rule, name, text) ?? NO_PATTERN,
+    }));
+    if (same === null && each?.every(({ new_user }) => isRegular(new_user)))
+      return each.map((one) => ({ ...one, allow }));
+    const unlisted = names === null && text.includes('$') ? ' without a list of users' : '';
+    return closed(at, `the names that the new_user ${JSON.stringify(text)} stands for cannot be told${unlisted}`);
+  }
+
+  /** A rule without its unknown patterns; it gives nothing if it has one. */
   private judged(rule: ForeignRule, isAudienceJudged: boolean): ForeignRule {
     const opaque = [...rule.patterns].filter(([, { text }]) => !isJudged(text));
     for (const [field, { text, at }] of opaque) this.unjudged.push({ rule, at, message: notJudged(field, text) });
     const patterns = new Map(
       [...rule.patterns].filter(([field, { text }]) => isJudged(text) && anyName(field, text) !== undefined),
     );
-    // Without its owner it would be a rule about executing, too.
+    // Without an owner the rule would also be about executing.
     if (opaque.some(([field]) => field === 'queryOwner')) patterns.set('queryOwner', { text: '.*', at: rule.at });
     const isWhole = isAudienceJudged && opaque.length === 0;
     return { ...rule, ...(!isWhole && NOTHING_GIVEN), patterns };
   }
 }
 
-/** The engine's column names are lower-case: any other restricts nothing. */
 function columnRule(
   { name, allow, mask }: ForeignColumn,
   written: (expression: ForeignExpression) => string,
 ): ColumnRule[] {
-  if (name !== name.toLowerCase() || name === '') return [];
+  if (!isColumn(name)) return [];
   return [{ name, allow, ...(mask !== null && { mask: written(mask) }) }];
 }
+
+/** `new_user` for a name, as `java.util.regex.Matcher` replaces it; null: it fails, or the texts of the groups are not known. */
+function replacement(rule: ForeignRule, name: string, text: string): string | null {
+  const matched = matchOf(userPattern(rule)?.text ?? '(?:.*)', name);
+  if (matched === null) return null;
+  const pieces = replacementPieces(text, matched.length - 1);
+  const texts = pieces?.map((piece) => {
+    if ('text' in piece) return piece.text;
+    if (typeof piece.group === 'number') return matched[piece.group] ?? '';
+    const named = matched.groups ?? {};
+    return Object.hasOwn(named, piece.group) ? (named[piece.group] ?? '') : null;
+  });
+  return texts === undefined || texts.includes(null) ? null : texts.join('');
+}
+
+/** Null: the pattern may be slow, Java reads it otherwise than JavaScript, or it does not match. */
+function matchOf(pattern: string, name: string): RegExpExecArray | null {
+  const isSlow = /\)[*+?{]/.test(pattern) || pattern.replace(/[^*+{]/g, '').length > MAX_REPETITIONS;
+  const reading = readJavaPattern(pattern);
+  const isAlike = reading.kind === 'read' && reading.pattern !== null && reading.differences.length === 0;
+  // The dot of JavaScript runs over U+0085, and its white space is Unicode's.
+  const isPlain = !name.includes('\u0085') && (/^[\0-\x7f]*$/.test(name) || !/\\s/i.test(pattern));
+  if (isSlow || !isAlike || !isPlain) return null;
+  try {
+    return new RegExp(`^(?:${pattern})$`, /[\ud800-\udfff]/.test(pattern + name) ? 'u' : '').exec(name);
+  } catch {
+    return null;
+  }
+}
+
+const NO_PATTERN = '(';
+/** Matching takes at most the length of the name to this power. */
+const MAX_REPETITIONS = 4;

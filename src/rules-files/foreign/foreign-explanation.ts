@@ -1,13 +1,13 @@
 import type { SectionName } from '../check/engine-format.js';
 import { statementFault } from '../check/statement-faults.js';
-import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import { type ForeignRule, type ForeignRules, groupPattern } from '../check/foreign-rules.js';
 import { traceRules } from '../../trino-rules/answers/rule-trace.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { decidingRule, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
 import { Evaluator, tableAt } from '../../trino-rules/engine/evaluator.js';
 import type { Question } from '../../trino-rules/model/question.js';
-import { anyPatterns, AskedUser, groupPattern, type ListedUser } from './audiences.js';
+import { anyPatterns, AskedUser, type ListedUser } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
 
 export type ForeignExplanation =
@@ -50,9 +50,11 @@ export function explainForeign(
   };
   const trace = traceRules(evaluator, user.name, question);
   const gate = catalogOf(question);
-  const deciding = [...(gate === null ? [] : [decidingRule(evaluator, entering(gate), user.name)]), trace.rule].flatMap(
-    (at) => sourceAt(at) ?? [],
-  );
+  const entry =
+    gate === null
+      ? null
+      : decidingRule(evaluator, { about: 'catalog-mode', resource: { catalog: gate }, mode: 'read-only' }, user.name);
+  const deciding = [entry, trace.rule].flatMap((at) => sourceAt(at) ?? []);
   for (const rule of deciding) {
     const opaque = unjudged.find((each) => each.rule === rule);
     const problem = opaque ?? unknownGroups(rule, asked);
@@ -76,10 +78,6 @@ export function explainForeign(
   };
 }
 
-function entering(catalog: string): Question {
-  return { about: 'catalog-mode', resource: { catalog }, mode: 'read-only' };
-}
-
 function unknownGroups(rule: ForeignRule, asked: AskedUser): { at: number; message: string } | null {
   const group = groupPattern(rule);
   if (group === undefined || asked.audience(rule).isJudged) return null;
@@ -93,22 +91,18 @@ function catalogOf(question: Question): string | null {
 }
 
 function sectionOf(question: Question): keyof RulesDocument {
-  switch (question.about) {
-    case 'privilege':
-    case 'table-procedures':
-      return 'tables';
-    case 'schema-ownership':
-      return 'schemas';
-    case 'catalog-mode':
-      return 'catalogs';
-    case 'queries':
-    case 'impersonation':
-      return question.about;
-    case 'routine':
-      return question.kind === 'function' ? 'functions' : 'procedures';
-    case 'system-information':
-      return 'system_information';
-    case 'session-property':
-      return question.catalog === null ? 'system_session_properties' : 'catalog_session_properties';
-  }
+  if (question.about === 'routine') return question.kind === 'function' ? 'functions' : 'procedures';
+  if (question.about === 'session-property' && question.catalog === null) return 'system_session_properties';
+  return SECTIONS[question.about];
 }
+
+const SECTIONS = {
+  privilege: 'tables',
+  'table-procedures': 'tables',
+  'schema-ownership': 'schemas',
+  'catalog-mode': 'catalogs',
+  queries: 'queries',
+  impersonation: 'impersonation',
+  'system-information': 'system_information',
+  'session-property': 'catalog_session_properties',
+} as const;

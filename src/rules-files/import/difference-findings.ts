@@ -1,22 +1,22 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
-import { SYSTEM, type Node, withNames } from '../../trino-rules/model/node.js';
+import { isKillQuery, SYSTEM, type Node, withNames } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { READERS_FILTER } from '../../trino-rules/document/rules-document.js';
 import { STORAGE_COLUMNS } from '../../trino-rules/model/restrictions.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
-import { displayName, nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
+import { nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
 import { decidingRule, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
 import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { ListedUser } from '../foreign/audiences.js';
 import { importFinding, type ImportCode, type ImportFinding, linesOf, propertiesText } from './import-finding.js';
+import type { Joiner } from './joiners.js';
 import type { ListedRules } from './listed-rules.js';
 import { tablesOfSystem } from './system-tables.js';
-import { isOfPattern, isOfSystem, isUnnamed, isWithoutEffect } from './without-effect.js';
 
-/** Differences as findings: those that one rule decides for the same users, for the same reason, are one. */
+/** Turns differences into findings: one for all differences with the same rule, users and reason. */
 export class DifferenceFindings {
   private readonly classOfUser = new Map<string, number>();
   private readonly classOfRules = new Map<string, number>();
@@ -29,11 +29,8 @@ export class DifferenceFindings {
     private readonly listed: readonly ListedUser[],
   ) {}
 
-  /**
-   * @param snapshot what is granted
-   * @param isListed whether patterns were resolved over a listing: then what is lost of other names is a finding of its own
-   */
-  lost(differences: readonly AccessDifference[], { grants, policies }: Snapshot, isListed: boolean): ImportFinding[] {
+  /** @param isListed whether patterns were resolved over a listing, so that other names have a finding of their own */
+  lost(differences: readonly AccessDifference[], { grants }: Snapshot, isListed: boolean): ImportFinding[] {
     const asEveryone = new Set(
       grants.flatMap(({ principal, resource: { as } }) =>
         principal.type === 'engine' && as?.type === 'everyone' ? [principal.name] : [],
@@ -54,33 +51,72 @@ export class DifferenceFindings {
     for (const each of this.byRule(differences)) getOrInsert(byCode, codeOf(each), () => []).push(each);
     const found = (code: ImportCode): AccessDifference[] => byCode.get(code) ?? [];
     return [
-      ...this.findings('import-lost', found('import-lost'), (fact, user) => this.reason(fact, user, policies)),
+      ...this.findings('import-lost', found('import-lost'), (fact, user) => this.reason(fact, user)),
       ...this.findings('import-pattern-resolved', found('import-pattern-resolved'), () => OF_PATTERN),
       ...this.findings('import-strangers', found('import-strangers'), () => OF_STRANGERS),
       ...this.findings('import-unlisted', found('import-unlisted'), () => OF_UNLISTED),
       ...this.findings('import-entry', found('import-entry'), () => OF_ENTRY),
       ...DOORS.flatMap((door) => {
         const closed = found('import-doors').filter(({ fact, people }) => this.doorOf(fact, people[0] ?? '') === door);
-        return this.summary('import-doors', closed, () => door, OF_DOORS);
+        return this.summary('import-doors', closed, door, OF_DOORS);
       }),
-      ...this.summary('import-session-properties', found('import-session-properties'), propertiesText, OF_SETTING),
-      ...this.summary('import-system', found('import-system'), () => WRITING_IN_SYSTEM, OF_SYSTEM),
+      ...this.ofProperties('import-session-properties', found('import-session-properties')),
+      ...this.summary('import-system', found('import-system'), 'write to, own and share what is in system', OF_SYSTEM),
     ];
   }
 
-  /** Of users and joiners, one for each rule. */
-  atRules(code: ImportCode, differences: readonly AccessDifference[], why: string): ImportFinding[] {
-    return this.findings(code, this.byRule(differences), () => why);
+  ofProperties(code: ImportCode, differences: readonly AccessDifference[]): ImportFinding[] {
+    return this.summary(code, differences, propertiesText(differences), OF_SETTING);
   }
 
-  basicAccess(differences: readonly AccessDifference[]): ImportFinding[] {
-    return this.summary('import-basic-access', differences, propertiesText, OF_SETTING);
+  /**
+   * What joiners do not get although the file gives it to a user of their groups: those of the list who are alike keep it by name; nobody
+   * of the list is in both groups of a pair.
+   * @param lost of joiners and of users of the list
+   */
+  ofJoiners(lost: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
+    const known = new Map(joiners.map((joiner) => [joiner.name, joiner]));
+    const findings = (code: 'import-joiners' | 'import-combinations', why: string): ImportFinding[] => {
+      const ofThem = lost.filter(isOfMembers).flatMap((difference) => {
+        const losing = new Set(difference.people);
+        const isLostByListed = difference.people.some((name) => !known.has(name));
+        const isLostAlone = (group: string): boolean =>
+          difference.people.some((name) => known.get(name)?.groups.join('\0') === group);
+        const people = difference.people.filter((name) => {
+          const joiner = known.get(name);
+          if (joiner === undefined || joiner.knownAs !== undefined) return false;
+          if ((joiner.isPair === true) !== (code === 'import-combinations')) return false;
+          if (joiner.isPair && joiner.groups.some(isLostAlone)) return false;
+          return joiner.like.length === 0 ? !isLostByListed : !joiner.like.some((each) => losing.has(each));
+        });
+        return people.length === 0 ? [] : [{ ...difference, people }];
+      });
+      return this.atRules(code, ofThem, why).map((finding) => {
+        const found = finding.people.flatMap((name) => known.get(name) ?? []);
+        const combinations = found.map(({ groups }) => (groups.length === 0 ? 'no group' : groups.join(' and ')));
+        const people = [...new Set(found.flatMap(({ like }) => like))].sort();
+        const more = combinations.splice(MOST_NAMED).length;
+        const who = `who joins ${[...combinations, ...(more > 0 ? [`${more} more`] : [])].join(', or ')}`;
+        return { ...finding, people, what: finding.what.map((each) => `${who}: ${each}`) };
+      });
+    };
+    return [...findings('import-joiners', OF_JOINERS), ...findings('import-combinations', OF_COMBINATIONS)];
   }
 
-  /** Those that a statement can tell by the rules of this evaluator: `system` has few tables. */
+  /** What users keep whom a rule names when they leave a group without which the file does not give it to them. */
+  ofLeavers(kept: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
+    const names = new Map(joiners.map(({ name, knownAs = name }) => [name, knownAs]));
+    return this.atRules('import-leavers', kept.filter(isOfMembers), OF_LEAVERS).map((finding) => ({
+      ...finding,
+      people: [...new Set(finding.people.map((name) => names.get(name) ?? name))].sort(),
+    }));
+  }
+
+  /** Differences that a statement can tell: `system` has few tables. */
   ofEffect(differences: readonly AccessDifference[], next: Evaluator): AccessDifference[] {
     return differences.filter(({ fact, people }) => {
-      if (isWithoutEffect(fact)) return false;
+      // The mode `all` alone and the catalog `system` alone permit no statement.
+      if (fact.about === 'catalog-mode') return fact.mode !== 'all' && fact.resource.catalog !== SYSTEM;
       if (fact.about !== 'privilege' || fact.privilege !== 'SELECT' || fact.resource.catalog !== SYSTEM) return true;
       const { schema = '', table = '' } = fact.resource;
       const [tables, rules] = [tablesOfSystem(schema), [this.evaluator, next] as const];
@@ -91,7 +127,7 @@ export class DifferenceFindings {
     });
   }
 
-  /** What leads around the rule that decides, and is closed beside grants; null: it is other access. */
+  /** The way around a restriction that is closed here (docs/limits.md); null: it is other access. */
   private doorOf(fact: AccessFact, user: string): Door | null {
     if (fact.about === 'table-procedures') return PROCEDURES;
     if (fact.about === 'hidden-column') return STORAGE_COLUMNS.includes(fact.column) ? STORAGE : null;
@@ -105,17 +141,21 @@ export class DifferenceFindings {
     return isFiltered && fact.privilege !== 'INSERT' ? WRITING : null;
   }
 
-  /** One finding for all of these, at the first rule. */
+  /** One finding for all differences, at the first rule. */
   private summary(
     code: ImportCode,
     differences: readonly AccessDifference[],
-    what: (differences: readonly AccessDifference[]) => string,
+    what: string,
     why: string,
   ): ImportFinding[] {
     const places = differences.map(({ fact, people }) => this.place(fact, people[0] ?? ''));
     const [first] = places.sort((a, b) => a.at - b.at);
     const people = new Set(differences.flatMap((each) => each.people));
-    return first === undefined ? [] : [importFinding(code, [...people].sort(), [what(differences)], why, first)];
+    return first === undefined ? [] : [importFinding(code, [...people].sort(), [what], why, first)];
+  }
+
+  private atRules(code: ImportCode, differences: readonly AccessDifference[], why: string): ImportFinding[] {
+    return this.findings(code, this.byRule(differences), () => why);
   }
 
   private findings(
@@ -136,7 +176,7 @@ export class DifferenceFindings {
     return [...alike.values()].map(({ facts, finding }) => ({ ...finding, what: linesOf(facts) }));
   }
 
-  /** A difference of users whom several rules decide for is one for each rule. */
+  /** Splits differences by the rule that decides for each user. */
   private byRule(differences: readonly AccessDifference[]): AccessDifference[] {
     return differences.flatMap((difference) => {
       const people = new Map<string, string[]>();
@@ -152,7 +192,7 @@ export class DifferenceFindings {
     });
   }
 
-  /** The same number for users whom the same rules are about: one rule decides for all of them. */
+  /** The same number for users with the same rules. */
   private alike(user: string): number {
     return getOrInsert(this.classOfUser, user, () => {
       const { impersonation, ...sections } = this.given.document;
@@ -173,7 +213,7 @@ export class DifferenceFindings {
     return decidingRule(this.evaluator, renamed(fact, nameInRules, nameInRules), user);
   }
 
-  private reason(fact: AccessFact, user: string, policies: Snapshot['policies']): string {
+  private reason(fact: AccessFact, user: string): string {
     const deciding = this.deciding(fact, user);
     const isAbsent = deciding !== null && !this.file.rules.has(deciding.section);
     const opened = isAbsent ? `without a section "${deciding.section}" everybody has it, but ` : '';
@@ -181,25 +221,22 @@ export class DifferenceFindings {
       return this.isProgram(user)
         ? 'nobody acts as strangers, service accounts and those who act as others themselves'
         : 'people do not act as others; the list marks a program with engine: before its name';
-    return opened + this.limitOfGrants(fact, user, deciding, policies);
+    const rule = deciding?.section === 'tables' ? this.given.document.tables[deciding.index] : undefined;
+    const problem = rule === undefined ? null : this.given.problemOf(rule);
+    return opened + (problem ?? this.limitOfGrants(fact, user));
   }
 
   private isProgram(user: string): boolean {
     return this.listed.some(({ name, isEngine }) => name === user && isEngine === true);
   }
 
-  private limitOfGrants(
-    fact: AccessFact,
-    user: string,
-    deciding: RuleAt | null,
-    policies: Snapshot['policies'],
-  ): string {
-    const rule = deciding?.section === 'tables' ? this.given.document.tables[deciding.index] : undefined;
-    const problem = rule === undefined ? null : this.given.problemOf(rule);
-    if (problem !== null) return problem;
-    if (fact.about === 'routine') return this.limitOfRoutines(fact, user, policies);
+  private limitOfGrants(fact: AccessFact, user: string): string {
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;
+    if (fact.about === 'routine') {
+      if (fact.privilege === 'OWNERSHIP') return 'nobody owns functions';
+      return [catalog, schema, fact.resource.routine].some(isUnnamed) ? OF_ROUTINE_PATTERN : OF_ROUTINE;
+    }
     if (catalog === SYSTEM) return LIMIT_OF_SYSTEM;
     if (isUnnamed(catalog))
       return `a grant on everything would also reach catalogs that other rules decide; ${NEEDS_LISTING}`;
@@ -212,22 +249,7 @@ export class DifferenceFindings {
     return 'what is granted and denied above reaches it, too';
   }
 
-  private limitOfRoutines(
-    { privilege, resource }: Extract<AccessFact, { about: 'routine' }>,
-    user: string,
-    policies: Snapshot['policies'],
-  ): string {
-    if (privilege === 'OWNERSHIP') return 'nobody owns functions';
-    const { catalog, schema, routine } = resource;
-    if (isUnnamed(routine) && displayName(routine ?? '', '') !== '') return OF_ROUTINE_PATTERN;
-    if (isUnnamed(catalog) || isUnnamed(schema)) return OF_SCHEMA_PATTERN;
-    const isInCatalog = policies.some((each) => 'catalog' in each.resource && each.resource.catalog === catalog);
-    return catalog !== undefined && isInCatalog && this.isRestricted({ catalog }, user)
-      ? 'a filter, a mask, a hidden column or a deny in the catalog wins over it'
-      : 'a grant would reach other routines, too';
-  }
-
-  /** Whether the file itself restricts a table for a user, or some table of a node above. */
+  /** Whether the file restricts a table at or below a node for a user. */
   private isRestricted(node: Node, user: string): boolean {
     const { catalog, schema, table } = withNames(node, nameInRules);
     const isAbout = (pattern: string | undefined, name: string | undefined): boolean =>
@@ -243,25 +265,57 @@ export class DifferenceFindings {
   }
 }
 
+/** Rights in `system` other than reading: only views for others use them. */
+function isOfSystem(fact: AccessFact): boolean {
+  if (!('resource' in fact) || fact.resource.catalog !== SYSTEM) return false;
+  return (
+    fact.about === 'schema-ownership' ||
+    (fact.about === 'privilege' && fact.privilege !== 'SELECT') ||
+    (fact.about === 'routine' && !isKillQuery(fact.resource))
+  );
+}
+
+/** Access that depends on groups. */
+function isOfMembers({ fact }: AccessDifference): boolean {
+  return !['session-property', 'catalog-mode', 'impersonation'].includes(fact.about) && !isOfSystem(fact);
+}
+
+/** Whether a fact is about data whose name no rule spells out. */
+function isOfPattern(fact: AccessFact): boolean {
+  if (!('resource' in fact) || fact.about === 'routine' || fact.resource.catalog === SYSTEM) return false;
+  const { catalog, schema, table }: Node = fact.resource;
+  return [catalog, schema, table].some(isUnnamed);
+}
+
+function isUnnamed(name: string | undefined): boolean {
+  return name?.includes(FRESH_PREFIX) === true;
+}
+
+/** Combinations of groups in a line. */
+const MOST_NAMED = 20;
+
 const LIMIT_OF_SYSTEM =
   'in system, metadata and jdbc are given whole, or but for tables that the file names; of runtime, tables by name';
 
 const OF_ROUTINE_PATTERN =
-  'functions and procedures are granted by name, or all of a schema or catalog: write the names that the pattern matches into the rule';
-const OF_SCHEMA_PATTERN =
-  'routines are granted in catalogs and schemas that are named or in a listing (--catalog), and not in others that match a pattern';
+  'routines are granted by name, or all of a schema or catalog that is named or in a listing (--catalog): write the names that the pattern matches into the rule';
+const OF_ROUTINE =
+  'a filter, a mask, a hidden column or a deny in the catalog wins over it, or a grant would reach other routines, too';
 const NEEDS_LISTING = 'a listing (--catalog) tells which there are';
-const WRITING_IN_SYSTEM = 'write to, own and share what is in system';
 const OF_ENTRY = 'a catalog is entered, and listed, by those with access to something in it';
 const OF_SETTING =
   'session properties are a setting (ACL_SESSION_PROPERTIES), for everybody alike; list there the defaults of a session property manager, too: ' +
   'up to Trino 483 they fail every query of those who may not set them, and those of a catalog cannot be listed';
 const OF_SYSTEM = 'system is the catalog of the engine itself, of which nothing but SELECT is granted';
+const OF_JOINERS = 'no grant to a group says it: those of the list have it by name, also when they leave the group';
+const OF_COMBINATIONS =
+  'nobody of the list is in both groups, and what is kept from one of them is kept from those of both';
+const OF_LEAVERS = 'a rule names them, and another one their groups: no grant and no deny says both';
 const OF_STRANGERS = 'these have no account, or are service accounts';
 const OF_UNLISTED = 'a grant names whom it is about, and others are not in the list';
 const OF_PATTERN = 'a pattern is granted as the names that the listing has, and not as those that come later';
 
-/** What leads around a right rule on the engine (docs/limits.md). */
+/** Ways around restrictions on the engine (docs/limits.md). */
 const PROCEDURES = 'table procedures (ALTER TABLE … EXECUTE) of those who only read';
 const COMPANIONS = 'companion tables (t$files and others) of restricted tables';
 const STORAGE = 'columns of the storage ($path, $partition, $bucket) beside masked and hidden ones';

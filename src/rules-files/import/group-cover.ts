@@ -1,9 +1,12 @@
 import { getOrInsert } from '../../kernel/collections.js';
+import { foldedName, nameProblem } from '../../kernel/name.js';
+import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
+import type { SnapshotGroup, SnapshotUser } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';
 import type { Joiner } from './joiners.js';
 
 /** Everyone, a group of the list, or one user: whom a grant or a policy can name. */
-export interface Holder {
+interface Holder {
   /** Null: everyone. */
   name: string | null;
   kind: 'everyone' | 'group' | 'user';
@@ -11,27 +14,26 @@ export interface Holder {
   members: ReadonlySet<string>;
 }
 
-export interface Application {
+interface Application {
   holder: Holder;
   except: readonly Holder[];
 }
 
 /**
- * Finds the groups of the list that hold a row of the import, so that whoever joins one has it, too: they stand for what a rule of the
- * file gives a group, or everybody. What a joiner is to have is never left to the names of users.
+ * Chooses the principals of each row of the import: groups of the list for what rules give groups, so that new members have it, and
+ * everyone for what rules give everybody. What joiners have is never granted to users by name.
  */
 export class GroupCover {
-  /** Groups before everyone. */
   private readonly shared: Holder[];
   private readonly groups: Holder[];
   private readonly isJoiner: ReadonlySet<string>;
-  /** Joiners of two groups that nobody of the list has alone. */
+  /** Joiners of two groups that have no common member in the list. */
   readonly isPair: ReadonlySet<string>;
-  /** Who joins no group. */
+  /** The joiner without a group. */
   private readonly alone: string;
-  /** Users, each with itself out of a group. */
+  /** Users, each with the joiners that stand for it after leaving a group. */
   private readonly users: ReadonlyMap<string, Holder>;
-  /** Programs without a group: what everyone has does not reach them before they have something of their own. */
+  /** Programs without a group: a grant to everyone reaches them only beside a grant of their own. */
   private readonly unknown: ReadonlySet<string>;
 
   constructor(listed: readonly ListedUser[], joiners: readonly Joiner[]) {
@@ -56,12 +58,12 @@ export class GroupCover {
   }
 
   /**
-   * The groups that are to hold a grant.
-   * @param names who is to have it
-   * @param barred pairs whom no policy could restrict: none of their groups may hold it
-   * @param may whether somebody may have it, too
-   * @param canDeny whether denies can keep all of these from having it, and take nothing else
-   * @returns `denied`: whom a deny is to keep from it; `left`: users to whom it is to be given by name
+   * The groups that hold a grant.
+   * @param names people who must have it
+   * @param barred pairs that no policy can restrict: none of their groups may hold it
+   * @param may whether a person may have it
+   * @param canDeny whether denies can take it from all of these people, and nothing else
+   * @returns `denied`: people who need a deny; `left`: users who get it by name
    */
   ofGrant(
     names: ReadonlySet<string>,
@@ -71,7 +73,7 @@ export class GroupCover {
   ): { holders: Holder[]; denied: Set<string>; left: string[] } {
     const left = new Set([...names].filter((name) => !this.isPair.has(name)));
     const [holders, denied] = [[] as Holder[], new Set<string>()];
-    // Everyone has what the file gives to whom is in no group.
+    // Everyone may have only what the file gives people without a group.
     const isForAll = names.has(this.alone) || may(this.alone);
     const open = this.shared.filter(
       ({ kind, members }) =>
@@ -102,12 +104,12 @@ export class GroupCover {
   }
 
   /**
-   * The groups that a policy is to name, and their exceptions.
-   * @param names to whom it is to apply
-   * @param isSpared whether it may not apply to somebody else
-   * @param isBeside whether somebody is spared for other rights than the policy is about: with another group, a pair's could be had
-   * @param isForAll whether it may name everyone: who is in no group is among the names, or it takes what everybody has
-   * @returns `left`: users to whom it is to apply by name; `missed`: to whom it cannot
+   * The groups that a policy names, and their exceptions.
+   * @param names people to whom it must apply
+   * @param isSpared whether it must not apply to a person
+   * @param isBeside whether a person is spared for other rights than the policy is about, which a second group could give to a pair
+   * @param isForAll whether it may name everyone
+   * @returns `left`: users to whom it applies by name; `missed`: people to whom it cannot apply
    */
   ofPolicy(
     names: ReadonlySet<string>,
@@ -143,7 +145,7 @@ export class GroupCover {
       const [own, except] = [user.name ?? '', this.exceptions(user, left, isOther)];
       const isWhole = except !== null && ![...user.members].some((name) => left.has(name) && isAmong(except, name));
       if (isWhole && except.length > 0) applied.push({ holder: user, except });
-      // Who is restricted by name stays so after leaving a group.
+      // A restriction by name also holds after leaving a group.
       else if (isWhole || left.has(own)) plain.push(own);
       else missed.push(...[...user.members].filter((name) => left.has(name)));
     }
@@ -154,7 +156,7 @@ export class GroupCover {
     return [...new Set([...names].flatMap((name) => this.users.get(name) ?? []))];
   }
 
-  /** Groups and users that an application to a group is to leave out; null: some of its members cannot be. */
+  /** Exceptions of a policy for a group; null: some of its members cannot be left out. */
   private exceptions(holder: Holder, wanted: ReadonlySet<string>, isOther: (name: string) => boolean): Holder[] | null {
     const except: Holder[] = [];
     const others = new Set([...holder.members].filter(isOther));
@@ -194,4 +196,74 @@ function countIn(names: ReadonlySet<string>, { members }: Holder): number {
   let count = 0;
   for (const name of names) if (members.has(name)) count += 1;
   return count;
+}
+
+/** The users and groups of an import. Groups are made when asked for: those of the list by their names, others by numbers. */
+export class ImportedPrincipals {
+  readonly users: SnapshotUser[];
+  readonly groups: SnapshotGroup[] = [];
+  /** Ids of the groups of the list by name. */
+  readonly ofList = new Map<string, number>();
+  /** New names of groups of the list whose names are taken or invalid. */
+  readonly renamed = new Map<string, string>();
+  private readonly ids: ReadonlyMap<string, number>;
+  private readonly numbered = new Map<string, Principal>();
+  /** Names of all groups, also of those without grants. */
+  private readonly taken: Set<string>;
+
+  constructor(private readonly listed: readonly ListedUser[]) {
+    const accounts = new Set(listed.filter(({ isEngine }) => isEngine !== true).map(({ name }) => name));
+    this.users = [...accounts].map((name, i) => ({ id: i + 1, name, isActive: true }));
+    this.ids = new Map(this.users.map(({ id, name }) => [name, id]));
+    this.taken = new Set(listed.flatMap(({ groups }) => groups.map(foldedName)));
+  }
+
+  /** A single user, or a new group of these. */
+  of(names: readonly string[]): Principal {
+    const [first, ...others] = names;
+    if (first !== undefined && others.length === 0) return this.user(first);
+    return getOrInsert(this.numbered, JSON.stringify([...names].sort()), () => ({
+      type: 'group',
+      id: this.group(this.nextName(), names),
+    }));
+  }
+
+  holder({ kind, name }: Holder): PolicyPrincipal {
+    if (name === null) return { type: 'everyone' };
+    if (kind === 'user') return this.user(name);
+    const id = getOrInsert(this.ofList, name, () => {
+      const isFree = !this.groups.some((group) => foldedName(group.name) === foldedName(name));
+      const own = isFree && nameProblem(name) === null ? name : this.nextName();
+      if (own !== name) this.renamed.set(name, own);
+      return this.group(
+        own,
+        this.listed.filter(({ groups }) => groups.includes(name)).map((user) => user.name),
+      );
+    });
+    return { type: 'group', id };
+  }
+
+  user(name: string): Principal {
+    const id = this.ids.get(name);
+    return id === undefined ? { type: 'engine', name } : { type: 'user', id };
+  }
+
+  private group(name: string, members: readonly string[]): number {
+    const id = this.groups.length + 1;
+    const users = members.map((member) => this.user(member));
+    this.groups.push({
+      id,
+      name,
+      members: users.flatMap((user) => (user.type === 'user' ? [user.id] : [])),
+      engines: users.flatMap((user) => (user.type === 'engine' ? [user.name] : [])),
+    });
+    return id;
+  }
+
+  private nextName(): string {
+    let number = 1;
+    while (this.taken.has(`imported-${number}`)) number += 1;
+    this.taken.add(`imported-${number}`);
+    return `imported-${number}`;
+  }
 }

@@ -4,12 +4,12 @@ import { displayName } from '../../trino-rules/engine/access-fact.js';
 
 import { type Severity, SEVERITIES } from '../../trino-rules/document/finding.js';
 
-/** Access that grants cannot express, and the choice made instead; or a remark about what was made of the file. */
+/** Access that grants cannot express, and what the import does instead; or a remark. */
 export interface ImportFinding {
   code: ImportCode;
   /** `error`: people may get more than the file gives; `warning`: they lose something that a statement of theirs can tell. */
   severity: Severity;
-  /** Empty: whom it is about is not known. */
+  /** Empty: not known. */
   people: string[];
   /** The access that the rules give, or that comes with what is granted: `SELECT from sales.eu.orders`. */
   what: string[];
@@ -23,7 +23,7 @@ export interface ImportFinding {
 
 export type ImportCode = keyof typeof CHOSEN;
 
-/** By code, what is chosen instead. */
+/** Severity, and what is done instead. */
 const CHOSEN = {
   'import-engine-groups': ['error', 'taken over as it is'],
   'import-uncompared': ['error', 'not compared'],
@@ -65,19 +65,19 @@ export function importFinding(
   return { code, severity, people: [...people], what: [...what], why, instead, rule, at };
 }
 
-/** The gravest first, each kind in the order of the file. */
+/** Order by severity, then by place. */
 export function compareFindings(a: ImportFinding, b: ImportFinding): number {
   return SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || a.at - b.at;
 }
 
-/** Lost access as `what` has it, without the line of the users. */
+/** Lost access in lines, without the line of the users. */
 export function linesOf(lost: AccessDifference[]): string[] {
   return accessDiffLines({ gained: [], lost })
     .slice(1)
     .map((line) => line.trim());
 }
 
-/** Session properties, of which those that rules spell out. */
+/** Session properties in one line. */
 export function propertiesText(differences: readonly AccessDifference[]): string {
   const properties = differences.flatMap(({ fact }) => (fact.about === 'session-property' ? [fact] : []));
   const spelled = properties.flatMap(({ catalog, property }) => {

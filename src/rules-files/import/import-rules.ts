@@ -10,11 +10,8 @@ import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapsho
 import type { ListedUser } from '../foreign/audiences.js';
 import { ImportedRows, type Unrestricted } from './imported-rows.js';
 import { type Joiner, withJoiners } from './joiners.js';
-import { KnownNames, type ListedName } from './known-names.js';
 import type { ListedRules } from './listed-rules.js';
-import { isAny } from './nearly-any.js';
-import { catalogsOf, isOpen, type NamedNode, namedNodes } from './named-nodes.js';
-import { NO_OUTCOME, OutcomeReader } from './node-outcome.js';
+import { isAny, isOpen, type ListedName, type NamedNode, namedNodes } from './named-nodes.js';
 import {
   CALL_KILLING,
   isUsedByStatements,
@@ -23,35 +20,33 @@ import {
   systemBeside,
   systemTables,
 } from './system-tables.js';
-import { accessOf, type OutcomeNode, type UserAccess } from './user-access.js';
-import { ofOthers, type QueryPrivilege, userQueries, type UserQueries } from './user-queries.js';
+import { accessOf, NO_OUTCOME, type OutcomeNode, OutcomeReader, type UserAccess } from './node-outcome.js';
 import { RoutineRights } from './routine-rights.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 
 const NOTHING: UserAccess = { grants: [], denies: [], filters: [], hidden: [], masks: [] };
 
-/** Access that is not imported, whatever the rules say. */
+/** Access that is left out, whatever the rules give. */
 export interface Exclusion {
   user: string;
-  /** Null: all of them. */
+  /** Null: all catalogs. */
   catalog: string | null;
-  /** Only what would be given on the catalog itself: what lies below by name is imported. */
+  /** Leaves out grants on the catalog itself, and keeps those on named nodes below. */
   isOfUnnamed?: boolean;
 }
 
 export interface ImportedRules {
   snapshot: Snapshot;
-  /** With the joiners in their groups. */
   withJoiners: Snapshot;
   unrestricted: Unrestricted[];
-  /** By the list's name of a group, the name that it gets. */
+  /** New names of groups by their names in the list. */
   renamed: ReadonlyMap<string, string>;
 }
 
 /**
- * Grants, groups and policies that give these users what the rules give them, and those who join their groups what the rules give these,
- * on every node that the rules name and in every catalog that the settings name. Never more access than the rules give; where grants
- * cannot say the same, less. Who may not execute queries gets nothing that statements use.
+ * Grants, groups and policies that give these users and joiners what the rules give them, on every node that the rules name and in every
+ * catalog of the settings. Where grants cannot say the same, they give less, never more. Users who may not execute queries get nothing
+ * that statements use.
  * @param document rules for the users and the joiners
  */
 export function importRules(
@@ -66,16 +61,19 @@ export function importRules(
   const names = [...listed, ...joiners].map(({ name }) => name);
   const listedNames = [...new Set(listed.map(({ name }) => name))];
   const engine = new EngineSets(document, patterns, new UserUniverse(names, [document], patterns));
-  patterns.take(catalogsOf(settings));
-  const nodes = namedNodes(engine, settings, new KnownNames(listing, document, patterns));
+  const nodes = namedNodes(engine, settings, listing);
+  const excludedOf = (user: string, isOfUnnamed: boolean): (string | null)[] => {
+    const own = excluded.filter((each) => each.user === user && (each.isOfUnnamed ?? false) === isOfUnnamed);
+    return own.map(({ catalog }) => catalog);
+  };
   const alike = new Map<string, { access: ImportedAccess; names: string[] }>();
   const accessByRules = new Map<string, ImportedAccess>();
   const queriesByRules = new Map<string, UserQueries>();
   for (const name of new Set(names)) {
-    const own = without(name);
+    const own = excludedOf(name, false);
     const applying = rulesFor(name, document, patterns);
     if (own.includes(null)) continue;
-    const unnamed = leftOut(name, true);
+    const unnamed = excludedOf(name, true);
     const inRules = getOrInsert(queriesByRules, applying.key, () =>
       userQueries(applying.rules, name, listedNames, patterns),
     );
@@ -95,7 +93,7 @@ export function importRules(
     }
   }
   for (const { name, as, but } of actingUsers(document, listed, patterns)) {
-    if (without(name).includes(null)) continue;
+    if (excludedOf(name, false).includes(null)) continue;
     const actor = rows.principals.of([name]);
     rows.grant(actor, { as: as === 'everyone' ? { type: as } : rows.principals.of(as) }, ['IMPERSONATE']);
     if (but.length > 0) rows.deny(actor, { as: rows.principals.of(but) }, ['IMPERSONATE']);
@@ -104,15 +102,6 @@ export function importRules(
   const { users, groups, ofList, renamed } = rows.principals;
   const snapshot = { users, groups, grants, policies, settings, at };
   return { snapshot, withJoiners: withJoiners(snapshot, joiners, ofList), unrestricted, renamed };
-
-  function without(user: string): (string | null)[] {
-    return leftOut(user, false);
-  }
-
-  function leftOut(user: string, isOfUnnamed: boolean): (string | null)[] {
-    const own = excluded.filter((each) => each.user === user && (each.isOfUnnamed ?? false) === isOfUnnamed);
-    return own.map(({ catalog }) => catalog);
-  }
 
   /** What rules give one user, without the excluded catalogs. */
   function accessBy(
@@ -133,7 +122,6 @@ export function importRules(
         queries: ofSome,
       };
     const reader = new OutcomeReader(rules, patterns, (rule) => problemOf(rule) !== null);
-    // What is left out of a catalog cannot be given on everything.
     const isIncluded = ({ resource: { catalog } }: { resource: Node }): boolean =>
       catalog === undefined ? without.length === 0 : !without.includes(catalog);
     const roots = without.length === 0 && isOpen({}, settings) ? [{ resource: {}, below: nodes }] : nodes;
@@ -175,11 +163,6 @@ function isNothing({ parts, inSystem, queries }: ImportedAccess): boolean {
   );
 }
 
-type OwnRules = Pick<
-  RulesDocument,
-  'catalogs' | 'schemas' | 'tables' | 'queries' | 'functions' | 'procedures' | 'system_information'
->;
-
 /** The rules about rights that can be granted which are about a user; the key is the same for users whom the same rules are about. */
 function rulesFor(
   user: string,
@@ -195,7 +178,8 @@ function rulesFor(
       return isOwn;
     });
   };
-  const found: OwnRules = {
+  const rules = {
+    ...NO_RULES,
     catalogs: own(catalogs),
     schemas: own(schemas),
     tables: own(tables),
@@ -204,7 +188,7 @@ function rulesFor(
     procedures: own(procedures),
     system_information: own(system_information),
   };
-  return { rules: { ...NO_RULES, ...found }, key: indexes.join(',') };
+  return { rules, key: indexes.join(',') };
 }
 
 function outcomes(
@@ -224,14 +208,14 @@ function outcomes(
   return { resource, outcome: isLeftOut ? NO_OUTCOME : outcome, below: nodes };
 }
 
-/** An engine principal, and the listed users whom it acts as; with `everyone`, also those that join later, but for some. */
+/** An engine principal and the users it acts as; `everyone` includes later accounts, without the listed exceptions. */
 interface ActingUser {
   name: string;
   as: string[] | 'everyone';
   but: string[];
 }
 
-/** Whom the engine principals of a list act as. Nobody acts as one that acts as others, whatever the rules say. */
+/** Rights of engine principals to act as others; none of them acts as a principal that acts as others itself. */
 function actingUsers(document: RulesDocument, listed: readonly ListedUser[], patterns: PatternCache): ActingUser[] {
   if (document.impersonation.length === 0) return [];
   const evaluator = new Evaluator(document, patterns);
@@ -242,7 +226,7 @@ function actingUsers(document: RulesDocument, listed: readonly ListedUser[], pat
   const actors = new Set(engines.filter((name) => othersOf(name).length > 0));
   const open = names.filter((name) => !actors.has(name));
   const isListed = new Set(names);
-  // Also as those who join later, among whom nobody may be whom a rule leaves out.
+  // Later accounts are included only where all exceptions are spelled out and listed.
   const isForAnybody = (actor: string): boolean => {
     const about = document.impersonation.filter(({ original_user }) => patterns.matches(original_user, actor));
     const deciding = about.slice(0, about.findIndex(({ new_user }) => isAny(new_user)) + 1);
@@ -260,7 +244,7 @@ function actingUsers(document: RulesDocument, listed: readonly ListedUser[], pat
   });
 }
 
-/** Over the engine itself. @param queries what the user may do with own queries, and with those of all */
+/** Rights on the engine itself. @param queries rights on queries of all users */
 function rightsOnEngine(
   evaluator: Evaluator,
   user: string,
@@ -273,4 +257,55 @@ function rightsOnEngine(
     ...(writes ? (['WRITE_SYSTEM_INFORMATION'] as const) : []),
   ];
   return had.length === 0 ? [] : [{ resource: { engine: true }, privileges: had }];
+}
+
+type QueryPrivilege = 'VIEW_QUERIES' | 'KILL_QUERIES';
+
+interface UserQueries {
+  ofAll: QueryPrivilege[];
+  /** Rights on queries of these listed users; `isDenied`: exceptions from `ofAll`. */
+  ofSome: { owners: string[]; privileges: QueryPrivilege[]; isDenied: boolean }[];
+}
+
+const RIGHTS = [
+  ['view', 'VIEW_QUERIES'],
+  ['kill', 'KILL_QUERIES'],
+] as const;
+
+/**
+ * Rights on the queries of others, by the rules about one user. A right over all owners but some needs these spelled out and listed.
+ */
+function userQueries(
+  { queries }: Pick<RulesDocument, 'queries'>,
+  user: string,
+  listed: readonly string[],
+  patterns: PatternCache,
+): UserQueries {
+  const found: UserQueries = { ofAll: [], ofSome: [] };
+  const about = queries.slice(0, queries.findIndex(({ queryOwner }) => isAny(queryOwner)) + 1);
+  const evaluator = new Evaluator({ ...NO_RULES, queries }, patterns);
+  const isListed = new Set(listed);
+  for (const [right, privilege] of RIGHTS) {
+    const refusing = about.filter(({ allow }) => !allow.includes(right));
+    const isOfAll =
+      about.length > 0 &&
+      refusing.every(({ queryOwner }) => {
+        const language = patterns.language(queryOwner);
+        return language.kind === 'names' && [...language.names].every((name) => isListed.has(name));
+      });
+    if (isOfAll) found.ofAll.push(privilege);
+    // Without such a rule, it is had over all or over none.
+    if (queries.every(({ queryOwner }) => isAny(queryOwner))) continue;
+    const owners = listed.filter((owner) => evaluator.mayWithQueries(user, right, owner) !== isOfAll);
+    if (owners.length === 0) continue;
+    const alike = found.ofSome.find((each) => each.isDenied === isOfAll && each.owners.join() === owners.join());
+    if (alike === undefined) found.ofSome.push({ owners, privileges: [privilege], isDenied: isOfAll });
+    else alike.privileges.push(privilege);
+  }
+  return found;
+}
+
+/** Without rights on the user's own queries, which the engine never asks about. */
+function ofOthers({ ofAll, ofSome }: UserQueries, user: string): UserQueries {
+  return { ofAll, ofSome: ofSome.filter(({ owners }) => owners.some((owner) => owner !== user)) };
 }

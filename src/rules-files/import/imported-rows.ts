@@ -2,34 +2,56 @@ import { getOrInsert } from '../../kernel/collections.js';
 import {
   combined,
   holderProblem,
+  isOverData,
+  isOverRoutines,
   type Privilege,
   PRIVILEGE_TERMS,
   taken,
   withContained,
 } from '../../trino-rules/model/privilege.js';
-import { compareNodes, depth, nodeKey, pathTo, SYSTEM, type Node } from '../../trino-rules/model/node.js';
+import {
+  compareNodes,
+  covers,
+  depth,
+  isInTree,
+  type Node,
+  nodeKey,
+  pathTo,
+  SYSTEM,
+} from '../../trino-rules/model/node.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../../trino-rules/model/principal.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';
-import { GroupCover } from './group-cover.js';
-import { HeldRights, isTaken } from './held-rights.js';
-import { HoldersOfRows } from './holders-of-rows.js';
+import { GroupCover, ImportedPrincipals } from './group-cover.js';
 import type { Joiner } from './joiners.js';
-import { ImportedPrincipals } from './imported-principals.js';
-import type { Given, PolicyDetails, Row, UserAccess } from './user-access.js';
+import type { UserAccess } from './node-outcome.js';
+
+type Details<P> = P extends SnapshotPolicy ? Omit<P, 'id' | 'principal' | 'except'> : never;
+type PolicyDetails = Details<SnapshotPolicy>;
+
+interface Given {
+  resource: Node;
+  privilege: Privilege;
+}
+
+/** One privilege on a node, or one policy, and all users and joiners who have it. */
+interface Row<T> {
+  what: T;
+  names: Set<string>;
+}
 
 type PolicyOfOne = PolicyDetails & Pick<SnapshotPolicy, 'principal' | 'except'>;
 
-/** A joiner to whom a restriction cannot be applied, so that nothing may be granted where it is. */
+/** A joiner to whom a restriction cannot be applied, so that nothing may be granted there. */
 export interface Unrestricted {
   name: string;
   resource: Node;
 }
 
 /**
- * The rows of an import: what the file gives everybody or a group, to everyone or to that group, with a deny for those who have less;
- * what is left to users by name, to these and to new groups of them.
+ * The grants and policies of an import: access of everybody or of a group goes to everyone or to that group, with denies for people who
+ * have less; access of single users goes to these, or to new groups of them.
  */
 export class ImportedRows {
   readonly principals: ImportedPrincipals;
@@ -38,14 +60,13 @@ export class ImportedRows {
   private readonly restricting = new Map<string, Row<PolicyDetails>>();
   private readonly alone: Omit<SnapshotGrant, 'id'>[] = [];
   private readonly denied: PolicyOfOne[] = [];
-  /** By user, those who are alike in everything. */
+  /** By user, all users with equal access. */
   private readonly alike = new Map<string, readonly string[]>();
   private readonly isJoiner: ReadonlySet<string>;
+  private readonly places: ReadonlyMap<string, number>;
 
-  constructor(
-    private readonly listed: readonly ListedUser[],
-    joiners: readonly Joiner[],
-  ) {
+  constructor(listed: readonly ListedUser[], joiners: readonly Joiner[]) {
+    this.places = new Map(listed.map(({ name }, i) => [name, i]));
     this.principals = new ImportedPrincipals(listed);
     this.cover = new GroupCover(listed, joiners);
     this.isJoiner = new Set(joiners.map(({ name }) => name));
@@ -64,19 +85,17 @@ export class ImportedRows {
     for (const row of masks) note(this.restricting, { kind: 'column_mask', ...row }, names);
   }
 
-  /** To this principal, whatever others have. */
+  /** Grants it to this principal alone. */
   grant(principal: Principal, resource: Node, privileges: Privilege[]): void {
     this.alone.push({ principal, resource, privileges, ...LASTING });
   }
 
-  /** The same, of a deny. */
   deny(principal: Principal, resource: Node, privileges: Privilege[]): void {
     this.denied.push({ kind: 'deny', principal, resource, privileges, except: [] });
   }
 
-  /** Grants and policies, and what they cannot keep from joiners. */
   written(): { grants: SnapshotGrant[]; policies: SnapshotPolicy[]; unrestricted: Unrestricted[] } {
-    // Denies stand beside grants to groups of which some have less.
+    // Grants to groups add denies for members who have less.
     const held = new HeldRights(this.given.values());
     const open = [...this.restricting.values()].flatMap(({ what, names }) => {
       const pairs = this.applied({ what, names }, held).missed.filter((name) => this.cover.isPair.has(name));
@@ -89,7 +108,7 @@ export class ImportedRows {
     return { grants, policies, unrestricted: unrestricted.filter((each) => !isOpen(each)) };
   }
 
-  /** @param open policies that cannot be applied to pairs: their groups get nothing that these would take */
+  /** @param open policies that cannot be applied to pairs: their groups get nothing that these take */
   private grants(held: HeldRights, open: readonly Row<PolicyDetails>[]): SnapshotGrant[] {
     const isHeld = this.reached();
     const rows = [...this.given.values()].sort((a, b) => depth(a.what.resource) - depth(b.what.resource));
@@ -136,13 +155,10 @@ export class ImportedRows {
       }
       return { what, names: new Set(found.left) };
     });
-    const holders = this.holders(left, ({ resource, privilege }) => {
-      const path = pathTo(resource).map((node) => isHeld.get(keyOf(node, privilege)));
-      return (name) => path.some((names) => names?.has(name) === true);
-    });
-    left.forEach(({ what }, i) => {
-      for (const principal of this.holdersAs(holders[i] ?? [], what.privilege)) add(principal, what);
-    });
+    for (const { what, groups } of this.byName(left)) {
+      const holders = isHeldByAll(what.privilege) ? groups : groups.flat().map((name) => [name]);
+      for (const names of holders) add(this.principals.of(names), what);
+    }
     const together = [...merged.values()].map((grant) => ({ ...grant, privileges: combined(grant.privileges) }));
     together.sort((a, b) => compareNodes(a.resource, b.resource));
     return byPrincipal([...together, ...this.alone]);
@@ -168,23 +184,20 @@ export class ImportedRows {
       }
       return { what, names: new Set(found.left) };
     });
-    const holders = this.holders(left, (_, names) => (name) => names.has(name));
-    left.forEach(({ what }, i) => {
-      for (const principal of this.holdersAs(holders[i] ?? [])) add({ ...what, principal, except: [] });
-    });
+    for (const { what, groups } of this.byName(left))
+      for (const names of groups) add({ ...what, principal: this.principals.of(names), except: [] });
     return { policies: byPrincipal([...applied.values(), ...this.denied]), unrestricted };
   }
 
-  /** The groups and users that a policy names. */
   private applied({ what, names }: Row<PolicyDetails>, held: HeldRights): ReturnType<GroupCover['ofPolicy']> {
     const isSpared = (name: string): boolean =>
       !this.cover.isPair.has(name) && held.isSpared(name, what, !this.isJoiner.has(name));
-    // What comes with any access is taken from everyone.
+    // Access to `system` comes with any other access, so it is denied to everyone.
     const isForAll = what.resource.catalog === SYSTEM ? true : undefined;
     return this.cover.ofPolicy(names, isSpared, (name) => held.isBeside(name, what), isForAll);
   }
 
-  /** Users to whom a privilege on a node makes no difference: they have it there, or a deny there or above takes it. */
+  /** Users for whom a privilege on a node changes nothing: they have it there, or a deny there or above takes it. */
   private reached(): Map<string, Set<string>> {
     const found = new Map<string, Set<string>>();
     const add = (node: Node, privileges: Iterable<Privilege>, names: ReadonlySet<string>): void => {
@@ -195,7 +208,7 @@ export class ImportedRows {
     };
     for (const { what, names } of this.given.values()) {
       add(what.resource, withContained([what.privilege]), names);
-      // Executing, and reading what everybody reads, come with it.
+      // EXECUTE_QUERIES and reading the open system schemas come with it.
       if (!PRIVILEGE_TERMS[what.privilege].usedByStatements) continue;
       add({ engine: true }, ['EXECUTE_QUERIES'], names);
       for (const schema of OPEN_SYSTEM_SCHEMAS) add({ catalog: SYSTEM, schema }, ['SELECT'], names);
@@ -205,30 +218,30 @@ export class ImportedRows {
     return found;
   }
 
-  private holders<T extends { resource: Node }>(
-    rows: readonly Row<T>[],
-    mayHold: (what: T, names: ReadonlySet<string>) => (name: string) => boolean,
-  ): (readonly (readonly string[])[])[] {
-    const found = new HoldersOfRows(this.listed, this.alike);
-    return found.of(
-      rows.map(({ what, names }) => ({ names, mayHold: mayHold(what, names), at: nodeKey(what.resource) })),
-    );
-  }
-
-  /** What no group may hold, its members hold. */
-  private holdersAs(holders: readonly (readonly string[])[], privilege?: Privilege): Principal[] {
-    return holders.flatMap((names) => {
-      const isHeld = privilege === undefined || isHeldByAll(privilege);
-      return isHeld ? [this.principals.of(names)] : names.map((name) => this.principals.user(name));
+  /** As whom rows of single users are written: those who hold the same on several nodes together, otherwise those who are alike. */
+  private byName<T extends { resource: Node }>(rows: readonly Row<T>[]): { what: T; groups: string[][] }[] {
+    const place = (name: string): number => this.places.get(name) ?? 0;
+    const ordered = rows.map(({ what, names }) => ({ what, users: [...names].sort((a, b) => place(a) - place(b)) }));
+    const nodes = new Map<string, Set<string>>();
+    for (const { what, users } of ordered)
+      getOrInsert(nodes, users.join('\0'), () => new Set<string>()).add(nodeKey(what.resource));
+    return ordered.map(({ what, users }) => {
+      const parts = new Map<readonly string[] | undefined, string[]>();
+      for (const name of users) getOrInsert(parts, this.alike.get(name), () => []).push(name);
+      const isOne = parts.size >= MOST_KINDS || (nodes.get(users.join('\0'))?.size ?? 0) > 1;
+      return { what, groups: isOne && users.length > 0 ? [users] : [...parts.values()] };
     });
   }
 }
+
+/** Users of so many kinds who hold one row are a group. */
+const MOST_KINDS = 4;
 
 function isPrincipal(principal: PolicyPrincipal): principal is Principal {
   return principal.type !== 'everyone';
 }
 
-/** Whether groups and everyone may have it. */
+/** Whether groups and everyone may hold it. */
 function isHeldByAll(privilege: Privilege): boolean {
   return holderProblem([privilege], { type: 'everyone' }) === null;
 }
@@ -249,9 +262,76 @@ function keyOf(node: Node, privilege: Privilege): string {
   return `${nodeKey(node)} ${privilege}`;
 }
 
-/** Those of one principal together, numbered. */
+/** Grouped by principal, and numbered. */
 function byPrincipal<T extends { principal: PolicyPrincipal }>(rows: readonly T[]): (T & { id: number })[] {
   const found = new Map<string, T[]>();
   for (const row of rows) getOrInsert(found, principalText(row.principal), () => []).push(row);
   return [...found.values()].flat().map((row, i) => ({ ...row, id: i + 1 }));
+}
+
+/** Rights of each user and joiner, which policies for others must not take. */
+class HeldRights {
+  private readonly byName = new Map<string, Given[]>();
+
+  constructor(given: Iterable<Row<Given>>) {
+    for (const { what, names } of given) for (const name of names) getOrInsert(this.byName, name, () => []).push(what);
+  }
+
+  /** The node of a deny that takes these privileges and nothing that the user has: the catalog, where the user has nothing in it; null: there is none. */
+  deniable(name: string, resource: Node, privileges: Privilege[]): Node | null {
+    const { catalog } = resource;
+    const held = this.of(name);
+    // Any access brings reading in `system`.
+    if (catalog === SYSTEM) return held.length === 0 ? resource : null;
+    if (catalog !== undefined && isInTree(resource) && held.every((each) => !isInCatalog(each.resource, catalog)))
+      return { catalog };
+    return held.some((each) => isHarmed(each, { kind: 'deny', resource, privileges })) ? null : resource;
+  }
+
+  /** Whether a policy takes something from a user to whom it is not to apply. */
+  isSpared(name: string, policy: PolicyDetails, isListed: boolean): boolean {
+    const { resource } = policy;
+    const { catalog } = resource;
+    // Two masks of one column contradict each other even without a grant.
+    if (policy.kind === 'column_mask' && isListed) return true;
+    const held = this.of(name);
+    if (catalog === SYSTEM) return held.length > 0;
+    if (policy.kind === 'deny') return held.some((each) => isHarmed(each, policy));
+    return held.some((each) => catalog === undefined || isInCatalog(each.resource, catalog));
+  }
+
+  /** Whether a deny takes only rights that yield to it, so that another group may give what it takes. */
+  isBeside(name: string, policy: PolicyDetails): boolean {
+    if (policy.kind !== 'deny' || policy.resource.catalog === SYSTEM) return false;
+    return !this.of(name).some((each) => isTaken(each, policy));
+  }
+
+  private of(name: string): readonly Given[] {
+    return this.byName.get(name) ?? [];
+  }
+}
+
+function isInCatalog({ catalog, engine, queries, as }: Node, name: string): boolean {
+  if (engine !== undefined || queries !== undefined || as !== undefined) return false;
+  return catalog === undefined || catalog === name;
+}
+
+/** Whether a policy concerns a right that is held. */
+function isTaken({ resource, privilege }: Given, policy: PolicyDetails): boolean {
+  if (!covers(resource, policy.resource) && !covers(policy.resource, resource)) return false;
+  if (policy.kind !== 'deny') return true;
+  const lost = taken(policy.privileges);
+  return [...withContained([privilege])].some((each) => lost.has(each));
+}
+
+/** Whether a deny takes a right, or one that yields to denies. */
+function isHarmed(held: Given, policy: Extract<PolicyDetails, { kind: 'deny' }>): boolean {
+  if (isTaken(held, policy)) return true;
+  if (!policy.privileges.some(isOverData)) return false;
+  const { catalog } = policy.resource;
+  const isBeside =
+    catalog === undefined
+      ? isInTree(held.resource) || held.resource.routine !== undefined
+      : isInCatalog(held.resource, catalog);
+  return isBeside && (isOverRoutines(held.privilege) || PRIVILEGE_TERMS[held.privilege].yieldsToRestrictions);
 }

@@ -2,27 +2,26 @@ import { getOrInsert } from '../../kernel/collections.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../../trino-rules/model/principal.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
-import { groupPattern, isJudged, type ListedUser, userPattern } from '../foreign/audiences.js';
+import { type ForeignRule, type ForeignRules, groupPattern, userPattern } from '../check/foreign-rules.js';
+import { isJudged, type ListedUser } from '../foreign/audiences.js';
 
-/** Who is in exactly these groups, of those that rules are for: a new user, or one of the list who has left a group. */
+/** A user in exactly these groups of those that rules name: a new user, or one of the list after leaving a group. */
 export interface Joiner extends ListedUser {
-  /** Of a new user, those of the list in exactly these groups; none: nobody is in all of them alone. */
+  /** For a new user, users of the list in exactly these groups. */
   like: readonly string[];
-  /** In two groups that nobody of the list has alone: may get less than by the file, and never more. */
+  /** In two groups that have no common member in the list: may get less than by the file, and never more. */
   isPair?: true;
 }
 
-/** In no name of a user, so that only patterns that match nearly everybody match a joiner. */
+/** Not allowed in names, so that only patterns that match nearly everybody match a joiner. */
 const SIGN = '\u0001';
 const MOST_PAIRS = 1_000;
-/** Code points that are in no name either. */
 const PRIVATE_USE = 0xf0000;
 
 /**
- * New users for each combination of groups in the list, for each group alone, for no group, and for each pair of groups whose rules
- * contend. Besides, each user whom a rule names, once without each of their groups.
- * @returns `uncompared`: pairs beyond as many as are compared in some seconds
+ * New users for each combination of groups in the list, for each group alone, for no group, and for each pair of groups with
+ * overlapping rules. Users whom a rule names are added once without each of their groups.
+ * @returns `uncompared`: pairs beyond the limit
  */
 export function joinersOf(
   rules: ForeignRules,
@@ -57,7 +56,7 @@ export function joinersOf(
 }
 
 /**
- * A snapshot with the joiners in their groups; who has left one keeps what is given by name.
+ * A snapshot with the joiners in their groups; users who left a group keep what they have by name.
  * @param ids those of the groups of the list, by their names there
  */
 export function withJoiners(
@@ -103,8 +102,7 @@ export function withJoiners(
 }
 
 /**
- * Pairs of groups of which one has a rule in a section before a rule of the other that is about some of the same names and gives
- * something else: who is in both has what the first gives.
+ * Pairs of groups with overlapping rules of one section that give different things: members of both get what the first rule gives.
  */
 function contendingGroups(rules: ForeignRules, named: ReadonlySet<string>, patterns: PatternCache): string[][] {
   const found = new Map<string, string[]>();
@@ -133,7 +131,6 @@ function contendingGroups(rules: ForeignRules, named: ReadonlySet<string>, patte
   return [...found.values()];
 }
 
-/** Sections about programs, about sign-in, and of settings. */
 const SECTIONS_WITHOUT_PAIRS: ReadonlySet<string> = new Set([
   'impersonation',
   'principals',
@@ -157,7 +154,6 @@ function areAboutSame(one: ForeignRule, other: ForeignRule, patterns: PatternCac
 const OF_OBJECTS = ['catalog', 'schema', 'table', 'function', 'procedure'];
 const STEPS_PER_PAIR = 50;
 
-/** The groups of the list that a rule is for. */
 function groupsOfRules(rules: ForeignRules, listed: readonly ListedUser[], patterns: PatternCache): Set<string> {
   const texts = new Set([...rules.values()].flat().flatMap((rule) => groupPattern(rule)?.text ?? []));
   const groups = [...new Set(listed.flatMap((user) => user.groups))];

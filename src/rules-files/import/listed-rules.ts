@@ -2,19 +2,24 @@ import { getOrInsert } from '../../kernel/collections.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import { filterLeak, groupsOfProvider } from '../../trino-rules/document/expression-warnings.js';
 import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.js';
-import { inOneLine, isOfIdentity } from '../check/foreign-expression.js';
-import type { ForeignExpression, ForeignRule, ForeignRules } from '../check/foreign-rules.js';
-import type { RulesDocument, TableRule, ColumnRule } from '../../trino-rules/document/rules-document.js';
+import {
+  type ForeignExpression,
+  type ForeignRule,
+  type ForeignRules,
+  inOneLine,
+  isOfIdentity,
+} from '../check/foreign-rules.js';
+import type { ColumnRule, RulesDocument, TableRule } from '../../trino-rules/document/rules-document.js';
 import type { ListedUsers } from '../foreign/audiences.js';
 import { foreignDocument } from '../foreign/foreign-document.js';
 import { type ImportCode, importFinding, type ImportFinding } from './import-finding.js';
 
-/** The rules of any file as they apply to listed users, who are named one by one: groups and roles are resolved. */
+/** The rules of any file for listed users, with groups and roles resolved. */
 export interface ListedRules {
   document: RulesDocument;
-  /** The rule of the file that a rule was made of; null: an absent section opens what it gives. */
+  /** The rule of the file behind a rule of the document; null: an absent section gives the access. */
   sourceOf(rule: object): ForeignRule | null;
-  /** Rules that could not be judged, and give nothing here; and expressions that let more through than they say. */
+  /** Findings about rules that could not be judged, and about expressions that leak. */
   findings: ImportFinding[];
   /** Why no policies restrict as this rule does; null: they can. */
   problemOf(rule: TableRule): string | null;
@@ -49,7 +54,7 @@ function expressionsOf({ filter, columns }: ForeignRule): ForeignExpression[] {
   return [filter, ...columns.map(({ allow, mask }) => (allow ? mask : null))].filter((each) => each !== null);
 }
 
-/** One for each expression that is taken over for users of the list, at its first rule. */
+/** One finding for each expression that the import takes over, at its first rule. */
 function expressionFindings(tables: readonly ForeignRule[], listed: ListedUsers): ImportFinding[] {
   const found = new Map<string, ImportFinding>();
   for (const rule of tables) {

@@ -1,27 +1,40 @@
+import { getOrInsert } from '../../kernel/collections.js';
 import { resourceNameProblem } from '../../kernel/name.js';
-import type { TableRule } from '../../trino-rules/document/rules-document.js';
+import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
+import { namesLeftOut } from '../../trino-rules/document/rule-language.js';
+import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { type Level, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
 import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
-import type { KnownNames } from './known-names.js';
 
-/** Those that the settings name. */
-export function catalogsOf({ writableCatalogs, readableCatalogs }: SnapshotSettings): string[] {
-  return [...writableCatalogs, ...readableCatalogs];
+/** A name of the engine: a catalog, a schema, or a table. */
+export interface ListedName {
+  catalog: string;
+  schema?: string;
+  table?: string;
 }
 
-/** A named node; `null` tables and schemas are the unnamed ones, which every node has. */
 export interface NamedNode {
   resource: Node;
   below: NamedNode[];
 }
 
+const STEPS_PER_NODE = 1_000;
+
 /** The nodes that rules, settings and a listing name, the widest first. */
-export function namedNodes(engine: EngineSets, settings: SnapshotSettings, known: KnownNames): NamedNode[] {
-  // An open pattern brings up one of the names that it matches, which nobody named.
-  const spelled = new Set(spelledNames(engine));
+export function namedNodes(
+  engine: EngineSets,
+  settings: SnapshotSettings,
+  listing: readonly ListedName[],
+): NamedNode[] {
+  const { functions, procedures, patterns, rules } = engine;
+  const ofSettings = [...settings.writableCatalogs, ...settings.readableCatalogs];
+  patterns.take(ofSettings);
+  const known = new KnownNames(listing, rules, patterns);
+  // Names of the engine's sets include witnesses of open patterns, which are not named by rules.
+  const spelled = known.spelled();
   const nodesOf = (
     above: Node,
     level: Level,
@@ -35,12 +48,8 @@ export function namedNodes(engine: EngineSets, settings: SnapshotSettings, known
       return [{ resource, below: below(resource, name) }];
     });
   };
-  const { functions, procedures } = engine;
   const routines = [functions, procedures].flatMap((trie) => [...trie.branch([]).names()]);
-  const catalogs = {
-    ruled: [...engine.catalogNames(), ...routines],
-    listed: [...known.catalogs(), ...catalogsOf(settings)],
-  };
+  const catalogs = { ruled: [...engine.catalogNames(), ...routines], listed: [...known.catalogs(), ...ofSettings] };
   return nodesOf({}, 'catalog', catalogs, (inCatalog, catalog) => {
     const schemas = { ruled: engine.schemaNames(catalog), listed: known.schemas(catalog) };
     return nodesOf(inCatalog, 'schema', schemas, (inSchema, schema) => {
@@ -58,21 +67,98 @@ export function isOpen(resource: Node, { metadataCatalog }: SnapshotSettings): b
   return !isClosed && privilegesOn(resource).includes('SELECT');
 }
 
-const STEPS_PER_NODE = 1_000;
+interface NamedRule {
+  catalog?: string | undefined;
+  schema?: string | undefined;
+  name?: string | undefined;
+}
 
-function* spelledNames({ rules: document, patterns }: EngineSets): Generator<string> {
-  const { catalogs, schemas, tables, functions, procedures } = document;
-  const onData: readonly Pick<TableRule, 'catalog' | 'schema' | 'table'>[] = [...catalogs, ...schemas, ...tables];
-  const onRoutines = [...functions, ...procedures].map(({ catalog, schema }) => ({
-    catalog,
-    schema,
-    table: undefined,
-  }));
-  const rules = [...onData, ...onRoutines];
-  const texts = new Set(rules.flatMap(({ catalog, schema, table }) => [catalog, schema, table]));
-  for (const text of texts) {
-    const language = patterns.language(text);
-    if (language.kind === 'names') yield* language.names;
-    if (language.kind === 'open') yield* language.spelled;
+/**
+ * Names of a listing, where a rule matches only some names of their level, and names that patterns exclude.
+ */
+class KnownNames {
+  private readonly byCatalog = new Map<string, Map<string, Set<string>>>();
+  private readonly rules: readonly NamedRule[];
+
+  constructor(
+    listing: readonly ListedName[],
+    { catalogs, schemas, tables, functions, procedures }: RulesDocument,
+    private readonly patterns: PatternCache,
+  ) {
+    for (const { catalog, schema, table } of listing) {
+      if ([catalog, schema, table].some((name) => name !== undefined && resourceNameProblem(name) !== null)) continue;
+      patterns.take([catalog, schema, table].filter((name) => name !== undefined));
+      const known = getOrInsert(this.byCatalog, catalog, () => new Map<string, Set<string>>());
+      if (schema === undefined) continue;
+      const inSchema = getOrInsert(known, schema, () => new Set<string>());
+      if (table !== undefined) inSchema.add(table);
+    }
+    const routines = [...functions, ...procedures].map(({ catalog, schema }) => ({ catalog, schema }));
+    const onTables = tables.map(({ catalog, schema, table }) => ({ catalog, schema, name: table }));
+    this.rules = [...catalogs, ...schemas, ...onTables, ...routines];
+  }
+
+  /** Names that rules spell out. */
+  spelled(): Set<string> {
+    const texts = new Set(this.rules.flatMap(({ catalog, schema, name }: NamedRule) => [catalog, schema, name]));
+    return new Set([...texts].flatMap((text) => [...spelledNames(text, this.patterns)]));
+  }
+
+  catalogs(): Iterable<string> {
+    return [...this.byCatalog.keys(), ...this.leftOut(this.rules, 'catalog')];
+  }
+
+  schemas(catalog: string): Iterable<string> {
+    const about = this.rules.filter((rule) => this.patterns.matches(rule.catalog, catalog));
+    const isNeeded = about.some(({ schema, name }) => !(isAny(schema) && isAny(name)));
+    const listed = isNeeded ? this.byCatalog.get(catalog)?.keys() : undefined;
+    return [...(listed ?? []), ...this.leftOut(about, 'schema')];
+  }
+
+  tables(catalog: string, schema: string): Iterable<string> {
+    const { patterns } = this;
+    const about = this.rules.filter(
+      (rule) => patterns.matches(rule.catalog, catalog) && patterns.matches(rule.schema, schema),
+    );
+    const listed = about.every(({ name }) => isAny(name)) ? undefined : this.byCatalog.get(catalog)?.get(schema);
+    return [...(listed ?? []), ...this.leftOut(about, 'name')];
+  }
+
+  private leftOut(rules: readonly NamedRule[], level: keyof NamedRule): string[] {
+    return [...new Set(rules.map((rule) => rule[level]))].flatMap((text) => [...(leftOut(text, this.patterns) ?? [])]);
   }
 }
+
+/** Names that a pattern spells out. */
+export function spelledNames(text: string | undefined, patterns: PatternCache): Iterable<string> {
+  const language = patterns.language(text);
+  if (language.kind === 'names') return language.names;
+  return language.kind === 'open' ? language.spelled : [];
+}
+
+/** Whether a pattern matches every name. */
+export function isAny(text: string | undefined): boolean {
+  return text === undefined || text === '.*';
+}
+
+const LOOK_AHEAD = '(?!';
+const MOST_NAMES = 100;
+const MOST_NODES = 2_000;
+
+/** A file has few patterns, which are asked for each of its users and nodes. */
+const found = new WeakMap<object, ReadonlySet<string> | null>();
+
+/** The names that a pattern excludes if it matches nearly any, as `(?!secret$).*` does; null: it matches only some names. */
+export function leftOut(text: string | undefined, patterns: PatternCache): ReadonlySet<string> | null {
+  if (text === undefined || isAny(text)) return NONE;
+  if (!text.includes(LOOK_AHEAD)) return null;
+  const language = patterns.language(text);
+  if (language.kind !== 'open') return null;
+  const { pattern } = language;
+  return getOrInsert(found, pattern, () => {
+    const names = namesLeftOut(pattern, MOST_NAMES, MOST_NODES);
+    return names && new Set(names);
+  });
+}
+
+const NONE: ReadonlySet<string> = new Set();

@@ -10,11 +10,19 @@ import {
 } from '../../trino-rules/document/rules-document.js';
 import { conjuncts } from '../../trino-rules/engine/schema-tables.js';
 import { Evaluator, INFORMATION_SCHEMA, type TableName } from '../../trino-rules/engine/evaluator.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, type Privilege, type PrivilegeTerms } from '../../trino-rules/model/privilege.js';
-import type { Level } from '../../trino-rules/model/node.js';
+import type { Level, Node } from '../../trino-rules/model/node.js';
+import {
+  combined,
+  type Privilege,
+  PRIVILEGE_TERMS,
+  PRIVILEGES,
+  privilegesOn,
+  type PrivilegeTerms,
+  taken,
+} from '../../trino-rules/model/privilege.js';
 import { STORAGE_COLUMNS } from '../../trino-rules/model/restrictions.js';
 import { withoutParentheses } from '../foreign/equal-filters.js';
-import { isAny, leftOut } from './nearly-any.js';
+import { isAny, leftOut } from './named-nodes.js';
 
 /** The access of one user at a node and, above tables, at every name below that the file does not spell out. */
 export interface NodeOutcome {
@@ -31,10 +39,10 @@ export const NO_OUTCOME: NodeOutcome = {
   masks: new Map(),
 };
 
-/** Asks a document what a user has; never more than the engine would give, where grants cannot say the same. */
+/** Evaluates a document for a user; where grants cannot say the same, the result is less than the engine gives, never more. */
 export class OutcomeReader {
   private readonly evaluator: Evaluator;
-  /** Whether a set of names has one that no grant can hold. */
+  /** Whether a set of names has one that is no valid resource name. */
   private readonly nameless = new Map<ReadonlySet<string>, boolean>();
 
   /** @param isRefused whether no policies can restrict as a rule does */
@@ -46,7 +54,6 @@ export class OutcomeReader {
     this.evaluator = new Evaluator(rules, patterns);
   }
 
-  /** At one table. */
   table(user: string, table: TableName): NodeOutcome {
     const index = this.evaluator.tableRule(user, table);
     const rule = index === null ? undefined : this.rules.tables[index];
@@ -60,8 +67,8 @@ export class OutcomeReader {
   }
 
   /**
-   * At all names below a node that the file does not spell out. A rule that is about some of them only can decide any of them, so that
-   * only what it gives too counts.
+   * Access to all names below a node that the file does not spell out. A rule about some of them may decide any of them, so only the
+   * access that it also gives counts.
    * @param node with fresh names at the levels that are not named
    * @param named the deepest level that is a name of the file; null: none
    */
@@ -93,7 +100,7 @@ export class OutcomeReader {
     return privileges.length === 0 ? NO_OUTCOME : { ...outcome, privileges: new Set(privileges) };
   }
 
-  /** Whether a rule closes companions to a user to whom grants that say the same of their tables close them, too. */
+  /** Whether a rule closes companions that grants with the same meaning close as well. */
   private closesAsGrantsDo(user: string, node: TableName, rule: TableRule, outcome: NodeOutcome): boolean {
     const language = this.patterns.language(rule.table);
     if (language.kind !== 'open' || language.companions === null || rule.privileges.length > 0) return false;
@@ -102,7 +109,7 @@ export class OutcomeReader {
     return outcomes.every(isReadingRestricted);
   }
 
-  /** Those that the catalog rules let be used in whatever catalog the file does not spell out. */
+  /** Privileges that the catalog rules allow in any catalog that the file does not spell out. */
   private inEveryCatalog(user: string, fresh: string, privileges: readonly Privilege[]): Privilege[] {
     const about = this.rules.catalogs.filter((rule) => this.patterns.matches(rule.user, user));
     const deciding = about.findIndex(({ catalog }) => this.patterns.matches(catalog, fresh));
@@ -114,7 +121,7 @@ export class OutcomeReader {
     return privileges.filter((privilege) => modes.every((rule) => lets(rule, PRIVILEGE_TERMS[privilege])));
   }
 
-  /** Also in catalogs that the file does not spell out, whatever the schema. */
+  /** Whether the user owns every schema of the catalogs that the file does not spell out. */
   private ownsEverySchema(user: string): boolean {
     const about = this.rules.schemas.filter(
       (rule) => this.patterns.matches(rule.user, user) && !this.isInformationSchema(rule.schema),
@@ -135,32 +142,30 @@ export class OutcomeReader {
     return this.isNearlyAny(catalog) ? !(this.isEverySchema(schema) && isAny(table)) : this.isOpen(catalog);
   }
 
-  /** Also where it spells out a name that no grant can. */
+  /** Whether a pattern matches names that no grant can spell out. */
   private isOpen(pattern: string | undefined): boolean {
     const language = this.patterns.language(pattern);
     if (language.kind !== 'names') return language.kind === 'open' && !this.isNearlyAny(pattern);
     return this.hasNameless(language.names);
   }
 
-  /** Whether it is about every name but some that the nodes have. */
+  /** Whether a pattern matches every name but a few that have nodes of their own. */
   private isNearlyAny(pattern: string | undefined): boolean {
     const names = leftOut(pattern, this.patterns);
     return names !== null && !this.hasNameless(names);
   }
 
-  /** Whether it is about every schema, with or without `information_schema`, where no rule holds. */
+  /** Whether a pattern matches every schema; `information_schema` may be missing, because rules have no effect there. */
   private isEverySchema(pattern: string | undefined): boolean {
     const names = leftOut(pattern, this.patterns);
     return names !== null && [...names].every((name) => name === INFORMATION_SCHEMA);
   }
 
-  /** Whether it is about `information_schema` alone. */
   private isInformationSchema(pattern: string | undefined): boolean {
     const language = this.patterns.language(pattern);
     return language.kind === 'names' && [...language.names].every((name) => name === INFORMATION_SCHEMA);
   }
 
-  /** Whether one of these is a name that no grant can hold. */
   private hasNameless(names: ReadonlySet<string>): boolean {
     return getOrInsert(this.nameless, names, () =>
       [...names].some((name) => name === name.toLowerCase() && resourceNameProblem(name) !== null),
@@ -168,11 +173,10 @@ export class OutcomeReader {
   }
 }
 
-/** To match a rule with a user and a node. */
 const STEPS_PER_RULE = 20;
 
-/** Whether the first hides at least what the second hides: then it can be inherited by the second. */
-export function restrictsAsMuch(one: Omit<NodeOutcome, 'privileges'>, other: Omit<NodeOutcome, 'privileges'>): boolean {
+/** Whether the first hides at least what the second hides. */
+function restrictsAsMuch(one: Omit<NodeOutcome, 'privileges'>, other: Omit<NodeOutcome, 'privileges'>): boolean {
   return (
     [...other.filters].every((filter) => one.filters.has(filter)) &&
     [...other.hidden].every((column) => one.hidden.has(column)) &&
@@ -180,11 +184,12 @@ export function restrictsAsMuch(one: Omit<NodeOutcome, 'privileges'>, other: Omi
   );
 }
 
-function isReadingRestricted({ privileges, filters, hidden, masks }: NodeOutcome): boolean {
-  return !privileges.has('SELECT') || filters.size + hidden.size + masks.size > 0;
+/** Whether a user may not read all rows and columns. */
+export function isReadingRestricted(outcome: NodeOutcome): boolean {
+  return !outcome.privileges.has('SELECT') || seesLess(outcome);
 }
 
-/** Without what grants bring by themselves: the filter of those who only read, and columns of the storage beside others. */
+/** Restrictions of a rule, without those that the compiler adds: the filter of readers, and hidden storage columns beside others. */
 function restrictionsOf({ privileges, filter, columns = [] }: TableRule): Omit<NodeOutcome, 'privileges'> {
   const readsAlone = privileges.every((privilege) => privilege === 'SELECT' || privilege === 'GRANT_SELECT');
   const isOfReaders = readsAlone && filter === READERS_FILTER;
@@ -196,4 +201,101 @@ function restrictionsOf({ privileges, filter, columns = [] }: TableRule): Omit<N
     allow === false || mask === undefined ? [] : [[name, mask] as const],
   );
   return { filters: new Set(filters), hidden: new Set(hidden), masks: new Map(masks) };
+}
+
+/** A node with the access there and, for names that the file does not spell out, below it. */
+export interface OutcomeNode {
+  resource: Node;
+  outcome: NodeOutcome;
+  below: OutcomeNode[];
+}
+
+/** Grants and policies of one user. */
+export interface UserAccess {
+  grants: { resource: Node; privileges: Privilege[] }[];
+  denies: { resource: Node; privileges: Privilege[] }[];
+  filters: { resource: Node; expression: string }[];
+  hidden: { resource: Node & { column: string } }[];
+  masks: { resource: Node & { column: string }; expression: string }[];
+}
+
+/**
+ * Turns outcomes into grants, which add up downwards, and policies, which also hold below and cannot be undone there. A node gives nothing
+ * that would be too much below it, so unnamed nodes may get less.
+ */
+export function accessOf(root: OutcomeNode): UserAccess {
+  const access: UserAccess = { grants: [], denies: [], filters: [], hidden: [], masks: [] };
+  state(narrowed(root), NO_OUTCOME, access);
+  return access;
+}
+
+/** Removes from wide nodes what would be too much for the nodes below them. */
+function narrowed({ resource, outcome, below }: OutcomeNode): OutcomeNode {
+  const nodes = below.map(narrowed);
+  const reached = nodes.flatMap(descendants).filter((node) => node.outcome.privileges.size > 0);
+  const isInheritable = reached.every((node) => mayInherit(node.outcome, outcome));
+  if (!isInheritable) return { resource, outcome: NO_OUTCOME, below: nodes };
+  // A deny also holds below its node, so nothing below may have the privilege.
+  const lacks = (privilege: Privilege) =>
+    nodes.some(
+      (node) =>
+        !node.outcome.privileges.has(privilege) &&
+        descendants(node).some((each) => each.outcome.privileges.has(privilege)),
+    );
+  const privileges = new Set([...outcome.privileges].filter((privilege) => !lacks(privilege)));
+  const lost = [...outcome.privileges].filter((privilege) => !privileges.has(privilege));
+  for (const privilege of taken(lost)) privileges.delete(privilege);
+  return { resource, outcome: privileges.size === 0 ? NO_OUTCOME : { ...outcome, privileges }, below: nodes };
+}
+
+/** Whether policies of a node above can hold at one below it: filters and hidden columns add up, a nearer mask replaces a wider one. */
+function mayInherit(below: NodeOutcome, above: NodeOutcome): boolean {
+  return (
+    [...above.filters].every((filter) => below.filters.has(filter)) &&
+    [...above.hidden].every((column) => below.hidden.has(column)) &&
+    [...above.masks.keys()].every((column) => below.hidden.has(column) || below.masks.has(column))
+  );
+}
+
+function descendants(node: OutcomeNode): OutcomeNode[] {
+  return [node, ...node.below.flatMap(descendants)];
+}
+
+/** Privileges of the second outcome that the first lacks, as far as the node can hold them. */
+function lackingAt(resource: Node, { privileges }: NodeOutcome, others: NodeOutcome): Privilege[] {
+  return privilegesOn(resource).filter((privilege) => !privileges.has(privilege) && others.privileges.has(privilege));
+}
+
+function seesLess({ filters, hidden, masks }: NodeOutcome): boolean {
+  return filters.size + hidden.size + masks.size > 0;
+}
+
+function state({ resource, outcome, below }: OutcomeNode, inherited: NodeOutcome, access: UserAccess): void {
+  const { privileges } = outcome;
+  const more = lackingAt(resource, inherited, outcome);
+  const lacking = lackingAt(resource, outcome, inherited);
+  // Ownership yields to restrictions of the node or, for a schema, of its tables: it needs no deny.
+  const isRestricted =
+    seesLess(outcome) || lacking.some((privilege) => !PRIVILEGE_TERMS[privilege].yieldsToRestrictions);
+  const isRestrictedBelow =
+    resource.schema !== undefined &&
+    below.some((table) => seesLess(table.outcome) || lackingAt(table.resource, table.outcome, outcome).length > 0);
+  const less = lacking.filter((privilege) => {
+    const { yieldsToRestrictions, ownsSchemas } = PRIVILEGE_TERMS[privilege];
+    return !(yieldsToRestrictions && (isRestricted || (ownsSchemas && isRestrictedBelow)));
+  });
+  if (more.length > 0) access.grants.push({ resource, privileges: combined(more) });
+  // Only a deny of SELECT closes the companions of a table to which nothing is given.
+  const isClosed = resource.table !== undefined && privileges.size === 0 && !less.includes('SELECT');
+  const denied: Privilege[] = isClosed ? ['SELECT', ...less] : less;
+  if (less.length > 0) access.denies.push({ resource, privileges: combined(denied) });
+  for (const expression of outcome.filters)
+    if (!inherited.filters.has(expression)) access.filters.push({ resource, expression });
+  for (const column of outcome.hidden)
+    if (!inherited.hidden.has(column)) access.hidden.push({ resource: { ...resource, column } });
+  for (const [column, expression] of outcome.masks)
+    if (inherited.masks.get(column) !== expression)
+      access.masks.push({ resource: { ...resource, column }, expression });
+  const here = privileges.size === 0 ? { ...inherited, privileges } : outcome;
+  for (const node of below) state(node, here, access);
 }

@@ -1,3 +1,4 @@
+import { groupedBy } from '../../kernel/collections.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
@@ -5,57 +6,45 @@ import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { isInTree, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { orderedPrivileges, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
-import { isAny } from './nearly-any.js';
-import type { UserAccess } from './user-access.js';
+import { isAny, spelledNames } from './named-nodes.js';
+import type { UserAccess } from './node-outcome.js';
 
 type RightsOnNode = UserAccess['grants'][number];
 
 /** A rule about functions, or about procedures. */
 interface RoutineRule {
-  catalog?: string;
-  schema?: string;
-  routine?: string;
+  catalog: string | undefined;
+  schema: string | undefined;
+  routine: string | undefined;
   gives: boolean;
 }
 
-/** Where a user may run something, and where a restriction of data wins over it. */
+/** Catalogs where a user may run routines, and where a restriction of data disables that. */
 interface UserCatalogs {
   may: (node: Node) => boolean;
   isRestricted: (catalog: string) => boolean;
 }
 
-const LEVELS_OF_ROUTINES = ['catalog', 'schema', 'routine'] as const;
-type LevelOfRoutines = (typeof LEVELS_OF_ROUTINES)[number];
+const LEVELS = ['catalog', 'schema', 'routine'] as const;
+type Level = (typeof LEVELS)[number];
 
-/** The first that a node does not name; null: it is a routine. */
-function levelBelow(node: Node): LevelOfRoutines | null {
-  return LEVELS_OF_ROUTINES.find((level) => node[level] === undefined) ?? null;
+/** The first level that a node does not name; null: it is a routine. */
+function levelBelow(node: Node): Level | null {
+  return LEVELS.find((level) => node[level] === undefined) ?? null;
 }
 
-/** Privileges as they are found, each with those of its node. */
-class PrivilegesByNode {
-  private readonly byNode = new Map<string, RightsOnNode>();
-
-  add(resource: Node, privilege: Privilege): void {
-    const key = JSON.stringify(resource);
-    const privileges = orderedPrivileges([...(this.byNode.get(key)?.privileges ?? []), privilege]);
-    this.byNode.set(key, { resource, privileges });
-  }
-
-  /** Without those that another of the node brings by itself. */
-  rows(brings: 'contains' | 'takes'): RightsOnNode[] {
-    return [...this.byNode.values()].map(({ resource, privileges }) => ({
-      resource,
-      privileges: privileges.filter(
-        (each) => !privileges.some((other) => PRIVILEGE_TERMS[other][brings].includes(each)),
-      ),
-    }));
-  }
+/** Privileges of each node, without those that another of the node brings by itself. */
+function byNode(found: readonly (readonly [Node, Privilege])[], brings: 'contains' | 'takes'): RightsOnNode[] {
+  return [...groupedBy(found, ([node]) => JSON.stringify(node)).values()].map((rights) => {
+    const all = orderedPrivileges(rights.map(([, privilege]) => privilege));
+    const isBrought = (each: Privilege): boolean => all.some((other) => PRIVILEGE_TERMS[other][brings].includes(each));
+    return { resource: rights[0][0], privileges: all.filter((each) => !isBrought(each)) };
+  });
 }
 
-/** The rights of one user to functions and procedures, by the rules that are about this user alone. */
+/** The rights of one user to functions and procedures, by the rules about this user. */
 export class RoutineRights {
-  /** @param catalogs the named ones with their named schemas, and a fresh one: who is given something on everything enters them all */
+  /** @param catalogs the named catalogs with their named schemas, and a fresh one */
   constructor(
     private readonly rules: RulesDocument,
     private readonly evaluator: Evaluator,
@@ -65,8 +54,8 @@ export class RoutineRights {
   ) {}
 
   /**
-   * Each right on the widest node that the user has all of, less a few names that are denied below it.
-   * @param data what the same user gets over data: where it restricts, no right to a routine has an effect
+   * Each right on the widest node where the user has it, with denies for exceptions below.
+   * @param data the user's access to data: where it is restricted, rights to routines have no effect
    */
   over(user: string, data: readonly UserAccess[]): Pick<UserAccess, 'grants' | 'denies'> {
     const restricted = data.flatMap(({ denies, filters, hidden, masks }) =>
@@ -82,25 +71,22 @@ export class RoutineRights {
         ? mayIn(catalog)
         : [...[...named.keys()].filter((name) => !isRestricted(name)), fresh].every((name) => mayIn(name));
     const { functions, procedures } = this.rules;
-    const [granted, denied] = [new PrivilegesByNode(), new PrivilegesByNode()];
-    for (const { privilege, rules } of [
-      { privilege: 'EXECUTE_FUNCTION' as const, rules: functions.map((rule) => routineRule(rule, rule.function)) },
-      {
-        privilege: 'GRANT_EXECUTE_FUNCTION' as const,
-        rules: functions.map((rule) => routineRule(rule, rule.function, ['GRANT_EXECUTE'])),
-      },
-      { privilege: 'CALL_PROCEDURE' as const, rules: procedures.map((rule) => routineRule(rule, rule.procedure)) },
-    ]) {
+    const [granted, denied]: [[Node, Privilege][], [Node, Privilege][]] = [[], []];
+    const rights: [Privilege, RoutineRule[]][] = [
+      ['EXECUTE_FUNCTION', functions.map((rule) => routineRule(rule, rule.function))],
+      ['GRANT_EXECUTE_FUNCTION', functions.map((rule) => routineRule(rule, rule.function, ['GRANT_EXECUTE']))],
+      ['CALL_PROCEDURE', procedures.map((rule) => routineRule(rule, rule.procedure))],
+    ];
+    for (const [privilege, rules] of rights)
       for (const { given, but } of this.widest({}, rules, { may, isRestricted })) {
         if (![given, ...but].every((node) => privilegesOn(node).includes(privilege))) continue;
-        granted.add(given, privilege);
-        for (const node of but) denied.add(node, privilege);
+        granted.push([given, privilege]);
+        for (const node of but) denied.push([node, privilege]);
       }
-    }
-    return { grants: granted.rows('contains'), denies: denied.rows('takes') };
+    return { grants: byNode(granted, 'contains'), denies: byNode(denied, 'takes') };
   }
 
-  /** The nodes, at one and below it, that the first rule gives whole, whatever the names below are, but for a few that it names. */
+  /** The widest nodes, at a node or below it, that rules give whole, with their named exceptions. */
   private *widest(
     node: Node,
     rules: readonly RoutineRule[],
@@ -113,14 +99,14 @@ export class RoutineRights {
     }
     const level = levelBelow(node);
     if (level === null) return;
-    const spelled = new Set(rules.flatMap((rule) => [...this.spelledIn(rule[level])]));
+    const spelled = new Set(rules.flatMap((rule) => [...spelledNames(rule[level], this.patterns)]));
     const { named } = this.catalogs;
     const known = level === 'catalog' ? named.keys() : level === 'schema' ? named.get(node.catalog ?? '') : [];
     for (const name of known ?? []) spelled.add(name);
     for (const [below, about] of this.below(node, level, spelled, rules)) yield* this.widest(below, about, user);
   }
 
-  /** What is denied at a node and below it where all the rest is given; null: no denies say what the rules do. */
+  /** The denies below a node that is given otherwise, or the node itself if nothing is given; null: denies cannot say it. */
   private exceptions(node: Node, rules: readonly RoutineRule[], user: UserCatalogs): Node[] | null {
     const deciding = rules.findIndex((rule) => this.isAboutAll(rule, node));
     const isApart = (rule: RoutineRule): boolean =>
@@ -145,10 +131,10 @@ export class RoutineRights {
     return denied;
   }
 
-  /** Nodes of these names, each with the rules that are about something in it. */
+  /** Nodes of these names, each with its rules. */
   private *below(
     node: Node,
-    level: LevelOfRoutines,
+    level: Level,
     names: ReadonlySet<string>,
     rules: readonly RoutineRule[],
   ): Iterable<[Node, RoutineRule[]]> {
@@ -159,17 +145,11 @@ export class RoutineRights {
     }
   }
 
-  private spelledIn(pattern: string | undefined): Iterable<string> {
-    const language = this.patterns.language(pattern);
-    if (language.kind === 'names') return language.names;
-    return language.kind === 'open' ? language.spelled : [];
-  }
-
   private isAboutAll(rule: RoutineRule, node: Node): boolean {
-    return LEVELS_OF_ROUTINES.every((level) => node[level] !== undefined || isAny(rule[level]));
+    return LEVELS.every((level) => node[level] !== undefined || isAny(rule[level]));
   }
 
-  /** Whether a rule is about named catalogs alone, which are all such. */
+  /** Whether a rule names its catalogs, and all of them pass. */
   private isAbout({ catalog }: RoutineRule, isSuch: (catalog: string) => boolean): boolean {
     const language = this.patterns.language(catalog);
     return language.kind === 'names' && [...language.names].every(isSuch);
@@ -183,14 +163,7 @@ export class RoutineRights {
 function routineRule(
   { catalog, schema, privileges }: { catalog?: string; schema?: string; privileges: readonly string[] },
   routine: string | undefined,
-  // Who may pass it on may execute it.
   giving: readonly string[] = ['EXECUTE', 'GRANT_EXECUTE'],
 ): RoutineRule {
-  const gives = privileges.some((privilege) => giving.includes(privilege));
-  return {
-    ...(catalog !== undefined && { catalog }),
-    ...(schema !== undefined && { schema }),
-    ...(routine !== undefined && { routine }),
-    gives,
-  };
+  return { catalog, schema, routine, gives: privileges.some((privilege) => giving.includes(privilege)) };
 }

@@ -4,13 +4,12 @@ import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { KILL_QUERY, type Level, nodeOf, SYSTEM } from '../../trino-rules/model/node.js';
 import { PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
 import { OPEN_SYSTEM_SCHEMAS, SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
-import type { NodeOutcome, OutcomeReader } from './node-outcome.js';
-import type { UserAccess } from './user-access.js';
+import { isReadingRestricted, type OutcomeReader, type UserAccess } from './node-outcome.js';
 
 type Grants = UserAccess['grants'];
 type InSystem = Pick<UserAccess, 'grants' | 'denies'>;
 
-/** By schema, of Trino's sources; a table too many is only reported. */
+/** By schema, from Trino's sources. */
 const SYSTEM_TABLES: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'jdbc',
@@ -29,24 +28,21 @@ const SYSTEM_TABLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['runtime', ['nodes', 'optimizer_rule_stats', 'queries', 'tasks', 'transactions']],
 ]);
 
-/** The tables of one of the engine's own schemas. */
 export function tablesOfSystem(schema: string | undefined): readonly string[] {
   return SYSTEM_TABLES.get(schema ?? '') ?? [];
 }
 
-/** SELECT on the catalog `system`, on those of its schemas that a user reads but for some tables, and on tables of the others. */
+/** SELECT on the catalog `system`, on schemas that a user reads except for some tables, and on tables of other schemas. */
 export function systemTables(
   reader: OutcomeReader,
   user: string,
   { tables, schemaNames, fresh }: Pick<EngineSets, 'tables' | 'fresh'> & { schemaNames: Iterable<string> },
 ): InSystem {
-  const reads = ({ privileges, filters, hidden, masks }: NodeOutcome): boolean =>
-    privileges.has('SELECT') && filters.size + hidden.size + masks.size === 0;
   const readsUnnamed = (schema: string, named: Level): boolean =>
-    reads(reader.unnamed(user, { catalog: SYSTEM, schema, table: fresh }, named));
+    !isReadingRestricted(reader.unnamed(user, { catalog: SYSTEM, schema, table: fresh }, named));
   const tablesOf = (schema: string, isRead: boolean): string[] =>
     [...tables.branch([SYSTEM, schema]).names()].filter(
-      (table) => reads(reader.table(user, { catalog: SYSTEM, schema, table })) === isRead,
+      (table) => isReadingRestricted(reader.table(user, { catalog: SYSTEM, schema, table })) !== isRead,
     );
   const isNamed = (schema: string, table: string): boolean =>
     SYSTEM_SCHEMAS.includes(schema) && resourceNameProblem(table) === null;
@@ -73,7 +69,7 @@ export function mayCallKilling(evaluator: Evaluator, user: string): boolean {
   return evaluator.allows(user, PRIVILEGE_TERMS.CALL_PROCEDURE.asks(KILL_QUERY));
 }
 
-/** What of `CALL system.runtime.kill_query` is to be granted and denied beside the right to kill, which brings it. */
+/** The grant or deny of `CALL system.runtime.kill_query` beside the right to kill, which brings it. */
 export function killingBeside(calls: boolean, kills: boolean): InSystem {
   return { grants: calls && !kills ? [CALL_KILLING] : [], denies: kills && !calls ? [CALL_KILLING] : [] };
 }
@@ -81,8 +77,8 @@ export function killingBeside(calls: boolean, kills: boolean): InSystem {
 export const CALL_KILLING: Grants[number] = { resource: KILL_QUERY, privileges: ['CALL_PROCEDURE'] };
 
 /**
- * What of `system` is to be granted and denied beside other grants, so that no more is read there than by the rules.
- * @param given what the rules give there
+ * Grants and denies in `system` beside other grants, so that no more is read there than by the rules.
+ * @param given access by the rules
  * @param others all other grants of the user
  */
 export function systemBeside(given: InSystem, others: Grants): InSystem {
@@ -93,13 +89,13 @@ export function systemBeside(given: InSystem, others: Grants): InSystem {
   const read = grants.flatMap(({ resource }) => (resource.table === undefined ? [resource.schema] : []));
   const unread = OPEN_SYSTEM_SCHEMAS.filter((schema) => !read.includes(schema));
   const denies = grants.length === 0 ? [selectFrom()] : unread.map((schema) => selectFrom(schema));
-  // What comes with other access is granted to those alone who have none.
+  // Other access brings reading of the open schemas.
   const isGranted = ({ resource }: Grants[number]): boolean =>
     !reaches || !OPEN_SYSTEM_SCHEMAS.includes(resource.schema ?? '');
   return { grants: grants.filter(isGranted), denies: [...denies, ...given.denies] };
 }
 
-/** Whether queries are executed by some of these: they come with them. */
+/** Whether one of these grants brings EXECUTE_QUERIES. */
 export function isUsedByStatements(grants: Grants): boolean {
   return grants.some(({ privileges }) => privileges.some((each) => PRIVILEGE_TERMS[each].usedByStatements));
 }

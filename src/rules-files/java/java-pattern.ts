@@ -1,9 +1,18 @@
 import { CharSet } from 'refa';
 import { codePoints, DOT, LAST_CODE_POINT } from '../../trino-rules/document/characters.js';
 import type { JavaPiece, Pattern } from '../../trino-rules/document/pattern.js';
-import { ASCII_PROPERTIES, bothCases, CONTROLS, isSurrogate, PREDEFINED } from './character-sets.js';
+import {
+  ASCII_PROPERTIES,
+  bothCases,
+  CONTROLS,
+  isSurrogate,
+  NotJudged,
+  PREDEFINED,
+  Refused,
+  type Token,
+  tokensOf,
+} from './tokens.js';
 import { withoutLookAhead } from './look-ahead.js';
-import { NotJudged, Refused, type Token, tokensOf } from './tokens.js';
 
 /** A construct that JavaScript's regular expressions refuse or read differently. */
 export interface PatternDifference {
@@ -55,12 +64,6 @@ export function readJavaPattern(text: string): JavaPatternReading {
 interface Flags {
   ignoresCase: boolean;
   dotAll: boolean;
-}
-
-interface Repetition {
-  min: number;
-  /** Infinity: no number is given. */
-  max: number;
 }
 
 /** The stack of Java ends at about 1,000 groups. */
@@ -154,24 +157,12 @@ class JavaPatternReader {
 
   private atom(depth: number, isFirst: boolean): JavaPiece {
     const { sign } = this;
-    switch (sign) {
-      case '*':
-      case '+':
-      case '?':
-        return this.refuse(`${sign} stands where there is nothing to repeat`);
-      case '{':
-        // A count without anything before it repeats the empty text.
-        return NOTHING;
-      case '[':
-        return { kind: 'set', characters: this.class() };
-      case '.':
-        this.next++;
-        return { kind: 'set', characters: this.flags.dotAll ? CharSet.all(LAST_CODE_POINT) : DOT };
-      case '^':
-      case '$':
-        return this.anchor(sign, depth, isFirst);
-      default:
-    }
+    if (['*', '+', '?'].includes(sign)) return this.refuse(`${sign} stands where there is nothing to repeat`);
+    // A count without anything before it repeats the empty text.
+    if (sign === '{') return NOTHING;
+    if (sign === '[') return { kind: 'set', characters: this.class() };
+    if (sign === '^' || sign === '$') return this.anchor(sign, depth, isFirst);
+    if (this.takes('.')) return { kind: 'set', characters: this.flags.dotAll ? CharSet.all(LAST_CODE_POINT) : DOT };
     if (this.token.kind !== 'escape') return this.literal(this.take().character);
     const escaped = this.escaped();
     return typeof escaped === 'string' ? this.literal(escaped) : { kind: 'set', characters: escaped };
@@ -200,10 +191,8 @@ class JavaPatternReader {
   private escaped(): string | CharSet {
     const { character: letter, at } = this.take();
     if (letter === '') return this.refuse('a backslash stands at the end', at);
-    const control = CONTROLS[letter];
-    if (control !== undefined) return control;
-    const set = PREDEFINED[letter];
-    if (set !== undefined) return set;
+    const known = CONTROLS[letter] ?? PREDEFINED[letter];
+    if (known !== undefined) return known;
     if (letter === 'x' || letter === 'u') return this.hexadecimal(letter, at);
     if (letter === 'p' || letter === 'P') return this.property(letter, at);
     if (letter === 'k') this.reference(at);
@@ -297,7 +286,7 @@ class JavaPatternReader {
   private repeated(piece: JavaPiece, hasCaret: boolean): JavaPiece {
     const repetition = this.repetition();
     if (repetition === null) return piece;
-    const { min, max } = repetition;
+    const [min, max] = repetition;
     // The start of the name is the start of the first repetition alone.
     if (hasCaret && piece !== NOTHING && max > 1) this.leave('a repeated ^', this.token.at);
     if (piece === NOTHING) return NOTHING;
@@ -305,16 +294,16 @@ class JavaPatternReader {
     return min === 0 && max === 1 ? { kind: 'optional', piece } : { kind: 'repeated', piece, min, max };
   }
 
-  private repetition(): Repetition | null {
+  /** How often the piece before it stands, at least and at most; null: once. */
+  private repetition(): [number, number] | null {
     const { sign } = this;
     const { at } = this.token;
-    const simple = { '*': [0, Infinity], '+': [1, Infinity], '?': [0, 1] }[sign];
-    if (simple === undefined && sign !== '{') return null;
+    if (!['*', '+', '?', '{'].includes(sign)) return null;
     this.next++;
-    const [min = 0, max = 0] = simple ?? this.count(at);
+    const count: [number, number] = sign === '{' ? this.count(at) : [sign === '+' ? 1 : 0, sign === '?' ? 1 : Infinity];
     // Reluctant repetition matches the same whole names.
     if (!this.takes('?') && this.sign === '+') this.leave(`${sign}+`, at);
-    return { min, max };
+    return count;
   }
 
   /** Behind `{`, the brace that closes it included. */
@@ -363,17 +352,13 @@ class JavaPatternReader {
 
   private classCharacter(): string | CharSet {
     if (this.sign === '[') this.leave('[…[…]]', this.token.at);
-    if (this.sign === '&' && this.isAmpersand(this.next + 1)) this.leave('&&', this.token.at);
     const { kind, at, character } = this.token;
+    const behind = this.tokens[this.next + 1];
+    if (this.sign === '&' && behind?.kind === 'sign' && behind.character === '&') this.leave('&&', at);
     if (kind === 'end') this.refuse('a character class is not closed');
     if (kind !== 'escape') return this.take().character;
     if (/^[1-9bBARGXZkz]$/.test(character)) this.refuse(`\\${character} is no escape sequence of a class`, at);
     return this.escaped();
-  }
-
-  private isAmpersand(index: number): boolean {
-    const token = this.tokens[index];
-    return token?.kind === 'sign' && token.character === '&';
   }
 
   private range(from: string, to: string, at: number): CharSet {

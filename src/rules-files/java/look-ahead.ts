@@ -10,6 +10,7 @@ import {
 } from 'refa';
 import { LAST_CODE_POINT } from '../../trino-rules/document/characters.js';
 import type { JavaPiece, Pattern, PatternPiece } from '../../trino-rules/document/pattern.js';
+import { sizeOf } from '../../trino-rules/document/pattern-meaning.js';
 import { namesOf } from '../../trino-rules/document/rule-language.js';
 
 /** Of an automaton, and of the pattern that is made of it again. */
@@ -22,19 +23,23 @@ const MOST_REPEATED = 4;
  * automaton. Null: a look-ahead is repeated without an end, or the automaton outgrows the budget.
  */
 export function withoutLookAhead(options: JavaPiece[][]): Pattern | null {
-  if (arePlain(options)) return { options, isFinite: !options.some((option) => option.some(isEndless)) };
+  if (arePlain(options)) return { options, isFinite: isFinite(options) };
   try {
-    const automaton = DFA.fromFA(anyOf(options, nothing()), new DFA.LimitedNodeFactory(MOST_NODES));
+    const automaton = deterministic(anyOf(options, NFA.emptyWord(CHARACTERS, nodes())));
     automaton.minimize();
     const cut = piecesOf(automaton.toRegex({ maxNodes: MOST_NODES * 10 }));
-    const isFinite = !cut.some((option) => option.some(isEndless));
+    if (isFinite(cut)) return { options: cut, isFinite: true };
     // In one piece: beginnings of the names that it excludes are no names that the pattern spells out.
     const whole: PatternPiece = { kind: 'repeated', piece: { kind: 'choice', options: cut }, min: 1, max: 1 };
-    return { options: isFinite ? cut : [[whole]], isFinite };
+    return { options: [[whole]], isFinite: false };
   } catch (error) {
     if (error instanceof TooManyNodesError || error instanceof EndlessLookAhead) return null;
     throw error;
   }
+}
+
+function isFinite(options: PatternPiece[][]): boolean {
+  return sizeOf({ options }).names < Infinity;
 }
 
 function arePlain(options: JavaPiece[][]): options is PatternPiece[][] {
@@ -44,21 +49,9 @@ function arePlain(options: JavaPiece[][]): options is PatternPiece[][] {
 class EndlessLookAhead extends Error {}
 
 function isPlain(piece: JavaPiece): piece is PatternPiece {
-  switch (piece.kind) {
-    case 'ahead':
-    case 'end':
-      return false;
-    case 'repeated':
-    case 'optional':
-      return isPlain(piece.piece);
-    case 'choice':
-      return arePlain(piece.options);
-    case 'literal':
-    case 'class':
-    case 'set':
-    case 'rest':
-      return true;
-  }
+  if (piece.kind === 'ahead' || piece.kind === 'end') return false;
+  if (piece.kind === 'repeated' || piece.kind === 'optional') return isPlain(piece.piece);
+  return piece.kind !== 'choice' || arePlain(piece.options);
 }
 
 /** Any of these sequences with `behind` after it. */
@@ -81,13 +74,13 @@ function before(piece: JavaPiece, behind: NFA): NFA {
   }
   switch (piece.kind) {
     case 'ahead': {
-      const asserted = deterministic(anyOf(piece.options, anything()));
+      const asserted = deterministic(anyOf(piece.options, NFA.all(CHARACTERS, nodes())));
       if (piece.isNegative) asserted.complement();
       return NFA.fromIntersection(behind, asserted, nodes());
     }
     case 'end': {
-      const endings = ['', '\n', '\r\n', '\r', '\u0085', '\u2028', '\u2029'];
-      return NFA.fromIntersection(behind, NFA.fromWords(endings.map(codesOf), CHARACTERS, nodes()), nodes());
+      const endings = [[], [0x0a], [0x0d, 0x0a], [0x0d], [0x85], [0x2028], [0x2029]];
+      return NFA.fromIntersection(behind, NFA.fromWords(endings, CHARACTERS, nodes()), nodes());
     }
     case 'choice':
       return anyOf(piece.options, behind);
@@ -114,20 +107,8 @@ function nodes(): NFA.LimitedNodeFactory {
   return new NFA.LimitedNodeFactory(MOST_NODES);
 }
 
-function nothing(): NFA {
-  return NFA.emptyWord(CHARACTERS, nodes());
-}
-
-function anything(): NFA {
-  return NFA.all(CHARACTERS, nodes());
-}
-
 function deterministic(names: TransitionIterable<NFA.ReadonlyNode>): DFA {
   return DFA.fromFA(names, new DFA.LimitedNodeFactory(MOST_NODES));
-}
-
-function codesOf(text: string): number[] {
-  return Array.from(text, (character) => character.codePointAt(0) ?? 0);
 }
 
 function piecesOf({ alternatives }: Pick<NoParent<Expression>, 'alternatives'>): PatternPiece[][] {
@@ -138,8 +119,13 @@ function piecesOf({ alternatives }: Pick<NoParent<Expression>, 'alternatives'>):
 
 function pieceOf(element: NoParent<Element>): PatternPiece {
   switch (element.type) {
-    case 'CharacterClass':
-      return oneOf(element.characters);
+    case 'CharacterClass': {
+      const { characters } = element;
+      const [first] = characters.ranges;
+      return characters.size === 1 && first !== undefined
+        ? { kind: 'literal', text: String.fromCodePoint(first.min) }
+        : { kind: 'set', characters };
+    }
     case 'Alternation':
       return { kind: 'choice', options: piecesOf(element) };
     case 'Quantifier': {
@@ -150,29 +136,5 @@ function pieceOf(element: NoParent<Element>): PatternPiece {
     case 'Assertion':
     case 'Unknown':
       throw new Error(`an automaton has no ${element.type}`);
-  }
-}
-
-function oneOf(characters: CharSet): PatternPiece {
-  const [first] = characters.ranges;
-  return characters.size === 1 && first !== undefined
-    ? { kind: 'literal', text: String.fromCodePoint(first.min) }
-    : { kind: 'set', characters };
-}
-
-function isEndless(piece: PatternPiece): boolean {
-  switch (piece.kind) {
-    case 'rest':
-      return true;
-    case 'repeated':
-      return piece.max === Infinity || isEndless(piece.piece);
-    case 'optional':
-      return isEndless(piece.piece);
-    case 'choice':
-      return piece.options.some((option) => option.some(isEndless));
-    case 'literal':
-    case 'class':
-    case 'set':
-      return false;
   }
 }

@@ -1,6 +1,6 @@
 import { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { anyPatterns } from '../foreign/audiences.js';
-import { leftOut } from './nearly-any.js';
+import { leftOut } from './named-nodes.js';
 
 describe('the names that a pattern leaves out of all', () => {
   it.each<[string | undefined, string[] | null]>([

@@ -1,0 +1,173 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { AclSyncService, type RunResult } from '../acl-sync/acl-sync.service.js';
+import { PublicationHistory } from '../acl-sync/domain/publication-history.js';
+import { failureOf, type RunFailure } from '../acl-sync/domain/publication.js';
+import { statusForm } from '../acl-sync/domain/run-text.js';
+import { previewForm, PreviewService } from '../acl-sync/preview.service.js';
+import { PublicationsService } from '../acl-sync/publications.service.js';
+import { PublishingModule } from '../acl-sync/publishing.module.js';
+import { TargetProbe } from '../acl-sync/heartbeat.service.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
+import { AccessService } from '../grants/access.service.js';
+import { explanationForm } from '../grants/domain/explanation-form.js';
+import { PublishedRules } from '../grants/domain/admission-ports.js';
+import { CommitUnconfirmed } from '../grants/access-writes.service.js';
+import { SnapshotFilesModule } from '../grants/grants.module.js';
+import { appliedForm, type AppliedForm, SnapshotFilesService } from '../grants/snapshot-files.service.js';
+import { SnapshotStore } from '../grants/domain/snapshot-store.js';
+import { Clock } from '../kernel/clock.js';
+import { foldedName } from '../kernel/name.js';
+import { isDatabaseOutage } from '../platform/database/database-outage.js';
+import type { SettingsUser } from '../platform/settings/settings-loader.js';
+import { Settings } from '../platform/settings/settings.js';
+import type { Principal } from '../trino-rules/model/principal.js';
+import type { Question } from '../trino-rules/model/question.js';
+import type { Snapshot } from '../trino-rules/model/snapshot.js';
+import { PrincipalNames } from '../users/principal-names.store.js';
+import { UserStore } from '../users/user.store.js';
+import { noAccount } from './explain-question.js';
+import { remark, withProgress } from './output.js';
+import { RemoteSilence } from './remote-service.js';
+import { printPreview, printRun, type ShownStatus } from './run-output.js';
+import { withModules } from './with-modules.js';
+
+/** The actor of a command: no account, as nobody has signed in. */
+export const BY_COMMAND: AuditContext = { actor: null, origin: null };
+
+/** How long another run that holds the lock is waited for. */
+const LOCK_TIMEOUT_MS = 60_000;
+
+/** A run that a command asks for. */
+export const RUN_BY_COMMAND = { trigger: 'cli', by: BY_COMMAND, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
+
+/** Works with the modules of publishing; this process runs no schedule. */
+export function withPublishing<T>(
+  command: SettingsUser,
+  work: (modules: INestApplicationContext) => Promise<T>,
+): Promise<T> {
+  return withModules(command, [PublishingModule], work);
+}
+
+/** Works with the modules of snapshot files. */
+function withFiles<T>(command: SettingsUser, work: (modules: INestApplicationContext) => Promise<T>): Promise<T> {
+  return withModules(command, [PublishingModule, SnapshotFilesModule], work);
+}
+
+/** Waits for a run and prints how it ended. @returns the exit code */
+export async function reportRun(
+  modules: INestApplicationContext,
+  run: Promise<RunResult>,
+  json: boolean,
+): Promise<number> {
+  const result = await withProgress('the run is under way', run);
+  if (result.kind === 'busy') {
+    remark(`another run has been under way for ${LOCK_TIMEOUT_MS / 1000} s`);
+    return 2;
+  }
+  const { outcome } = result;
+  if (outcome.kind === 'failed') await logMissingRights(outcome.failure.reason, modules);
+  const { published } = await modules.get(PublicationsService).status();
+  return printRun(outcome, json, { published, now: modules.get(Clock).now() });
+}
+
+/** Logs which rights are missing, before the failure is reported. */
+async function logMissingRights(reason: RunFailure['reason'], modules: INestApplicationContext): Promise<void> {
+  if (reason === 'forbidden') await modules.get(TargetProbe).check();
+}
+
+/** A run of this process. @returns the exit code */
+export async function syncFromDatabase(dryRun: boolean, json: boolean): Promise<number> {
+  return withPublishing('acl sync', async (modules) => {
+    if (!dryRun) return reportRun(modules, modules.get(AclSyncService).run(RUN_BY_COMMAND), json);
+    try {
+      const preview = await withProgress('compiling and checking', modules.get(PreviewService).preview(null));
+      return printPreview(previewForm(preview), json);
+    } catch (error) {
+      const { reason, message } = failureOf(error);
+      if (reason === 'internal') throw error;
+      await logMissingRights(reason, modules);
+      remark(`${reason}: ${message}`);
+      return 2;
+    }
+  });
+}
+
+/** The state of publishing, and the newest versions. */
+export function statusFromDatabase(limit: number): Promise<ShownStatus> {
+  return withPublishing('acl status', async (modules) => {
+    const { items } = await modules.get(PublicationHistory).list({ limit, after: null });
+    const versions = items.map(({ publishedAt, isWithdrawal, ...shown }) => ({
+      ...shown,
+      published_at: publishedAt.toISOString(),
+      is_withdrawal: isWithdrawal,
+    }));
+    return { status: statusForm(await modules.get(PublicationsService).status()), versions };
+  });
+}
+
+/** The answer of `GET /api/admin/access/explain` about a user with this name. */
+export function explainFromDatabase(user: string, question: Question): Promise<ReturnType<typeof explanationForm>> {
+  return withPublishing('acl explain', async (modules) => {
+    const snapshots = modules.get(SnapshotStore);
+    const [published, users, names] = [
+      modules.get(PublishedRules),
+      modules.get(UserStore),
+      modules.get(PrincipalNames),
+    ];
+    const access = new AccessService(snapshots, published, users, names);
+    return explanationForm(await access.explain(principalNamed(await snapshots.read(), user), question), false);
+  });
+}
+
+/** Names of accounts and engine principals are unique in any case. */
+function principalNamed({ users }: Snapshot, name: string): Principal {
+  const account = users.find((user) => foldedName(user.name) === foldedName(name));
+  if (account !== undefined) return { type: 'user', id: account.id };
+  remark(noAccount(name));
+  return { type: 'engine', name };
+}
+
+/** @param write with the mode that the settings have for files */
+export function exportFromDatabase(write: (file: unknown, mode: number) => Promise<number>): Promise<number> {
+  return withFiles('snapshot export', async (modules) => {
+    const file = await withProgress('exporting', modules.get(SnapshotFilesService, { strict: false }).export());
+    return write(file, modules.get(Settings).acl.fileMode);
+  });
+}
+
+/** @throws Error that says what became of the changes */
+export function applyToDatabase(
+  path: string,
+  value: unknown,
+  options: { dryRun: boolean; prune: boolean },
+): Promise<AppliedForm> {
+  return changedByFile(path, 'snapshot apply', async (modules, report) =>
+    appliedForm(await modules.get(SnapshotFilesService, { strict: false }).apply(value, options, BY_COMMAND, report)),
+  );
+}
+
+/** Makes the changes of a file, and reports the progress. @throws Error that says what became of them where the database fails */
+export function changedByFile<T>(
+  path: string,
+  command: 'snapshot apply' | 'users import',
+  work: (modules: INestApplicationContext, report: (progress: string) => void) => Promise<T>,
+): Promise<T> {
+  return withFiles(command, (modules) => {
+    let progress = 'reading what is recorded';
+    const made = work(modules, (line) => (progress = line));
+    return withProgress(() => progress, made).catch((error: unknown) => {
+      throw fileFailure(path, error, command === 'snapshot apply' ? 'apply' : 'import');
+    });
+  });
+}
+
+/** Says what became of a file's changes where the database or the service failed; any other failure stays what it is. */
+export function fileFailure(path: string, error: unknown, verb: 'apply' | 'import'): unknown {
+  const unknown = `whether the changes are made is not known: ${verb} the file again, which makes only those that are missing`;
+  if (error instanceof RemoteSilence) return new Error(`${path}: ${error.message}; ${unknown}`, { cause: error });
+  const isUnconfirmed = error instanceof CommitUnconfirmed;
+  const cause: unknown = isUnconfirmed ? error.cause : error;
+  if (!isDatabaseOutage(cause)) return cause;
+  const outcome = isUnconfirmed ? unknown : 'nothing was changed';
+  return new Error(`${path}: the database is unavailable or too slow; ${outcome}`, { cause });
+}
