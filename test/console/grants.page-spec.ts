@@ -104,7 +104,7 @@ test('grants on everything, to everyone, and over queries are shown before they 
   await expect(page.getByRole('table', { name: 'Queries and system' })).toContainText(/queries of .*lia/);
 });
 
-test('a revoke says who loses what', async ({ page, records, signIn }) => {
+test('a revoke says who loses what, also at its copied address', async ({ page, records, signIn }) => {
   const [lars, mia] = [await records.person('lars'), await records.person('mia')];
   const group = await records.group('rv-readers', lars, mia);
   await records.grant({ type: 'group', id: group }, 'rv_sales');
@@ -118,6 +118,7 @@ test('a revoke says who loses what', async ({ page, records, signIn }) => {
   await expectAccessible(page);
   await table.getByRole('button', { name: 'Revoke' }).click();
   const dialog = page.getByRole('dialog', { name: /^Revoke grant \d+\?$/ });
+  await page.reload();
   await expect(dialog.getByRole('region', { name: 'Who loses' }).getByRole('listitem')).toHaveText(['LAlars (person)']);
   await expectAccessible(page);
   await dialog.getByRole('button', { name: 'Revoke' }).click();

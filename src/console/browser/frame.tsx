@@ -126,14 +126,13 @@ function Entry({ page, isWaiting }: { page: Page; isWaiting: boolean }) {
   const [path] = useLocation();
   const href = hrefOf(page);
   const isCurrent = path === href || path.startsWith(`${href}/`);
-  const close = (): void => document.getElementById('nav')?.hidePopover();
   return (
     <li>
       <Link
         href={href}
         aria-current={isCurrent ? 'page' : undefined}
         aria-describedby={isWaiting ? 'waits' : undefined}
-        onClick={close}
+        onClick={() => document.getElementById('nav')?.hidePopover()}
       >
         <Icon name={page.icon} />
         {page.name}

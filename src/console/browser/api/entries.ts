@@ -23,16 +23,16 @@ export function useGrants(query: QueryOf<'/api/admin/grants'>, isEnabled = true)
 
 /** One grant, as a list; empty if the id is unknown. */
 export function useOneGrant(id: string | undefined) {
-  return usePages(['grants', 'one', id], () => oneGrant(Number(id)), { isEnabled: id !== undefined });
-}
-
-async function oneGrant(id: number): Promise<Schemas['GrantPageResponse']> {
-  try {
-    return { items: [await bodyOf(api.GET('/api/admin/grants/{id}', { params: { path: { id } } }))], next: null };
-  } catch (problem) {
-    if (isProblem(problem, 'not_found')) return { items: [], next: null };
-    throw problem;
-  }
+  const read = async (): Promise<Schemas['GrantPageResponse']> => {
+    try {
+      const params = { path: { id: Number(id) } };
+      return { items: [await bodyOf(api.GET('/api/admin/grants/{id}', { params }))], next: null };
+    } catch (problem) {
+      if (isProblem(problem, 'not_found')) return { items: [], next: null };
+      throw problem;
+    }
+  };
+  return usePages(['grants', 'one', id], read, { isEnabled: id !== undefined });
 }
 
 /** Policies, by filters. */

@@ -23,7 +23,7 @@ export function isNonDataNode(node: object): boolean {
   return ['engine', 'as', 'queries'].some((field) => (node as Record<string, unknown>)[field] !== undefined);
 }
 
-/** The page of a node: of a routine its schema's, of what is beside the data its own. */
+/** The page of a node: for a routine that of its schema, for a node that is not data that of the engine. */
 export function addressOfNode(node: object): string {
   const { catalog, schema, table } = node as Record<string, unknown>;
   if (isNonDataNode(node)) return '/engine';

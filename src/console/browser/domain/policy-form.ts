@@ -109,7 +109,7 @@ export const KIND_NAMES: Record<Kind, string> = {
   deny: 'Deny',
 };
 
-/** What a policy closes beside what it restricts, because a reader could go around the restriction there (docs/limits.md). */
+/** Further things that a policy closes, because they lead around its restriction (docs/limits.md). */
 export const ALSO_CLOSED: Record<Kind, string> = {
   row_filter: 'It also closes companion tables such as orders$files, UPDATE, DELETE and ownership.',
   column_mask:

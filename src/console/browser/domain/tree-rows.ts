@@ -44,16 +44,21 @@ function rowsBelow(
   return rows.length === 0 ? [{ kind: 'none', depth }] : rows;
 }
 
+/** Whether a path leads to a node or below it. */
+export function isBelow(names: readonly string[], node: readonly string[]): boolean {
+  return node.every((name, at) => names[at] === name);
+}
+
 /** The same with tables that a search has found in schemas of a catalog that are not open, each below its schema. */
 export function withFoundTables(rows: readonly TreeRow[], catalog: string, found: readonly FoundTable[]): TreeRow[] {
   const all = rows.filter((row) => row.kind !== 'none' || found.length === 0);
   for (const child of found) {
     const path = [catalog, child.schema];
-    const isBelow = (names: readonly string[]) => (row: TreeRow) =>
-      row.kind === 'node' && names.every((name, at) => row.names[at] === name);
-    let at = all.findLastIndex(isBelow(path));
+    const lastBelow = (node: readonly string[]): number =>
+      all.findLastIndex((row) => row.kind === 'node' && isBelow(row.names, node));
+    let at = lastBelow(path);
     if (at === -1) {
-      at = all.findLastIndex(isBelow([catalog])) + 1;
+      at = lastBelow([catalog]) + 1;
       all.splice(at, 0, { kind: 'node', names: path, child: null });
     }
     all.splice(at + 1, 0, { kind: 'node', names: [...path, child.name], child });

@@ -55,7 +55,7 @@ function NodePage({ names }: { names: readonly string[] }) {
   const covering = names.length === 0 ? { level: 'everything' as const } : { covering: sqlPath(names) };
   const grants = useGrants(covering);
   const policies = usePolicies(covering);
-  const routines = useRoutineGrants(names, !isTable);
+  const routines = useGrants({ ...nodeAt(names.slice(0, 2)), level: 'routine' }, !isTable);
   const counts = {
     Who: who && numberText(sizeOf(who) + sizeOf(who.inside)),
     Grants: countOf(grants),
@@ -153,12 +153,6 @@ function NotInEngine({ names }: { names: readonly string[] }) {
       Grants or policies name it, and the engine does not list it. They take effect once it is there.
     </Note>
   );
-}
-
-/** Grants on the routines of a node. */
-function useRoutineGrants([catalog, schema]: readonly string[], isEnabled: boolean) {
-  const names = { ...(catalog !== undefined && { catalog }), ...(schema !== undefined && { schema }) };
-  return useGrants({ ...names, level: 'routine' }, isEnabled);
 }
 
 type Holder = Schemas['HolderResponse'];

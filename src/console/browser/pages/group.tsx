@@ -94,7 +94,7 @@ function Head({ group }: { group: Group }) {
   );
 }
 
-/** The members, and for groups that are managed here a draft of changes, beside what they give and take. */
+/** The members; for groups that are managed here also a draft of changes and its preview. */
 function Members({ group }: { group: Group }) {
   const { id, name, source, member_count: count } = group;
   const isLocal = source === 'local';

@@ -217,9 +217,7 @@ function NewToken({ close, done }: NewTokenProps) {
             <fieldset>
               <legend>Scopes</legend>
               {offered.map(({ scope, hint }) => (
-                <Check key={scope} value={scope} all={scopes} set={field('scopes').set} hint={hint}>
-                  <span className="mono">{scope}</span>
-                </Check>
+                <Check key={scope} value={scope} all={scopes} set={field('scopes').set} hint={hint} />
               ))}
             </fieldset>
           </>

@@ -147,9 +147,14 @@ function Replaced({ form, set }: { form: GrantForm; set: (revoke: number[]) => v
   return (
     <div className="field">
       {shown.map(({ id, privileges, resource }) => (
-        <Check key={id} value={id} all={revoke} set={set} hint={`${privileges.join(', ')} on ${pathText(resource)}`}>
-          <span>Revoke grant {id}, which this one replaces</span>
-        </Check>
+        <Check
+          key={id}
+          value={id}
+          all={revoke}
+          set={set}
+          text={`Revoke grant ${id}, which this one replaces`}
+          hint={`${privileges.join(', ')} on ${pathText(resource)}`}
+        />
       ))}
     </div>
   );

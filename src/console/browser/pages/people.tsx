@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<Schemas['UsedAccountResponse']>[] = [
     className: 'holder',
     cell: ({ id, username }) => <Principal of={{ type: 'user', id, name: username }} href={`/people/${id}`} />,
   },
-  { name: 'State', cell: (account) => <AccountState account={account} /> },
+  { name: 'State', cell: ({ is_active: isActive }) => <AccountState isActive={isActive} /> },
   { name: 'Role', cell: ({ role }) => (role === 'admin' ? 'administrator' : <span className="dim">user</span>) },
   { name: 'Signs in with', isLabelled: true, cell: (account) => <span className="dim">{signInText(account)}</span> },
   {

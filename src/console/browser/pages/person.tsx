@@ -38,7 +38,7 @@ export function Person() {
             ) : (
               <>
                 <Shape of={{ type: 'user', name: account.username }} />
-                {account.username} <AccountState account={account} isBadge />
+                {account.username} <AccountState isActive={account.is_active} isBadge />
               </>
             )
           }

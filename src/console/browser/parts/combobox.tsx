@@ -41,7 +41,6 @@ type Active = { key: string } | 'first' | 'none';
 /** A text field with a list of choices: arrows move, Enter chooses, Esc closes. Other text can be typed. */
 export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
   const { label, text, choices, more = null, of = null, hint, error } = props;
-  const textClass = props.isMono === true ? 'mono' : undefined;
   const id = useId();
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState<Active>('none');
@@ -119,7 +118,7 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
                   onClick={() => take(choice)}
                 >
                   {choice.of !== undefined && <Shape of={choice.of} />}
-                  <span className={textClass}>{choice.text}</span>
+                  <span className={props.isMono === true ? 'mono' : undefined}>{choice.text}</span>
                   {choice.hint !== undefined && <small className="hint">{choice.hint}</small>}
                 </li>
               ))}

@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { type Children, useChildren, useFoundTables } from '../api/catalog.js';
 import { countText, moreText, numberText } from '../domain/count-text.js';
 import { addressOfNode, nodeAt } from '../domain/node-path.js';
-import { type Branch, type TreeRow, treeRows, treeSearch, withFoundTables } from '../domain/tree-rows.js';
+import { type Branch, isBelow, type TreeRow, treeRows, treeSearch, withFoundTables } from '../domain/tree-rows.js';
 import { Icon } from './controls.js';
 import { NodeIcon } from './display.js';
 import { Search, SEARCH, useFilters } from './filter-bar.js';
@@ -110,10 +110,6 @@ function Rows({ rows, open, q, branches }: RowsProps) {
       </ul>
     </div>
   );
-}
-
-function isBelow(names: readonly string[], node: readonly string[]): boolean {
-  return node.every((name, at) => names[at] === name);
 }
 
 function keyOf(row: TreeRow): string {

@@ -21,17 +21,10 @@ function initials(name: string): string {
 }
 
 export function Shape({ of: { type, name = '' } }: { of: Named }) {
-  if (type === 'user') {
-    return (
-      <span className="shape" aria-hidden="true">
-        {initials(name)}
-      </span>
-    );
-  }
-  const kind = type === 'group' || type === 'everyone' ? type : 'engine';
+  const kind = ['user', 'group', 'everyone'].includes(type) ? type : 'engine';
   return (
     <span className={`shape shape--${kind}`} aria-hidden="true">
-      <Icon name={kind} />
+      {kind === 'user' ? initials(name) : <Icon name={kind} />}
     </span>
   );
 }
@@ -56,14 +49,9 @@ export function Principal({ of, href }: { of: Named; href?: string | undefined }
   );
 }
 
-interface StateProps {
-  account: Pick<Schemas['AccountResponse'], 'is_active'>;
-  isBadge?: boolean;
-}
-
 /** Whether an account can be used. @param props.isBadge beside a heading */
-export function AccountState({ account, isBadge = false }: StateProps) {
-  if (!account.is_active) return <Badge text="deactivated" icon="stop" />;
+export function AccountState({ isActive, isBadge = false }: { isActive: boolean; isBadge?: boolean }) {
+  if (!isActive) return <Badge text="deactivated" icon="stop" />;
   if (!isBadge) return <span className="dim">active</span>;
   return <Badge text="active" tone="gain" icon="check" />;
 }

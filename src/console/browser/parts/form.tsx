@@ -183,11 +183,12 @@ interface CheckProps<T> {
   set: (all: T[]) => void;
   isDisabled?: boolean;
   hint?: string;
-  children: ReactNode;
+  /** Instead of the value. */
+  text?: string;
 }
 
 /** A checkbox, which adds a value to others or takes it from them. */
-export function Check<T>({ value, all, set, isDisabled = false, hint, children }: CheckProps<T>) {
+export function Check<T extends string | number>({ value, all, set, isDisabled = false, hint, text }: CheckProps<T>) {
   return (
     <label className="check">
       <input
@@ -196,7 +197,7 @@ export function Check<T>({ value, all, set, isDisabled = false, hint, children }
         disabled={isDisabled}
         onChange={({ target }) => set(target.checked ? [...all, value] : all.filter((each) => each !== value))}
       />{' '}
-      {children}
+      <span className={text === undefined ? 'mono' : undefined}>{text ?? value}</span>
       {hint !== undefined && <span className="hint">{hint}</span>}
     </label>
   );

@@ -26,7 +26,7 @@ interface PlaceFieldsProps {
   error: string | undefined;
 }
 
-/** The node of a grant or a deny: data, or something beside it. */
+/** The node of a grant or a deny. */
 export function PlaceFields(props: PlaceFieldsProps) {
   const { form, change } = props;
   return (
@@ -60,7 +60,6 @@ function coverText({ catalog, schema, table }: { catalog?: string; schema?: stri
 }
 
 interface PrivilegeChecksProps {
-  /** The node, which has its privileges. */
   node: Node;
   /** Null: anybody. */
   holder: Named | null;
@@ -84,9 +83,7 @@ export function PrivilegeChecks({ node, holder, value, set, error }: PrivilegeCh
             all={value}
             set={set}
             isDisabled={grantProblem(privilege, holder) !== null}
-          >
-            <span className="mono">{privilege}</span>
-          </Check>
+          />
         ))}
       </div>
       {problems.map((problem) => (

@@ -22,17 +22,10 @@ interface PrincipalComboboxProps {
   error?: string | undefined;
 }
 
-/** Matches of each kind that are listed. */
-const LISTED = 20;
-
 interface Known {
   choices: PrincipalChoice[];
   more: string | null;
 }
-
-const NONE: Known = { choices: [], more: null };
-
-const EVERYONE = choiceOf({ type: 'everyone' });
 
 /** A choice of a person, a group, an engine principal by its name, or everyone. */
 export function PrincipalCombobox(props: PrincipalComboboxProps) {
@@ -44,8 +37,8 @@ export function PrincipalCombobox(props: PrincipalComboboxProps) {
   const text = typed ?? name;
   const wanted = typed?.trim() ?? '';
   const asked = useSettled(wanted, 100);
-  const { data: known = NONE, isPlaceholderData: isOld, isSuccess } = useChoices(asked);
-  const choices = [EVERYONE, ...known.choices].filter(
+  const { data: known, isPlaceholderData: isOld, isSuccess } = useChoices(asked);
+  const choices = [choiceOf({ type: 'everyone' }), ...(known?.choices ?? [])].filter(
     ({ of, text }) => isPart(wanted, text) && !without.some((kind) => kind === of.type),
   );
   const exact = choices.filter((choice) => choice.text === wanted);
@@ -72,7 +65,7 @@ export function PrincipalCombobox(props: PrincipalComboboxProps) {
       isClosed
       placeholder={placeholder}
       choices={choices}
-      more={known.more}
+      more={known?.more ?? null}
       setText={(next) => {
         setTyped(next);
         setLeft(false);
@@ -109,7 +102,7 @@ function useChoices(part: string) {
     queryKey: ['principals', part],
     placeholderData: (former: Known | undefined) => former,
     queryFn: async (): Promise<Known> => {
-      const query = { limit: LISTED, ...(part !== '' && { q: part }) };
+      const query = { limit: 20, ...(part !== '' && { q: part }) };
       const [groups, people] = await Promise.all([
         bodyOf(api.GET('/api/admin/groups', { params: { query } })),
         bodyOf(api.GET('/api/admin/users', { params: { query } })),
