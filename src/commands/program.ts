@@ -110,4 +110,14 @@ export function addRulesCommands(parent: Command): void {
     .option('--out <file>', 'JSON, or YAML by its name; default: standard output')
     .option('--json', 'print the snapshot and what grants cannot say as JSON')
     .action(loaded(async () => (await import('./acl-import.js')).importRulesFile));
+  parent
+    .command('test')
+    .argument('<files...>', 'rules files, or manifests with one')
+    .description('judge guarantees by any rules file: exit code 1 if one is broken, with who, where and by which rule')
+    .requiredOption('--guarantees <file>', 'a snapshot file, of which only guarantees is read')
+    .option('--users <file>', 'one user a line, with groups behind a colon: ana: analysts, sales')
+    .option('--service-account <names>', 'no guarantee is about these (ACL_SERVICE_ACCOUNTS)', listed)
+    .option('--metadata-catalog <name>', 'not a part of everything (ACL_METADATA_CATALOG)')
+    .addOption(new Option('--format <format>').choices(['text', 'json', 'sarif']).default('text'))
+    .action(loaded(async () => (await import('./acl-test.js')).testFiles));
 }

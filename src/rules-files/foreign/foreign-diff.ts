@@ -125,7 +125,7 @@ export function ofUsers<Fact extends AccessFact | OtherRight>(
  * Whether the engine asks about it: it writes names in lower case, none is empty, its own functions are everybody's,
  * `information_schema` is its own, too, and nobody passes on a procedure.
  */
-function isPossible({ fact }: ForeignDifference): boolean {
+export function isPossible({ fact }: ForeignDifference): boolean {
   if (fact.about === 'session-property') return fact.catalog === null || isObjectName(fact.catalog);
   if (!('resource' in fact)) return true;
   const { catalog, schema, table, routine } = fact.resource;

@@ -69,7 +69,7 @@ export class SnapshotRows {
     }
   }
 
-  private resource(value: unknown, path: string): Node {
+  resource(value: unknown, path: string): Node {
     return this.node(this.form.object(value, path, NODE_FIELDS), path);
   }
 
@@ -109,7 +109,7 @@ export class SnapshotRows {
     return this.form.text(value, path, resourceNameProblem);
   }
 
-  private privileges(value: unknown, path: string, choices: readonly Privilege[]): Privilege[] {
+  privileges(value: unknown, path: string, choices: readonly Privilege[]): Privilege[] {
     const read = this.form.list(value, path, (item, at) => this.form.oneOf(item, at, choices) ?? []).flat();
     if (Array.isArray(value) && value.length === 0) this.form.refuse(path, 'must name at least one privilege');
     return orderedPrivileges(read);

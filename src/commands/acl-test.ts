@@ -1,0 +1,196 @@
+import { loadServiceSettings } from '../platform/settings/settings-loader.js';
+import { VERSION } from '../platform/operations/version.js';
+import {
+  type ForeignBreach,
+  type ForeignVerdict,
+  readGuarantees,
+  testForeign,
+} from '../rules-files/foreign/foreign-guarantees.js';
+import { displayName, describePermission, isRestriction, pathOf } from '../trino-rules/engine/access-fact.js';
+import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
+import { type Node, withNames } from '../trino-rules/model/node.js';
+import { importBudget, readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
+import { print, printJson, remark } from './output.js';
+import { readStructured, reportProblems } from './structured-file.js';
+import { readListedUsers } from './users-file.js';
+
+interface Options {
+  guarantees: string;
+  users?: string;
+  format: string;
+  serviceAccount?: string[];
+  metadataCatalog?: string;
+}
+
+/** The verdicts on one file. */
+interface TestedFile {
+  file: string;
+  read: ReadRulesFile;
+  verdicts: readonly ForeignVerdict[];
+}
+
+/**
+ * Judges guarantees by rules files, or manifests with rules in them. Exit code 0: all hold in all files; 1: one is broken; 2: something
+ * cannot be read or told.
+ */
+export async function testFiles(
+  names: string[],
+  { guarantees: file, users, format, serviceAccount, metadataCatalog }: Options,
+): Promise<number> {
+  const settings = loadServiceSettings();
+  const serviceAccounts = serviceAccount ?? settings.serviceAccounts;
+  const untouched = { serviceAccounts, metadataCatalog: metadataCatalog ?? settings.metadataCatalog };
+  const given = readStructured(file);
+  const listed = users === undefined ? null : readListedUsers(users);
+  if (given === null || (users !== undefined && listed === null)) return 2;
+  const reading = readGuarantees(given.value, { ...NO_SETTINGS, ...untouched });
+  if (reading.kind === 'refused') {
+    reportProblems(file, reading.problems);
+    return 2;
+  }
+  const { read } = reading;
+  if (listed === null && read.groups.size > 0) {
+    remark(`${file}: names groups, whose members a list of users says (--users)`);
+    return 2;
+  }
+  const tested: TestedFile[] = [];
+  for (const name of names) {
+    const rules = await readForeignRules(name);
+    if (rules === null) return 2;
+    const result = judged(name, rules, () => testForeign(rules.rules, read, listed, untouched, importBudget(rules)));
+    if (result === null) return 2;
+    tested.push({ file: name, read: rules, verdicts: result });
+  }
+  const text = new BreachText();
+  if (format === 'json') printJson({ service_accounts: serviceAccounts, files: tested.map((each) => text.form(each)) });
+  else if (format === 'sarif') printJson(text.sarif(tested), 2);
+  else print(text.lines(tested, serviceAccounts));
+  return tested.some(({ verdicts }) => verdicts.some(({ isBroken }) => isBroken)) ? 1 : 0;
+}
+
+const NO_SETTINGS = {
+  ownAccount: '',
+  serviceAccounts: [],
+  writableCatalogs: [],
+  readableCatalogs: [],
+  metadataCatalog: null,
+  impersonation: false,
+  sessionProperties: [],
+  readersMaintain: false,
+  externalTableCatalogs: [],
+  rawColumnCatalogs: [],
+};
+
+/** Null: nothing can be told, and why has been printed. */
+function judged(
+  file: string,
+  read: ReadRulesFile,
+  judge: () => ReturnType<typeof testForeign>,
+): readonly ForeignVerdict[] | null {
+  try {
+    const result = judge();
+    if (result.kind === 'judged') return result.verdicts;
+    for (const { rule, at, message } of result.problems) {
+      const { line, column } = read.placeOf(at);
+      remark(`${file}:${line}:${column} ${rule}: ${message}`);
+    }
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    remark(`${file}: the rules combine more names and users than can be judged`);
+  }
+  return null;
+}
+
+/** Breaches as people and programs read them. */
+class BreachText {
+  lines(files: readonly TestedFile[], serviceAccounts: readonly string[]): string[] {
+    const lines = files.flatMap((tested) =>
+      tested.verdicts.flatMap((verdict) => [
+        `${tested.file}: ${verdict.isBroken ? 'BROKEN' : 'holds'}  ${verdict.guarantee.name}`,
+        ...verdict.breaches.map((breach) => `  ${this.sentence(verdict, breach)}${placeText(tested, breach)}`),
+        ...(verdict.brokenBy > verdict.breaches.length ? [`  ${verdict.brokenBy} in all`] : []),
+      ]),
+    );
+    const untouched = serviceAccounts.length === 0 ? [] : [`not about: ${serviceAccounts.join(', ')}`];
+    const all = files.flatMap(({ verdicts }) => verdicts);
+    const broken = all.filter(({ isBroken }) => isBroken).length;
+    return [...lines, ...untouched, `${all.length} judged, ${broken} broken`];
+  }
+
+  form({ file, read, verdicts }: TestedFile): object {
+    const guarantees = verdicts.map((verdict) => ({
+      name: verdict.guarantee.name,
+      kind: verdict.guarantee.kind,
+      state: verdict.isBroken ? 'broken' : 'holds',
+      broken_by: verdict.brokenBy,
+      witnesses: verdict.breaches.map((breach) => {
+        const { person, privilege, fact, rule } = breach;
+        return {
+          person: displayName(person, 'anybody else'),
+          ...('resource' in fact && { resource: namedLevels(fact.resource) }),
+          privilege,
+          message: this.sentence(verdict, breach),
+          deciding_rule: rule === null ? null : { rule: rule.place, ...read.placeOf(rule.at) },
+        };
+      }),
+    }));
+    return { file, guarantees };
+  }
+
+  /** SARIF 2.1.0 with one result for each breach. */
+  sarif(files: readonly TestedFile[]): object {
+    const names = [...new Set(files.flatMap(({ verdicts }) => verdicts.map(({ guarantee }) => guarantee.name)))];
+    const results = files.flatMap((tested) =>
+      tested.verdicts.flatMap((verdict) =>
+        verdict.breaches.map((breach) => {
+          const { line, column } = tested.read.placeOf(breach.rule?.at ?? tested.read.at);
+          const region = { startLine: line, startColumn: column };
+          return {
+            ruleId: 'guarantee-broken',
+            level: 'error',
+            message: { text: `${verdict.guarantee.name}: ${this.sentence(verdict, breach)}` },
+            locations: [
+              {
+                physicalLocation: { artifactLocation: { uri: encodeURI(tested.file) }, region },
+                ...(breach.rule && { logicalLocations: [{ fullyQualifiedName: breach.rule.place }] }),
+              },
+            ],
+            properties: { guarantee: verdict.guarantee.name },
+          };
+        }),
+      ),
+    );
+    const rule = { id: 'guarantee-broken', fullDescription: { text: `One of: ${names.join('; ')}` } };
+    return {
+      $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+      version: '2.1.0',
+      runs: [
+        {
+          tool: { driver: { name: 'grantline acl test', version: VERSION, rules: [rule] } },
+          columnKind: 'utf16CodeUnits',
+          results,
+        },
+      ],
+    };
+  }
+
+  private sentence({ guarantee }: ForeignVerdict, { person, fact }: ForeignBreach): string {
+    const verb = guarantee.kind === 'always' ? 'may not' : 'may';
+    const what = isRestriction(fact) ? pathOf(fact.resource) : describePermission(fact);
+    const { column } = guarantee.scopes[0] ?? {};
+    const only = column === undefined ? '' : `, with the real value of ${column}`;
+    return `${displayName(person, 'anybody else')} ${verb} ${what}${only}`;
+  }
+}
+
+/** Without the levels that no rule spells: any name of theirs is meant. */
+function namedLevels(resource: Node): Node {
+  const shown = withNames(resource, (name) => displayName(name, ''));
+  return Object.fromEntries(Object.entries(shown).filter(([, name]) => name !== ''));
+}
+
+function placeText({ file, read }: TestedFile, { rule }: ForeignBreach): string {
+  if (rule === null) return '';
+  const { line, column } = read.placeOf(rule.at);
+  return ` by ${rule.place} (${file}:${line}:${column})`;
+}

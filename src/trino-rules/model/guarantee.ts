@@ -1,0 +1,246 @@
+import { resourceNameProblem } from '../../kernel/name.js';
+import { decide } from './decision.js';
+import { intentAt } from './intent.js';
+import { covers, isInTree, kindOf, type Node, nodeKey, pathTo, withNamed } from './node.js';
+import { type PolicyPrincipal, principalText } from './principal.js';
+import { isServiceAccount, type Member, Principals } from './principals.js';
+import { type Privilege, PRIVILEGE_TERMS, PRIVILEGES, privilegesOn, withContained } from './privilege.js';
+import type { Question } from './question.js';
+import { isOpenSystem } from './resource.js';
+import { basesOf } from './restrictions.js';
+import type { SnapshotDecoder } from './snapshot-decoder.js';
+import type { SnapshotNames } from './snapshot-rows.js';
+import type { SnapshotRows } from './snapshot-rows.js';
+import type { Snapshot } from './snapshot.js';
+
+export const GUARANTEE_KINDS = ['never', 'only', 'always', 'apart', 'at_most'] as const;
+
+export type GuaranteeKind = (typeof GUARANTEE_KINDS)[number];
+
+/** Privileges on a node and everything below it. */
+export interface GuaranteeScope {
+  resource: Node;
+  /** In parts: OWNERSHIP as SCHEMA_OWNERSHIP and TABLE_OWNERSHIP. */
+  privileges: readonly Privilege[];
+  /** Only reading the real value of this column: it is neither hidden nor masked. */
+  column?: string;
+  /** Only reading without a row filter. */
+  isUnfiltered: boolean;
+}
+
+/** A sentence about access that no version may break. It gives and takes nothing. */
+export interface Guarantee {
+  name: string;
+  kind: GuaranteeKind;
+  /** Whom it is about; of `only` everyone. */
+  principal: PolicyPrincipal;
+  /** Whom it is not about; of `only` those who may. */
+  except: readonly PolicyPrincipal[];
+  /** Of `apart` two. */
+  scopes: readonly GuaranteeScope[];
+  /** Of `at_most`: how many people and engine principals. */
+  count: number;
+}
+
+/** Reads a guarantee of a snapshot file; problems are noted in `form`. */
+export class GuaranteeReader {
+  constructor(
+    private readonly form: SnapshotDecoder,
+    private readonly names: SnapshotNames,
+    private readonly rows: SnapshotRows,
+  ) {}
+
+  guarantee(value: unknown, path: string): Guarantee {
+    const { form } = this;
+    const { kind: given } = typeof value === 'object' && value !== null && 'kind' in value ? value : { kind: null };
+    const kind = form.oneOf(given, `${path}.kind`, GUARANTEE_KINDS) ?? 'never';
+    const row = form.object(value, path, [...COMMON, ...FIELDS[kind]]) as Record<string, unknown>;
+    const name = form.text(row['name'], `${path}.name`, nameProblem);
+    if (row['mode'] !== undefined) form.oneOf(row['mode'], `${path}.mode`, ['enforced', 'reported']);
+    if (row['description'] !== undefined && row['description'] !== null)
+      form.string(row['description'], `${path}.description`);
+    const principalAt = (item: unknown, at: string): PolicyPrincipal => this.names.policyPrincipal(item, at);
+    const isForAll = kind === 'only' || (row['principal'] === undefined && (kind === 'apart' || kind === 'at_most'));
+    const principal = isForAll ? ({ type: 'everyone' } as const) : principalAt(row['principal'], `${path}.principal`);
+    const others = kind === 'only' ? 'principals' : 'except';
+    const except = form.list(row[others] ?? [], `${path}.${others}`, principalAt);
+    if (kind === 'only' && except.length === 0) form.refuse(`${path}.principals`, 'must name at least one principal');
+    const scopes =
+      kind === 'apart'
+        ? ['first', 'second'].map((each) =>
+            this.scope(form.object(row[each], `${path}.${each}`, SCOPE), `${path}.${each}`),
+          )
+        : [this.scope(row, path)];
+    return { name, kind, principal, except, scopes, count: kind === 'at_most' ? this.count(row['count'], path) : 0 };
+  }
+
+  private scope(fields: Record<string, unknown>, path: string): GuaranteeScope {
+    const { form } = this;
+    const at = `${path}.resource`;
+    const { resource: given, privileges, unfiltered } = fields;
+    const { column, ...node } = typeof given === 'object' && given !== null ? (given as { column?: unknown }) : {};
+    const resource = this.rows.resource(given === undefined || given === null ? given : node, at);
+    const isUnfiltered = unfiltered !== undefined && form.boolean(unfiltered, `${path}.unfiltered`);
+    if ((column !== undefined || isUnfiltered) && !isInTree(resource))
+      form.refuse(at, 'holds no rows, so that no column and no filter is there');
+    const reading = column !== undefined || isUnfiltered;
+    const choices = reading ? (['SELECT'] as const) : privilegesOn(resource);
+    const read = privileges === undefined ? choices : this.rows.privileges(privileges, `${path}.privileges`, choices);
+    const all = privileges === undefined ? choices.filter((each) => each !== 'EXECUTE_QUERIES') : read;
+    return {
+      resource,
+      privileges: inParts(all),
+      ...(column !== undefined && { column: form.text(column, `${at}.column`, resourceNameProblem) }),
+      isUnfiltered,
+    };
+  }
+
+  private count(value: unknown, path: string): number {
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MOST_COUNTED) return value;
+    this.form.refuse(`${path}.count`, `must be an integer from 1 to ${MOST_COUNTED}`);
+    return 1;
+  }
+}
+
+const MOST_COUNTED = 10_000;
+const COMMON = ['id', 'name', 'description', 'kind', 'mode'] as const;
+const SCOPE = ['resource', 'privileges', 'unfiltered'] as const;
+const FIELDS: Readonly<Record<GuaranteeKind, readonly string[]>> = {
+  never: ['principal', 'except', ...SCOPE],
+  only: ['principals', ...SCOPE],
+  always: ['principal', ...SCOPE],
+  apart: ['principal', 'except', 'first', 'second'],
+  at_most: ['count', 'principal', 'except', ...SCOPE],
+};
+
+function nameProblem(name: string): string | null {
+  const { length } = Array.from(name);
+  return length >= 1 && length <= 100 ? null : 'must have 1 to 100 characters';
+}
+
+function inParts(privileges: readonly Privilege[]): Privilege[] {
+  const parts = privileges.flatMap((each) => {
+    const { parts: of } = PRIVILEGE_TERMS[each];
+    return of.length > 0 ? of : [each];
+  });
+  return PRIVILEGES.filter((each) => parts.includes(each));
+}
+
+/** Whether a scope speaks of a node: of a table its companions are a part. Everybody reads `jdbc` and `metadata` in `system`, so that no guarantee speaks of these. */
+export function speaksOf({ resource }: GuaranteeScope, node: Node): boolean {
+  const { table } = resource;
+  const base = table !== undefined && basesOf(node.table ?? '').includes(table) ? { ...node, table } : node;
+  return covers(resource, base) && !isOpenSystem(node);
+}
+
+/** A person or engine principal that has what it must not have, or lacks what it must have. */
+export interface Breach {
+  principal: Member;
+  resource: Node;
+  privilege: Privilege;
+}
+
+/**
+ * What breaks a guarantee by `decide`, one principal and node at a time: what guarantees mean. Empty: it holds. The judge of documents
+ * has the same verdicts from sets of users.
+ */
+export function breachesOf(snapshot: Snapshot, guarantee: Guarantee, fresh = FRESH): Breach[] {
+  const principals = new Principals(snapshot);
+  const everybody = [...principals.members({ type: 'everyone' }).values(), ...namedEngines(guarantee)];
+  const members = [...new Map(everybody.map((member) => [principalText(member), member])).values()];
+  const among = (named: readonly PolicyPrincipal[], member: Member): boolean =>
+    named.some(
+      (each) => principalText(each) === principalText(member) || principals.members(each).has(principalText(member)),
+    );
+  const counted = members.filter(
+    (member) =>
+      !isServiceAccount(snapshot, member) && among([guarantee.principal], member) && !among(guarantee.except, member),
+  );
+  const held = guarantee.scopes.map((scope) => {
+    const questions = questionsIn(snapshot, scope, principals, guarantee.kind === 'always' ? null : fresh);
+    return counted.flatMap((principal) =>
+      questions
+        .filter(({ other, resource, privilege, question }) => {
+          if (other === principal.name) return false;
+          const isHeld = holds(snapshot, principal, scope, { resource, privilege, question }, principals);
+          return isHeld !== (guarantee.kind === 'always');
+        })
+        .map(({ resource, privilege }): Breach => ({ principal, resource, privilege })),
+    );
+  });
+  const [first = [], second = []] = held;
+  const people = (breaches: readonly Breach[]): Set<string> =>
+    new Set(breaches.map(({ principal }) => principalText(principal)));
+  if (guarantee.kind === 'apart') return first.filter(({ principal }) => people(second).has(principalText(principal)));
+  return guarantee.kind === 'at_most' && people(first).size <= guarantee.count ? [] : first;
+}
+
+interface AskedPrivilege {
+  /** Whose queries, or whom one acts as: never oneself, which the engine opens without asking. */
+  other?: string;
+  resource: Node;
+  privilege: Privilege;
+  question: Question;
+}
+
+function namedEngines({ principal, except }: Guarantee): Member[] {
+  return [principal, ...except].flatMap((each) => (each.type === 'engine' ? [each] : []));
+}
+
+function holds(
+  snapshot: Snapshot,
+  principal: Member,
+  { column, isUnfiltered }: GuaranteeScope,
+  { resource, question }: AskedPrivilege,
+  principals: Principals,
+): boolean {
+  if (column === undefined && !isUnfiltered) return decide(snapshot, principal, question, principals).allowed;
+  const { privileges, hidden, masks, filters } = intentAt(snapshot, principal, resource, principals);
+  const isReal = column === undefined || !(hidden.includes(column) || masks.some((mask) => mask.column === column));
+  return withContained(privileges).has('SELECT') && isReal && !(isUnfiltered && filters.length > 0);
+}
+
+/** A name that nothing spells. */
+const FRESH = '\uffff';
+
+/**
+ * What is asked in a scope: at its node, each named node below and those between, and, unless `fresh` is null, companions of these tables
+ * and of any other.
+ */
+function questionsIn(
+  snapshot: Snapshot,
+  scope: GuaranteeScope,
+  principals: Principals,
+  fresh: string | null,
+): AskedPrivilege[] {
+  const { resource, privileges } = scope;
+  const named = [resource, ...[...snapshot.grants, ...snapshot.policies].flatMap((each) => pathTo(each.resource))];
+  const below = named.filter((node) => speaksOf(scope, node) && node.catalog !== snapshot.settings.metadataCatalog);
+  const nodes = [...new Map(below.map((node) => [nodeKey(node), node])).values()];
+  const companions = fresh === null ? [] : nodes.filter(isInTree).map((node) => companionOf(node, fresh));
+  const people = namedPeople(resource, principals);
+  return [...nodes, ...companions].flatMap((node) =>
+    privileges.flatMap((privilege): AskedPrivilege[] => {
+      const { family, asks, on } = PRIVILEGE_TERMS[privilege];
+      const kind = kindOf(node);
+      if (!on.includes(kind) && !(kind === 'table' && family === 'table')) return [];
+      if (fresh === null && node.table?.includes('$') === true) return [];
+      if (people === null)
+        return [{ resource: node, privilege, question: asks(withNamed(node, () => ({ type: 'everyone' }))) }];
+      return people.map((name) => {
+        const question = asks(withNamed(node, () => ({ type: 'engine', name })));
+        return { other: name, resource: node, privilege, question };
+      });
+    }),
+  );
+}
+
+/** Names of those whom a node of acting or of queries names; null: it names nobody. */
+function namedPeople({ as, queries }: Node, principals: Principals): string[] | null {
+  const named = as ?? queries;
+  return named === undefined ? null : [...principals.members(named).values()].map(({ name }) => name);
+}
+
+function companionOf({ catalog, schema, table }: Node, fresh: string): Node {
+  return { catalog: catalog ?? fresh, schema: schema ?? fresh, table: `${table ?? fresh}$${fresh}` };
+}

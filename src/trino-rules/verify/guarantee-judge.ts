@@ -1,0 +1,261 @@
+import { READERS_FILTER } from '../document/rules-document.js';
+import type { AccessFact } from '../engine/access-fact.js';
+import { addWord, bitset, countMembers, members, removeAll, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { speaksOf, type Guarantee, type GuaranteeKind, type GuaranteeScope } from '../model/guarantee.js';
+import type { Node } from '../model/node.js';
+import type { PolicyPrincipal } from '../model/principal.js';
+import { PRIVILEGE_TERMS, type Privilege } from '../model/privilege.js';
+
+/** The users of an evaluation, by their positions. */
+export interface JudgedUsers {
+  width: number;
+  /** Of a principal, whoever it is; service accounts are left out. */
+  positionsOf(principal: PolicyPrincipal): Iterable<number>;
+  /** Of a name on the engine. */
+  named(name: string): readonly number[];
+  /** Whether a position stands for any number of users. */
+  isUnnamed(position: number): boolean;
+  /** What is said on everything does not touch this catalog; null: there is none. */
+  metadataCatalog: string | null;
+}
+
+/** A user at a node, and a privilege that breaks a guarantee: held, or of `always` missing. */
+export interface Witness {
+  position: number;
+  resource: Node;
+  privilege: Privilege;
+  /** What is asked of the engine. */
+  fact: AccessFact;
+}
+
+export interface Verdict {
+  guarantee: Guarantee;
+  isBroken: boolean;
+  /** All pairs of user and node, with each privilege. */
+  brokenBy: number;
+  /** The first of them. Of `apart` each is followed by one of the same user in the other scope. */
+  witnesses: Witness[];
+}
+
+/** The most that are kept of each guarantee. */
+export const MOST_WITNESSES = 20;
+
+/** Judges guarantees by what a document gives: it is told the users with each thing at each node, one after the other. */
+export class GuaranteeJudge {
+  private readonly judged: readonly JudgedGuarantee[];
+  /** Users who read the table that is asked about, by the column and the rows that scopes want. */
+  private reading: ReadTable | null = null;
+
+  constructor(
+    guarantees: readonly Guarantee[],
+    private readonly users: JudgedUsers,
+  ) {
+    this.judged = guarantees.map((guarantee) => new JudgedGuarantee(guarantee, users));
+  }
+
+  /** @param holders the users of a fact, at the active words; restrictions of a table follow its privileges */
+  see(fact: AccessFact, active: Uint32Array, holders: Bitset): void {
+    if (fact.about === 'row-filter' || fact.about === 'hidden-column' || fact.about === 'column-mask') {
+      this.reading?.restrictions.push({ fact, users: holders.slice() });
+      return;
+    }
+    if (fact.about === 'privilege' && fact.privilege === 'SELECT') {
+      this.endTable();
+      this.reading = { fact, active: active.slice(), users: holders.slice(), restrictions: [] };
+    }
+    for (const each of this.judged) each.see(fact, active, holders, this.users);
+  }
+
+  verdicts(): Verdict[] {
+    this.endTable();
+    return this.judged.map((each) => each.verdict());
+  }
+
+  /** All restrictions of a table are known when the next one begins. */
+  private endTable(): void {
+    if (this.reading === null) return;
+    const { fact, active, users, restrictions } = this.reading;
+    this.reading = null;
+    for (const each of this.judged) each.seeReading(fact, active, users, restrictions);
+  }
+}
+
+/** A table, its readers at the active words, and what restricts them. */
+interface ReadTable {
+  fact: AccessFact;
+  active: Uint32Array;
+  users: Bitset;
+  restrictions: RestrictedSet[];
+}
+
+interface RestrictedSet {
+  fact: Extract<AccessFact, { about: 'row-filter' | 'hidden-column' | 'column-mask' }>;
+  users: Bitset;
+}
+
+/** A guarantee and what has been seen of it. */
+class JudgedGuarantee {
+  /** Users whom it is about. */
+  private readonly counted: Bitset;
+  /** By scope: users with anything in it, and the first thing of each. */
+  private readonly held: { users: Bitset; first: Map<number, Witness> }[];
+  private readonly witnesses: Witness[] = [];
+  private brokenBy = 0;
+
+  constructor(
+    private readonly guarantee: Guarantee,
+    private readonly users: JudgedUsers,
+  ) {
+    const { principal, except, scopes } = guarantee;
+    const { width } = users;
+    this.counted = bitset(width, users.positionsOf(principal));
+    for (const each of except) removeAll(this.counted, bitset(width, users.positionsOf(each)));
+    this.held = scopes.map(() => ({ users: new Uint32Array(width), first: new Map() }));
+  }
+
+  see(fact: AccessFact, active: Uint32Array, holders: Bitset, users: JudgedUsers): void {
+    for (const [index, scope] of this.guarantee.scopes.entries()) {
+      if (isRefined(scope)) continue;
+      const asked = askedIn(scope, fact, this.guarantee.kind, users);
+      if (asked !== null) this.record(index, asked, fact, active, holders);
+    }
+  }
+
+  /** The same of reading a table, for scopes that want a column's real value or all rows. */
+  seeReading(fact: AccessFact, active: Uint32Array, holders: Bitset, restrictions: readonly RestrictedSet[]): void {
+    for (const [index, scope] of this.guarantee.scopes.entries()) {
+      if (!isRefined(scope)) continue;
+      const asked = askedIn(scope, fact, this.guarantee.kind, this.users);
+      if (asked === null) continue;
+      const reading = holders.slice();
+      for (const each of restrictions) if (restricts(each.fact, scope)) removeAll(reading, each.users);
+      this.record(index, asked, fact, active, reading);
+    }
+  }
+
+  verdict(): Verdict {
+    const { guarantee, witnesses } = this;
+    const [first, second] = this.held;
+    switch (guarantee.kind) {
+      case 'never':
+      case 'only':
+      case 'always':
+        return { guarantee, isBroken: this.brokenBy > 0, brokenBy: this.brokenBy, witnesses };
+      case 'apart': {
+        const both = [...(first?.first.keys() ?? [])].filter((position) => second?.first.has(position));
+        const pairs = both.flatMap((position) =>
+          [first?.first.get(position) ?? [], second?.first.get(position) ?? []].flat(),
+        );
+        return {
+          guarantee,
+          isBroken: both.length > 0,
+          brokenBy: both.length,
+          witnesses: pairs.slice(0, 2 * MOST_WITNESSES),
+        };
+      }
+      case 'at_most': {
+        const positions = [...(first?.first.keys() ?? [])];
+        const isBroken = positions.length > guarantee.count || positions.some((each) => this.users.isUnnamed(each));
+        const found = [...(first?.first.values() ?? [])].slice(0, MOST_WITNESSES);
+        return { guarantee, isBroken, brokenBy: isBroken ? positions.length : 0, witnesses: isBroken ? found : [] };
+      }
+    }
+  }
+
+  private record(
+    scope: number,
+    { resource, privilege }: Asked,
+    fact: AccessFact,
+    active: Uint32Array,
+    holders: Bitset,
+  ): void {
+    const { kind } = this.guarantee;
+    const held = this.held[scope];
+    const own = bitset(this.users.width, this.ownersOf(fact));
+    for (const index of active) {
+      const has = wordAt(holders, index);
+      const found = wordAt(this.counted, index) & (kind === 'always' ? ~has & ~wordAt(own, index) : has);
+      if (found === 0) continue;
+      this.brokenBy += countMembers(found);
+      if (kind === 'apart' || kind === 'at_most') {
+        const more = found & ~wordAt(held?.users ?? NOBODY, index);
+        for (const position of members(index, more)) held?.first.set(position, { position, resource, privilege, fact });
+        if (held) addWord(held.users, index, more);
+      } else if (this.witnesses.length < MOST_WITNESSES) {
+        for (const position of members(index, found).slice(0, MOST_WITNESSES - this.witnesses.length))
+          this.witnesses.push({ position, resource, privilege, fact });
+      }
+    }
+  }
+
+  /** The engine opens one's own queries, and acting as oneself, without asking. */
+  private ownersOf(fact: AccessFact): readonly number[] {
+    const name = fact.about === 'queries' ? fact.owner : fact.about === 'impersonation' ? fact.newUser : undefined;
+    return name === undefined ? [] : this.users.named(name);
+  }
+}
+
+const NOBODY: Bitset = new Uint32Array(0);
+
+interface Asked {
+  resource: Node;
+  privilege: Privilege;
+}
+
+function isRefined({ column, isUnfiltered }: GuaranteeScope): boolean {
+  return column !== undefined || isUnfiltered;
+}
+
+function restricts(fact: RestrictedSet['fact'], { column, isUnfiltered }: GuaranteeScope): boolean {
+  if (fact.about === 'row-filter') return isUnfiltered && fact.expression !== READERS_FILTER;
+  return fact.column === column;
+}
+
+/** The privilege of a scope that a fact is, and where; null: the scope does not speak of it. `always` asks of no companions. */
+function askedIn(scope: GuaranteeScope, fact: AccessFact, kind: GuaranteeKind, users: JudgedUsers): Asked | null {
+  const privilege = scope.privileges.find((each) => isOf(each, fact));
+  if (privilege === undefined) return null;
+  const { resource } = scope;
+  const named = resource.as ?? resource.queries;
+  if (fact.about === 'impersonation' || (fact.about === 'queries' && named !== undefined)) {
+    const name = fact.about === 'impersonation' ? fact.newUser : fact.owner;
+    const positions = name === undefined ? [] : users.named(name);
+    const isNamed = named !== undefined && [...users.positionsOf(named)].some((each) => positions.includes(each));
+    return isNamed ? { resource, privilege } : null;
+  }
+  if (fact.about === 'queries' || fact.about === 'system-information')
+    return resource.engine ? { resource, privilege } : null;
+  if (kind === 'always' && 'resource' in fact && fact.resource.table?.includes('$') === true) return null;
+  const isClosed =
+    resource.catalog === undefined && 'resource' in fact && fact.resource.catalog === users.metadataCatalog;
+  return !isClosed && 'resource' in fact && speaksOf(scope, fact.resource)
+    ? { resource: fact.resource, privilege }
+    : null;
+}
+
+function isOf(privilege: Privilege, fact: AccessFact): boolean {
+  const { onTables, ownsSchemas, runs } = PRIVILEGE_TERMS[privilege];
+  switch (fact.about) {
+    case 'privilege':
+      return onTables === fact.privilege;
+    case 'schema-ownership':
+      return ownsSchemas;
+    case 'routine':
+      return runs?.kind === fact.kind && runs.privilege === fact.privilege;
+    case 'queries':
+      return privilege === QUERY_PRIVILEGES[fact.right];
+    case 'system-information':
+      return privilege === (fact.right === 'read' ? 'READ_SYSTEM_INFORMATION' : 'WRITE_SYSTEM_INFORMATION');
+    case 'impersonation':
+      return privilege === 'IMPERSONATE';
+    case 'table-procedures':
+    case 'catalog-mode':
+    case 'session-property':
+    case 'row-filter':
+    case 'hidden-column':
+    case 'column-mask':
+      return false;
+  }
+}
+
+const QUERY_PRIVILEGES = { execute: 'EXECUTE_QUERIES', view: 'VIEW_QUERIES', kill: 'KILL_QUERIES' } as const;
