@@ -115,7 +115,7 @@ function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   if (nodes.some(({ catalog }) => catalog === SYSTEM)) return (snapshot) => snapshot;
   const exact = new Map(nodes.map((node) => [nodeKey(node), nodeOf(node)]));
   const above = new Set([...exact.values()].flatMap((node) => [...pathTo(node), ...baseNodes(node)].map(nodeKey)));
-  const isNamed = besideAny(nodes);
+  const isNamed = likeAnyOf(nodes);
   const isRelated = ({ resource }: { resource: Node }): boolean =>
     isNamed(resource) || above.has(nodeKey(resource)) || pathTo(resource).some((node) => exact.has(nodeKey(node)));
   const catalogs = new Set(nodes.map(({ catalog }) => catalog));
@@ -128,7 +128,7 @@ function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
 }
 
 /** True for all nodes of acting as others where one of `nodes` is such, and for queries likewise: membership matters at all of them. */
-function besideAny(nodes: readonly Node[]): (node: Node) => boolean {
+function likeAnyOf(nodes: readonly Node[]): (node: Node) => boolean {
   const isActing = nodes.some(({ as }) => as !== undefined);
   const isOfQueries = nodes.some(({ queries }) => queries !== undefined);
   return ({ as, queries }) => (isActing && as !== undefined) || (isOfQueries && queries !== undefined);
@@ -163,7 +163,7 @@ function* differencesOf(
       return difference(was, intentOn(node, principal, { own: has, all: next }));
     });
   const touchedKeys = new Set(touched.map(nodeKey));
-  const isNamed = besideAny(touched);
+  const isNamed = likeAnyOf(touched);
   const isBelow = (node: Node): boolean => isNamed(node) || pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
   const named = [
     ...touched.map((node) => nodeOf(node)),

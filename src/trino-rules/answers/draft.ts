@@ -26,8 +26,8 @@ export interface Membership {
 
 /** The snapshot as it would be with the draft. */
 export function withDraft(snapshot: Snapshot, draft: Draft): Snapshot {
-  const [revoked, deleted] = [new Set(draft.revoked), new Set(draft.deleted)];
-  for (const { id } of draft.policies) deleted.add(id);
+  const revoked = new Set(draft.revoked);
+  const replaced = new Set([...draft.deleted, ...draft.policies.map(({ id }) => id)]);
   return {
     ...snapshot,
     groups: snapshot.groups.map((group) => {
@@ -41,7 +41,7 @@ export function withDraft(snapshot: Snapshot, draft: Draft): Snapshot {
       };
     }),
     grants: [...snapshot.grants.filter(({ id }) => !revoked.has(id)), ...draft.grants],
-    policies: [...snapshot.policies.filter(({ id }) => !deleted.has(id)), ...draft.policies],
+    policies: [...snapshot.policies.filter(({ id }) => !replaced.has(id)), ...draft.policies],
   };
 }
 
@@ -66,10 +66,8 @@ export interface Touched {
 
 /** All nodes with changed entries, and nodes with entries for groups that gain or lose members. */
 export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
-  const [revoked, replaced] = [
-    new Set(draft.revoked),
-    new Set([...draft.deleted, ...draft.policies.map(({ id }) => id)]),
-  ];
+  const revoked = new Set(draft.revoked);
+  const replaced = new Set([...draft.deleted, ...draft.policies.map(({ id }) => id)]);
   const grants = [...before.grants.filter(({ id }) => revoked.has(id)), ...draft.grants];
   const policies = [...before.policies.filter(({ id }) => replaced.has(id)), ...draft.policies];
   const runs = catalogsWithRoutines([...before.grants, ...draft.grants]);
@@ -101,26 +99,23 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   const toEveryone = [...before.grants, ...draft.grants].filter(({ principal }) => principal.type === 'everyone');
   for (const { principals, nodes } of touched)
     if (principals.some(({ type }) => type === 'engine')) nodes.push(...toEveryone.map(({ resource }) => resource));
-  return [...touched, ...touchedByOthers(before, draft)];
+  return [...touched, ...touchedByOthers(before, draft, grants)];
 }
 
 /** Holders of acting and of rights over queries whose targets or owners change with memberships and grants of the draft. */
-function touchedByOthers(before: Snapshot, draft: Draft): Touched[] {
-  const revoked = new Set(draft.revoked);
+function touchedByOthers(before: Snapshot, draft: Draft, changed: readonly SnapshotGrant[]): Touched[] {
   const entries = [...before.grants, ...draft.grants, ...before.policies, ...draft.policies];
-  const acting = entries.filter(({ resource }) => resource.as !== undefined);
-  const overQueries = entries.filter(({ resource }) => resource.queries !== undefined);
-  const named = [...before.grants.filter(({ id }) => revoked.has(id)), ...draft.grants].map(
-    ({ principal }) => principal,
-  );
   const moved: PolicyPrincipal[] = [...draft.joined, ...draft.left].map(({ member }) => member);
-  const targets = new Map([...named, ...moved].map((each) => [principalText(each), each]));
-  const changed = [...targets.values()].filter((each) => each.type === 'engine' || moved.includes(each));
-  if (changed.length === 0) return [];
-  return [
-    { principals: acting.map(({ principal }) => principal), nodes: changed.map((as): Node => ({ as })) },
-    { principals: overQueries.map(({ principal }) => principal), nodes: changed.map((queries): Node => ({ queries })) },
-  ].filter(({ principals }) => principals.length > 0);
+  const named = [...changed.map(({ principal }) => principal), ...moved];
+  const targets = [...new Map(named.map((each) => [principalText(each), each])).values()].filter(
+    (each) => each.type === 'engine' || moved.includes(each),
+  );
+  return (['as', 'queries'] as const)
+    .map((key) => ({
+      principals: entries.filter(({ resource }) => resource[key] !== undefined).map(({ principal }) => principal),
+      nodes: targets.map((target): Node => ({ [key]: target })),
+    }))
+    .filter(({ principals, nodes }) => principals.length > 0 && nodes.length > 0);
 }
 
 function catalogsWithRoutines(grants: readonly SnapshotGrant[]): ReadonlySet<string | undefined> {

@@ -14,7 +14,7 @@ import { getOrInsert } from './get-or-insert.js';
 export type RuleEffect = Pick<TableRule, 'privileges' | 'columns' | 'filter'>;
 
 /** The effect of one grant or policy or of the settings, without its principals and node; for a mask also the depth of its node. */
-export type Statement =
+export type EntryEffect =
   | { kind: 'give' | 'take'; privileges: readonly Privilege[] }
   /** Entries above do not reach the node, and its tables have neither companions nor procedures: `system`. */
   | { kind: 'close' }
@@ -56,13 +56,13 @@ export class AccessState {
     return AccessState.of(new Restrictions(null, null), 0, 0, isOpenToReaders ? OPEN_TO_READERS : 0);
   }
 
-  and(statement: Statement): AccessState {
+  and(entry: EntryEffect): AccessState {
     const { restrictions, given, taken, flags } = this;
-    switch (statement.kind) {
+    switch (entry.kind) {
       case 'give':
-        return AccessState.of(restrictions, given | rights(statement.privileges, 'gives'), taken, flags);
+        return AccessState.of(restrictions, given | rights(entry.privileges, 'gives'), taken, flags);
       case 'take':
-        return AccessState.of(restrictions, given, taken | rights(statement.privileges, 'takes'), flags);
+        return AccessState.of(restrictions, given, taken | rights(entry.privileges, 'takes'), flags);
       case 'close':
         return AccessState.of(restrictions.none, 0, 0, APART);
       case 'close-companion':
@@ -74,7 +74,7 @@ export class AccessState {
       case 'filter':
       case 'hide':
       case 'mask':
-        return AccessState.of(restrictions.and(statement), given, taken, flags);
+        return AccessState.of(restrictions.and(entry), given, taken, flags);
     }
   }
 
@@ -126,7 +126,7 @@ export class AccessState {
   }
 }
 
-type Restriction = Extract<Statement, { kind: 'filter' | 'hide' | 'mask' }>;
+type Restriction = Extract<EntryEffect, { kind: 'filter' | 'hide' | 'mask' }>;
 
 /** The effect of a list of policies. */
 interface Restricting {

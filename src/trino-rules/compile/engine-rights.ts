@@ -118,10 +118,7 @@ interface Entries {
   closed: Bitset;
 }
 
-interface OfSome {
-  holders: Bitset;
-  owners: Bitset;
-}
+type OfSome = Omit<QueriesOfSome, 'allow'>;
 
 /**
  * Rights over the queries of some owners where they differ from those over all others. One rule has all rights of a user over the
@@ -169,9 +166,9 @@ function partsOf(user: number, entries: readonly Entries[], none: Bitset): Omit<
     some.filter(({ holders }) => holders.has(user)).reduce((all, { owners }) => all.or(owners), none);
   const rights = entries.map(({ right, given, taken, overAll, closed }) => {
     const isOverAll = overAll.has(user);
-    const [theirs, spared] = [closed.has(user) ? none : of(given), of(taken)];
+    const [theirs, denied] = [closed.has(user) ? none : of(given), of(taken)];
     // With a right over all queries the exceptions differ, else the owners that are given.
-    return { right, isOverAll, others: isOverAll ? spared : theirs.minus(spared) };
+    return { right, isOverAll, others: isOverAll ? denied : theirs.minus(denied) };
   });
   const usual = rights.filter(({ isOverAll }) => isOverAll).map(({ right }) => right);
   const differing = rights.reduce((all, { others }) => all.or(others), none);

@@ -1,9 +1,9 @@
 import type { Node } from '../model/node.js';
-import { AccessState, type Statement, type RuleEffect } from './access-state.js';
+import { AccessState, type EntryEffect, type RuleEffect } from './access-state.js';
 import { Bitset } from './bitset.js';
 import { getOrInsert } from './get-or-insert.js';
 
-export type AccessEntry = Statement & { resource: Node; members: Bitset };
+export type AccessEntry = EntryEffect & { resource: Node; members: Bitset };
 
 /** A user whose access at a node differs from that at its parent. */
 export interface Change {

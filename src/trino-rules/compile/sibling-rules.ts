@@ -3,17 +3,10 @@ import type { IntentSets } from './intent-sets.js';
 import { anyOf, typicalLength } from './name-pattern.js';
 import { areCompanions, tablePatterns } from './companion-rules.js';
 import { type Rectangle, rectangles, type Sibling } from './rectangles.js';
-import type { Scope } from './resource-tree.js';
+import type { Level, Scope } from './resource-tree.js';
 
 /** The patterns that rules about siblings share: users, and the levels above. */
-export interface SiblingRule {
-  user?: string;
-  catalog?: string;
-  schema?: string;
-  table?: string;
-  function?: string;
-  procedure?: string;
-}
+export type SiblingRule = Partial<Record<'user' | Level | RoutineKind, string>>;
 
 /** A rule about some siblings as a whole. */
 export interface WideRule<Rule> {

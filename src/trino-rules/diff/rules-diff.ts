@@ -1,5 +1,5 @@
 import { groupedBy } from '../../kernel/collections.js';
-import { plainValue, readJson } from '../../kernel/json-reader.js';
+import { jsonOrNull, plainValue, readJson } from '../../kernel/json-reader.js';
 
 /** Changes between two texts, as rules with their section: `tables {"user":"ana",…}`. */
 export interface RulesDiff {
@@ -57,17 +57,13 @@ function keysInOrder(_key: string, value: unknown): unknown {
 }
 
 function parsed(text: string): object {
-  const value = parsedLeniently(text);
+  const value = jsonOrNull(text) ?? readLeniently(text);
   return typeof value === 'object' && value !== null ? value : {};
 }
 
-function parsedLeniently(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    const { root } = readJson(text, { maxValues: 5_000_000, maxFaults: 1, isLenient: true });
-    return root === null ? null : plainValue(root);
-  }
+function readLeniently(text: string): unknown {
+  const { root } = readJson(text, { maxValues: 5_000_000, maxFaults: 1, isLenient: true });
+  return root === null ? null : plainValue(root);
 }
 
 function missingFrom(other: readonly RuleLine[], rules: readonly RuleLine[]): RuleLine[] {

@@ -44,10 +44,13 @@ export interface CatalogRule {
   allow: 'all' | 'read-only' | 'none';
 }
 
-export interface SchemaRule {
+interface RuleInSchema {
   user?: string;
   catalog?: string;
   schema?: string;
+}
+
+export interface SchemaRule extends RuleInSchema {
   owner: boolean;
 }
 
@@ -58,10 +61,7 @@ export interface ColumnRule {
   mask?: string;
 }
 
-export interface TableRule {
-  user?: string;
-  catalog?: string;
-  schema?: string;
+export interface TableRule extends RuleInSchema {
   table?: string;
   privileges: TablePrivilege[];
   columns?: ColumnRule[];
@@ -81,18 +81,12 @@ export interface ImpersonationRule {
   allow: boolean;
 }
 
-export interface FunctionRule {
-  user?: string;
-  catalog?: string;
-  schema?: string;
+export interface FunctionRule extends RuleInSchema {
   function?: string;
   privileges: FunctionPrivilege[];
 }
 
-export interface ProcedureRule {
-  user?: string;
-  catalog?: string;
-  schema?: string;
+export interface ProcedureRule extends RuleInSchema {
   procedure?: string;
   privileges: ProcedurePrivilege[];
 }
@@ -108,11 +102,8 @@ export interface SystemSessionPropertyRule {
   allow: boolean;
 }
 
-export interface CatalogSessionPropertyRule {
-  user?: string;
+export interface CatalogSessionPropertyRule extends SystemSessionPropertyRule {
   catalog?: string;
-  property?: string;
-  allow: boolean;
 }
 
 const LONGEST = 160;

@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/collections.js';
 import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
 import { patternOf, type RulesDocument } from '../document/rules-document.js';
 import { RuleTrie, type Branch } from './rule-trie.js';
-import { addWord, everyWord, sparseMembers, wordAt, type Bitset } from './sparse-bitset.js';
+import { addNew, everyWord, sparseMembers, wordAt, type Bitset } from './sparse-bitset.js';
 import type { UserUniverse } from './user-universe.js';
 
 /** Users who may enter a catalog, by mode. */
@@ -89,15 +89,9 @@ export class EngineSets {
     const given = new Uint32Array(this.width);
     this.spend(this.width);
     for (const rule of about) {
-      const { at, words } = this.people.matching(rule.user);
-      this.spend(at.length + STEPS_PER_RULE);
-      const giving = gives(rule);
-      for (let i = 0; i < at.length; i++) {
-        const index = wordAt(at, i);
-        const hit = wordAt(words, i) & ~wordAt(decided, index);
-        addWord(decided, index, hit);
-        if (giving) addWord(given, index, hit);
-      }
+      const users = this.people.matching(rule.user);
+      this.spend(users.at.length + STEPS_PER_RULE);
+      addNew(users, decided, null, gives(rule) ? given : null);
     }
     return given;
   }

@@ -2,7 +2,7 @@ import { READERS_FILTER, TABLE_PRIVILEGES, type TablePrivilege } from '../docume
 import type { AccessFact } from './access-fact.js';
 import type { EngineSets } from './engine-sets.js';
 import { INFORMATION_SCHEMA, type SchemaName, type TableName } from './evaluator.js';
-import { addWord, type Bitset, wordAt, WordMarks } from './sparse-bitset.js';
+import { addWord, type Bitset, BitsetPool, wordAt, WordMarks } from './sparse-bitset.js';
 import { getOrInsert } from '../../kernel/collections.js';
 import type { WorkBudget } from '../document/work-budget.js';
 
@@ -176,7 +176,7 @@ export class SchemaComparison {
 
   private masked(active: Uint32Array, onLeft: Bitset | undefined, onRight: Bitset | undefined): Bitset {
     for (const index of active) {
-      const hidden = wordAt(onLeft, index) | wordAt(onRight, index);
+      const hidden = (onLeft?.[index] ?? 0) | (onRight?.[index] ?? 0);
       this.maskable[index] = this.sink.maskedAmong(wordAt(this.restricted, index), hidden);
     }
     return this.maskable;
@@ -192,9 +192,12 @@ function setsOf({ sets: { filters, hidden, masks } }: TableAccess): number {
   return [...masks.values()].reduce((sum, { size }) => sum + size, filters.size + hidden.size);
 }
 
-function keysOf(...maps: (ReadonlyMap<string, unknown> | undefined)[]): Set<string> {
-  return new Set(maps.flatMap((map) => [...(map?.keys() ?? [])]));
+function keysOf(a: ReadonlyMap<string, unknown> = NONE, b: ReadonlyMap<string, unknown> = NONE): Iterable<string> {
+  if (a.size === 0 || b.size === 0) return (a.size === 0 ? b : a).keys();
+  return new Set([...a.keys(), ...b.keys()]);
 }
+
+const NONE: ReadonlyMap<string, unknown> = new Map();
 
 /** Access at one table as sets of users, by the rules or by the grants. */
 export class AccessSets {
@@ -203,12 +206,14 @@ export class AccessSets {
   readonly filters = new Map<string, Bitset>();
   readonly hidden = new Map<string, Bitset>();
   readonly masks = new Map<string, Map<string, Bitset>>();
+  private readonly empty: BitsetPool;
 
   /** @param budget pays for each new set */
   constructor(
     private readonly width: number,
     private readonly budget: WorkBudget | null,
   ) {
+    this.empty = new BitsetPool(width);
     const set = (): Bitset => new Uint32Array(width);
     this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
   }
@@ -248,7 +253,7 @@ export class AccessSets {
 
   private made(): Bitset {
     this.budget?.spend(STEPS_PER_NEW_SET + this.width);
-    return new Uint32Array(this.width);
+    return this.empty.take();
   }
 }
 

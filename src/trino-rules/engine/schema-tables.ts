@@ -137,7 +137,7 @@ export class ActualAccess implements TableAccess {
     let hits = 0;
     for (let i = 0; i < at.length; i++) {
       const index = wordAt(at, i);
-      const hit = wordAt(words, i) & ~(wordAt(this.decided, index) | wordAt(before, index));
+      const hit = wordAt(words, i) & ~(wordAt(this.decided, index) | (before?.[index] ?? 0));
       if (hit === 0) continue;
       addWord(this.decided, index, hit);
       this.hitAt[hits] = index;

@@ -23,6 +23,26 @@ export function bitset(width: number, positions: Iterable<number>): Bitset {
   return words;
 }
 
+/** Empty sets, cut out of larger blocks: an array of its own for each takes longer than its content. */
+export class BitsetPool {
+  private block: Bitset = new Uint32Array(0);
+  private used = 0;
+  private sets = 1;
+
+  constructor(private readonly width: number) {}
+
+  take(): Bitset {
+    if (this.used === this.block.length) {
+      this.sets = Math.min(this.sets * 2, MOST_SETS);
+      this.block = new Uint32Array(this.sets * this.width);
+      this.used = 0;
+    }
+    return this.block.subarray(this.used, (this.used += this.width));
+  }
+}
+
+const MOST_SETS = 256;
+
 /** Indexes of all words. */
 export function everyWord(width: number): Uint32Array {
   return Uint32Array.from({ length: width }, (_, index) => index);
@@ -53,9 +73,9 @@ export class WordMarks {
   }
 }
 
-/** Callers only pass indexes below `length`. Null is the empty set. */
-export function wordAt(words: Bitset | null | undefined, index: number): number {
-  return words?.[index] ?? 0;
+/** Callers only pass indexes below `length`. */
+export function wordAt(words: Bitset, index: number): number {
+  return words[index] ?? 0;
 }
 
 export function addWord(words: Bitset, index: number, members: number): void {
@@ -80,6 +100,25 @@ export function removeAll(words: Bitset, members: Bitset | null | undefined): vo
 
 export function addSparse(words: Bitset, { at, words: more }: SparseBitset): void {
   for (let i = 0; i < at.length; i++) addWord(words, wordAt(at, i), wordAt(more, i));
+}
+
+/** Adds the members that neither `decided` nor `before` has to `decided` and to `also`. @returns whether there are any */
+export function addNew(
+  { at, words }: SparseBitset,
+  decided: Bitset,
+  before: Bitset | null = null,
+  also: Bitset | null = null,
+): boolean {
+  let isAny = false;
+  for (let i = 0; i < at.length; i++) {
+    const index = wordAt(at, i);
+    const hit = wordAt(words, i) & ~(wordAt(decided, index) | (before?.[index] ?? 0));
+    if (hit === 0) continue;
+    isAny = true;
+    addWord(decided, index, hit);
+    if (also !== null) addWord(also, index, hit);
+  }
+  return isAny;
 }
 
 export function hasMember({ at, words }: SparseBitset, position: number): boolean {
@@ -118,7 +157,7 @@ export function differing(
 ): [number[], number[]] {
   const [onlyA, onlyB]: [number[], number[]] = [[], []];
   for (const index of active) {
-    const [inA, inB] = [wordAt(a, index), wordAt(b, index)];
+    const [inA, inB] = [a?.[index] ?? 0, b?.[index] ?? 0];
     const differ = (inA ^ inB) & (among === null ? -1 : wordAt(among, index));
     if (differ === 0) continue;
     onlyA.push(...members(index, differ & inA));

@@ -87,7 +87,7 @@ export class UserUniverse {
     const pattern = this.patterns.parse(text);
     const { budget, maxNames } = this.patterns;
     const mostNames = Math.min(Math.max(MAX_STRANGERS, this.all.length), maxNames(text));
-    const names = pattern.isFinite ? spelledOut(pattern, { budget, mostNames, stepsPerName: STEPS_PER_NAME }) : null;
+    const names = spelledOut(pattern, { budget, mostNames, stepsPerName: STEPS_PER_NAME });
     const strangers = [...(names ?? [])].filter((name) => !this.positions.has(name)).length * STEPS_PER_STRANGER;
     if (names === null || !budget.canAfford(strangers)) {
       this.open.set(text, pattern);

@@ -2,7 +2,7 @@ import type { Finding } from '../document/finding.js';
 import { ruleText, type CatalogRule } from '../document/rules-document.js';
 import type { EngineSets } from '../engine/engine-sets.js';
 import { everyKindOfName, namesAt, placeBelow, type Unnamed } from '../engine/rule-trie.js';
-import { addWord, hasMember, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { addNew, hasMember, type Bitset } from '../engine/sparse-bitset.js';
 
 export interface InvariantSettings {
   serviceAccounts: readonly string[];
@@ -129,15 +129,9 @@ function admitting(engine: EngineSets, catalog: string): Set<CatalogRule> {
   for (const index of engine.catalogs.at([catalog])) {
     const rule = engine.rules.catalogs[index];
     if (rule === undefined) continue;
-    const { at, words } = engine.people.matching(rule.user);
-    engine.spend(at.length + STEPS_PER_LOOKUP);
-    for (let i = 0; i < at.length; i++) {
-      const word = wordAt(at, i);
-      const hit = wordAt(words, i) & ~wordAt(decided, word);
-      if (hit === 0) continue;
-      addWord(decided, word, hit);
-      if (rule.allow !== 'none') admits.add(rule);
-    }
+    const users = engine.people.matching(rule.user);
+    engine.spend(users.at.length + STEPS_PER_LOOKUP);
+    if (addNew(users, decided) && rule.allow !== 'none') admits.add(rule);
   }
   return admits;
 }

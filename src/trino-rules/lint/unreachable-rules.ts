@@ -4,7 +4,7 @@ import { patternOf, RULE_PATTERNS, type RulesDocument, ruleText } from '../docum
 import { displayName } from '../engine/access-fact.js';
 import type { UserUniverse } from '../engine/user-universe.js';
 import { type Branch, RuleTrie } from '../engine/rule-trie.js';
-import { addSparse, addWord, type Bitset, sparseBitset, type SparseBitset, wordAt } from '../engine/sparse-bitset.js';
+import { addNew, addSparse, type Bitset, sparseBitset, type SparseBitset } from '../engine/sparse-bitset.js';
 
 /** Rules that never decide, because earlier rules match everything that they match. For documents with complete patterns only. */
 export function unreachableRules(rules: RulesDocument, people: UserUniverse, patterns: PatternCache): Finding[] {
@@ -102,14 +102,7 @@ class DecidingRules {
   }
 
   private decide(index: number, before: Bitset | null, decided: Bitset): void {
-    const { at, words } = this.people(index);
-    for (let i = 0; i < at.length; i++) {
-      const word = wordAt(at, i);
-      const hit = wordAt(words, i) & ~(wordAt(decided, word) | wordAt(before, word));
-      if (hit === 0) continue;
-      this.decides[index] = true;
-      addWord(decided, word, hit);
-    }
+    if (addNew(this.people(index), decided, before)) this.decides[index] = true;
   }
 
   /** The users of all rules before one. Sums are kept, because most questions come in the order of the rules. */

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { nodeKey } from './node.js';
-import { isServiceAccount, type Members, Principals } from './principals.js';
+import { isServiceAccount, type Member, Principals } from './principals.js';
 import type { ColumnResource } from './resource.js';
 import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 
@@ -13,12 +13,6 @@ export interface MaskConflict {
 
 type Mask = Extract<SnapshotPolicy, { kind: 'column_mask' }>;
 
-/** The principals that a mask applies to. Not as one set, which would be large for everyone. */
-interface Masked {
-  included: Members;
-  excluded: readonly Members[];
-}
-
 /**
  * Masks at the same distance that apply to a common principal, so that none takes precedence. Two masks
  * are equally near to a column of a table exactly when they are on the same node.
@@ -26,7 +20,6 @@ interface Masked {
 export class MaskConflicts {
   private readonly byId = new Map<number, Mask>();
   private readonly byColumn = new Map<string, Mask[]>();
-  private readonly masked = new Map<Mask, Masked>();
   private readonly principals: Principals;
 
   constructor(snapshot: Snapshot) {
@@ -49,30 +42,23 @@ export class MaskConflicts {
       former?.kind === 'column_mask' &&
       former.expression === mine.expression &&
       columnKey(former.resource) === columnKey(mine.resource);
-    const masked = isAlike ? this.maskedBy(former) : null;
     for (const other of this.byColumn.get(columnKey(mine.resource)) ?? []) {
       if (other.id === id || other.expression === mine.expression) continue;
-      const principal = this.common(this.maskedBy(mine), this.maskedBy(other), masked);
+      const principal = this.common(mine, other, isAlike ? former : null);
       if (principal !== undefined) return { with: other.id, principal };
     }
     return null;
   }
 
-  private common(one: Masked, other: Masked, former: Masked | null): string | undefined {
-    const [fewer = one.included] = [one.included, other.included].sort((a, b) => a.size - b.size);
-    for (const [principal, { name }] of fewer) {
-      const isIn = ({ included, excluded }: Masked): boolean =>
-        included.has(principal) && !excluded.some((members) => members.has(principal));
-      if (isIn(one) && isIn(other) && !(former && isIn(former))) return name;
-    }
-    return undefined;
-  }
-
-  private maskedBy(mask: Mask): Masked {
-    return getOrInsert(this.masked, mask, () => ({
-      included: this.principals.members(mask.principal),
-      excluded: mask.except.map((named) => this.principals.members(named)),
-    }));
+  private common(one: Mask, other: Mask, former: Mask | null): string | undefined {
+    const [fewer] = [one, other]
+      .map(({ principal }) => this.principals.members(principal))
+      .sort((a, b) => a.size - b.size);
+    const isMasked = (by: Mask, member: Member): boolean => this.principals.throughPolicy(by, member) !== null;
+    const found = [...(fewer?.values() ?? [])].find(
+      (each) => isMasked(one, each) && isMasked(other, each) && !(former !== null && isMasked(former, each)),
+    );
+    return found?.name;
   }
 }
 

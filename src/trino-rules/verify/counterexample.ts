@@ -160,8 +160,8 @@ export class Differences {
     among: Bitset | null = null,
   ): void {
     const [extra, missing] = differing(active, byRules, byGrants, among);
-    this.add(fact, extra, true);
-    this.add(fact, missing, false);
+    if (extra.length > 0) this.add(fact, extra, true);
+    if (missing.length > 0) this.add(fact, missing, false);
   }
 
   private add(fact: () => AccessFact, positions: readonly number[], byRules: boolean): void {

@@ -24,13 +24,13 @@ stopsEach({
   },
   'leaves out the denies': {
     file: QUERIES,
-    from: 'theirs.minus(spared)',
+    from: 'theirs.minus(denied)',
     to: 'theirs',
     found: /ned (?:\(and \d+ more\) )?may not kill queries of ana \(deny \d+ takes it\)/,
   },
   'leaves out the denies of a right over all': {
     file: QUERIES,
-    from: 'isOverAll ? spared :',
+    from: 'isOverAll ? denied :',
     to: 'isOverAll ? none :',
     found: /oda (?:\(and \d+ more\) )?may not kill queries of/,
   },

@@ -30,8 +30,8 @@ stopsEach({
   // Denies and exceptions
   'ignores denies': {
     file: 'trino-rules/compile/access-state.js',
-    from: 'given & ~taken',
-    to: 'given',
+    from: 'this.given & ~this.taken',
+    to: 'this.given',
     found: /may not SELECT from hr\.vault\..* \(deny \d+ takes it\)/,
   },
   'lets nothing reach further than its node': {

@@ -10,7 +10,7 @@ stopsEach({
   },
   'takes everything by any deny': {
     file: 'trino-rules/compile/access-state.js',
-    from: "taken | rights(statement.privileges, 'takes')",
+    from: "taken | rights(entry.privileges, 'takes')",
     to: '63',
     found: /gil .*may SELECT from shop\.us\.\(any other table\) by grant/,
   },
@@ -46,8 +46,8 @@ stopsEach({
   },
   'gives back what an earlier deny took': {
     file: 'trino-rules/compile/access-state.js',
-    from: "given | rights(statement.privileges, 'gives'), taken, flags)",
-    to: "given | rights(statement.privileges, 'gives'), 0, flags)",
+    from: "given | rights(entry.privileges, 'gives'), taken, flags)",
+    to: "given | rights(entry.privileges, 'gives'), 0, flags)",
     found: /fay .*may not SELECT from hr\.vault\.keys \(deny \d+ takes it\)/,
   },
   'mixes up states with the same privileges': {

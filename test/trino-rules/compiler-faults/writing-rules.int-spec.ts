@@ -30,8 +30,8 @@ stopsEach({
   // Merging
   'drops what another grant gives': {
     file: 'trino-rules/compile/access-state.js',
-    from: "given | rights(statement.privileges, 'gives')",
-    to: "rights(statement.privileges, 'gives')",
+    from: "given | rights(entry.privileges, 'gives')",
+    to: "rights(entry.privileges, 'gives')",
     found: /bo may SELECT from sales\.eu\.orders by grant \d+ \(group readers\)/,
   },
   'gives all users of a node the access of one of them': {
