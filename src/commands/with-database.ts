@@ -5,8 +5,7 @@ import { loadSettings, type SettingsUser } from '../platform/settings/settings-l
 import type { Settings } from '../platform/settings/settings.js';
 import { Lifetime } from './lifetime.js';
 import { print, remark } from './output.js';
-import type { MigrationWait } from '../platform/database/migration-waits.js';
-import { migrate, type SchemaState, schemaState } from '../platform/database/migrator.js';
+import { migrate, type MigrationWait, type SchemaState, schemaState } from '../platform/database/migrator.js';
 import { atDatabase } from './start-failure.js';
 
 /** The context of a command that uses the database. */

@@ -1,6 +1,6 @@
 import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { NestLog } from '../platform/log/nest-log.js';
+import { NestLog } from '../platform/log/pino-log.js';
 import { PlatformModule } from '../platform/platform.module.js';
 import type { SettingsUser } from '../platform/settings/settings-loader.js';
 import { withProgress } from './output.js';

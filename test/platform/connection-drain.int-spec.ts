@@ -1,8 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fastify } from 'fastify';
-import { ConnectionDrain } from '../../src/platform/http/connection-drain.js';
-import { Connections } from '../../src/platform/http/connections.js';
+import { ConnectionDrain, Connections } from '../../src/platform/http/connections.js';
 import { LogBook } from '../support/fakes/log-book.js';
 import { statusesIn } from '../support/service/raw-connection.js';
 

@@ -14,8 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
-import { databaseAccount } from '../../src/platform/database/database-account.js';
-import { packagedBinaries } from '../../src/platform/database/embedded-binaries.js';
+import { databaseAccount, packagedBinaries } from '../../src/platform/database/embedded-cluster.js';
 import { joinEmbeddedPostgres } from '../../src/platform/database/embedded-postgres.js';
 import { readPlainFile } from '../../src/platform/files/plain-file.js';
 import { developmentSecret } from '../../src/platform/settings/settings-loader.js';

