@@ -10,6 +10,7 @@ import {
   type Reply,
   UnreadableAuthorities,
 } from '../../platform/http/axios-exchange.js';
+import { readRetryAfter, retryPause } from '../../platform/http/retry.js';
 import type { Settings } from '../../platform/settings/settings.js';
 import { RulesTargetUnavailable } from '../domain/rules-target.js';
 
@@ -76,8 +77,9 @@ export class KubernetesApi {
       const response = await this.once(request, signal);
       const trouble = troubleOf(response);
       if (trouble === null || repeated[trouble] === REPEATS[trouble]) return answerOf(response);
-      const wait = trouble === 'unauthorized' ? 0 : (retryAfterMs(response) ?? FIRST_PAUSE_MS * 2 ** repeated[trouble]);
       repeated[trouble] += 1;
+      const asked = typeof response === 'string' ? null : readRetryAfter(response.headers['retry-after']);
+      const wait = trouble === 'unauthorized' ? 0 : retryPause(repeated[trouble], asked, FIRST_PAUSE_MS);
       await this.timers.wait(wait, signal).catch(() => {
         throw outOfTime();
       });
@@ -127,11 +129,6 @@ function answerOf(response: Reply | NoAnswer): KubernetesAnswer {
     throw new RulesTargetUnavailable('unreachable', 'the Kubernetes API server does not answer');
   const { status, headers, body } = response;
   return { status, body: jsonOrNull(body.toString()), auditId: headers['audit-id'] ?? null };
-}
-
-function retryAfterMs(response: Reply | NoAnswer): number | null {
-  const seconds = Number(typeof response === 'string' ? Number.NaN : response.headers['retry-after']);
-  return Number.isInteger(seconds) && seconds >= 0 ? seconds * 1000 : null;
 }
 
 function outOfTime(): RulesTargetUnavailable {
