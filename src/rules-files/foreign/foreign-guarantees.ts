@@ -14,16 +14,8 @@ import { SnapshotNames } from '../../trino-rules/model/snapshot-rows.js';
 import { SnapshotRows } from '../../trino-rules/model/snapshot-rows.js';
 import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { GuaranteeJudge, type Verdict, type Witness } from '../../trino-rules/verify/guarantee-judge.js';
-import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
-import {
-  ANYBODY,
-  anyPatterns,
-  type Audience,
-  type Audiences,
-  groupPattern,
-  ListedUsers,
-  type ListedUser,
-} from './audiences.js';
+import { type ForeignRule, type ForeignRules, groupPattern } from '../check/foreign-rules.js';
+import { ANYBODY, anyPatterns, type Audience, type Audiences, ListedUsers, type ListedUser } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
 import { explainForeign } from './foreign-explanation.js';
 import { isPossible } from './foreign-diff.js';
