@@ -104,19 +104,16 @@ export const MEMBER_TEXT = {
   description: "A user's id, or `engine:NAME`.",
 } as const;
 
-export function memberParameterProblem(text: unknown): string | null {
-  return parameterProblem(text, parseMember, "must be a user's id or engine:NAME");
-}
+const parameterProblem =
+  (parse: (text: string) => unknown, message: string) =>
+  (text: unknown): string | null => {
+    if (text === undefined) return 'is required';
+    return typeof text === 'string' && parse(text) !== null ? null : message;
+  };
 
-export function principalParameterProblem(text: unknown): string | null {
-  return parameterProblem(text, parsePrincipal, 'must be user:ID, group:ID or engine:NAME');
-}
-
-export function policyPrincipalParameterProblem(text: unknown): string | null {
-  return parameterProblem(text, parsePolicyPrincipal, 'must be user:ID, group:ID, engine:NAME or everyone');
-}
-
-function parameterProblem(text: unknown, parse: (text: string) => unknown, message: string): string | null {
-  if (text === undefined) return 'is required';
-  return typeof text === 'string' && parse(text) !== null ? null : message;
-}
+export const memberParameterProblem = parameterProblem(parseMember, "must be a user's id or engine:NAME");
+export const principalParameterProblem = parameterProblem(parsePrincipal, 'must be user:ID, group:ID or engine:NAME');
+export const policyPrincipalParameterProblem = parameterProblem(
+  parsePolicyPrincipal,
+  'must be user:ID, group:ID, engine:NAME or everyone',
+);

@@ -139,28 +139,16 @@ export function failureOf(cause: unknown): RunFailure {
     const { reason, message, auditId } = cause;
     return { reason, message, auditId, cause };
   }
-  if (cause instanceof RulesTargetMoved) return { reason: 'moved', message: cause.message, auditId: null, cause };
-  if (cause instanceof PreparationExceeded) {
-    const { reason, message } = cause;
-    return { reason, message, auditId: null, cause };
-  }
-  if (cause instanceof LeaseLost) return { reason: 'lease-lost', message: cause.message, auditId: null, cause };
-  return {
-    reason: 'internal',
-    message: 'the run ended with an error of its own; the log has it',
-    auditId: null,
-    cause,
-  };
+  const known = (reason: RunFailure['reason'], { message }: Error) => ({ reason, message, auditId: null, cause });
+  if (cause instanceof RulesTargetMoved) return known('moved', cause);
+  if (cause instanceof PreparationExceeded) return known(cause.reason, cause);
+  if (cause instanceof LeaseLost) return known('lease-lost', cause);
+  const message = 'the run ended with an error of its own; the log has it';
+  return { reason: 'internal', message, auditId: null, cause };
 }
 
 /** The reasons of a run that did not publish, as findings. */
 export function reasonsOf(outcome: ShownRun): Finding[] {
-  switch (outcome.kind) {
-    case 'applied':
-    case 'no_change':
-    case 'refused':
-      return outcome.reasons;
-    case 'failed':
-      return [{ code: `run-${outcome.failure.reason}`, severity: 'error', message: outcome.failure.message }];
-  }
+  if (outcome.kind !== 'failed') return outcome.reasons;
+  return [{ code: `run-${outcome.failure.reason}`, severity: 'error', message: outcome.failure.message }];
 }
