@@ -36,7 +36,7 @@ import { failureOf, type RunFailure } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { statusForm } from './domain/run-text.js';
 import { EngineWatchService } from './engine-watch.service.js';
-import { previewForm, PreviewService } from './preview.service.js';
+import { PreviewService } from './preview.service.js';
 import { PublicationsService } from './publications.service.js';
 
 const TAGGED = { ETag: { schema: { type: 'string' } } } as const;
@@ -70,10 +70,9 @@ export class AclSyncController {
   @HttpCode(200)
   @ApiOkResponse({ type: PreviewResponse })
   async preview(@CurrentUser() user: AuthenticatedUser): Promise<PreviewResponse> {
-    const preview = await this.previews.preview(user.id).catch((error: unknown) => {
+    return this.previews.preview(user.id).catch((error: unknown) => {
       throw error instanceof Refused ? error : refusalOf(failureOf(error));
     });
-    return previewForm(preview);
   }
 
   /** Takes effect with the next run, which starts some seconds later. */

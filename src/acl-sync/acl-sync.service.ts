@@ -112,16 +112,9 @@ export class AclSyncService implements BeforeApplicationShutdown {
     const startedAt = this.clock.now();
     let ending: RunEnding;
     try {
-      const reading = await this.candidates.read();
-      const { target, history, preparer, clock } = this;
-      const ports = {
-        target,
-        history,
-        preparer,
-        clock,
-        prepare: (live: string | null) => this.candidates.prepare(reading, null, live),
-      };
-      ending = await new PublishingRun(ports, reading, order, lease).publish();
+      const { target, history, preparer, clock, candidates } = this;
+      const ports = { target, history, preparer, clock, candidates };
+      ending = await new PublishingRun(ports, await candidates.read(), order, lease).publish();
     } catch (error) {
       ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: null };
     }

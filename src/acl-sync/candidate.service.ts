@@ -53,11 +53,7 @@ export class CandidateService {
    * @param found a version that only the target has, where the history does not have it yet
    * @param live the text at the target, which a first publication is compared with
    */
-  async prepare(
-    { snapshot, position }: Reading,
-    found: FoundVersion | null = null,
-    live: string | null = null,
-  ): Promise<Prepared> {
+  async prepare({ snapshot, position }: Reading, found: FoundVersion | null, live: string | null): Promise<Prepared> {
     const { maxUnexplainedPercent, warnTableRules } = this.settings.acl;
     const limits = { bytes: this.target.limitBytes, maxUnexplainedPercent, warnTableRules };
     const previous = await this.previous(found, snapshot.at);

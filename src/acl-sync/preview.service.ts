@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import { diffRules, type RulesDiff } from '../trino-rules/diff/rules-diff.js';
+import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import { CandidateService } from './candidate.service.js';
 import { accessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
@@ -13,33 +13,6 @@ import { RulesPreparer } from './domain/run-ports.js';
 import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
 import { comparisonKey, decide, type Decision, editIn, type Situation } from './domain/run-decision.js';
 import { judged, type Made } from './publishing-run.js';
-
-export interface Preview {
-  would: 'publish' | 'no_change' | 'refused';
-  /** What would be published, or was refused. */
-  candidate: Candidate;
-  /** Against the live text. */
-  diff: RulesDiff;
-  /** Whether the live rules were edited by hand, or are another's. */
-  drift: boolean;
-  /** Hash of the text to approve; null: none waits for an approval. */
-  awaits: string | null;
-}
-
-/** In the names of the API and the command line. */
-export function previewForm({ would, candidate, diff, drift, awaits }: Preview) {
-  const { hash, rules, bytes, findings, access } = candidate;
-  return {
-    would,
-    hash,
-    rules,
-    bytes,
-    diff: { rules: diff, access: access && accessForm(access, Infinity) },
-    checks: findings,
-    drift,
-    awaits,
-  };
-}
 
 /** A preview takes seconds of a core and up to a gibibyte: so many at a time per replica, and one per user. */
 const PREVIEWS = { name: 'previews', limit: 2 };
@@ -119,15 +92,19 @@ export class PreviewService {
   }
 }
 
-function previewOf(decision: Decision, situation: Situation, candidate: Candidate): Preview {
+export type Preview = ReturnType<typeof previewOf>;
+
+/** In the names of the API and the command line. `drift`: the live rules were edited by hand, or are another's. */
+function previewOf(decision: Decision, situation: Situation, candidate: Candidate) {
   const isWritten = decision.kind === 'publish' && decision.isWritten;
   const refusal = decision.kind === 'withdraw' ? decision.refusal : null;
   const restore = decision.kind === 'keep' || decision.kind === 'publish' ? decision.restore : null;
-  const shown = isWritten ? decision.next : candidate;
+  const { text, hash, rules, bytes, findings, access } = isWritten ? decision.next : candidate;
   return {
-    would: refusal !== null ? 'refused' : isWritten ? 'publish' : 'no_change',
-    candidate: { ...shown, findings: [...shown.findings, ...(restore === null ? [] : [restoredFinding(restore)])] },
-    diff: diffRules(situation.live.text, shown.text),
+    would: refusal !== null ? ('refused' as const) : isWritten ? ('publish' as const) : ('no_change' as const),
+    ...{ hash, rules, bytes },
+    diff: { rules: diffRules(situation.live.text, text), access: access && accessForm(access, Infinity) },
+    checks: [...findings, ...(restore === null ? [] : [restoredFinding(restore)])],
     drift: editIn(situation) !== null,
     awaits: refusal?.awaits ?? null,
   };

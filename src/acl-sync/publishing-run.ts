@@ -4,7 +4,7 @@ import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { readRules } from '../trino-rules/document/rules-reader.js';
 import { checkCapacity } from '../trino-rules/document/target-capacity.js';
-import type { Prepared, Reading } from './candidate.service.js';
+import type { CandidateService, Prepared, Reading } from './candidate.service.js';
 import type { Candidate } from './domain/candidate.js';
 import { foundDraft, foundVersion, isVersionNamed } from './domain/found-version.js';
 import type { PublicationDraft, PublicationHistory } from './domain/publication-history.js';
@@ -37,8 +37,7 @@ export interface RunPorts {
   history: PublicationHistory;
   preparer: RulesPreparer;
   clock: Clock;
-  /** Prepares the candidate, measured from what the history has then, or else from the live text. */
-  prepare: (live: string | null) => Promise<Prepared>;
+  candidates: CandidateService;
 }
 
 export interface Made {
@@ -84,7 +83,10 @@ export class PublishingRun {
   private async carryOut(decision: Decision, situation: ReadSituation): Promise<RunOutcome | null> {
     switch (decision.kind) {
       case 'prepare':
-        return this.goOn({ prepared: await this.ports.prepare(situation.live.text), withdrawal: undefined });
+        return this.goOn({
+          prepared: await this.ports.candidates.prepare(this.reading, null, situation.live.text),
+          withdrawal: undefined,
+        });
       case 'withdraw':
         return this.goOn({ withdrawal: await this.made.prepared?.withdrawal(decision.changes) });
       case 'compare': {

@@ -1,9 +1,10 @@
 import type { ShownPublication, ShownRun } from '../acl-sync/domain/publication.js';
+import type { Preview } from '../acl-sync/preview.service.js';
+import type { RemoteOptions } from '../platform/settings/settings-loader.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { withProgress } from './output.js';
-import type { RemoteOptions } from '../platform/settings/settings-loader.js';
 import { type RemoteService, remoteService } from './remote-service.js';
-import { type PreviewForm, printPreview, printRun } from './run-output.js';
+import { printPreview, printRun } from './run-output.js';
 
 /** Of `POST /api/admin/acl/sync`. */
 interface RunAnswer {
@@ -29,7 +30,7 @@ export async function syncRules({ dryRun, json, ...remote }: Options): Promise<n
 
 async function syncRemotely(service: RemoteService, dryRun: boolean, json: boolean): Promise<number> {
   if (dryRun) {
-    const preview = service.post<PreviewForm>('/api/admin/acl/preview');
+    const preview = service.post<Preview>('/api/admin/acl/preview');
     return printPreview(await withProgress('compiling and checking', preview), json);
   }
   const run = service.post<RunAnswer>('/api/admin/acl/sync');

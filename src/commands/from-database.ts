@@ -3,7 +3,7 @@ import { AclSyncService, type RunResult } from '../acl-sync/acl-sync.service.js'
 import { PublicationHistory } from '../acl-sync/domain/publication-history.js';
 import { failureOf, type RunFailure } from '../acl-sync/domain/publication.js';
 import { statusForm } from '../acl-sync/domain/run-text.js';
-import { previewForm, PreviewService } from '../acl-sync/preview.service.js';
+import { PreviewService } from '../acl-sync/preview.service.js';
 import { PublicationsService } from '../acl-sync/publications.service.js';
 import { PublishingModule } from '../acl-sync/publishing.module.js';
 import { TargetProbe } from '../acl-sync/heartbeat.service.js';
@@ -81,7 +81,7 @@ export async function syncFromDatabase(dryRun: boolean, json: boolean): Promise<
     if (!dryRun) return reportRun(modules, modules.get(AclSyncService).run(RUN_BY_COMMAND), json);
     try {
       const preview = await withProgress('compiling and checking', modules.get(PreviewService).preview(null));
-      return printPreview(previewForm(preview), json);
+      return printPreview(preview, json);
     } catch (error) {
       const { reason, message } = failureOf(error);
       if (reason === 'internal') throw error;

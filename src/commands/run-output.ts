@@ -1,7 +1,7 @@
 import { accessLines } from '../acl-sync/domain/access-text.js';
 import { reasonsOf, type RunOutcome, type ShownRun } from '../acl-sync/domain/publication.js';
 import { findingLines, runLines, type statusForm } from '../acl-sync/domain/run-text.js';
-import type { previewForm } from '../acl-sync/preview.service.js';
+import type { Preview } from '../acl-sync/preview.service.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { print, printJson } from './output.js';
 
@@ -30,16 +30,14 @@ function runForm(run: ShownRun): object {
   };
 }
 
-export type PreviewForm = ReturnType<typeof previewForm>;
-
 /** Prints what a run would do. @returns the exit code */
-export function printPreview(preview: PreviewForm, json: boolean): number {
+export function printPreview(preview: Preview, json: boolean): number {
   if (json) printJson(preview);
   else print(previewLines(preview));
   return preview.would === 'refused' ? 1 : 0;
 }
 
-function previewLines({ would, rules, bytes, diff, checks, drift }: PreviewForm): string[] {
+function previewLines({ would, rules, bytes, diff, checks, drift }: Preview): string[] {
   return [
     `the next run would ${WOULD[would]}: ${rules} rules, ${bytes} bytes`,
     ...(drift ? ['  the live rules have been edited by hand, or are not of Grantline'] : []),
@@ -50,7 +48,7 @@ function previewLines({ would, rules, bytes, diff, checks, drift }: PreviewForm)
   ];
 }
 
-const WOULD: Record<PreviewForm['would'], string> = {
+const WOULD: Record<Preview['would'], string> = {
   publish: 'publish',
   no_change: 'change nothing',
   refused: 'be refused',

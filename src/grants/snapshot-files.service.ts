@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import { getOrInsert } from '../kernel/collections.js';
+import { groupedBy } from '../kernel/collections.js';
 import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
@@ -199,11 +199,10 @@ export class SnapshotFilesService {
       ]),
     ];
     const held = await this.names.claimForEngine([...new Set(named.map(({ name }) => name))]);
-    const paths = new Map<string, string[]>();
-    if (held.length > 0) for (const { name, path } of named) getOrInsert(paths, foldedName(name), () => []).push(path);
+    const byName = groupedBy(named, ({ name }) => foldedName(name));
     return held.flatMap(({ name, holder }) => {
       const message = `is the name of ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}`;
-      return (paths.get(foldedName(name)) ?? []).map((path) => ({ path, message }));
+      return (byName.get(foldedName(name)) ?? []).map(({ path }) => ({ path, message }));
     });
   }
 

@@ -113,9 +113,9 @@ describe('a restore', () => {
 
   it('is put back again after an edit by hand', async () => {
     await restore(1);
-    expect(await sync.preview()).toMatchObject({ would: 'no_change', candidate: { findings: [{ code: 'restored' }] } });
+    expect(await sync.preview()).toMatchObject({ would: 'no_change', checks: [{ code: 'restored' }] });
     sync.target.editByHand('{}');
-    expect(await sync.preview()).toMatchObject({ would: 'publish', drift: true, candidate: { text: first } });
+    expect(await sync.preview()).toMatchObject({ would: 'publish', drift: true, hash: sync.history.rows[0]?.hash });
     expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { restored: { version: 1 } } });
     expect(sync.target.text).toBe(first);
     expect(sync.target.former).toBe('{}');

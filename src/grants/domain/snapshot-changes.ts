@@ -1,4 +1,4 @@
-import { getOrInsert } from '../../kernel/collections.js';
+import { groupedBy } from '../../kernel/collections.js';
 import { type Descriptions, type ExportedGroup, RowExport } from '../../trino-rules/model/snapshot-export.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 
@@ -129,11 +129,11 @@ function notIn<T>(some: ReadonlyMap<string, unknown>, others: ReadonlyMap<string
 
 /** Equal rows cancel out; of the others, two that are alone with their identity on either side are one change. */
 function pairs<T>(before: readonly Keyed<T>[], after: readonly Keyed<T>[]): Pair<T>[] {
-  const equal = new Map<string, Keyed<T>[]>();
-  for (const each of before) getOrInsert(equal, each.text, () => []).push(each);
+  const equal = new Map<string, Keyed<T>[]>(groupedBy(before, ({ text }) => text));
   const added = after.filter(({ text }) => equal.get(text)?.pop() === undefined);
   const removed = [...equal.values()].flat();
-  const [former, next] = [byIdentity(removed), byIdentity(added)];
+  const identityOf = ({ identity }: Keyed<T>): string => identity;
+  const [former, next] = [groupedBy(removed, identityOf), groupedBy(added, identityOf)];
   const changed = new Set<T>();
   const written = added.map(({ row, identity }): Pair<T> => {
     const [single, ...others] = former.get(identity) ?? [];
@@ -144,12 +144,6 @@ function pairs<T>(before: readonly Keyed<T>[], after: readonly Keyed<T>[]): Pair
   });
   const gone = removed.filter(({ row }) => !changed.has(row)).map(({ row }): Pair<T> => ({ before: row, after: null }));
   return [...written, ...gone];
-}
-
-function byIdentity<T>(rows: readonly Keyed<T>[]): Map<string, Keyed<T>[]> {
-  const found = new Map<string, Keyed<T>[]>();
-  for (const each of rows) getOrInsert(found, each.identity, () => []).push(each);
-  return found;
 }
 
 /** A row by name, as in the file. */
