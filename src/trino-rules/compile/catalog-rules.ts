@@ -13,7 +13,8 @@ export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRu
     // `system` gets explicit rules, independent of access elsewhere.
     sibling(name, intent.catalogModes(name), name === SYSTEM ? nobody : intent.otherModes),
   );
-  const [system, others] = [siblings.filter(isSystem), siblings.filter((each) => !isSystem(each))];
+  const system = siblings.filter(({ name }) => name === SYSTEM);
+  const others = siblings.filter(({ name }) => name !== SYSTEM);
   return [
     ...write.of(others, 'catalog', {}),
     ...write.of(system, 'catalog', {}),
@@ -33,8 +34,4 @@ export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRu
     ] as const;
     return { name, parts, holders };
   }
-}
-
-function isSystem({ name }: { name: string }): boolean {
-  return name === SYSTEM;
 }

@@ -181,7 +181,6 @@ function partsOf(user: number, entries: readonly Entries[], none: Bitset): Omit<
   return parts.filter(({ owners, allow }) => !owners.isEmpty() && allow.join() !== usual.join());
 }
 
-/** Before the rules about all queries. */
 function rulesOfSome(some: readonly QueriesOfSome[], { namesOf }: PrincipalIndex): QueryRule[] {
   return some.map(({ holders, owners, allow }) => ({
     user: anyOf(namesOf(holders)),

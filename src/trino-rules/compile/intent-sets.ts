@@ -25,7 +25,6 @@ export interface NamedNode {
   resource: Node;
   access: NodeAccess;
   children: () => Iterable<NamedNode>;
-  /** Functions and procedures of a schema. */
   routines: () => Iterable<NamedNode>;
   /** Users to whom a restriction begins to apply on a table of this schema. */
   restrictedBelow: Bitset;

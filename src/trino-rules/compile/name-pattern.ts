@@ -24,14 +24,12 @@ export function typicalLength(names: readonly string[]): number {
   return some.length === 0 ? 0 : anyOf(some).length / some.length;
 }
 
-/** Alternatives after a prefix. */
 interface Tails {
   options: string[];
   orNothing: boolean;
 }
 
 interface Branch {
-  /** Alternative first characters. */
   heads: string[];
   rest: string;
   tails: Tails;

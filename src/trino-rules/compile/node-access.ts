@@ -45,7 +45,6 @@ export class NodeAccess {
     return this.usersHere.byEffect;
   }
 
-  /** Users with any privilege. */
   get reached(): Bitset {
     return this.usersHere.reached;
   }

@@ -21,7 +21,6 @@ export interface PrincipalIndex {
   setOf: (positions: readonly number[]) => Bitset;
 }
 
-/** Numbers all principals. */
 export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
   const subjects = listSubjects(snapshot);
   const setOf = (positions: readonly number[]) => Bitset.of(subjects.length, positions);

@@ -90,7 +90,6 @@ export function tableRules(
   return { rules, largest };
 }
 
-/** The rules below one node. */
 export interface Block<Rule> {
   name: string;
   rules: readonly Rule[];

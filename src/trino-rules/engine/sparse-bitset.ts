@@ -48,7 +48,6 @@ export function everyWord(width: number): Uint32Array {
   return Uint32Array.from({ length: width }, (_, index) => index);
 }
 
-/** Collects indexes of words. */
 export class WordMarks {
   private readonly marks: Uint8Array;
 

@@ -60,7 +60,6 @@ export interface Intent {
   standing: 'service-account' | 'reaches-something' | null;
 }
 
-/** The access of one principal at one node, and its sources. */
 export interface DataIntent extends Access, Intent {}
 
 /** Everything that holds for `principal` at `node`. */

@@ -24,7 +24,6 @@ export interface NamedNode extends Node {
   queries?: NamedPolicyPrincipal;
 }
 
-/** Any node of the tree but its root. */
 export interface NodeInCatalog extends Node {
   catalog: string;
 }
@@ -39,7 +38,6 @@ export function isKillQuery({ catalog, schema, routine }: Node): boolean {
   return catalog === KILL_QUERY.catalog && schema === KILL_QUERY.schema && routine === KILL_QUERY.routine;
 }
 
-/** From the widest down. */
 export const LEVELS = ['catalog', 'schema', 'table'] as const;
 
 export type Level = (typeof LEVELS)[number];

@@ -25,14 +25,11 @@ export interface EntryNode {
   children: Map<string, EntryNode>;
 }
 
-/** The nodes of all data. The catalog `system` is separate, because entries on everything do not reach it. */
-export interface EntryNodes {
-  root: EntryNode;
-  system: EntryNode;
-}
-
-/** The entries about data at their nodes, with those of service accounts by the settings. The metadata catalog has none. */
-export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): EntryNodes {
+/**
+ * The entries about data at their nodes, with those of service accounts by the settings. The metadata catalog has none, and `system` is
+ * separate, because entries on everything do not reach it.
+ */
+export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): Record<'root' | 'system', EntryNode> {
   const { grants, policies, settings, at } = snapshot;
   const root = emptyNode();
   const above = emptyNode();

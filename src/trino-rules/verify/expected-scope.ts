@@ -23,7 +23,6 @@ export class ExpectedScope implements SchemaAccess {
   readonly everywhere: ExpectedAccess;
   /** By position. */
   private readonly interned: readonly InternedAccess[];
-  /** Users with an entry at this node. */
   private readonly own: readonly number[];
   private readonly here: ExpectedAccess;
   private knownClosed: readonly number[] | null = null;

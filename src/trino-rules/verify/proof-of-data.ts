@@ -3,20 +3,13 @@ import { SchemaComparison } from '../engine/schema-comparison.js';
 import { SchemaTables } from '../engine/schema-tables.js';
 import { addAll, bitset, membersOf, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { SYSTEM } from '../model/node.js';
-import { type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
+import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { entriesByNode, withOpenSchemas } from './access-entries.js';
 import type { Differences } from './counterexample.js';
 import { ExpectedReach, ExpectedScope } from './expected-scope.js';
-import type { ExpectedQueries } from './expected-engine.js';
-import type { ExpectedRoutines } from './expected-routines.js';
 import type { PrincipalIndex } from './principal-index.js';
-
-interface ReachSources {
-  routines: ExpectedRoutines;
-  onEngine: ReadonlyMap<Privilege, Bitset>;
-  queries: ExpectedQueries;
-}
+import type { RightSources } from './proof-of-rights.js';
 
 /**
  * Evaluates the rules for all users on every node: each that the grants name, each combination of names in the rules' patterns, and one
@@ -27,7 +20,7 @@ export function proveData(
   engine: EngineSets,
   snapshot: Snapshot,
   principals: PrincipalIndex,
-  { routines, onEngine, queries }: ReachSources,
+  { routines, onEngine, queries }: Pick<RightSources, 'routines' | 'onEngine' | 'queries'>,
   differences: Differences,
 ): Bitset {
   const { everyWord, width, people, fresh } = engine;

@@ -32,7 +32,8 @@ export function proveRights(
   }
 }
 
-interface RightSources {
+/** Rights by the grants, and users with access. */
+export interface RightSources {
   /** Users with access to anything: see `proveData`. */
   reaching: Bitset;
   routines: ExpectedRoutines;
