@@ -119,6 +119,19 @@ describe('people with a password, who link their account at the provider', () =>
     expect(await finish(otto, location, 'sub of otto')).toBe('/me session_ended');
   });
 
+  it('do not link it by a password that is changed meanwhile', async () => {
+    const sam = await withPassword('sam');
+    const answer = provider.signIn(await start(sam, 'sam'), { sub: 'sub of a thief' });
+    const back = await duringTransaction(service.database.url, async (other) => {
+      const id = await idOf(sam);
+      await other.query('UPDATE users SET one_time_until = now() WHERE id = $1', [id]);
+      await other.query('UPDATE sessions SET ended_at = now() WHERE user_id = $1', [id]);
+      return () => comeBack(sam, answer);
+    });
+    expect(new URL(back).searchParams.get('error')).toBe('session_ended');
+    expect(await rows(`SELECT FROM oidc_people WHERE subject = 'sub of a thief'`, [])).toEqual([]);
+  });
+
   it('unlink it, which ends what began there', async () => {
     const pia = await linked('pia', 'sub of pia');
     const there = await atProvider('sub of pia', 'pia');

@@ -116,6 +116,7 @@ export class OidcAccountService {
     const anew = judgeAnew(claims, { startedAt, now: this.clock.now() });
     const person = personOf(claims, requireOidc(this.settings));
     return this.transaction.run(async () => {
+      await this.store.lockAccount(userId);
       const account = await this.sessions.accountOf({ id: sessionId, userId });
       if (account === null) return failure('session_ended', 'ended', await this.users.find(userId));
       if (anew.kind === 'refused') return failure(anew.code, anew.reason, account);

@@ -75,14 +75,18 @@ export class OidcStore {
     return (await this.session.manager.query<unknown[]>(select, [userId, now])).length === 1;
   }
 
+  /** Waits for a change of the password and for API tokens that are being made; both wait until the transaction ends. */
+  async lockAccount(userId: number): Promise<void> {
+    await this.session.manager.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
+  }
+
   /** Removes the link and the codes of the account. @returns the person and the sessions that began there; null: there was no link */
   async unlink(userId: number): Promise<{ person: PersonKey; sessionIds: string[] } | null> {
     const remove = 'DELETE FROM oidc_people WHERE user_id = $1 RETURNING issuer, subject';
     const [[person]] = await this.session.manager.query<[PersonKey[], number]>(remove, [userId]);
     if (person === undefined) return null;
     await this.session.manager.query('DELETE FROM oidc_codes WHERE user_id = $1', [userId]);
-    // Waits for API tokens that are being made, so that they end with the others.
-    await this.session.manager.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
+    await this.lockAccount(userId);
     const select =
       'SELECT session_id AS id FROM oidc_sessions JOIN sessions ON sessions.id = session_id WHERE user_id = $1';
     const sessions = await this.session.manager.query<{ id: string }[]>(select, [userId]);
