@@ -16,7 +16,7 @@ import { GrantStore } from './grant.store.js';
 import { GroupStore } from './group.store.js';
 import { EVERY_ROW } from './snapshot-writer.service.js';
 
-/** Changes of groups in the running transaction, each with its audit event and the roles that follow, whoever decides about the group. */
+/** Changes groups of any source in the running transaction, with the audit event of each change and the roles that follow from it. */
 @Injectable()
 export class GroupWritesService {
   constructor(

@@ -168,7 +168,7 @@ function takenProblem({ name, line, creation }: Made): LineProblem[] {
   return [{ line, message: `${JSON.stringify(name)} ${holderText(creation.holder, name)}` }];
 }
 
-/** Whoever registered first chose the name; nothing proves that it is the person's. An administrator has been judged already. */
+/** Anybody can register a name, so it does not prove a person. An administrator counts as verified. */
 function registeredProblem({ name, line, creation }: Made, steps: readonly PlanStep[]): LineProblem[] {
   if (creation.kind !== 'exists') return [];
   const { hasPassword, source, role } = creation.account;

@@ -30,7 +30,7 @@ interface ClosedRules {
 }
 
 /**
- * The published document with denials in front: whoever lost anything is shut out of everything, and what settings took is taken.
+ * The published document with denials in front: users who lost anything are shut out of everything, and access that settings took is denied.
  * The engine applies the first rule that matches, so these remove access and never add any. The compiler decides nothing of it: its
  * parts write names and the marker.
  * @param ownAccount asks the engine which version is live; it is never shut out
@@ -75,7 +75,7 @@ function withoutMarker({ system_session_properties: properties, ...document }: R
   return { ...document, system_session_properties: properties.filter(({ property }) => !property?.startsWith(MARKER)) };
 }
 
-/** Every section is named, so that a new one does not compile before it is closed here, too. */
+/** Every section is named, so that a new one does not compile until it is closed here. */
 function withoutNames(rules: RulesDocument, names: readonly string[]): RulesDocument {
   if (names.length === 0) return rules;
   const user = anyOf(names);

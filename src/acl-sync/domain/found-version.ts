@@ -32,7 +32,7 @@ export function foundVersion(
   return { version, hash, text: text === null || text.includes('\0') ? '' : text };
 }
 
-/** Whether a target that has the text of a version says so. Where it does not, an older database could not be told by it. */
+/** Whether the target names the version whose text it has. Without that name an older database is not recognized. */
 export function isVersionNamed(
   { written }: Pick<LiveRules, 'written'>,
   { version, hash }: Pick<Publication, 'version' | 'hash'>,

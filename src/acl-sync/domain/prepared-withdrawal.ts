@@ -26,7 +26,7 @@ export interface WithdrawalOrder {
 
 /**
  * The rules to publish while a run is refused: the baseline less what changes took away since. Compiled and proved;
- * where that fails, or gains access over the baseline, the baseline's rules with denials in front for whoever lost anything (docs/decisions/0012).
+ * where that fails, or gains access over the baseline, the baseline's rules with denials in front for the users who lost anything (docs/decisions/0012).
  * @returns with an error among its findings where even the denials cannot be proved; null: nothing was published before
  */
 export function prepareWithdrawal(

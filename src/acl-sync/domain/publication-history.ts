@@ -80,7 +80,7 @@ export function positionOfCursor(cursor: string): HistoryPosition | null {
 export abstract class PublicationHistory {
   /**
    * Closes the publications that earlier runs began and did not confirm: the newest whose text is live is published, the others
-   * are abandoned. An abandoned one newer than every published one is published, too, once its text is live: the API server may
+   * are abandoned. An abandoned one newer than every published one is published once its text is live: the API server may
    * carry out a write after its caller has died. A version that the target names counts as live, also where an edit by hand has
    * replaced it. Called with what was just read, by the run that holds the lock.
    */

@@ -80,7 +80,7 @@ export interface ShownPublication extends Pick<PublicationSummary, 'version' | '
   diff?: RulesDiff;
 }
 
-/** What a text tells of a run: also of one that the API answers with, which tells less. */
+/** The part of a run's outcome that is printed. The API's answer has no more. */
 export type ShownRun =
   | { kind: 'applied' | 'no_change'; publication: ShownPublication; reasons: Finding[] }
   | { kind: 'refused'; publication: ShownPublication | null; awaits: string | null; reasons: Finding[] }

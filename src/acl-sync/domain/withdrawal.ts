@@ -215,7 +215,7 @@ class PrincipalNodes {
     return { ...grant, resource: { queries: this.group(grant.resource, this.inBoth(queries, ownersOf)) } };
   }
 
-  /** Being named by a deny makes nobody known, being in a group does: whoever is named by one snapshot alone has a deny of its own. */
+  /** A deny does not make an engine principal known, a group does: a principal of one snapshot alone gets a deny of its own. */
   policiesOf(policy: SnapshotPolicy): SnapshotPolicy[] {
     const { queries } = policy.resource;
     if (policy.kind !== 'deny' || queries === undefined) return [policy];
@@ -259,7 +259,7 @@ class PrincipalNodes {
     return { type: 'group', id };
   }
 
-  /** Whoever has lost the account of a name is known by the name alone. */
+  /** A name whose account is gone is an engine principal. */
   private principal(name: string): Principal {
     const id = this.ids.get(name);
     return id === undefined ? { type: 'engine', name } : { type: 'user', id };

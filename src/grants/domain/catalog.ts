@@ -25,7 +25,7 @@ export interface EngineListing {
   isJudge: (name: string) => boolean;
 }
 
-/** `none`: no engine is asked. `closed`: the engine shows nothing of this node to whoever asks. `unavailable`: it does not answer. */
+/** `none`: no engine is asked. `closed`: the engine shows nothing of this node to the caller. `unavailable`: it does not answer. */
 export type EngineSilence = 'none' | 'closed' | 'unavailable';
 
 export interface Child extends NamedChild {
