@@ -27,7 +27,8 @@ import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import type { RowsPage, RowsResult } from './domain/held-page.js';
 import { readQueryCursor } from './domain/query.js';
-import { chooseFormat, type RowsFormat } from './domain/rows-format.js';
+import { chooseFormat } from './domain/row-encoder.js';
+import type { RowsFormat } from './domain/row-loop.js';
 import {
   ListQueriesDto,
   QueryListResponse,

@@ -8,7 +8,7 @@ import { Limit, LIMITS, NOT_OURS, PageLimit } from '../platform/http/page.dto.js
 import { absentOr, FieldRule, TextRule } from '../platform/http/validation.js';
 import type { ApiValue } from './domain/engine-value.js';
 import { type Query, QUERY_ERROR_CODES, type QueryError, type QueryState, readQueryCursor } from './domain/query.js';
-import { publicColumns } from './domain/rows-format.js';
+import { publicColumns } from './domain/row-encoder.js';
 import { type Parameter, parametersProblem, sqlProblem } from './domain/sql-literal.js';
 
 const NAME = {

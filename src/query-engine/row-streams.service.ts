@@ -10,8 +10,8 @@ import { Log } from '../platform/log/log.js';
 import type { Claim, RowsPage, RowsResult } from './domain/held-page.js';
 import { errorBy } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
-import { RowLoop } from './domain/row-loop.js';
-import { publicColumns, type RowsFormat } from './domain/rows-format.js';
+import { RowLoop, type RowsFormat } from './domain/row-loop.js';
+import { publicColumns } from './domain/row-encoder.js';
 import { queryProblem, type QueryErrorResponse, toQueryErrorResponse } from './queries.dto.js';
 import { QueriesService } from './queries.service.js';
 

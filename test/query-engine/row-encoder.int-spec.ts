@@ -5,9 +5,8 @@ import { apiConverter, type ApiValue } from '../../src/query-engine/domain/engin
 import { JsonScanner, readExactly } from '../../src/query-engine/domain/json-scanner.js';
 import { PageRows } from '../../src/query-engine/domain/page-rows.js';
 import { ProtocolBreach } from '../../src/query-engine/domain/reading.js';
-import { RowEncoder } from '../../src/query-engine/domain/row-encoder.js';
-import { RowLoop } from '../../src/query-engine/domain/row-loop.js';
-import { ROW_TEXT, type RowsFormat } from '../../src/query-engine/domain/rows-format.js';
+import { ROW_TEXT, RowEncoder } from '../../src/query-engine/domain/row-encoder.js';
+import { RowLoop, type RowsFormat } from '../../src/query-engine/domain/row-loop.js';
 
 const LOOP = new RowLoop(readFileSync('dist/row-loop.wasm'));
 const FORMATS = ['json', 'ndjson', 'csv'] as const;

@@ -3,9 +3,8 @@ import type { ApiValue } from './engine-value.js';
 import type { PageRows } from './page-rows.js';
 import type { Ending, QueryError } from './query.js';
 import { ProtocolBreach } from './reading.js';
-import { RowEncoder } from './row-encoder.js';
-import type { RowLoop } from './row-loop.js';
-import { ROW_TEXT, type RowsFormat } from './rows-format.js';
+import { ROW_TEXT, RowEncoder } from './row-encoder.js';
+import type { RowLoop, RowsFormat } from './row-loop.js';
 
 /** `share`: the owner's share is used up. `full`: the whole budget is. */
 export type Claim = 'granted' | 'share' | 'full';

@@ -1,11 +1,42 @@
 import { isUtf8 } from 'node:buffer';
-import { csvField } from '../../kernel/csv.js';
+import { csvField, csvLine } from '../../kernel/csv.js';
 import type { Column, EngineType } from './engine-type.js';
 import { apiConverter, type ApiValue } from './engine-value.js';
 import { JsonScanner, readExactly } from './json-scanner.js';
 import { ProtocolBreach } from './reading.js';
-import { COPIED, type PassEnd, type RowLoop } from './row-loop.js';
-import { ROW_TEXT, type RowsFormat } from './rows-format.js';
+import { COPIED, type PassEnd, type RowLoop, type RowsFormat } from './row-loop.js';
+
+const MEDIA_TYPES: Readonly<Record<string, RowsFormat>> = {
+  'application/json': 'json',
+  'application/*': 'json',
+  '*/*': 'json',
+  'application/x-ndjson': 'ndjson',
+  'text/csv': 'csv',
+  'text/*': 'csv',
+};
+
+/** The format that an Accept header prefers (RFC 9110 section 12.5.1); JSON when it accepts none. */
+export function chooseFormat(accept: string | undefined): RowsFormat {
+  const wishes = (accept ?? '').split(',').map((wish, position) => {
+    const [type, ...parameters] = wish.split(';').map((part) => part.trim().toLowerCase());
+    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    return { format: MEDIA_TYPES[type ?? ''], quality: q === undefined ? 1 : Number(q), position };
+  });
+  const possible = wishes.filter(({ format, quality }) => format !== undefined && quality > 0);
+  possible.sort((a, b) => b.quality - a.quality || a.position - b.position);
+  return possible[0]?.format ?? 'json';
+}
+
+export function publicColumns(columns: readonly Column[]): { name: string; type: string }[] {
+  return columns.map(({ name, type }) => ({ name, type }));
+}
+
+/** A row as text of an answer: a line; in JSON with a comma before it. */
+export const ROW_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[]) => string>> = {
+  json: (row) => `,${JSON.stringify(row)}`,
+  ndjson: (row) => `${JSON.stringify(row)}\n`,
+  csv: csvLine,
+};
 
 /**
  * Writes rows from the engine's JSON into an answer's, from bytes to bytes in one pass. What JSON.stringify would write as it

@@ -1,4 +1,4 @@
-import type { RowsFormat } from './rows-format.js';
+export type RowsFormat = 'json' | 'ndjson' | 'csv';
 
 /** The used part of the standard's namespace, which Node's types lack. */
 declare const WebAssembly: {

@@ -1,4 +1,4 @@
-import { chooseFormat } from './rows-format.js';
+import { chooseFormat } from './row-encoder.js';
 
 describe('chooseFormat', () => {
   it.each([
