@@ -93,7 +93,7 @@ acl
   .option('--json', 'print the status as JSON')
   .addOption(url())
   .addOption(tokenFile())
-  .action(loaded(async () => (await import('./commands/acl-status.js')).showStatus));
+  .action(loaded(async () => (await import('./commands/acl-sync.js')).showStatus));
 
 acl
   .command('approve')

@@ -10,7 +10,7 @@ import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { ruleCount } from '../trino-rules/document/rules-document.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { print, printJson, remark } from './output.js';
+import { print, printJson } from './output.js';
 import { writeResult } from './files.js';
 import { readStructured, reportProblems } from './structured-file.js';
 
@@ -29,12 +29,6 @@ export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: O
   const settings = await loadSettings('acl compile');
   const snapshot = read(file, settings);
   if (snapshot === null) return 2;
-  const { grants, policies } = snapshot;
-  // Smaller ones end within two seconds.
-  const entries = grants.length + policies.length;
-  const isLong = entries > TAKES_SECONDS.entries || entries * snapshot.users.length > TAKES_SECONDS.entriesOfUsers;
-  const report = isLong ? remark : () => undefined;
-  report(`compiling ${grants.length} grants and ${policies.length} policies`);
   const begun = performance.now();
   const limit = maxBytes === undefined ? null : Number(maxBytes);
   const compiled = compileFor(snapshot, limit);
@@ -46,7 +40,6 @@ export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: O
   }
   const { text, hash, document } = compiled.rules;
   const compiledAt = performance.now();
-  report(`checking ${document.tables.length} table rules`);
   const findings = checkCompiled(snapshot, compiled.rules, {
     bytes: limit,
     warnTableRules: settings.acl.warnTableRules,
@@ -65,9 +58,6 @@ export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: O
   else print(summary(refused ? 'refused; nothing is written' : path, { rules, bytes, ...milliseconds }, findings));
   return refused ? 1 : 0;
 }
-
-/** Grants and policies that take longer than two seconds on a small machine. */
-const TAKES_SECONDS = { entries: 2_000, entriesOfUsers: 500_000 };
 
 /** Null: it cannot be read, and every problem has been printed. */
 function read(file: string, settings: Settings): Snapshot | null {

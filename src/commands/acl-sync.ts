@@ -2,9 +2,12 @@ import type { ShownPublication, ShownRun } from '../acl-sync/domain/publication.
 import type { Preview } from '../acl-sync/preview.service.js';
 import type { RemoteOptions } from '../platform/settings/settings-loader.js';
 import type { Finding } from '../trino-rules/document/finding.js';
-import { withProgress } from './output.js';
+import { print, printJson, withProgress } from './output.js';
 import { type RemoteService, remoteService } from './remote-service.js';
-import { printPreview, printRun } from './run-output.js';
+import { printPreview, printRun, type ShownStatus, statusLines, versionText } from './run-output.js';
+
+// Loads the service's modules, which takes longer than to ask a service.
+const fromDatabase = () => import('./from-database.js');
 
 /** Of `POST /api/admin/acl/sync`. */
 interface RunAnswer {
@@ -24,8 +27,7 @@ export async function syncRules({ dryRun, json, ...remote }: Options): Promise<n
   const service = remoteService(remote);
   const asked = [dryRun === true, json === true] as const;
   if (service !== null) return syncRemotely(service, ...asked);
-  // Loads the service's modules, which takes longer than to ask a service.
-  return (await import('./from-database.js')).syncFromDatabase(...asked);
+  return (await fromDatabase()).syncFromDatabase(...asked);
 }
 
 async function syncRemotely(service: RemoteService, dryRun: boolean, json: boolean): Promise<number> {
@@ -41,4 +43,23 @@ function shownRun({ outcome: kind, publication, awaits, reasons }: RunAnswer): S
   if (kind === 'refused') return { kind, publication, awaits, reasons };
   if (publication === null) throw new Error('the service answers without a publication');
   return { kind, publication, reasons };
+}
+
+const VERSIONS_SHOWN = 5;
+
+/** The state of publishing, as `GET /api/admin/acl/status`. */
+export async function showStatus({ json, ...remote }: RemoteOptions & { json?: true }): Promise<number> {
+  const service = remoteService(remote);
+  const { status, versions } = await (service === null
+    ? (await fromDatabase()).statusFromDatabase(VERSIONS_SHOWN)
+    : statusOf(service));
+  if (json) printJson(status);
+  else print([...statusLines(status), ...versions.map(versionText)]);
+  return 0;
+}
+
+async function statusOf(service: RemoteService): Promise<ShownStatus> {
+  const limit = String(VERSIONS_SHOWN);
+  const { items } = await service.get<{ items: ShownStatus['versions'] }>('/api/admin/acl/publications', { limit });
+  return { status: await service.get('/api/admin/acl/status'), versions: items };
 }

@@ -4,8 +4,6 @@ import { AxiosExchange, LostConnection, OversizedReply, type Question } from '..
 import { loadRemoteAccess, type RemoteAccess, type RemoteOptions } from '../platform/settings/settings-loader.js';
 import { remark } from './output.js';
 
-export type { RemoteOptions };
-
 /** Milliseconds. */
 const DEADLINE = 30_000;
 

@@ -8,7 +8,7 @@ import { getOrInsert } from '../../src/kernel/collections.js';
 import { type AccessFact, nameInRules } from '../../src/trino-rules/engine/access-fact.js';
 import { conjuncts } from '../../src/trino-rules/engine/schema-tables.js';
 import { inOneLine } from '../../src/rules-files/check/foreign-rules.js';
-import { withoutParentheses } from '../../src/rules-files/foreign/equal-filters.js';
+import { withoutParentheses } from '../../src/rules-files/foreign/foreign-document.js';
 import { diffForeign } from '../../src/rules-files/foreign/foreign-diff.js';
 import type { TablePrivilege } from '../../src/trino-rules/document/rules-document.js';
 import type { Node } from '../../src/trino-rules/model/node.js';

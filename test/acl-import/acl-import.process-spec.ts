@@ -139,6 +139,9 @@ describe('acl import', () => {
     const { code, stderr } = await importRules(named, 'ana: staff\n');
     expect(code).toBe(1);
     expect(stderr.split('\n').filter((line) => !/^ |info:/.test(line))).toEqual([
+      expect.stringMatching(
+        /:2:78 error: catalogs\[1\]: kept from nobody: add them to the list, or write a deny, because/,
+      ),
       expect.stringMatching(/:2:30 catalogs\[0\] gone[.]away: nothing is granted, because the list has not got them:$/),
       expect.stringMatching(
         /:3:20 catalogs\[2\]: rules for these groups match nobody, because nobody of the list is in old-staff:$/,

@@ -39,20 +39,6 @@ settings: {own_account: service-account-grantline}
     expect(await readFile(join(folder, 'out', 'rules.json'), 'utf8')).toBe(text);
   });
 
-  it('reports its progress with many grants, separate from the output', async () => {
-    const grants = Array.from({ length: 2_001 }, (_, i) => ({
-      principal: { type: 'user', id: 1 },
-      resource: { catalog: 'sales', schema: 'eu', table: `t${i}` },
-      privileges: ['SELECT'],
-    }));
-    const snapshot = { version: 1, users: [{ id: 1, name: 'ana' }], grants };
-
-    const { stdout, stderr } = await compile(JSON.stringify(snapshot), '--json');
-
-    expect(JSON.parse(stdout)).toMatchObject({ findings: [{ code: 'many-table-rules' }] });
-    expect(stderr).toMatch(/^compiling 2001 grants and 0 policies\nchecking \d+ table rules\n$/);
-  });
-
   it('refuses what is longer than it may be, and writes nothing', async () => {
     const { code, stdout } = await compile(alice, '--json', '--max-bytes', '1000');
     expect(code).toBe(1);

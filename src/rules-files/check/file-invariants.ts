@@ -49,10 +49,11 @@ export function fileInvariants(rules: ForeignRules, settings: ServiceSettings, a
       ...NO_RULES,
       catalogs: [{ allow: 'all' }],
     });
+    const ofMetadata = ({ code }: Finding): boolean => code === 'invariant-metadata-catalog';
     const findings = [
       ...invariants(closed, { ...settings, metadataCatalog: null }),
       ...unreadable(closed, settings),
-      ...invariants(open, { ...settings, writableCatalogs: [] }).filter(({ code }) => code === METADATA),
+      ...invariants(open, { ...settings, writableCatalogs: [] }).filter(ofMetadata),
     ];
     return findings.map((finding) => placed(finding, rules, at));
   } catch (error) {
@@ -60,8 +61,6 @@ export function fileInvariants(rules: ForeignRules, settings: ServiceSettings, a
     throw error;
   }
 }
-
-const METADATA = 'invariant-metadata-catalog';
 
 function invariants(document: RulesDocument, settings: ServiceSettings): Finding[] {
   const isForAnybody = settings.metadataCatalog !== null;
@@ -134,13 +133,6 @@ function isEntryForGroup(rule: ForeignRule): boolean {
 
 function placed({ code, message, rule }: Finding, rules: ForeignRules, at: number): PlacedFinding {
   const found = [...rules.values()].flat().find(({ place }) => place === rule);
-  const known = CODES.find((each) => each === code) ?? 'invariant-section-missing';
-  return { code: known, message, at: found?.at ?? at, ...(found && { rule: found.place, witness: found.text }) };
+  const place = found && { rule: found.place, witness: found.text };
+  return { code: code as PlacedFinding['code'], message, at: found?.at ?? at, ...place };
 }
-
-const CODES = [
-  'invariant-section-missing',
-  'invariant-writable-catalog',
-  'invariant-readable-catalog',
-  METADATA,
-] as const;

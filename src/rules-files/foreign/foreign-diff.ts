@@ -22,8 +22,7 @@ import {
   ListedUsers,
   notJudged,
 } from './audiences.js';
-import { shownFilter, withComparableFilters } from './equal-filters.js';
-import { BUILTIN, foreignDocument } from './foreign-document.js';
+import { BUILTIN, foreignDocument, shownFilter, withComparableFilters } from './foreign-document.js';
 
 /** Why two files cannot be compared: a rule of one, and what is wrong with it. */
 export interface Incomparable {

@@ -21,7 +21,7 @@ import {
   taken,
 } from '../../trino-rules/model/privilege.js';
 import { STORAGE_COLUMNS } from '../../trino-rules/model/restrictions.js';
-import { withoutParentheses } from '../foreign/equal-filters.js';
+import { withoutParentheses } from '../foreign/foreign-document.js';
 import { isAny, leftOut } from './named-nodes.js';
 
 /** The access of one user at a node and, above tables, at every name below that the file does not spell out. */
