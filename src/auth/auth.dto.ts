@@ -1,8 +1,15 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
 import { TextRule, WITHOUT_NUL, anyText } from '../platform/http/validation.js';
-import { type Account, emailProblem, type Role, ROLES, usernameProblem } from '../users/domain/account.js';
-import { passwordCharacterProblem, passwordProblem } from './domain/password.js';
+import {
+  type Account,
+  emailProblem,
+  passwordCharacterProblem,
+  passwordProblem,
+  type Role,
+  ROLES,
+  usernameProblem,
+} from '../users/domain/account.js';
 import type { SessionView } from './domain/session.js';
 import type { TokenPair } from './tokens.service.js';
 

@@ -5,10 +5,9 @@ import { type FieldError, Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/http/access.js';
 import { Settings } from '../platform/settings/settings.js';
 import { Transaction } from '../platform/database/transaction.js';
-import { emailProblem, type Registration, usernameProblem } from '../users/domain/account.js';
+import { emailProblem, passwordProblem, type Registration, usernameProblem } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
 import { CredentialsService } from './credentials.service.js';
-import { passwordProblem } from './domain/password.js';
 import { PasswordHasher } from './password-hasher.js';
 import { Throttle, type ThrottledAttempt } from './throttle.store.js';
 

@@ -1,7 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { INTEGER } from '../platform/http/api-fields.js';
-import { type Role, ROLES } from '../users/domain/account.js';
-import { passwordCharacterProblem } from '../auth/domain/password.js';
+import { passwordCharacterProblem, type Role, ROLES } from '../users/domain/account.js';
 import { TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 
 export class ConsoleSignInDto {

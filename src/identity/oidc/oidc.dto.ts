@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { TokenResponse } from '../../auth/auth.dto.js';
-import { passwordCharacterProblem } from '../../auth/domain/password.js';
+import { passwordCharacterProblem } from '../../users/domain/account.js';
 import { NULLABLE_MOMENT, NULLABLE_TEXT } from '../../platform/http/api-fields.js';
 import { anyText, FieldRule, TextRule, WITHOUT_NUL } from '../../platform/http/validation.js';
 import { challengeProblem, PAGE_PATH, pagePathProblem, verifierProblem } from './domain/flow.js';
