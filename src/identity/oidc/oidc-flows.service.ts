@@ -44,7 +44,6 @@ export interface Returned {
   /** Milliseconds since 1970. */
   startedAt: number;
   claims: Claims;
-  /** Tokens of the provider's session. */
   tokens: { idToken: string; refreshToken: string | null };
 }
 

@@ -21,7 +21,6 @@ const REMEMBERED_MS = 3_600_000;
 export class OidcStore {
   constructor(private readonly session: DatabaseSession) {}
 
-  /** The id of the person's account. */
   async accountOf({ issuer, subject }: PersonKey): Promise<number | null> {
     const rows = await this.session.manager.query<{ user_id: number }[]>(
       'SELECT user_id FROM oidc_people WHERE issuer = $1 AND subject = $2',
@@ -50,7 +49,6 @@ export class OidcStore {
     return rows.length === 1;
   }
 
-  /** Notes a sign-in at the provider. */
   async signedIn(userId: number, at: Date): Promise<void> {
     await this.session.changed('UPDATE oidc_people SET signed_in_at = $2 WHERE user_id = $1', [userId, at]);
   }

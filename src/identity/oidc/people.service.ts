@@ -22,7 +22,6 @@ export type FoundPerson =
 /** Attempts while concurrent requests make or link the same account. */
 const MOST_TRIES = 3;
 
-/** Names in an audit event. */
 const SHOWN = 20;
 
 const MINUTE_MS = 60_000;

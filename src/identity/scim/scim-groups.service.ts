@@ -6,7 +6,6 @@ import { firstNames } from '../../kernel/name.js';
 import type { GroupMember } from '../../trino-rules/model/principal.js';
 import {
   attributesAfter,
-  changesOf,
   type GroupChange,
   joining,
   membershipAfter,
@@ -14,7 +13,6 @@ import {
   touched,
   wholeGroup,
 } from './domain/group-changes.js';
-import { operationsOf } from './domain/patch.js';
 import { integerId, invalid, shown } from './domain/values.js';
 import { ScimGroupStore } from './scim.store.js';
 import type { VersionCheck } from './scim-request.js';
@@ -46,16 +44,6 @@ export class ScimGroupsService {
     });
   }
 
-  /** @throws Refused 400, `not_found`, `name_taken` */
-  replace(id: number, body: unknown, check: VersionCheck<ScimGroup>, by: AuditContext): Promise<void> {
-    return this.change(id, wholeGroup(body, String(id)), check, by);
-  }
-
-  /** @throws Refused 400, `not_found`, `name_taken` */
-  patch(id: number, body: unknown, check: VersionCheck<ScimGroup>, by: AuditContext): Promise<void> {
-    return this.change(id, changesOf(operationsOf(body), String(id)), check, by);
-  }
-
   /** @throws Refused `not_found`; `group_in_use`, with what names it */
   async delete(id: number, check: VersionCheck<ScimGroup>, by: AuditContext): Promise<void> {
     await this.writes.run(async () => {
@@ -64,13 +52,11 @@ export class ScimGroupsService {
     });
   }
 
-  /** Changes a locked group, so that concurrent changes follow one another. Writes only the rows that change. */
-  private change(
-    id: number,
-    changes: readonly GroupChange[],
-    check: VersionCheck<ScimGroup>,
-    by: AuditContext,
-  ): Promise<void> {
+  /**
+   * Changes a locked group, so that concurrent changes follow one another. Writes only the rows that change.
+   * @throws Refused 400, `not_found`, `name_taken`
+   */
+  change(id: number, changes: readonly GroupChange[], check: VersionCheck<ScimGroup>, by: AuditContext): Promise<void> {
     return this.writes.run(async () => {
       await this.find(id, false);
       // Locks users before groups, as the deletion of a user does.
@@ -98,7 +84,6 @@ export class ScimGroupsService {
   }
 }
 
-/** Ids in a message. */
 const SHOWN = 10;
 
 function userId(text: string): number[] {

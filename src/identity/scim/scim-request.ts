@@ -13,7 +13,6 @@ import { Settings } from '../../platform/settings/settings.js';
 import { parametersOf, selected, type Selection, selectionOf } from './domain/list-request.js';
 import type { ResourceForm } from './domain/resources.js';
 
-/** The prefix of all routes of SCIM. */
 const SCIM_PATH = '/api/scim/v2';
 const SCIM_TYPE = 'application/scim+json';
 
@@ -116,7 +115,6 @@ export class ScimRequest {
   }
 }
 
-/** The parameter that holds a ScimRequest. */
 export const CurrentScimRequest = createParamDecorator((_: unknown, context: ExecutionContext): ScimRequest => {
   const http = context.switchToHttp();
   return new ScimRequest(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());

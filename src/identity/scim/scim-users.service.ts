@@ -11,15 +11,7 @@ import { emailProblem, holderText } from '../../users/domain/account.js';
 import { AdministratorsService } from '../../users/administrators.service.js';
 import { UserStore } from '../../users/user.store.js';
 import { UsersService } from '../../users/users.service.js';
-import { operationsOf } from './domain/patch.js';
-import {
-  accountEmail,
-  changedUser,
-  type ScimUser,
-  UNSET,
-  type UserAttributes,
-  wholeUser,
-} from './domain/user-attributes.js';
+import { accountEmail, type ScimUser, UNSET, type UserAttributes, wholeUser } from './domain/user-attributes.js';
 import { invalid } from './domain/values.js';
 import type { VersionCheck } from './scim-request.js';
 import { ScimUserStore } from './scim.store.js';
@@ -71,17 +63,6 @@ export class ScimUsersService {
     });
   }
 
-  /** @throws Refused 400, `not_found`, `name_taken` */
-  replace(id: number, body: unknown, check: VersionCheck<ScimUser>, by: AuditContext): Promise<ScimUser> {
-    return this.change(id, check, by, (user) => wholeUser(body, { id: String(user.id), active: user.active }));
-  }
-
-  /** @throws Refused 400, `not_found`, `name_taken` */
-  patch(id: number, body: unknown, check: VersionCheck<ScimUser>, by: AuditContext): Promise<ScimUser> {
-    const operations = operationsOf(body);
-    return this.change(id, check, by, (user) => changedUser(user, String(user.id), operations));
-  }
-
   /**
    * Deactivates the account for good: ends its sessions, revokes its grants, takes it out of groups, frees its name, and hides it from SCIM.
    * @throws Refused `not_found`
@@ -100,8 +81,8 @@ export class ScimUsersService {
     });
   }
 
-  /** Changes a locked user, so that concurrent changes follow one another. */
-  private change(
+  /** Changes a locked user, so that concurrent changes follow one another. @throws Refused 400, `not_found`, `name_taken` */
+  change(
     id: number,
     check: VersionCheck<ScimUser>,
     by: AuditContext,

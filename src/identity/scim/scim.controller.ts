@@ -3,8 +3,11 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { found, Refused } from '../../kernel/errors.js';
 import { Public } from '../../platform/http/access.js';
 import { RowIdPipe } from '../../platform/http/parameters.js';
+import { changesOf, wholeGroup } from './domain/group-changes.js';
 import { listForm, listRequestOf, selected, wants } from './domain/list-request.js';
+import { operationsOf } from './domain/patch.js';
 import { groupForm, resourceTypes, schemas, serviceProviderConfig, userForm } from './domain/resources.js';
+import { changedUser, type ScimUser, type UserAttributes, wholeUser } from './domain/user-attributes.js';
 import { ScimGroupsService } from './scim-groups.service.js';
 import { CurrentScimRequest, ScimBody, ScimGuard, type ScimRequest } from './scim-request.js';
 import { ScimUsersService } from './scim-users.service.js';
@@ -46,14 +49,17 @@ export class ScimUsersController {
   @ScimBody()
   async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
     const { body, by, base } = request;
-    return request.answer(userForm(await this.users.replace(id, body, request.versionCheck(userForm), by), base));
+    const next = ({ active }: ScimUser): UserAttributes => wholeUser(body, { id: String(id), active });
+    return request.answer(userForm(await this.users.change(id, request.versionCheck(userForm), by, next), base));
   }
 
   @Patch(':id')
   @ScimBody()
   async patch(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
     const { body, by, base } = request;
-    return request.answer(userForm(await this.users.patch(id, body, request.versionCheck(userForm), by), base));
+    const operations = operationsOf(body);
+    const next = (user: ScimUser): UserAttributes => changedUser(user, String(id), operations);
+    return request.answer(userForm(await this.users.change(id, request.versionCheck(userForm), by, next), base));
   }
 
   @Delete(':id')
@@ -95,7 +101,8 @@ export class ScimGroupsController {
   @Put(':id')
   @ScimBody()
   async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
-    await this.groups.replace(id, request.body, request.versionCheck(groupForm), request.by);
+    const changes = wholeGroup(request.body, String(id));
+    await this.groups.change(id, changes, request.versionCheck(groupForm), request.by);
     return this.answered(id, request);
   }
 
@@ -103,7 +110,8 @@ export class ScimGroupsController {
   @Patch(':id')
   @ScimBody()
   async patch(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
-    await this.groups.patch(id, request.body, request.versionCheck(groupForm), request.by);
+    const changes = changesOf(operationsOf(request.body), String(id));
+    await this.groups.change(id, changes, request.versionCheck(groupForm), request.by);
     if (request.selection.only !== null) return this.answered(id, request);
     request.answerNothing(groupForm(await this.groups.find(id, false), request.base));
     return undefined;

@@ -1,7 +1,6 @@
 import { attributePath, type Filter, parseFilter } from './filter.js';
 import { invalid, shown } from './values.js';
 
-/** The most resources in one answer. */
 export const MOST_RESULTS = 200;
 
 /** A page of a list (RFC 7644 section 3.4.2). `offset` counts from 0. */

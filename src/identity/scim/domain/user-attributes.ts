@@ -43,7 +43,6 @@ export interface ScimUser extends UserAttributes {
 }
 
 const MAX_EMAILS = 100;
-/** A user without attributes. */
 export const UNSET = {
   externalId: null,
   name: { formatted: null, familyName: null, givenName: null },

@@ -18,7 +18,6 @@ export interface ApiToken {
 /** A token as it is asked for. */
 export type WantedToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'>;
 
-/** The most tokens of an account. */
 export const MOST_TOKENS = 50;
 
 export const DAY_MS = 86_400_000;
