@@ -1,25 +1,25 @@
 import type { QueryResultRow } from 'pg';
 import type { DatabaseSession } from './database-session.js';
 
-interface Asked<Row> {
+interface Pending<Row> {
   key: readonly unknown[];
   answer: (row: Row | null) => void;
   fail: (error: unknown) => void;
 }
 
 /**
- * A query for one row that nearly every request makes: those that ask in one turn of the event loop share a statement, which
- * begins after the last of them has asked (record 0060). One that is alone has the query itself, as in a transaction.
+ * A query for one row that nearly every request makes: the calls of one turn of the event loop share a statement (record 0060). A single
+ * call, and each call in a transaction, runs the query itself.
  */
 export class GatheredQuery<Row extends QueryResultRow> {
-  private asked: Asked<Row>[] = [];
+  private pending: Pending<Row>[] = [];
   /** Times of the latest call. */
   private times: readonly Date[] = [];
   /** The query for many keys at once; a row's `at` is the place of its key, from 1 on. */
   private readonly textOfMany: string;
 
   /**
-   * @param keyTypes of the parts of a key, which is checked before: one that the database cannot read fails all that ask with it
+   * @param keyTypes of the parts of a key, which is checked before: one that the database cannot read fails all calls of its statement
    * @param text of the query for one key: its parts are the first parameters, the times come after them
    */
   constructor(
@@ -31,25 +31,25 @@ export class GatheredQuery<Row extends QueryResultRow> {
     this.textOfMany = ofMany(text, keyTypes);
   }
 
-  /** The row of a key; null: there is none. @param times by which all that ask together are judged: those of the last */
+  /** The row of a key; null: there is none. @param times that all calls of a statement are judged by: those of the last call */
   find(key: readonly unknown[], times: readonly Date[]): Promise<Row | null> {
     return new Promise((answer, fail) => {
-      const asked = { key, answer, fail };
-      if (this.session.isInTransaction) void this.ask([asked], times);
+      const call = { key, answer, fail };
+      if (this.session.isInTransaction) void this.ask([call], times);
       else {
         this.times = times;
-        if (this.asked.push(asked) === 1) setImmediate(this.askTogether);
+        if (this.pending.push(call) === 1) setImmediate(this.askTogether);
       }
     });
   }
 
   private readonly askTogether = (): void => {
-    const together = this.asked;
-    this.asked = [];
+    const together = this.pending;
+    this.pending = [];
     void this.ask(together, this.times);
   };
 
-  private async ask(together: readonly Asked<Row>[], times: readonly Date[]): Promise<void> {
+  private async ask(together: readonly Pending<Row>[], times: readonly Date[]): Promise<void> {
     const [first, second] = together;
     try {
       if (first !== undefined && second === undefined) {
@@ -61,7 +61,7 @@ export class GatheredQuery<Row extends QueryResultRow> {
       const values = [...parts, ...times];
       const rows = await this.session.prepared<Row & { at: number }>(`${this.name}_many`, this.textOfMany, values);
       for (const row of rows) together[row.at - 1]?.answer(row);
-      for (const { answer } of together) answer(null); // of those that have no row
+      for (const { answer } of together) answer(null); // keys without a row
     } catch (error) {
       for (const { fail } of together) fail(error);
     }

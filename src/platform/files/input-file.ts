@@ -56,13 +56,13 @@ function sizeProblem(bytes: number, most: number): string | null {
 
 function readWhole(descriptor: number, isPipe: boolean, reading: Reading): InputFile {
   const { maxBytes, waiting = () => undefined, writerMs = WRITER_MS } = reading;
-  const room = Buffer.allocUnsafe(CHUNK_BYTES);
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   const chunks: Buffer[] = [];
   let length = 0;
   let silence = new Silence(waiting);
   let hadWriter = descriptor === STANDARD_INPUT || !isPipe;
   for (;;) {
-    const chunk = readChunk(descriptor, room);
+    const chunk = readChunk(descriptor, buffer);
     if (chunk === 'none-yet') {
       hadWriter = true;
       silence.wait();
@@ -83,10 +83,10 @@ function readWhole(descriptor: number, isPipe: boolean, reading: Reading): Input
   }
 }
 
-/** A copy of what was read: a pipe gives less than there is room for. Empty: the end, or a pipe that has no writer at the time. */
-function readChunk(descriptor: number, room: Buffer): Buffer | 'none-yet' {
+/** A copy of the bytes that were read: a pipe may give fewer than the buffer holds. Empty: the end, or a pipe that has no writer at the time. */
+function readChunk(descriptor: number, buffer: Buffer): Buffer | 'none-yet' {
   try {
-    return Buffer.from(room.subarray(0, readSync(descriptor, room)));
+    return Buffer.from(buffer.subarray(0, readSync(descriptor, buffer)));
   } catch (error) {
     const code = codeOf(error);
     if (code === 'EAGAIN') return 'none-yet';

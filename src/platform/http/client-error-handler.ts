@@ -29,9 +29,9 @@ export function clientErrorHandler(
   records?: RequestRecords,
 ): (error: ClientError, socket: Socket) => void {
   return (error, socket) => {
-    const fate = connections.fateOfUnparsed(socket);
-    if (fate === 'ignore') return;
-    if (!socket.writable || error.code === 'ECONNRESET' || fate === 'close') {
+    const reaction = connections.reactionToUnparsed(socket);
+    if (reaction === 'ignore') return;
+    if (!socket.writable || error.code === 'ECONNRESET' || reaction === 'close') {
       socket.destroy();
       return;
     }
@@ -45,9 +45,9 @@ export function clientErrorHandler(
 /** Answers CONNECT with 405; Node would close the connection without an answer. */
 export function refuseTunnels(server: Server, connections: Connections, records: RequestRecords): void {
   server.on('connect', (_, socket: Socket) => {
-    const fate = connections.fateOfUnparsed(socket);
-    if (fate === 'ignore') return;
-    if (fate === 'close') {
+    const reaction = connections.reactionToUnparsed(socket);
+    if (reaction === 'ignore') return;
+    if (reaction === 'close') {
       socket.destroy();
       return;
     }

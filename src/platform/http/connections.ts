@@ -38,7 +38,7 @@ export class RequestFault extends Error {
 interface Connection {
   inFlight: number;
   latest?: { request: IncomingMessage; response: ServerResponse };
-  /** No request is taken after the latest one. */
+  /** No request is read after the latest one. */
   isLast: boolean;
   /** It has had its last answer. */
   isClosing: boolean;
@@ -102,7 +102,7 @@ export class Connections {
    * Decides what happens to bytes that could not be parsed: they are answered unless the answer could be taken for that of an earlier
    * request, and ignored after the last request of a connection.
    */
-  fateOfUnparsed(socket: Socket): 'answer' | 'ignore' | 'close' {
+  reactionToUnparsed(socket: Socket): 'answer' | 'ignore' | 'close' {
     const connection = this.open.get(socket);
     if (connection === undefined) return 'close';
     const { inFlight, latest, isLast, isClosing } = connection;
@@ -264,14 +264,14 @@ const BACKLOG = 511;
  * the event loop. The HTTP server's own close, which does more, follows the drain.
  */
 async function stopListening(server: NetServer): Promise<void> {
-  let taken = 0;
-  const count = (): number => (taken += 1);
+  let accepted = 0;
+  const count = (): number => (accepted += 1);
   server.on('connection', count);
-  // The first turn may have begun behind the place where connections are taken.
+  // The first turn may have begun after the phase in which connections are accepted.
   for (let [turns, quiet] = [0, 0]; quiet < 2 && turns < BACKLOG; turns += 1) {
-    const before = taken;
+    const former = accepted;
     await nextTurn();
-    quiet = taken === before ? quiet + 1 : 0;
+    quiet = accepted === former ? quiet + 1 : 0;
   }
   server.off('connection', count);
   NetServer.prototype.close.call(server);

@@ -63,9 +63,9 @@ function fieldErrors(errors: readonly ValidationError[], path = ''): FieldError[
  * Fields that class-transformer silently drops: names that functions and their prototypes have (`constructor`, `toString`,
  * `prototype`). Any other unknown field it leaves to be refused.
  */
-function droppedFields(sent: unknown, taken: unknown, path = ''): FieldError[] {
-  if (typeof sent !== 'object' || sent === null || typeof taken !== 'object' || taken === null) return [];
-  const fields = new Map<string, unknown>(Object.entries(taken));
+function droppedFields(sent: unknown, parsed: unknown, path = ''): FieldError[] {
+  if (typeof sent !== 'object' || sent === null || typeof parsed !== 'object' || parsed === null) return [];
+  const fields = new Map<string, unknown>(Object.entries(parsed));
   return Object.entries(sent).flatMap(([name, value]) => {
     const field = path === '' ? name : `${path}.${name}`;
     return fields.has(name) ? droppedFields(value, fields.get(name), field) : [{ field, message: UNKNOWN_FIELD }];
