@@ -14,7 +14,7 @@ import {
   type Through,
 } from './door-search.js';
 import type { ServiceSettings } from './file-invariants.js';
-import { catalogMode, type ForeignRule, type ForeignRules, isColumn } from './foreign-rules.js';
+import { catalogMode, type ForeignRule, type ForeignRules, givesSomething, isColumn } from './foreign-rules.js';
 import type { PlacedFinding } from './checks.js';
 import { FAULTY_EXPRESSIONS, isMasked, reads } from './statement-faults.js';
 import { SYSTEM } from '../../trino-rules/model/node.js';
@@ -311,10 +311,6 @@ function ineffectiveRules(section: GatedSection, search: DoorSearch, rules: Fore
       },
     },
   ];
-}
-
-function givesSomething({ gives }: ForeignRule): boolean {
-  return gives.some((right) => right !== 'false');
 }
 
 function statementFor(section: GatedSection, right = '', path: Path): string {

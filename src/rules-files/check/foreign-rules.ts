@@ -159,3 +159,7 @@ export function catalogMode(rule: ForeignRule): 'all' | 'read-only' | 'none' {
   if (gives(rule, 'all') || gives(rule, 'owner')) return 'all';
   return gives(rule, 'read-only') ? 'read-only' : 'none';
 }
+
+export function givesSomething({ gives }: ForeignRule): boolean {
+  return gives.some((right) => right !== 'none' && right !== 'false');
+}

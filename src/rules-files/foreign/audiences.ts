@@ -2,6 +2,7 @@ import {
   type ForeignPattern,
   type ForeignRule,
   type ForeignRules,
+  givesSomething,
   groupPattern,
   rolePattern,
   userPattern,
@@ -194,10 +195,6 @@ function unlisted(
     if (missing.length > 0) first ??= rule;
   }
   return { names: [...found].sort(), rule: first };
-}
-
-function givesSomething({ gives }: ForeignRule): boolean {
-  return gives.some((right) => right !== 'none' && right !== 'false');
 }
 
 /** The names of an alternation and the like. A pattern with more names than its text could spell out describes a kind of name. */

@@ -41,6 +41,8 @@ export interface ImportedRules {
   unrestricted: Unrestricted[];
   /** New names of groups by their names in the list. */
   renamed: ReadonlyMap<string, string>;
+  /** The ids of the groups of the list, by their names there. */
+  ofList: ReadonlyMap<string, number>;
 }
 
 /**
@@ -101,7 +103,7 @@ export function importRules(
   const { grants, policies, unrestricted } = rows.written();
   const { users, groups, ofList, renamed } = rows.principals;
   const snapshot = { users, groups, grants, policies, settings, at };
-  return { snapshot, withJoiners: withJoiners(snapshot, joiners, ofList), unrestricted, renamed };
+  return { snapshot, withJoiners: withJoiners(snapshot, joiners, ofList), unrestricted, renamed, ofList };
 
   /** What rules give one user, without the excluded catalogs. */
   function accessBy(

@@ -2,14 +2,21 @@ import { getOrInsert } from '../../kernel/collections.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../../trino-rules/model/principal.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import { type ForeignRule, type ForeignRules, groupPattern, userPattern } from '../check/foreign-rules.js';
+import type { SectionName } from '../check/engine-format.js';
+import {
+  type ForeignRule,
+  type ForeignRules,
+  givesSomething,
+  groupPattern,
+  userPattern,
+} from '../check/foreign-rules.js';
 import { isJudged, type ListedUser } from '../foreign/audiences.js';
 
 /** A user in exactly these groups of those that rules name: a new user, or one of the list after leaving a group. */
 export interface Joiner extends ListedUser {
   /** For a new user, users of the list in exactly these groups. */
   like: readonly string[];
-  /** In two groups that have no common member in the list: may get less than by the file, and never more. */
+  /** In groups that nobody of the list has alone: may get less than by the file, and never more. */
   isPair?: true;
 }
 
@@ -19,14 +26,16 @@ const MOST_PAIRS = 1_000;
 const PRIVATE_USE = 0xf0000;
 
 /**
- * New users for each combination of groups in the list, for each group alone, for no group, and for each pair of groups with
- * overlapping rules. Users whom a rule names are added once without each of their groups.
- * @returns `uncompared`: pairs beyond the limit
+ * New users for each combination of groups in the list, for each group alone, for no group, for each pair of groups with
+ * overlapping rules, alone and with the groups that let in. Users whom a rule names are added once without each of their groups.
+ * @param apart combinations and users to compare besides
+ * @returns `uncompared`: combinations beyond the limit
  */
 export function joinersOf(
   rules: ForeignRules,
   listed: readonly ListedUser[],
   patterns: PatternCache,
+  apart: Apart,
 ): { joiners: Joiner[]; uncompared: string[][] } {
   const named = groupsOfRules(rules, listed, patterns);
   const about = (groups: readonly string[]) => [...new Set(groups)].filter((group) => named.has(group)).sort();
@@ -36,14 +45,22 @@ export function joinersOf(
   add([]);
   for (const group of named) add([group]);
   for (const { name, groups } of listed) add(about(groups)).like.push(name);
-  const pairs = contendingGroups(rules, named, patterns).filter((groups) => !combinations.has(JSON.stringify(groups)));
+  const contending = contendingGroups(rules, named, patterns);
+  const openers = openingGroups(rules, named, patterns);
+  const together = [...openers.map((opener) => [opener]), openers].flatMap((more) =>
+    contending.map((pair) => [...new Set([...pair, ...more])].sort()),
+  );
+  const asked = new Map(
+    [...contending, ...together, ...apart.combinations].map((groups) => [JSON.stringify(groups), groups]),
+  );
+  const pairs = [...asked].flatMap(([key, groups]) => (combinations.has(key) ? [] : [groups]));
   for (const groups of pairs.slice(0, MOST_PAIRS))
     combinations.set(JSON.stringify(groups), { groups, like: [], isPair: true });
   const texts = new Set([...rules.values()].flat().flatMap((rule) => userPattern(rule)?.text ?? []));
   const ofSome = [...texts].filter((text) => !isJudged(text) || !patterns.matches(text, SIGN));
   const isNamed = (name: string): boolean => ofSome.some((text) => !isJudged(text) || patterns.matches(text, name));
   const leavers = listed
-    .filter(({ name }) => isNamed(name))
+    .filter(({ name }) => isNamed(name) || apart.leavers.includes(name))
     .flatMap(({ name, groups }) =>
       about(groups).map((left) => ({ groups: about(groups).filter((each) => each !== left), like: [], knownAs: name })),
     );
@@ -101,35 +118,107 @@ export function withJoiners(
   return { ...snapshot, users: [...snapshot.users, ...joined], groups, grants, policies };
 }
 
+/** Groups together, and users out of each of their groups, that are compared because rows of an import name them apart. */
+export interface Apart {
+  combinations: readonly string[][];
+  leavers: readonly string[];
+}
+
 /**
- * Pairs of groups with overlapping rules of one section that give different things: members of both get what the first rule gives.
+ * Of policies with exceptions, the groups together: who is in an excepted group may have of another one what the policy else takes. And
+ * users who hold something by name, or are excepted.
+ * @param ids of the groups of the list, by their names there
+ * @returns with those of before
+ */
+export function namedApart(
+  { users, groups, grants, policies }: Snapshot,
+  joiners: readonly Joiner[],
+  ids: ReadonlyMap<string, number>,
+  before: Apart,
+): Apart {
+  const all = new Set(joiners.flatMap((joiner) => joiner.groups));
+  const ofList = new Map([...ids].map(([name, id]) => [id, name]));
+  const groupOf = (named: PolicyPrincipal): string[] =>
+    [named.type === 'group' ? ofList.get(named.id) : undefined].filter((name) => name !== undefined);
+  const combinations = policies.flatMap(({ principal, except }) => {
+    if (principal.type !== 'group' && principal.type !== 'everyone') return [];
+    const own = groupOf(principal);
+    return except
+      .flatMap(groupOf)
+      .flatMap((excepted) => [...own, ...all].map((other) => [...new Set([...own, excepted, other])].sort()));
+  });
+  const names = new Map(users.map(({ id, name }) => [id, name]));
+  const numbered = new Map(groups.filter(({ id }) => !ofList.has(id)).map((group) => [group.id, group]));
+  const usersOf = (named: PolicyPrincipal): string[] => {
+    if (named.type === 'engine') return [named.name];
+    if (named.type === 'everyone') return [];
+    const group = named.type === 'group' ? numbered.get(named.id) : undefined;
+    const members = named.type === 'user' ? [named.id] : (group?.members ?? []);
+    return [...members.flatMap((id) => names.get(id) ?? []), ...(group?.engines ?? [])];
+  };
+  const rows: PolicyPrincipal[] = [...grants, ...policies].map(({ principal }) => principal);
+  const leavers = [...rows, ...policies.flatMap(({ except }) => except)].flatMap(usersOf);
+  return { combinations: [...before.combinations, ...combinations], leavers: [...before.leavers, ...leavers] };
+}
+
+/**
+ * Pairs of groups with overlapping rules of one section that give different things: members of both get what the first rule gives. Also
+ * pairs of which one is kept out of a catalog, or executes nothing, in which the other has something.
  */
 function contendingGroups(rules: ForeignRules, named: ReadonlySet<string>, patterns: PatternCache): string[][] {
   const found = new Map<string, string[]>();
-  for (const [section, all] of rules) {
-    if (SECTIONS_WITHOUT_PAIRS.has(section)) continue;
-    const ofGroups = all.flatMap((rule) => {
+  const ofGroups = (section: SectionName): RuleOfGroups[] =>
+    (rules.get(section) ?? []).flatMap((rule) => {
       const text = groupPattern(rule)?.text;
       if (text === undefined) return [];
       const groups = [...named].filter((group) => !isJudged(text) || patterns.matches(text, group));
       const { gives, filter, columns } = rule;
       return [{ rule, groups: new Set(groups), gives: JSON.stringify([gives, filter, columns]) }];
     });
-    ofGroups.forEach((first, i) => {
-      for (const second of ofGroups.slice(i + 1)) {
-        if (first.gives === second.gives || !areAboutSame(first.rule, second.rule, patterns)) continue;
-        for (const one of first.groups) {
-          if (second.groups.has(one)) continue;
-          for (const other of second.groups) {
-            const pair = [one, other].sort();
-            if (!first.groups.has(other)) found.set(JSON.stringify(pair), pair);
-          }
-        }
+  const contend = (first: RuleOfGroups, second: RuleOfGroups): void => {
+    const others = [...second.groups].filter((group) => !first.groups.has(group));
+    for (const one of first.groups)
+      for (const other of others) {
+        const pair = [one, other].sort();
+        found.set(JSON.stringify(pair), pair);
       }
+  };
+  for (const section of rules.keys()) {
+    if (SECTIONS_WITHOUT_PAIRS.has(section)) continue;
+    ofGroups(section).forEach((first, i, all) => {
+      for (const second of all.slice(i + 1))
+        if (first.gives !== second.gives && areAboutSame(first.rule, second.rule, patterns)) contend(first, second);
     });
   }
+  const giving = GATED.flatMap(ofGroups).filter(({ rule }) => givesSomething(rule));
+  for (const [gate, open, levels] of GATES)
+    for (const first of ofGroups(gate))
+      if (!first.rule.gives.includes(open))
+        for (const second of giving)
+          if (areAboutSame(first.rule, second.rule, patterns, levels)) contend(first, second);
   return [...found.values()];
 }
+
+interface RuleOfGroups {
+  rule: ForeignRule;
+  groups: ReadonlySet<string>;
+  gives: string;
+}
+
+/** Groups that are let into a catalog, or execute: what other groups give has effect for those who are in one of these, too. */
+function openingGroups(rules: ForeignRules, named: ReadonlySet<string>, patterns: PatternCache): string[] {
+  const texts = GATES.flatMap(([gate]) => rules.get(gate) ?? [])
+    .filter(givesSomething)
+    .flatMap((rule) => groupPattern(rule)?.text ?? []);
+  return [...named].filter((group) => texts.some((text) => !isJudged(text) || patterns.matches(text, group)));
+}
+
+/** Sections whose rules take effect from what others give, and what leaves all of it. */
+const GATES = [
+  ['catalogs', 'all', ['catalog']],
+  ['queries', 'execute', []],
+] as const;
+const GATED: readonly SectionName[] = ['schemas', 'tables', 'functions', 'procedures'];
 
 const SECTIONS_WITHOUT_PAIRS: ReadonlySet<string> = new Set([
   'impersonation',
@@ -140,7 +229,12 @@ const SECTIONS_WITHOUT_PAIRS: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether two rules of a section may be about the same name, and the same user where that is a level. */
-function areAboutSame(one: ForeignRule, other: ForeignRule, patterns: PatternCache, levels = OF_OBJECTS): boolean {
+function areAboutSame(
+  one: ForeignRule,
+  other: ForeignRule,
+  patterns: PatternCache,
+  levels: readonly string[] = OF_OBJECTS,
+): boolean {
   patterns.budget.spend(STEPS_PER_PAIR);
   return levels.every((level) => {
     const [text, otherText] = [one.patterns.get(level)?.text, other.patterns.get(level)?.text];
@@ -193,8 +287,9 @@ export function restrictedNewcomers(
 
 /** Whether a rule gives nothing, or restricts what it gives otherwise, where the other one gives something. */
 function keepsFrom(rule: ForeignRule, other: ForeignRule): boolean {
-  const isGiving = ({ gives }: ForeignRule): boolean => gives.some((right) => right !== 'none' && right !== 'false');
   const isRestricting = rule.filter !== null || rule.columns.length > 0;
   const restrictions = ({ filter, columns }: ForeignRule): string => JSON.stringify([filter, columns]);
-  return isGiving(other) && (!isGiving(rule) || (isRestricting && restrictions(rule) !== restrictions(other)));
+  return (
+    givesSomething(other) && (!givesSomething(rule) || (isRestricting && restrictions(rule) !== restrictions(other)))
+  );
 }

@@ -18,7 +18,7 @@ import {
 } from './file-findings.js';
 import { compareFindings, importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, type ImportedRules, importRules } from './import-rules.js';
-import { joinersOf } from './joiners.js';
+import { type Apart, joinersOf, namedApart } from './joiners.js';
 import { type ListedRules, listedRules } from './listed-rules.js';
 import type { ListedName } from './named-nodes.js';
 
@@ -33,6 +33,7 @@ export interface ProvenImport {
  * names. Nobody gains anything but what comes with any access, which is a finding.
  * @param file what `readLeniently` made of a text, without refusals
  * @param listing what the engine has, over which patterns are resolved
+ * @param apart groups together, and users out of their groups, that are compared besides
  * @throws BudgetExceeded
  */
 export function provenImport(
@@ -41,6 +42,7 @@ export function provenImport(
   defaults: { settings: SnapshotSettings; at: Date },
   budget: WorkBudget,
   listing: readonly ListedName[] = [],
+  apart: Apart = { combinations: [], leavers: [] },
 ): ProvenImport {
   const { rules, at } = file;
   const { listed, given, evaluator, users: known, programs } = rulesForUsers(rules, users, budget);
@@ -50,7 +52,7 @@ export function provenImport(
   // Who may not execute queries gets nothing that statements use.
   const silent = [...letIn].filter((name) => !evaluator.mayWithQueries(name, 'execute'));
   const judged = new Set([...letIn].filter((name) => !silent.includes(name)));
-  const { joiners, uncompared } = joinersOf(rules, listed.users, anyPatterns(budget));
+  const { joiners, uncompared } = joinersOf(rules, listed.users, anyPatterns(budget), apart);
   const isJoiner = new Set(joiners.map(({ name }) => name));
   const leavers = new Set(joiners.filter(({ knownAs }) => knownAs !== undefined).map(({ name }) => name));
   const excluded: Exclusion[] = [...strangers, ...(letsJoinersIn(rules, anyPatterns(budget)) ? [] : isJoiner)].map(
@@ -84,6 +86,9 @@ export function provenImport(
       excluded.push(...next);
       continue;
     }
+    const further = namedApart(snapshot, joiners, made.ofList, apart);
+    if (joinersOf(rules, listed.users, anyPatterns(budget), further).joiners.length > joiners.length)
+      return provenImport(file, users, defaults, budget, listing, further);
     const evaluatorOfAll = new Evaluator(forAll.document, anyPatterns(budget));
     const reported = new DifferenceFindings(file, forAll, evaluatorOfAll, anyPatterns(budget), known);
     const next = new Evaluator(after, anyPatterns(budget));
@@ -161,7 +166,7 @@ function isBesideStatements({ fact }: AccessDifference): boolean {
 function pairFindings(uncompared: readonly string[][], at: number): ImportFinding[] {
   const [first] = uncompared;
   if (first === undefined) return [];
-  const what = [`${uncompared.length} pairs of groups, such as ${first.join(' and ')}`];
+  const what = [`${uncompared.length} combinations of groups, such as ${first.join(' and ')}`];
   const why = 'there are too many: who joins both may get what the file gives those of one alone';
   return [importFinding('import-uncompared', [], what, why, { rule: null, at })];
 }
