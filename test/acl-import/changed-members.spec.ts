@@ -35,6 +35,29 @@ const TAKEN_TOGETHER: Record<string, { users: string; rules: Record<string, obje
       tables: [{ group: 'analysts', ...READS }],
     },
   },
+  'by the catalog, beside one that executes': {
+    users: 'ana: staff\nben: contractors\n',
+    rules: {
+      catalogs: [{ group: 'contractors', ...FINANCE, allow: 'none' }, { allow: 'all' }],
+      tables: [READS],
+      queries: [{ group: 'staff', allow: ['execute'] }],
+    },
+  },
+  'by queries, beside one that enters': {
+    users: 'ana: analysts\nben: bots\n',
+    rules: {
+      catalogs: [{ group: 'analysts', ...FINANCE, allow: 'read-only' }, { allow: 'none' }],
+      tables: [READS],
+      queries: [{ group: 'bots', allow: [] }, { allow: ['execute'] }],
+    },
+  },
+  'by a table, beside one that executes': {
+    users: 'ana: staff\nben: interns\n',
+    rules: {
+      tables: [{ group: 'interns', ...FINANCE, privileges: [] }, READS],
+      queries: [{ group: 'staff', allow: ['execute'] }],
+    },
+  },
   'before a rule for both': {
     users: 'ana: staff\nben: interns\n',
     rules: {

@@ -163,7 +163,7 @@ export function namedApart(
 
 /**
  * Pairs of groups with overlapping rules of one section that give different things: members of both get what the first rule gives. Also
- * pairs of which one is kept out of a catalog, or executes nothing, in which the other has something.
+ * pairs of which a rule of one section takes something from one, and a rule of another section gives the other something there.
  */
 function contendingGroups(rules: ForeignRules, named: ReadonlySet<string>, patterns: PatternCache): string[][] {
   const found = new Map<string, string[]>();
@@ -183,19 +183,23 @@ function contendingGroups(rules: ForeignRules, named: ReadonlySet<string>, patte
         found.set(JSON.stringify(pair), pair);
       }
   };
-  for (const section of rules.keys()) {
-    if (SECTIONS_WITHOUT_PAIRS.has(section)) continue;
-    ofGroups(section).forEach((first, i, all) => {
-      for (const second of all.slice(i + 1))
+  const sections = [...rules.keys()].filter((section) => !SECTIONS_WITHOUT_PAIRS.has(section));
+  const giving = new Map(
+    sections.map((section) => [section, ofGroups(section).filter(({ rule }) => givesSomething(rule))]),
+  );
+  for (const section of sections) {
+    const all = rules.get(section) ?? [];
+    ofGroups(section).forEach((first, i, others) => {
+      for (const second of others.slice(i + 1))
         if (first.gives !== second.gives && areAboutSame(first.rule, second.rule, patterns)) contend(first, second);
+      const isTaking = all
+        .slice(all.indexOf(first.rule) + 1)
+        .some((rule) => takesFrom(first.rule, rule) && areAboutSame(first.rule, rule, patterns));
+      for (const [other, seconds] of isTaking ? giving : [])
+        for (const second of other === section ? [] : seconds)
+          if (areAboutSame(first.rule, second.rule, patterns, ['catalog'])) contend(first, second);
     });
   }
-  const giving = GATED.flatMap(ofGroups).filter(({ rule }) => givesSomething(rule));
-  for (const [gate, open, levels] of GATES)
-    for (const first of ofGroups(gate))
-      if (!first.rule.gives.includes(open))
-        for (const second of giving)
-          if (areAboutSame(first.rule, second.rule, patterns, levels)) contend(first, second);
   return [...found.values()];
 }
 
@@ -207,18 +211,19 @@ interface RuleOfGroups {
 
 /** Groups that are let into a catalog, or execute: what other groups give has effect for those who are in one of these, too. */
 function openingGroups(rules: ForeignRules, named: ReadonlySet<string>, patterns: PatternCache): string[] {
-  const texts = GATES.flatMap(([gate]) => rules.get(gate) ?? [])
+  const texts = GATES.flatMap((gate) => rules.get(gate) ?? [])
     .filter(givesSomething)
     .flatMap((rule) => groupPattern(rule)?.text ?? []);
   return [...named].filter((group) => texts.some((text) => !isJudged(text) || patterns.matches(text, group)));
 }
 
-/** Sections whose rules take effect from what others give, and what leaves all of it. */
-const GATES = [
-  ['catalogs', 'all', ['catalog']],
-  ['queries', 'execute', []],
-] as const;
-const GATED: readonly SectionName[] = ['schemas', 'tables', 'functions', 'procedures'];
+/** Whether who is meant by a rule lacks something that the other one behind it gives. */
+function takesFrom(rule: ForeignRule, other: ForeignRule): boolean {
+  return keepsFrom(rule, other) || (other.gives.includes('all') && !rule.gives.includes('all'));
+}
+
+/** Sections without which what others give has no effect. */
+const GATES: readonly SectionName[] = ['catalogs', 'queries'];
 
 const SECTIONS_WITHOUT_PAIRS: ReadonlySet<string> = new Set([
   'impersonation',
