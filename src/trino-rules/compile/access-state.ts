@@ -250,7 +250,16 @@ function columnsOf(restrictions: readonly Restriction[]): { rules: ColumnRule[];
   };
 }
 
+const KEYS = new WeakMap<Restriction, string>();
+
+/** Equal for equal restrictions alone. Each is asked for once for every list that it ends. */
 function keyOf(restriction: Restriction): string {
+  const known = KEYS.get(restriction) ?? keyText(restriction);
+  KEYS.set(restriction, known);
+  return known;
+}
+
+function keyText(restriction: Restriction): string {
   switch (restriction.kind) {
     case 'filter':
       return JSON.stringify([restriction.expression]);

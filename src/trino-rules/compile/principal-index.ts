@@ -1,6 +1,7 @@
 import type { PolicyPrincipal, Subject } from '../model/principal.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../model/snapshot.js';
 import { Bitset } from './bitset.js';
+import { getOrInsert } from './get-or-insert.js';
 import { hasEffect, isClosed } from './engine-terms.js';
 
 /** The numbered principals of a snapshot. Principals of grants and policies resolve to sets of these numbers. */
@@ -18,12 +19,18 @@ export interface PrincipalIndex {
   resolveOwners(named: PolicyPrincipal): Bitset;
   resolvePolicy(policy: SnapshotPolicy): Bitset;
   namesOf: (people: Bitset) => string[];
+  /** One object for each single principal, who may have an outcome of their own on each of many nodes. */
   setOf: (positions: readonly number[]) => Bitset;
 }
 
 export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
   const subjects = listSubjects(snapshot);
-  const setOf = (positions: readonly number[]) => Bitset.of(subjects.length, positions);
+  const singles = new Map<number, Bitset>();
+  const setOf = (positions: readonly number[]): Bitset => {
+    const make = () => Bitset.of(subjects.length, positions);
+    const [only] = positions;
+    return only !== undefined && positions.length === 1 ? getOrInsert(singles, only, make) : make();
+  };
   const where = (pick: (subject: Subject) => boolean) =>
     setOf(subjects.flatMap((subject, position) => (pick(subject) ? [position] : [])));
   const none = setOf([]);

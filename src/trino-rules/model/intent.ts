@@ -1,3 +1,4 @@
+import { groupedBy } from '../../kernel/collections.js';
 import { TABLE_PRIVILEGES } from '../document/rules-document.js';
 import { isOpenSystem } from './resource.js';
 import { actingTargets, coversIn } from './named-others.js';
@@ -271,9 +272,12 @@ function columns(
   policies: readonly SnapshotPolicy[],
   storage: readonly string[],
 ): Pick<Access, 'hidden' | 'masks' | 'conflicts'> {
-  const masking = policies.filter((policy) => policy.kind === 'column_mask');
-  const nearest = [...new Set(masking.map(({ resource }) => resource.column))].sort().map((column) => {
-    const claims = masking.filter(({ resource }) => resource.column === column);
+  const masking = groupedBy(
+    policies.filter((policy) => policy.kind === 'column_mask'),
+    ({ resource }) => resource.column,
+  );
+  const nearest = [...masking.keys()].sort().map((column) => {
+    const claims = masking.get(column) ?? [];
     const near = Math.max(...claims.map(({ resource }) => depth(resource)));
     return {
       column,
