@@ -34,7 +34,17 @@ describe('the command line', () => {
     const { stdout } = await runGrantline(['--help'], {});
     const listed = stdout.split('Commands:')[1]?.match(/^ {2}\S[^[<\n]*?(?= [[<]| {2})/gm) ?? [];
     expect(listed.map((line) => line.trim())).toEqual([
-      ...['serve', 'migrate', 'users create-admin', 'users import', 'acl check', 'acl diff', 'acl import', 'acl sync'],
+      ...[
+        'serve',
+        'migrate',
+        'users create-admin',
+        'users import',
+        'acl check',
+        'acl diff',
+        'acl import',
+        'acl test',
+        'acl sync',
+      ],
       ...[
         'acl compile',
         'acl explain',

@@ -1,16 +1,12 @@
-import { resourceNameProblem } from '../../kernel/name.js';
 import { decide } from './decision.js';
 import { intentAt } from './intent.js';
 import { covers, isInTree, kindOf, type Node, nodeKey, pathTo, withNamed } from './node.js';
 import { type PolicyPrincipal, principalText } from './principal.js';
 import { isServiceAccount, type Member, Principals } from './principals.js';
-import { type Privilege, PRIVILEGE_TERMS, PRIVILEGES, privilegesOn, withContained } from './privilege.js';
+import { type Privilege, PRIVILEGE_TERMS, withContained } from './privilege.js';
 import type { Question } from './question.js';
 import { isOpenSystem } from './resource.js';
 import { basesOf } from './restrictions.js';
-import type { SnapshotDecoder } from './snapshot-decoder.js';
-import type { SnapshotNames } from './snapshot-rows.js';
-import type { SnapshotRows } from './snapshot-rows.js';
 import type { Snapshot } from './snapshot.js';
 
 export const GUARANTEE_KINDS = ['never', 'only', 'always', 'apart', 'at_most'] as const;
@@ -40,90 +36,6 @@ export interface Guarantee {
   scopes: readonly GuaranteeScope[];
   /** Of `at_most`: how many people and engine principals. */
   count: number;
-}
-
-/** Reads a guarantee of a snapshot file; problems are noted in `form`. */
-export class GuaranteeReader {
-  constructor(
-    private readonly form: SnapshotDecoder,
-    private readonly names: SnapshotNames,
-    private readonly rows: SnapshotRows,
-  ) {}
-
-  guarantee(value: unknown, path: string): Guarantee {
-    const { form } = this;
-    const { kind: given } = typeof value === 'object' && value !== null && 'kind' in value ? value : { kind: null };
-    const kind = form.oneOf(given, `${path}.kind`, GUARANTEE_KINDS) ?? 'never';
-    const row = form.object(value, path, [...COMMON, ...FIELDS[kind]]) as Record<string, unknown>;
-    const name = form.text(row['name'], `${path}.name`, nameProblem);
-    if (row['mode'] !== undefined) form.oneOf(row['mode'], `${path}.mode`, ['enforced', 'reported']);
-    if (row['description'] !== undefined && row['description'] !== null)
-      form.string(row['description'], `${path}.description`);
-    const principalAt = (item: unknown, at: string): PolicyPrincipal => this.names.policyPrincipal(item, at);
-    const isForAll = kind === 'only' || (row['principal'] === undefined && (kind === 'apart' || kind === 'at_most'));
-    const principal = isForAll ? ({ type: 'everyone' } as const) : principalAt(row['principal'], `${path}.principal`);
-    const others = kind === 'only' ? 'principals' : 'except';
-    const except = form.list(row[others] ?? [], `${path}.${others}`, principalAt);
-    if (kind === 'only' && except.length === 0) form.refuse(`${path}.principals`, 'must name at least one principal');
-    const scopes =
-      kind === 'apart'
-        ? ['first', 'second'].map((each) =>
-            this.scope(form.object(row[each], `${path}.${each}`, SCOPE), `${path}.${each}`),
-          )
-        : [this.scope(row, path)];
-    return { name, kind, principal, except, scopes, count: kind === 'at_most' ? this.count(row['count'], path) : 0 };
-  }
-
-  private scope(fields: Record<string, unknown>, path: string): GuaranteeScope {
-    const { form } = this;
-    const at = `${path}.resource`;
-    const { resource: given, privileges, unfiltered } = fields;
-    const { column, ...node } = typeof given === 'object' && given !== null ? (given as { column?: unknown }) : {};
-    const resource = this.rows.resource(given === undefined || given === null ? given : node, at);
-    const isUnfiltered = unfiltered !== undefined && form.boolean(unfiltered, `${path}.unfiltered`);
-    if ((column !== undefined || isUnfiltered) && !isInTree(resource))
-      form.refuse(at, 'holds no rows, so that no column and no filter is there');
-    const reading = column !== undefined || isUnfiltered;
-    const choices = reading ? (['SELECT'] as const) : privilegesOn(resource);
-    const read = privileges === undefined ? choices : this.rows.privileges(privileges, `${path}.privileges`, choices);
-    const all = privileges === undefined ? choices.filter((each) => each !== 'EXECUTE_QUERIES') : read;
-    return {
-      resource,
-      privileges: inParts(all),
-      ...(column !== undefined && { column: form.text(column, `${at}.column`, resourceNameProblem) }),
-      isUnfiltered,
-    };
-  }
-
-  private count(value: unknown, path: string): number {
-    if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MOST_COUNTED) return value;
-    this.form.refuse(`${path}.count`, `must be an integer from 1 to ${MOST_COUNTED}`);
-    return 1;
-  }
-}
-
-const MOST_COUNTED = 10_000;
-const COMMON = ['id', 'name', 'description', 'kind', 'mode'] as const;
-const SCOPE = ['resource', 'privileges', 'unfiltered'] as const;
-const FIELDS: Readonly<Record<GuaranteeKind, readonly string[]>> = {
-  never: ['principal', 'except', ...SCOPE],
-  only: ['principals', ...SCOPE],
-  always: ['principal', ...SCOPE],
-  apart: ['principal', 'except', 'first', 'second'],
-  at_most: ['count', 'principal', 'except', ...SCOPE],
-};
-
-function nameProblem(name: string): string | null {
-  const { length } = Array.from(name);
-  return length >= 1 && length <= 100 ? null : 'must have 1 to 100 characters';
-}
-
-function inParts(privileges: readonly Privilege[]): Privilege[] {
-  const parts = privileges.flatMap((each) => {
-    const { parts: of } = PRIVILEGE_TERMS[each];
-    return of.length > 0 ? of : [each];
-  });
-  return PRIVILEGES.filter((each) => parts.includes(each));
 }
 
 /** Whether a scope speaks of a node: of a table its companions are a part. Everybody reads `jdbc` and `metadata` in `system`, so that no guarantee speaks of these. */
