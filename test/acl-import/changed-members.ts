@@ -68,7 +68,8 @@ export async function membershipChanges(
     combinations.set(keyOf(groups), groups);
   for (const groups of together([...new Set(users.flatMap((user) => user.groups))]))
     combinations.set(keyOf(groups), groups);
-  const joiners = [...combinations.values()].map((groups, i) => ({ name: `${JOINER} ${i}`, groups }));
+  // A digit at the end would match `.*0`.
+  const joiners = [...combinations.values()].map((groups, i) => ({ name: `${JOINER} ${'z'.repeat(i + 1)}`, groups }));
   const leavers = users.flatMap((user) =>
     user.groups.map((left) => ({ ...user, groups: user.groups.filter((group) => group !== left) })),
   );
