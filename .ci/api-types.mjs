@@ -15,5 +15,5 @@ const app = await NestFactory.create(AppModule.with(foundation), new FastifyAdap
   preview: true,
   logger: false,
 });
-const types = astToString(await openapiTypes(describeApi(app, VERSION)));
+const types = astToString(await openapiTypes(describeApi(app, VERSION, new Date(0))));
 writeFileSync('src/console/browser/api/schema.d.ts', types);

@@ -25,6 +25,7 @@ import { ProblemFilter } from './platform/http/problem.js';
 import { RequestRecords } from './platform/http/request-records.js';
 import { STANDARD_HEADERS } from './platform/http/security-headers.js';
 import type { Log } from './platform/log/log.js';
+import { Clock } from './kernel/clock.js';
 import { describeApi } from './platform/http/openapi.js';
 import type { Time } from './platform/platform.module.js';
 import { counterOf } from './platform/operations/metrics.js';
@@ -98,7 +99,7 @@ export async function createApplication(
   }
   app.useGlobalFilters(problems);
   app.useGlobalPipes(new InputPipe());
-  serveApiDescription(server, () => describeApi(app, VERSION));
+  serveApiDescription(server, () => describeApi(app, VERSION, app.get(Clock).now()));
   if (settings.console.enabled) serveConsole(server);
   await app.init();
   const metrics = app.get<Registry>(Registry);

@@ -74,7 +74,7 @@ const PROBLEM = {
 };
 
 /** The OpenAPI 3.1 document of the routes, with every problem that each of them can answer. */
-export function describeApi(app: INestApplication, version: string, now = new Date()): OpenAPIObject {
+export function describeApi(app: INestApplication, version: string, now: Date): OpenAPIObject {
   const options = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Grantline')
