@@ -143,9 +143,11 @@ export function namedApart(
   const combinations = policies.flatMap(({ principal, except }) => {
     if (principal.type !== 'group' && principal.type !== 'everyone') return [];
     const own = groupOf(principal);
-    return except
-      .flatMap(groupOf)
-      .flatMap((excepted) => [...own, ...all].map((other) => [...new Set([...own, excepted, other])].sort()));
+    const excepted = except.flatMap(groupOf);
+    // With one other group, and in all groups.
+    return excepted.flatMap((one) =>
+      [...[...own, ...all].map((other) => [...own, one, other]), [...all]].map((groups) => [...new Set(groups)].sort()),
+    );
   });
   const names = new Map(users.map(({ id, name }) => [id, name]));
   const numbered = new Map(groups.filter(({ id }) => !ofList.has(id)).map((group) => [group.id, group]));
