@@ -86,7 +86,7 @@ test('an administrator without a password confirms a promotion at the provider, 
   const dialog = page.getByRole('dialog', { name: 'Make to_promote administrator?' });
   const confirm = dialog.getByRole('button', { name: 'Confirm at the provider' });
   await expect(confirm).toBeVisible();
-  await expect(dialog.getByLabel('Password')).toBeHidden();
+  await expect(dialog.getByLabel('Your password, to confirm')).toBeHidden();
   await expectAccessible(page);
 
   sendsBack(provider, { error: 'access_denied' });
@@ -151,7 +151,7 @@ test('a person with a password links the account to the provider, and unlinks it
   const link = async (): Promise<void> => {
     await page.getByRole('button', { name: 'Link…' }).click();
     const dialog = page.getByRole('dialog', { name: `Link to ${name}?` });
-    await dialog.getByLabel('Password').fill(passwordOf('lena'));
+    await dialog.getByLabel('Your password, to confirm').fill(passwordOf('lena'));
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Sign in at the provider' }).click();
   };

@@ -184,6 +184,37 @@ test('a draft outlives a service that does not answer', async ({ page, records, 
   await expect(page).toHaveURL(/\/grants$/);
 });
 
+test('a message names the field of the form, offers what helps, and goes with the key that mends it', async ({
+  page,
+  records,
+  signIn,
+  watch,
+}) => {
+  const pola = await records.person('pola');
+  await records.group('taken readers');
+  await signIn('admin');
+  watch.provokes(400, 409);
+  const alert = page.getByRole('alert');
+  await page.goto(`/grants/new?principal=user:${pola}&catalog=ms_sales&privilege=SELECT`);
+  const description = page.getByRole('textbox', { name: 'Description' });
+  await description.fill('x'.repeat(1001));
+  await expect(alert).toContainText('Description: must');
+  await expect(description).toHaveAttribute('aria-invalid', 'true');
+  await expect(alert.getByRole('button', { name: 'Retry' })).toBeHidden();
+  await description.fill('short');
+  await expect(alert).toBeHidden();
+  await expect(description).not.toHaveAttribute('aria-invalid');
+
+  await page.goto('/groups');
+  await page.getByRole('button', { name: 'New group' }).click();
+  const name = page.getByRole('textbox', { name: 'Name' });
+  await name.fill('taken readers');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(alert).toBeVisible();
+  await name.fill('other readers');
+  await expect(alert).toBeHidden();
+});
+
 test('the audit trail is searched whole, followed by request, saved, and leads to a grant', async ({
   page,
   records,

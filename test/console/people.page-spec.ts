@@ -59,7 +59,7 @@ test('somebody is added with a one-time password, made administrator with the ow
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Make administrator…' }).click();
   const promotion = page.getByRole('dialog', { name: 'Make added_here administrator?' });
-  await promotion.getByLabel('Password').fill(passwordOf('admin'));
+  await promotion.getByLabel('Your password, to confirm').fill(passwordOf('admin'));
   await promotion.getByRole('button', { name: 'Make administrator' }).click();
   await expect(page.getByRole('button', { name: 'Make user…' })).toBeVisible();
 
@@ -172,7 +172,7 @@ test('what opens an account, or takes an administrator, asks for the password so
   await records.administrator('rp_admin');
   const other = await records.administrator('rp_other');
   await signIn('rp_admin');
-  const password = page.getByRole('textbox', { name: 'Password', exact: true });
+  const password = page.getByRole('textbox', { name: 'Your password, to confirm' });
 
   await page.goto('/people');
   await page.getByRole('button', { name: 'Add person' }).click();
@@ -203,7 +203,7 @@ test('what opens an account, or takes an administrator, asks for the password so
   await page.goto(`/people/${other}`);
   await page.getByRole('button', { name: 'One-time password…' }).click();
   const dialog = page.getByRole('dialog', { name: 'One-time password for rp_other?' });
-  await dialog.getByLabel('Password', { exact: true }).fill(passwordOf('rp_admin'));
+  await dialog.getByLabel('Your password, to confirm').fill(passwordOf('rp_admin'));
   await dialog.getByRole('button', { name: 'One-time password' }).click();
   await expect(page.getByRole('group', { name: 'One-time password of rp_other' })).not.toBeEmpty();
   await page.getByRole('button', { name: 'Make user…' }).click();

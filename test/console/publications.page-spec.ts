@@ -63,7 +63,7 @@ test('an unexplained change waits; a text that is no longer proposed is explaine
 
   await waiting.getByRole('button', { name: 'Approve this change' }).click();
   const dialog = page.getByRole('dialog', { name: 'Approve this change?' });
-  const password = dialog.getByLabel('Password');
+  const password = dialog.getByLabel('Your password, to confirm');
   await expect(password).toBeFocused();
   await records.grant({ type: 'engine', name: 'a-pipeline' }, 'sales.eu.orders');
   await admin.post('/api/admin/acl/sync');
@@ -143,7 +143,7 @@ test('an older version is restored by who gives the password, and so is that end
   await page.getByRole('button', { name: 'Restore' }).click();
   const dialog = page.getByRole('dialog', { name: 'Restore version 4?' });
   await dialog.getByRole('textbox', { name: 'Reason' }).fill('too wide');
-  await dialog.getByLabel('Password').fill(passwordOf('admin'));
+  await dialog.getByLabel('Your password, to confirm').fill(passwordOf('admin'));
   await expectAccessible(page);
   await dialog.getByRole('button', { name: 'Restore' }).click();
   await expect(dialog).toBeHidden();
@@ -152,7 +152,7 @@ test('an older version is restored by who gives the password, and so is that end
   await page.goto('/publications');
   await page.getByRole('button', { name: 'End the restore' }).click();
   const end = page.getByRole('dialog', { name: 'End the restore?' });
-  await end.getByLabel('Password').fill(passwordOf('admin'));
+  await end.getByLabel('Your password, to confirm').fill(passwordOf('admin'));
   await expectAccessible(page);
   await end.getByRole('button', { name: 'End the restore' }).click();
   await expect(end).toBeHidden();

@@ -60,15 +60,33 @@ test('a one-time password opens nothing but its own change', async ({ page, reco
   const oneTime = String(body?.['one_time_password']);
   watch.provokes(403);
 
-  await page.goto('/me');
-  await page.getByRole('textbox', { name: 'Username' }).fill('bea');
-  await page.getByRole('textbox', { name: 'Password' }).fill(oneTime);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  const enter = async (): Promise<void> => {
+    await page.getByRole('textbox', { name: 'Username' }).fill('bea');
+    await page.getByRole('textbox', { name: 'Password' }).fill(oneTime);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  };
   const dialog = page.getByRole('dialog', { name: 'Choose your password' });
-  await expect(dialog).toBeVisible();
+  const current = dialog.getByLabel('One-time password');
+  await page.goto('/me');
+  await enter();
+  await expect(dialog).toContainText('8 to 128 characters');
+  await expect(current).toBeHidden(); // it was typed a moment ago
   await expectAccessible(page);
+  await watch.settled();
+  await expect(page.getByText('password_change_required')).toHaveCount(0);
   await page.keyboard.press('Escape');
-  await dialog.getByLabel('One-time password').fill(oneTime);
+
+  await page.reload();
+  await current.fill('a guess');
+  await dialog.getByLabel('New password').fill(passwordOf('bea'));
+  watch.provokes(401);
+  await dialog.getByRole('button', { name: 'Change password' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('invalid_credentials');
+  await current.fill(oneTime);
+  await expect(dialog.getByRole('alert')).toBeHidden();
+  await dialog.getByRole('button', { name: 'Sign out' }).click();
+
+  await enter();
   await dialog.getByLabel('New password').fill(passwordOf('bea'));
   await dialog.getByRole('button', { name: 'Change password' }).click();
   await expect(page.getByRole('heading', { name: 'You reach nothing yet' })).toBeVisible();

@@ -45,7 +45,7 @@ export function usePreview(draft: Draft | null, isCarriedOut = false) {
     preview: isAsked && error === null ? joined(query.data?.pages) : null,
     /** The preview is not that of this draft yet. */
     isComputing: text !== 'null' && (text !== settled || isPlaceholderData || (isFetching && query.data === undefined)),
-    error: isAsked ? error : null,
+    error: text === settled ? error : null,
     retry: () => void refetch(),
     more: query.hasNextPage && !isFetching ? () => void query.fetchNextPage() : undefined,
   };

@@ -1,6 +1,6 @@
 import { QueryCache, QueryClient, MutationCache, useQuery } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
-import { api, bodyOf, Problem, type Schemas } from './client.js';
+import { api, bodyOf, isProblem, type Schemas } from './client.js';
 
 /** A state that blocks the page: the session has ended, or its one-time password must be changed. */
 export type Interruption = 'ended' | 'password-change' | null;
@@ -27,11 +27,14 @@ export function sharedState<T>(value: T) {
 
 /** Opens the dialog to sign in again, or to change the password, over the page, which keeps all typed text. */
 export function noticeInterruption(error: Error): void {
-  if (!(error instanceof Problem)) return;
-  if (error.code === 'password_change_required') interrupt('password-change');
-  else if (error.status === 401 && error.code !== 'invalid_credentials' && isSignedIn()) {
-    interrupt('ended');
-  } else if (error.code === 'administrator_required') void refreshStart(); // somebody took the role away meanwhile
+  const reason = interruptionOf(error);
+  if (reason !== null) interrupt(reason);
+  else if (isProblem(error, 'administrator_required')) void refreshStart(); // somebody took the role away meanwhile
+}
+
+export function interruptionOf(error: Error): Interruption {
+  if (isProblem(error, 'password_change_required')) return 'password-change';
+  return isProblem(error, 401) && !isProblem(error, 'invalid_credentials') && isSignedIn() ? 'ended' : null;
 }
 
 export const queries = new QueryClient({
@@ -40,7 +43,7 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       // The service may still work on a request of another tab, or of a page that was left.
-      retry: (failures, problem) => problem instanceof Problem && problem.status === 429 && failures < 3,
+      retry: (failures, problem) => isProblem(problem, 429) && failures < 3,
       staleTime: 10_000,
     },
     mutations: { retry: false },
@@ -106,8 +109,22 @@ export function isSignedIn(): boolean {
   return (queries.getQueryData<Schemas['ConsoleStartResponse']>(START)?.account ?? null) !== null;
 }
 
+let oneTimePassword = '';
+
+/** The one-time password of the last sign-in, once: nobody types it twice. */
+export function takeOneTimePassword(): string {
+  const taken = oneTimePassword;
+  oneTimePassword = '';
+  return taken;
+}
+
 export async function signIn(credentials: { username: string; password: string }): Promise<void> {
   await bodyOf(api.POST('/api/auth/console-session', { body: credentials }));
+  const refusal: unknown = await bodyOf(api.GET('/api/auth/sessions', { params: { query: { limit: 1 } } })).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  oneTimePassword = isProblem(refusal, 'password_change_required') ? credentials.password : '';
   await queries.invalidateQueries();
 }
 

@@ -102,7 +102,11 @@ function Members({ group }: { group: Group }) {
     bodyOf(api.GET('/api/admin/groups/{id}/members', { params: { path: { id }, query: page } })),
   );
   const { items } = list;
-  const { joins, leaves, setJoins, setLeaves, saving, discard } = useMemberChanges(id);
+  const { joins, leaves, setJoins, setLeaves, saving } = useMemberChanges(id);
+  const discard = (): void => {
+    setJoins([]);
+    setLeaves([]);
+  };
   const isChanged = joins.length + leaves.length > 0;
   const draft = usePreview(isChanged ? draftOf(id, joins, leaves) : null);
   const without = (all: readonly Named[], member: Named) => all.filter((each) => !sameAs(member)(each));
@@ -215,12 +219,11 @@ function useMemberChanges(id: number) {
     },
     onSettled: () => accessChanged(),
   });
-  const discard = (): void => {
-    setJoins([]);
-    setLeaves([]);
-    saving.reset();
+  const mended = (set: typeof setJoins) => (all: readonly Named[]) => {
+    set(all);
+    if (saving.isError) saving.reset();
   };
-  return { joins, leaves, setJoins, setLeaves, saving, discard };
+  return { joins, leaves, setJoins: mended(setJoins), setLeaves: mended(setLeaves), saving };
 }
 
 const COLUMNS: readonly Column<MemberRow>[] = [

@@ -30,7 +30,6 @@ export function GrantDraft() {
   const [form, setForm] = useFormInAddress();
   const [, go] = useLocation();
   const [isTried, setTried] = useState(false);
-  const change = (part: Partial<GrantForm>): void => setForm((before) => ({ ...before, ...part }));
   const expiry = parseExpiry(form.expires, now());
   const grant = 'problem' in expiry ? null : grantOfForm(form, expiry.at);
   const draft = grant && { grant: [grant], revoke: form.revoke };
@@ -47,6 +46,10 @@ export function GrantDraft() {
       return accessChanged(() => go('/grants'));
     },
   });
+  const change = (part: Partial<GrantForm>): void => {
+    setForm((before) => ({ ...before, ...part }));
+    if (granting.isError) granting.reset();
+  };
   const { preview, isComputing, error, retry, more } = usePreview(draft, granting.isPending);
   const errors = { ...(isTried && missingIn(form)), ...fieldErrorsOf(granting.error ?? error) };
   const field = fieldsOf(form, change, errors);

@@ -144,7 +144,10 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
         )}
         <PolicyFields
           form={form}
-          change={(part) => setForm((before) => ({ ...before, ...part }))}
+          change={(part) => {
+            setForm((before) => ({ ...before, ...part }));
+            if (saving.isError && !isOverwriting) saving.reset();
+          }}
           errors={{ ...(isTried && missingIn(form)), ...fieldErrorsOf(saving.error ?? error) }}
         />
         <Consequence isComputing={isComputing} preview={preview} />

@@ -2,7 +2,16 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
-import { type Interruption, interrupt, queries, signIn, signOut, useMe, useProvider } from '../api/session.js';
+import {
+  type Interruption,
+  interrupt,
+  queries,
+  signIn,
+  signOut,
+  takeOneTimePassword,
+  useMe,
+  useProvider,
+} from '../api/session.js';
 import { Dialog, ReturnFailure } from '../parts/act.js';
 import { Brand, Button, CopyButton } from '../parts/controls.js';
 import { Form, HiddenUsername, PasswordField, TextField, useForm } from '../parts/form.js';
@@ -70,6 +79,7 @@ function PasswordSignIn({ username: ended, done }: { username?: string; done?: (
       <form
         className="stack stack--tight"
         method="post"
+        onChange={() => signingIn.isError && signingIn.reset()}
         onSubmit={(event) => {
           event.preventDefault();
           if (!signingIn.isPending) signingIn.mutate();
@@ -176,7 +186,8 @@ function SignInElsewhere() {
 
 /** The change of a one-time password, which opens nothing else. */
 function PasswordChange({ username }: { username: string }) {
-  const [body, field] = useForm({ current_password: '', new_password: '' });
+  const [body, field] = useForm(() => ({ current_password: takeOneTimePassword(), new_password: '' }));
+  const [isTyped] = useState(body.current_password !== '');
   const changing = useMutation({
     mutationFn: () => bodyOf(api.POST('/api/auth/password', { body })),
     onSuccess: goOn,
@@ -194,8 +205,13 @@ function PasswordChange({ username }: { username: string }) {
         close={() => void signOut().then(() => interrupt(null))}
       >
         <HiddenUsername username={username} />
-        <PasswordField label="One-time password" {...field('current_password')} />
-        <PasswordField label="New password" complete="new-password" {...field('new_password')} />
+        {!isTyped && <PasswordField label="One-time password" {...field('current_password')} />}
+        <PasswordField
+          label="New password"
+          complete="new-password"
+          hint="8 to 128 characters."
+          {...field('new_password')}
+        />
       </Form>
     </Dialog>
   );

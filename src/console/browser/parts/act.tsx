@@ -170,7 +170,7 @@ export function ProofForm<T>({ asks, run, done, act, isDanger, children, ...ofFo
       {withPassword && (
         <>
           <HiddenUsername username={account.username} />
-          <PasswordField label="Password" value={password} set={setPassword} />
+          <PasswordField label="Your password, to confirm" value={password} set={setPassword} />
         </>
       )}
       {withProvider && <ProviderProof isConfirmed={account.is_confirmed} />}

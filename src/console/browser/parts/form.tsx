@@ -5,7 +5,7 @@ import { Failure } from './notice.js';
 export interface FormProps {
   label?: string;
   /** What the button does, as a mutation. */
-  doing: { isPending: boolean; error: Error | null; mutate: () => void };
+  doing: { isPending: boolean; error: Error | null; mutate: () => void; reset: () => void };
   /** The button: verb and object. */
   act: string;
   isDanger?: boolean | undefined;
@@ -22,12 +22,13 @@ export interface FormProps {
 /** A short form: its fields, why it was refused, and its two buttons. Nothing is sent twice. */
 export function Form(props: FormProps) {
   const { label, doing, act, isDanger, away = 'Cancel', close, isPanel = false, canRetry = false, children } = props;
-  const { isPending, error, mutate } = doing;
+  const { isPending, error, mutate, reset } = doing;
   return (
     <form
       className={`stack stack--tight${isPanel ? ' panel' : ''}`}
       method="post"
       aria-label={label}
+      onChange={() => error !== null && reset()}
       onSubmit={(event) => {
         event.preventDefault();
         if (!isPending) mutate();
@@ -112,7 +113,7 @@ export function TextField(props: TextFieldProps) {
 }
 
 /** A password that must be given. */
-export function PasswordField(props: Pick<TextFieldProps, 'label' | 'name' | 'value' | 'set' | 'complete'>) {
+export function PasswordField(props: Pick<TextFieldProps, 'label' | 'name' | 'value' | 'set' | 'hint' | 'complete'>) {
   return <TextField type="password" complete="current-password" required {...props} />;
 }
 

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'wouter';
-import { fieldName, Problem } from '../api/client.js';
-import { sharedState } from '../api/session.js';
+import { fieldName, isProblem, Problem } from '../api/client.js';
+import { interruptionOf, sharedState } from '../api/session.js';
 import { clockTime } from '../domain/moment-text.js';
 import { now } from '../now.js';
 import { Button, CopyButton, Icon } from './controls.js';
@@ -60,6 +60,21 @@ const TEXTS: Record<string, string> = {
   cross_site: 'Your browser did not say that this page made the request. Open the page at its own address.',
 };
 
+/** Fields of requests whose label in forms is another word. */
+const LABELS: Record<string, string> = { expires_at: 'Expires', principal: 'Person or group', resource: 'Where' };
+
+/** A field of a request as forms call it: `new_password` is *New password*. */
+function fieldLabel(name: string): string {
+  return LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
+}
+
+/** The same request can succeed later. */
+function canHelp(problem: Error): boolean {
+  if (!(problem instanceof Problem)) return true;
+  if (problem.code === 'engine_unavailable') return problem.retryAfter !== null;
+  return [0, 429].includes(problem.status) || problem.status >= 500 || isProblem(problem, 'sync_in_progress');
+}
+
 /** A failure in one sentence. */
 export function failureText(problem: Error): string {
   if (!(problem instanceof Problem)) return problem.message;
@@ -68,20 +83,21 @@ export function failureText(problem: Error): string {
     return `Too many attempts from here. Try again at ${clockTime(at)}.`;
   }
   const [first] = problem.fields;
-  if (first !== undefined) return [fieldName(first.field), first.message].filter(Boolean).join(': ');
+  if (first !== undefined) return [fieldLabel(fieldName(first.field)), first.message].filter(Boolean).join(': ');
   // Without a Retry-After no engine is configured, as the text of the service says.
   if (problem.code === 'engine_unavailable' && problem.retryAfter === null) return problem.message;
   return TEXTS[problem.code] ?? problem.message;
 }
 
-/** A failure: its text, its code and request id for the operator, and another try. */
+/** A failure: its text, its code and request id for the operator, and another try. The dialogs of interruptions tell of theirs. */
 export function Failure({ problem, retry }: { problem: Error; retry?: (() => void) | undefined }) {
+  if (interruptionOf(problem) !== null) return null;
   return (
     <Notice
       tone="loss"
       role="alert"
       title={failureText(problem)}
-      actions={retry && <Button text="Retry" look="small" onClick={retry} />}
+      actions={retry && canHelp(problem) && <Button text="Retry" look="small" onClick={retry} />}
     >
       {problem instanceof Problem && (
         <p>
