@@ -9,7 +9,7 @@ import { momentText } from '../domain/moment-text.js';
 import { now } from '../now.js';
 import { Icon } from '../parts/controls.js';
 import { Moment, Principal } from '../parts/display.js';
-import { type Filter, FilterBar, useFilters } from '../parts/filter-bar.js';
+import { type Filter, FilterBar, PrincipalName, useFilters } from '../parts/filter-bar.js';
 import { Empty, Page } from '../parts/page.js';
 import { type Column, Listing } from '../parts/table.js';
 
@@ -29,8 +29,12 @@ const FILTERS: readonly Filter[] = [
     name: 'Event',
     choices: Object.fromEntries(AUDIT_EVENTS.map((each) => [each, eventText(each)])),
   },
-  { parameter: 'user', name: 'Person' },
-  { parameter: 'subject', name: 'Subject' },
+  {
+    parameter: 'user',
+    name: 'Person',
+    show: (value) => <PrincipalName parameter={/^\d+$/.test(value) ? `user:${value}` : value} />,
+  },
+  { parameter: 'subject', name: 'Subject', show: (value) => <PrincipalName parameter={value} /> },
   { parameter: REQUEST, name: 'Request' },
   { parameter: 'from', name: 'From', type: 'datetime-local', show: showMoment },
   { parameter: 'to', name: 'To', type: 'datetime-local', show: showMoment },

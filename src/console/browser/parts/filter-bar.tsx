@@ -133,20 +133,37 @@ interface FilterTokenProps {
 
 function FilterToken({ filter: { name, choices, show }, value, remove }: FilterTokenProps) {
   if (value === undefined) return null;
-  const text = choices?.[value] ?? value;
   return (
-    <Token remove={remove} label={`Remove ${name} ${text}`}>
-      {name} <b>{show?.(value) ?? text}</b>
+    <Token remove={remove} label={`Remove ${name}`} mark={`${name} `}>
+      {show?.(value) ?? choices?.[value] ?? value}
     </Token>
   );
 }
 
+interface TokenProps {
+  /** The name of its button, before the value. */
+  label: string;
+  /** Stands before the value. */
+  mark: ReactNode;
+  remove: () => void;
+  /** The value. */
+  children: ReactNode;
+}
+
 /** A value that was chosen, with a button that removes it. */
-export function Token({ label, remove, children }: { label: string; remove: () => void; children: ReactNode }) {
+export function Token({ label, mark, remove, children }: TokenProps) {
+  const id = useId();
   return (
     <span className="token">
-      {children}
-      <button type="button" aria-label={label} onClick={remove}>
+      {mark}
+      <b id={id}>{children}</b>
+      <button
+        type="button"
+        id={`${id}-remove`}
+        aria-label={label}
+        aria-labelledby={`${id}-remove ${id}`}
+        onClick={remove}
+      >
         <Icon name="cross" />
       </button>
     </span>
@@ -271,7 +288,7 @@ export function entryQueryOf({ principal = '', ...rest }: Asked) {
   return { ...rest, ...(parsePrincipal(principal) !== null && { principal }) };
 }
 
-/** The name of a principal in the address. */
-function PrincipalName({ parameter }: { parameter: string }) {
-  return <>{usePrincipalName(parsePrincipal(parameter))}</>;
+/** The name of a principal in the address; others as they are: *grant 7*. */
+export function PrincipalName({ parameter }: { parameter: string }) {
+  return <>{usePrincipalName(parsePrincipal(parameter)) || parameter.replace(':', ' ')}</>;
 }

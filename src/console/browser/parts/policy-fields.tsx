@@ -93,11 +93,11 @@ function Exceptions({ value, set, error }: ExceptionsProps) {
         {value.map((each) => (
           <Token
             key={principalParameter(each)}
-            label={`Remove ${each.name ?? ''}`}
+            label="Remove"
+            mark={<Shape of={each} />}
             remove={() => set(value.filter((other) => other !== each))}
           >
-            <Shape of={each} />
-            <b>{each.name}</b>
+            {each.name}
           </Token>
         ))}
         <Button
