@@ -61,6 +61,12 @@ export function serveConsole(server: FastifyInstance): void {
   for (const path of PAGE_PATHS) {
     server.get(path, (request, reply) => send(page, request, reply.headers(PAGE_HEADERS)));
   }
+  // An address that somebody opens in a browser, and that nothing has.
+  server.addHook('onRequest', (request, reply, done) => {
+    const { is404, method, url, headers } = request;
+    if (!is404 || method !== 'GET' || url.startsWith('/api/') || headers.accept?.includes('text/html') !== true) done();
+    else void send(page, request, reply.code(404).headers(PAGE_HEADERS));
+  });
   server.get<{ Params: { name: string } }>('/assets/:name', (request, reply) => {
     const file = assets.get(request.params.name);
     if (file === undefined) throw new Refused('not_found');

@@ -218,6 +218,7 @@ test('people who are no administrators see neither the links nor the pages of ot
   page,
   records,
   signIn,
+  watch,
 }) => {
   await records.person('ordinary');
   await signIn('ordinary');
@@ -229,4 +230,11 @@ test('people who are no administrators see neither the links nor the pages of ot
     await page.goto(path);
     await expect(page.getByRole('heading', { level: 1, name: 'Not for you' })).toBeVisible();
   }
+  watch.provokes(404);
+  expect((await page.goto('/nowhere/at/all'))?.status()).toBe(404);
+  await expect(page.getByRole('heading', { level: 1, name: 'There is no such page' })).toBeVisible();
+  await expect(page.getByRole('main').getByRole('link')).toHaveText(['Open what you may reach', 'Ask why']);
+  await expectAccessible(page);
+  await page.getByRole('link', { name: 'API', exact: true }).click();
+  await expect(page).toHaveURL(/\/api\/docs$/);
 });

@@ -60,7 +60,7 @@ function Navigation() {
   const me = useMe();
   const leaving = useMutation({ mutationFn: signOut });
   const isAdministrator = me.role === 'admin';
-  const pages = PAGES.filter((page) => page.section !== undefined && (page.isOpen === true || isAdministrator));
+  const pages = PAGES.filter(({ section }) => section === 'own' || isAdministrator);
   const status = usePublishingStatus(isAdministrator).data;
   const isWaiting = (status?.waiting_for_approval ?? null) !== null;
   return (
@@ -84,6 +84,7 @@ function Navigation() {
           </span>
         )}
         {status !== undefined && <Live status={status} />}
+        <a href="/api/docs">API</a>
         <div className="nav__me">
           <span className="principal">
             <Shape of={{ type: 'user', name: me.username }} />

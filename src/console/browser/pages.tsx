@@ -4,8 +4,7 @@ export interface Page {
   /** Its link in the navigation. */
   name: string;
   icon: string;
-  /** Without one it has no link there. */
-  section?: 'own' | 'access' | 'history';
+  section: 'own' | 'access' | 'history';
   /** Everybody may open it; the others are for administrators. */
   isOpen?: true;
   /** By address. The first is where its link leads. */
@@ -59,7 +58,7 @@ export const PAGES: readonly Page[] = [
     section: 'access',
     routes: { '/policies': Policies, '/policies/:id': PolicyPage },
   },
-  { name: 'Why', icon: 'info', isOpen: true, routes: { '/why': Why } },
+  { name: 'Why', icon: 'info', section: 'access', isOpen: true, routes: { '/why': Why } },
   { name: 'Engine', icon: 'gear', section: 'access', routes: { '/engine': Engine } },
   {
     name: 'Publications',

@@ -95,14 +95,23 @@ export function NotForYou({ page }: { page: string }) {
 }
 
 export function NotHere() {
-  return <Absent title="Nothing is at this address" text="It may have been mistyped, or what it showed is gone." />;
+  return <Absent title="There is no such page" text="Its address may have been mistyped, or what it showed is gone." />;
 }
 
 function Absent(props: { title: string; text: string }) {
   useTitle(props.title);
   return (
     <main id="main" tabIndex={-1}>
-      <Empty isWhole {...props} action={<ButtonLink text="Open what you may reach" href="/me" />} />
+      <Empty
+        isWhole
+        {...props}
+        action={
+          <div className="row">
+            <ButtonLink text="Open what you may reach" href="/me" />
+            <ButtonLink text="Ask why" href="/why" />
+          </div>
+        }
+      />
     </main>
   );
 }
