@@ -81,6 +81,14 @@ test('an administrator without a password confirms a promotion at the provider, 
   const [{ id }] = body?.['items'] as [{ id: number }];
   await admin.patch(`/api/admin/users/${id}`, { role: 'admin' });
 
+  await page.goto('/');
+  await expect(page.getByRole('heading', { name: 'Begin with three steps' })).toBeVisible();
+  await expect(page.getByRole('tabpanel').getByRole('listitem').getByRole('link')).toHaveText([
+    'Add people',
+    'Make the first grant',
+    'Connect the engine',
+  ]);
+  await expectAccessible(page);
   await page.goto(`/people/${promoted}`);
   await page.getByRole('button', { name: 'Make administrator…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Make to_promote administrator?' });
@@ -177,6 +185,7 @@ test('a person with a password links the account to the provider, and unlinks it
   await expect(page.getByText('Linked since')).toBeVisible();
 
   await page.getByRole('button', { name: 'Sign out' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
   await signInWithPassword('admin');
   await page.goto(`/people/${id}`);
   await page.getByRole('button', { name: 'Unlink…' }).click();

@@ -184,6 +184,41 @@ test('a draft outlives a service that does not answer', async ({ page, records, 
   await expect(page).toHaveURL(/\/grants$/);
 });
 
+test('a draft of members asks before it is left; its group leads to a grant, at the width of a phone as well', async ({
+  page,
+  records,
+  signIn,
+}) => {
+  await records.person('tess');
+  const group = await records.group('led readers');
+  await signIn('admin');
+  await page.goto(`/groups/${group}`);
+  await choose(page, 'Person or group', 'tess');
+  await page.getByRole('button', { name: 'Add to the draft' }).click();
+  await expect(page.getByRole('row', { name: /tess/ })).toContainText('joins');
+  const link = page.getByRole('link', { name: 'New grant' });
+  page.once('dialog', (question) => {
+    expect(question.message()).toBe('Leave this page? Its changes are not saved.');
+    void question.dismiss();
+  });
+  await link.click();
+  await expect(page).toHaveURL(/\/groups\/\d+$/);
+  page.once('dialog', (question) => void question.accept());
+  await link.click();
+  await expect(page.getByRole('combobox', { name: 'Person or group' })).toHaveValue('led readers');
+  await page.getByRole('link', { name: 'Why', exact: true }).click();
+  await expect(page).toHaveURL(/\/why$/);
+  await page.goto(`/grants?principal=group:${group}`);
+  await expect(page.getByRole('button', { name: 'Remove Holder led readers' })).toBeVisible();
+
+  await page.setViewportSize({ width: 320, height: 640 });
+  for (const on of ['data', 'routine', 'engine', 'queries', 'acting']) {
+    await page.goto(`/grants/new?principal=group:${group}&on=${on}&catalog=led_sales`);
+    await expect(page.getByRole('group', { name: 'Privileges' })).toBeVisible();
+    expect(await page.evaluate('document.documentElement.scrollWidth'), on).toBe(320);
+  }
+});
+
 test('a message names the field of the form, offers what helps, and goes with the key that mends it', async ({
   page,
   records,

@@ -46,8 +46,8 @@ describe('rows of a draft', () => {
 
     expect(sql).toBe(`SELECT *, true, (\n'***'\n) FROM "sales"."eu"."or""ders" LIMIT 20`);
     expect(read(rows([1, 'a@b', true, '***']))).toMatchObject({
-      before: { rows: [[1, 'a@b']] },
-      after: { rows: [[1, '***']] },
+      before: { columns: [column('email'), column('id')], rows: [['a@b', 1]] },
+      after: { columns: [column('email'), column('id')], rows: [['***', 1]] },
     });
   });
 

@@ -38,7 +38,7 @@ export function rowSampleOf(draft: PolicyForm, saved: PolicyForm | null): RowSam
   return {
     sql: `SELECT *, ${before}, ${after} FROM ${name}${where} LIMIT ${most}`,
     most,
-    read: (rows) => ({ before: sideOf(rows, sides[0], 0), after: sideOf(rows, draft, 1) }),
+    read: (rows) => ({ before: sideOf(rows, sides[0], 0, draft), after: sideOf(rows, draft, 1, draft) }),
   };
 }
 
@@ -52,16 +52,20 @@ function expressionOf(side: PolicyForm | null): string {
   return side?.kind === 'column_mask' ? `(\n${side.expression}\n)` : 'true';
 }
 
-function sideOf({ columns, rows }: Rows, side: PolicyForm | null, place: 0 | 1): Rows {
+/** The column that the draft masks comes first on both sides. */
+function sideOf({ columns, rows }: Rows, side: PolicyForm | null, place: 0 | 1, draft: PolicyForm): Rows {
   const own = columns.length - 2;
   const at = columns.slice(0, own).findIndex(({ name }) => name === side?.column);
   const kept = side?.kind === 'row_filter' ? rows.filter((row) => row[own + place] === true) : rows;
-  const isShown = (index: number): boolean => index < own && !(side?.kind === 'hidden_column' && index === at);
+  const first = draft.kind === 'column_mask' ? columns.findIndex(({ name }) => name === draft.column) : -1;
+  const isShown = (index: number): boolean =>
+    index in columns && index < own && !(side?.kind === 'hidden_column' && index === at);
+  const order = [...new Set([first, ...columns.keys()])].filter(isShown);
   return {
-    columns: columns.filter((_, index) => isShown(index)),
+    columns: order.flatMap((index) => columns[index] ?? []),
     rows: kept.slice(0, SAMPLE).map((row) => {
       const masked = side?.kind === 'column_mask' ? row.map((value, i) => (i === at ? row[own + place] : value)) : row;
-      return masked.filter((_, index) => isShown(index));
+      return order.map((index) => masked[index]);
     }),
   };
 }

@@ -9,7 +9,7 @@ import { addressOfNode, nodeAt, type NodeNames, pathText, sqlPath } from '../dom
 import { principalParameter } from '../domain/principal.js';
 import { whyAddress } from '../domain/why-address.js';
 import { useAddress } from '../parts/address.js';
-import { Button } from '../parts/controls.js';
+import { Button, ButtonLink } from '../parts/controls.js';
 import { DataTree } from '../parts/data-tree.js';
 import { addressOf, Crumbs, Limits, NodeIcon, Path, Principal, Privileges, WhyLink } from '../parts/display.js';
 import { GrantTable, NewGrant } from '../parts/grants.js';
@@ -214,6 +214,8 @@ function Who({ node }: { node: Node }) {
   const asked = search.get(WAY);
   const list = useWho(node, asked !== null);
   const { items, first } = list;
+  const isNew = useGrants({ state: 'all' }, node.catalog === undefined).items?.length === 0;
+  if (isNew && node.catalog === undefined) return <FirstSteps />;
   if (items?.length === 0) {
     return (
       <Empty
@@ -267,6 +269,32 @@ function Who({ node }: { node: Node }) {
         </section>
       )}
     </>
+  );
+}
+
+/** What to do while nothing has ever been granted. */
+function FirstSteps() {
+  return (
+    <Empty
+      title="Begin with three steps"
+      text="Nothing has been granted yet: nobody may read or change anything."
+      action={
+        <ol className="stack stack--tight">
+          <li>
+            <ButtonLink text="Add people" href="/people?ask=add-person" />
+            <p className="hint">Or let them come from the identity provider.</p>
+          </li>
+          <li>
+            <ButtonLink text="Make the first grant" href="/grants/new" />
+            <p className="hint">To whom, what they may, and on what.</p>
+          </li>
+          <li>
+            <ButtonLink text="Connect the engine" href="/publications" />
+            <p className="hint">It reads the rules that are published there.</p>
+          </li>
+        </ol>
+      }
+    />
   );
 }
 

@@ -9,10 +9,11 @@ import { queries } from '../api/session.js';
 import { numberText } from '../domain/count-text.js';
 import { draftOf, keyOf, type MemberRow, rowsOf, sameAs } from '../domain/member-rows.js';
 import { Act } from '../parts/act.js';
+import { useUnsaved } from '../parts/address.js';
 import { Changes, DraftChange, Totals } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
 import { addressOf, Moment, type Named, Principal, Shape } from '../parts/display.js';
-import { GrantTable } from '../parts/grants.js';
+import { GrantTable, NewGrant } from '../parts/grants.js';
 import { Failure, Note } from '../parts/notice.js';
 import { NotHere, Page, PageHead, Region } from '../parts/page.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
@@ -64,6 +65,7 @@ function Head({ group }: { group: Group }) {
         }
         actions={
           <>
+            <NewGrant query={`?principal=group:${id}`} />
             <ButtonLink text="History" href={`/audit?subject=group:${id}`} />
             <Button
               text={source === 'local' ? 'Rename' : 'Describe'}
@@ -108,6 +110,7 @@ function Members({ group }: { group: Group }) {
     setLeaves([]);
   };
   const isChanged = joins.length + leaves.length > 0;
+  useUnsaved(isChanged);
   const draft = usePreview(isChanged ? draftOf(id, joins, leaves) : null);
   const without = (all: readonly Named[], member: Named) => all.filter((each) => !sameAs(member)(each));
   const add = (member: Named): void => {

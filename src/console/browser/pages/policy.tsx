@@ -21,7 +21,7 @@ import {
 } from '../domain/policy-form.js';
 import { rowSampleOf } from '../domain/row-sample.js';
 import { whyAddress } from '../domain/why-address.js';
-import { useSettled } from '../parts/address.js';
+import { useSettled, useUnsaved } from '../parts/address.js';
 import { Checks, Side, Sign } from '../parts/changes.js';
 import { Button, Icon } from '../parts/controls.js';
 import { Moment, Path } from '../parts/display.js';
@@ -71,6 +71,8 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
   const [isTried, setTried] = useState(false);
   const [, go] = useLocation();
   const id = base?.body.id ?? null;
+  const isUnchanged = differencesOf(base === null ? NEW_POLICY : formOfPolicy(base.body), form).length === 0;
+  useUnsaved(!isUnchanged);
   const title = id === null ? 'New policy' : `Policy ${id}`;
   const policy = policyOfForm(form);
   const put = policy && { ...policy, ...(id !== null && { id }) };
@@ -102,7 +104,7 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     setTried(true);
-    if (policy !== null && !saving.isPending) saving.mutate(policy);
+    if (policy !== null && !isUnchanged && !saving.isPending) saving.mutate(policy);
   };
   return (
     <Page
@@ -117,7 +119,7 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
             look="primary"
             type="submit"
             form={FORM}
-            isOff={policy === null || saving.isPending}
+            isOff={policy === null || isUnchanged || saving.isPending}
             aria-busy={saving.isPending}
           />
         </>

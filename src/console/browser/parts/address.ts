@@ -37,6 +37,27 @@ export function returnAddress(search: URLSearchParams): string {
   return `${location.pathname}?${kept.toString()}`;
 }
 
+/** Asks before unsaved changes are left, by a link, a reload or a closed tab. */
+export function useUnsaved(isChanged: boolean): void {
+  useEffect(() => {
+    if (!isChanged) return;
+    const unload = (event: Event): void => event.preventDefault();
+    const follow = (event: MouseEvent): void => {
+      const link = event.target instanceof Element && event.target.closest('a[href^="/"]:not([target])');
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      if (confirm('Leave this page? Its changes are not saved.')) return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    window.addEventListener('beforeunload', unload);
+    document.addEventListener('click', follow, true);
+    return () => {
+      window.removeEventListener('beforeunload', unload);
+      document.removeEventListener('click', follow, true);
+    };
+  }, [isChanged]);
+}
+
 /** A value once it has not changed for so many milliseconds. */
 export function useSettled<T>(value: T, pause: number): T {
   const [settled, settle] = useState(value);
