@@ -20,7 +20,7 @@ test('lists, filters and absent pages are accessible', async ({ page, records, a
   await expectAccessible(page);
   watch.provokes(404);
   await page.goto('/people/2000000000');
-  await expect(page.getByRole('heading', { level: 1, name: 'Nothing is at this address' })).toBeVisible();
+  await expect(page.getByRole('heading', { level: 1, name: 'There is no such page' })).toBeVisible();
   await expectAccessible(page);
 });
 
