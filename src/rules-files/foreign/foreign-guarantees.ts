@@ -72,11 +72,11 @@ function namesOfType(value: unknown, type: string): Row[] {
 /** What breaks a guarantee in a file. */
 export interface ForeignBreach {
   guarantee: string;
-  /** As facts name users whom no rule spells. */
+  /** A name, or one that stands for users whom no rule spells (`standingForOthers`). */
   person: string;
   privilege: Privilege;
   fact: AccessFact;
-  /** The one that decides; null: none matches, or its section is absent. */
+  /** The deciding rule; null: none matches, or its section is absent. */
   rule: ForeignRule | null;
 }
 
@@ -226,7 +226,7 @@ function spelledBy(guarantees: readonly Guarantee[], users: readonly string[]): 
       .map(({ catalog, schema, routine }) => withoutUndefined({ catalog, schema, procedure: routine, privileges: [] })),
     queries: [
       ...(names.length === 0 ? [] : [{ user: anyOf(names), allow: [] }]),
-      // So that each owner's are asked about.
+      // A rule with an owner makes the walk ask for each owner.
       ...(nodes.some(({ queries }) => queries !== undefined) ? [{ queryOwner: '.*', allow: [] }] : []),
     ],
   };

@@ -28,17 +28,17 @@ export interface GuaranteeScope {
 export interface Guarantee {
   name: string;
   kind: GuaranteeKind;
-  /** Whom it is about; of `only` everyone. */
+  /** The principals that can break it; everyone for `only`. */
   principal: PolicyPrincipal;
-  /** Whom it is not about; of `only` those who may. */
+  /** Exceptions; for `only` the principals that are allowed. */
   except: readonly PolicyPrincipal[];
-  /** Of `apart` two. */
+  /** Two for `apart`, else one. */
   scopes: readonly GuaranteeScope[];
-  /** Of `at_most`: how many people and engine principals. */
+  /** Maximum of people and engine principals for `at_most`. */
   count: number;
 }
 
-/** Whether a scope speaks of a node: of a table its companions are a part. Everybody reads `jdbc` and `metadata` in `system`, so that no guarantee speaks of these. */
+/** Whether a node is within a scope. Companions are part of their table. Everybody reads `jdbc` and `metadata` in `system`, so no scope has them. */
 export function speaksOf({ resource }: GuaranteeScope, node: Node): boolean {
   const { table } = resource;
   const base = table !== undefined && basesOf(node.table ?? '').includes(table) ? { ...node, table } : node;
@@ -147,7 +147,7 @@ function questionsIn(
   );
 }
 
-/** Names of those whom a node of acting or of queries names; null: it names nobody. */
+/** Names of the principals in a node of acting or of queries; null for other nodes. */
 function namedPeople({ as, queries }: Node, principals: Principals): string[] | null {
   const named = as ?? queries;
   return named === undefined ? null : [...principals.members(named).values()].map(({ name }) => name);

@@ -9,13 +9,13 @@ import { PRIVILEGE_TERMS, type Privilege } from '../model/privilege.js';
 /** The users of an evaluation, by their positions. */
 export interface JudgedUsers {
   width: number;
-  /** Of a principal, whoever it is; service accounts are left out. */
+  /** Positions of a principal's members, without service accounts. */
   positionsOf(principal: PolicyPrincipal): Iterable<number>;
-  /** Of a name on the engine. */
+  /** Positions of the users with a name on the engine. */
   named(name: string): readonly number[];
   /** Whether a position stands for any number of users. */
   isUnnamed(position: number): boolean;
-  /** What is said on everything does not touch this catalog; null: there is none. */
+  /** A scope on everything leaves this catalog out; null: there is none. */
   metadataCatalog: string | null;
 }
 
@@ -31,19 +31,19 @@ export interface Witness {
 export interface Verdict {
   guarantee: Guarantee;
   isBroken: boolean;
-  /** All pairs of user and node, with each privilege. */
+  /** Number of triples of user, node and privilege. */
   brokenBy: number;
-  /** The first of them. Of `apart` each is followed by one of the same user in the other scope. */
+  /** The first breaches. For `apart` in pairs: the same user in the first scope and in the second. */
   witnesses: Witness[];
 }
 
-/** The most that are kept of each guarantee. */
+/** Maximum of witnesses for each guarantee. */
 export const MOST_WITNESSES = 20;
 
-/** Judges guarantees by what a document gives: it is told the users with each thing at each node, one after the other. */
+/** Judges guarantees by a document: `see` receives the holders of each fact at each node, one after the other. */
 export class GuaranteeJudge {
   private readonly judged: readonly JudgedGuarantee[];
-  /** Users who read the table that is asked about, by the column and the rows that scopes want. */
+  /** The current table, until its restrictions are complete. */
   private reading: ReadTable | null = null;
 
   constructor(
@@ -53,7 +53,7 @@ export class GuaranteeJudge {
     this.judged = guarantees.map((guarantee) => new JudgedGuarantee(guarantee, users));
   }
 
-  /** @param holders the users of a fact, at the active words; restrictions of a table follow its privileges */
+  /** @param holders users of the fact, at the active words. Restrictions of a table come after its privileges. */
   see(fact: AccessFact, active: Uint32Array, holders: Bitset): void {
     if (fact.about === 'row-filter' || fact.about === 'hidden-column' || fact.about === 'column-mask') {
       this.reading?.restrictions.push({ fact, users: holders.slice() });
@@ -71,7 +71,7 @@ export class GuaranteeJudge {
     return this.judged.map((each) => each.verdict());
   }
 
-  /** All restrictions of a table are known when the next one begins. */
+  /** The restrictions of a table are complete when the next table begins. */
   private endTable(): void {
     if (this.reading === null) return;
     const { fact, active, users, restrictions } = this.reading;
@@ -95,9 +95,9 @@ interface RestrictedSet {
 
 /** A guarantee and what has been seen of it. */
 class JudgedGuarantee {
-  /** Users whom it is about. */
+  /** Users who can break it. */
   private readonly counted: Bitset;
-  /** By scope: users with anything in it, and the first thing of each. */
+  /** By scope: users with a privilege in it, and the first witness of each. */
   private readonly held: { users: Bitset; first: Map<number, Witness> }[];
   private readonly witnesses: Witness[] = [];
   private brokenBy = 0;
@@ -121,7 +121,7 @@ class JudgedGuarantee {
     }
   }
 
-  /** The same of reading a table, for scopes that want a column's real value or all rows. */
+  /** As `see`, for scopes about a column's real value or unfiltered rows. */
   seeReading(fact: AccessFact, active: Uint32Array, holders: Bitset, restrictions: readonly RestrictedSet[]): void {
     for (const [index, scope] of this.guarantee.scopes.entries()) {
       if (!isRefined(scope)) continue;
@@ -211,7 +211,7 @@ function restricts(fact: RestrictedSet['fact'], { column, isUnfiltered }: Guaran
   return fact.column === column;
 }
 
-/** The privilege of a scope that a fact is, and where; null: the scope does not speak of it. `always` asks of no companions. */
+/** The privilege and node of a fact within a scope; null: the fact is outside. `always` leaves companions out. */
 function askedIn(scope: GuaranteeScope, fact: AccessFact, kind: GuaranteeKind, users: JudgedUsers): Asked | null {
   const privilege = scope.privileges.find((each) => isOf(each, fact));
   if (privilege === undefined) return null;
