@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 
 /**
@@ -8,10 +9,11 @@ import { Injectable } from '@nestjs/common';
 export class AccessChangesService {
   private readonly listeners = new Set<() => void>();
 
-  /** @returns a function that unsubscribes */
+  /** The listener runs in its own asynchronous context, outside of the transaction that announces. @returns a function that unsubscribes */
   subscribe(listener: () => void): () => void {
-    this.listeners.add(listener);
-    return () => void this.listeners.delete(listener);
+    const bound = AsyncResource.bind(listener);
+    this.listeners.add(bound);
+    return () => void this.listeners.delete(bound);
   }
 
   /** To be called after the transaction, so that listeners read the change. */

@@ -42,6 +42,19 @@ describe('the transaction of an asynchronous context', () => {
     expect(new Set([within, ...after]).size).toBe(5);
   });
 
+  it('is not that of work which it started and which outlasts it', async () => {
+    let resume = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (resume = resolve));
+    let later: Promise<unknown> = Promise.resolve();
+    const within = await session.run(() => {
+      later = ended.then(async () => [await plainly(), await prepared(), await session.run(() => plainly())]);
+      return plainly();
+    });
+    resume();
+
+    expect(new Set([within, ...((await later) as unknown[])]).size).toBe(4);
+  });
+
   it('is each one’s own while others begin and end around it', async () => {
     const turns = Array.from({ length: 30 }, (_, at) => at);
 

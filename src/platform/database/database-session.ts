@@ -12,7 +12,8 @@ const LONGEST_PREPARED = 5_000;
 /** The transaction of the current asynchronous context. Stores run their queries on `manager`. */
 @Injectable()
 export class DatabaseSession extends Transaction {
-  private readonly current = new AsyncLocalStorage<EntityManager>();
+  /** Work that a transaction started may outlast it: then it is no longer part of it. */
+  private readonly current = new AsyncLocalStorage<{ manager: EntityManager; hasEnded: boolean }>();
 
   constructor(private readonly source: DataSource) {
     super();
@@ -20,11 +21,16 @@ export class DatabaseSession extends Transaction {
 
   /** The manager of the running transaction, if there is one. To be asked for at each call of a store, never kept. */
   get manager(): EntityManager {
-    return this.current.getStore() ?? this.source.manager;
+    return this.running ?? this.source.manager;
+  }
+
+  private get running(): EntityManager | undefined {
+    const transaction = this.current.getStore();
+    return transaction?.hasEnded === false ? transaction.manager : undefined;
   }
 
   get isInTransaction(): boolean {
-    return this.current.getStore() !== undefined;
+    return this.running !== undefined;
   }
 
   /**
@@ -32,7 +38,7 @@ export class DatabaseSession extends Transaction {
    * the query itself. In a transaction the query runs there, unprepared.
    */
   async prepared<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    const transaction = this.current.getStore();
+    const transaction = this.running;
     if (transaction !== undefined) return transaction.query<Row[]>(text, values);
     const pool = (this.source.driver as PostgresDriver).master as Pool;
     // The driver reads a limit of one query, which its types do not know.
@@ -47,9 +53,16 @@ export class DatabaseSession extends Transaction {
   }
 
   override run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.current.getStore() !== undefined) return work();
+    if (this.isInTransaction) return work();
     return this.source
-      .transaction((manager) => this.current.run(manager, work))
+      .transaction(async (manager) => {
+        const transaction = { manager, hasEnded: false };
+        try {
+          return await this.current.run(transaction, work);
+        } finally {
+          transaction.hasEnded = true;
+        }
+      })
       .catch((error: unknown) => {
         throw sqlState(error) === '40P01'
           ? new TransactionDeadlock('the transaction was undone', { cause: error })
