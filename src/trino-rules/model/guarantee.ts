@@ -130,9 +130,9 @@ function questionsIn(
   const below = named.filter((node) => speaksOf(scope, node) && node.catalog !== snapshot.settings.metadataCatalog);
   const nodes = [...new Map(below.map((node) => [nodeKey(node), node])).values()];
   const companions = fresh === null ? [] : nodes.filter(isInTree).map((node) => companionOf(node, fresh));
-  const people = namedPeople(resource, principals);
-  return [...nodes, ...companions].flatMap((node) =>
-    privileges.flatMap((privilege): AskedPrivilege[] => {
+  return [...nodes, ...companions].flatMap((node) => {
+    const people = namedPeople(node, principals);
+    return privileges.flatMap((privilege): AskedPrivilege[] => {
       const { family, asks, on } = PRIVILEGE_TERMS[privilege];
       const kind = kindOf(node);
       if (!on.includes(kind) && !(kind === 'table' && family === 'table')) return [];
@@ -143,8 +143,8 @@ function questionsIn(
         const question = asks(withNamed(node, () => ({ type: 'engine', name })));
         return { other: name, resource: node, privilege, question };
       });
-    }),
-  );
+    });
+  });
 }
 
 /** Names of the principals in a node of acting or of queries; null for other nodes. */
