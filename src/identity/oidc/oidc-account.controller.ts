@@ -14,7 +14,7 @@ import {
   UntilClientGone,
 } from '../../platform/http/access.js';
 import { BodyLimits } from '../../platform/http/body-limits.js';
-import { cookiesOf } from '../../kernel/cookies.js';
+import { cookiesOf } from '../../auth/domain/browser-cookie.js';
 import { ApiRoute, NoContent } from '../../platform/http/openapi.js';
 import { RowIdPipe } from '../../platform/http/parameters.js';
 import { Settings } from '../../platform/settings/settings.js';

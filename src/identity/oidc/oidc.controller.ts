@@ -5,7 +5,7 @@ import { TokenResponse, toTokenResponse } from '../../auth/auth.dto.js';
 import { Refused } from '../../kernel/errors.js';
 import { type Client, CurrentClient, Public } from '../../platform/http/access.js';
 import { BodyLimits, FORM } from '../../platform/http/body-limits.js';
-import { cookiesOf } from '../../kernel/cookies.js';
+import { cookiesOf } from '../../auth/domain/browser-cookie.js';
 import { ApiRoute } from '../../platform/http/openapi.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { EXCHANGE_FAILURES } from './domain/claims.js';
