@@ -43,7 +43,7 @@ export async function testFiles(
   const given = readStructured(file);
   const listed = users === undefined ? null : readListedUsers(users);
   if (given === null || (users !== undefined && listed === null)) return 2;
-  const reading = readGuarantees(given.value, { ...NO_SETTINGS, ...untouched });
+  const reading = readGuarantees(given.value, untouched);
   if (reading.kind === 'refused') {
     reportProblems(file, reading.problems);
     return 2;
@@ -61,25 +61,11 @@ export async function testFiles(
     if (result === null) return 2;
     tested.push({ file: name, read: rules, verdicts: result });
   }
-  const text = new BreachText();
-  if (format === 'json') printJson({ service_accounts: serviceAccounts, files: tested.map((each) => text.form(each)) });
-  else if (format === 'sarif') printJson(text.sarif(tested), 2);
-  else print(text.lines(tested, serviceAccounts));
+  if (format === 'json') printJson({ service_accounts: serviceAccounts, files: tested.map((each) => fileForm(each)) });
+  else if (format === 'sarif') printJson(sarifLog(tested), 2);
+  else print(linesOf(tested, serviceAccounts));
   return tested.some(({ verdicts }) => verdicts.some(({ isBroken }) => isBroken)) ? 1 : 0;
 }
-
-const NO_SETTINGS = {
-  ownAccount: '',
-  serviceAccounts: [],
-  writableCatalogs: [],
-  readableCatalogs: [],
-  metadataCatalog: null,
-  impersonation: false,
-  sessionProperties: [],
-  readersMaintain: false,
-  externalTableCatalogs: [],
-  rawColumnCatalogs: [],
-};
 
 /** Null: nothing can be told, and why has been printed. */
 function judged(
@@ -101,86 +87,83 @@ function judged(
   return null;
 }
 
-/** Breaches as people and programs read them. */
-class BreachText {
-  lines(files: readonly TestedFile[], serviceAccounts: readonly string[]): string[] {
-    const lines = files.flatMap((tested) =>
-      tested.verdicts.flatMap((verdict) => [
-        `${tested.file}: ${verdict.isBroken ? 'BROKEN' : 'holds'}  ${verdict.guarantee.name}`,
-        ...verdict.breaches.map((breach) => `  ${this.sentence(verdict, breach)}${placeText(tested, breach)}`),
-        ...(verdict.brokenBy > verdict.breaches.length ? [`  ${verdict.brokenBy} in all`] : []),
-      ]),
-    );
-    const untouched = serviceAccounts.length === 0 ? [] : [`not about: ${serviceAccounts.join(', ')}`];
-    const all = files.flatMap(({ verdicts }) => verdicts);
-    const broken = all.filter(({ isBroken }) => isBroken).length;
-    return [...lines, ...untouched, `${all.length} judged, ${broken} broken`];
-  }
+function linesOf(files: readonly TestedFile[], serviceAccounts: readonly string[]): string[] {
+  const lines = files.flatMap((tested) =>
+    tested.verdicts.flatMap((verdict) => [
+      `${tested.file}: ${verdict.isBroken ? 'BROKEN' : 'holds'}  ${verdict.guarantee.name}`,
+      ...verdict.breaches.map((breach) => `  ${sentence(verdict, breach)}${placeText(tested, breach)}`),
+      ...(verdict.brokenBy > verdict.breaches.length ? [`  ${verdict.brokenBy} in all`] : []),
+    ]),
+  );
+  const untouched = serviceAccounts.length === 0 ? [] : [`not about: ${serviceAccounts.join(', ')}`];
+  const all = files.flatMap(({ verdicts }) => verdicts);
+  const broken = all.filter(({ isBroken }) => isBroken).length;
+  return [...lines, ...untouched, `${all.length} judged, ${broken} broken`];
+}
 
-  form({ file, read, verdicts }: TestedFile): object {
-    const guarantees = verdicts.map((verdict) => ({
-      name: verdict.guarantee.name,
-      kind: verdict.guarantee.kind,
-      state: verdict.isBroken ? 'broken' : 'holds',
-      broken_by: verdict.brokenBy,
-      witnesses: verdict.breaches.map((breach) => {
-        const { person, privilege, fact, rule } = breach;
+function fileForm({ file, read, verdicts }: TestedFile): object {
+  const guarantees = verdicts.map((verdict) => ({
+    name: verdict.guarantee.name,
+    kind: verdict.guarantee.kind,
+    state: verdict.isBroken ? 'broken' : 'holds',
+    broken_by: verdict.brokenBy,
+    witnesses: verdict.breaches.map((breach) => {
+      const { person, privilege, fact, rule } = breach;
+      return {
+        person: displayName(person, 'anybody else'),
+        ...('resource' in fact && { resource: namedLevels(fact.resource) }),
+        privilege,
+        message: sentence(verdict, breach),
+        deciding_rule: rule === null ? null : { rule: rule.place, ...read.placeOf(rule.at) },
+      };
+    }),
+  }));
+  return { file, guarantees };
+}
+
+/** SARIF 2.1.0 with one result for each breach. */
+function sarifLog(files: readonly TestedFile[]): object {
+  const names = [...new Set(files.flatMap(({ verdicts }) => verdicts.map(({ guarantee }) => guarantee.name)))];
+  const results = files.flatMap((tested) =>
+    tested.verdicts.flatMap((verdict) =>
+      verdict.breaches.map((breach) => {
+        const { line, column } = tested.read.placeOf(breach.rule?.at ?? tested.read.at);
+        const region = { startLine: line, startColumn: column };
         return {
-          person: displayName(person, 'anybody else'),
-          ...('resource' in fact && { resource: namedLevels(fact.resource) }),
-          privilege,
-          message: this.sentence(verdict, breach),
-          deciding_rule: rule === null ? null : { rule: rule.place, ...read.placeOf(rule.at) },
+          ruleId: 'guarantee-broken',
+          level: 'error',
+          message: { text: `${verdict.guarantee.name}: ${sentence(verdict, breach)}` },
+          locations: [
+            {
+              physicalLocation: { artifactLocation: { uri: encodeURI(tested.file) }, region },
+              ...(breach.rule && { logicalLocations: [{ fullyQualifiedName: breach.rule.place }] }),
+            },
+          ],
+          properties: { guarantee: verdict.guarantee.name },
         };
       }),
-    }));
-    return { file, guarantees };
-  }
+    ),
+  );
+  const rule = { id: 'guarantee-broken', fullDescription: { text: `One of: ${names.join('; ')}` } };
+  return {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [
+      {
+        tool: { driver: { name: 'grantline acl test', version: VERSION, rules: [rule] } },
+        columnKind: 'utf16CodeUnits',
+        results,
+      },
+    ],
+  };
+}
 
-  /** SARIF 2.1.0 with one result for each breach. */
-  sarif(files: readonly TestedFile[]): object {
-    const names = [...new Set(files.flatMap(({ verdicts }) => verdicts.map(({ guarantee }) => guarantee.name)))];
-    const results = files.flatMap((tested) =>
-      tested.verdicts.flatMap((verdict) =>
-        verdict.breaches.map((breach) => {
-          const { line, column } = tested.read.placeOf(breach.rule?.at ?? tested.read.at);
-          const region = { startLine: line, startColumn: column };
-          return {
-            ruleId: 'guarantee-broken',
-            level: 'error',
-            message: { text: `${verdict.guarantee.name}: ${this.sentence(verdict, breach)}` },
-            locations: [
-              {
-                physicalLocation: { artifactLocation: { uri: encodeURI(tested.file) }, region },
-                ...(breach.rule && { logicalLocations: [{ fullyQualifiedName: breach.rule.place }] }),
-              },
-            ],
-            properties: { guarantee: verdict.guarantee.name },
-          };
-        }),
-      ),
-    );
-    const rule = { id: 'guarantee-broken', fullDescription: { text: `One of: ${names.join('; ')}` } };
-    return {
-      $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
-      version: '2.1.0',
-      runs: [
-        {
-          tool: { driver: { name: 'grantline acl test', version: VERSION, rules: [rule] } },
-          columnKind: 'utf16CodeUnits',
-          results,
-        },
-      ],
-    };
-  }
-
-  private sentence({ guarantee }: ForeignVerdict, { person, fact }: ForeignBreach): string {
-    const verb = guarantee.kind === 'always' ? 'may not' : 'may';
-    const what = isRestriction(fact) ? pathOf(fact.resource) : describePermission(fact);
-    const { column } = guarantee.scopes[0] ?? {};
-    const only = column === undefined ? '' : `, with the real value of ${column}`;
-    return `${displayName(person, 'anybody else')} ${verb} ${what}${only}`;
-  }
+function sentence({ guarantee }: ForeignVerdict, { person, fact }: ForeignBreach): string {
+  const verb = guarantee.kind === 'always' ? 'may not' : 'may';
+  const what = isRestriction(fact) ? pathOf(fact.resource) : describePermission(fact);
+  const { column } = guarantee.scopes[0] ?? {};
+  const only = column === undefined ? '' : `, with the real value of ${column}`;
+  return `${displayName(person, 'anybody else')} ${verb} ${what}${only}`;
 }
 
 /** Without the levels that no rule spells: any name of theirs is meant. */

@@ -11,8 +11,7 @@ import { namedBy, nodeOf } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 import { SnapshotDecoder, type SnapshotProblem } from '../../trino-rules/model/snapshot-decoder.js';
-import { SnapshotNames } from '../../trino-rules/model/snapshot-rows.js';
-import { SnapshotRows } from '../../trino-rules/model/snapshot-rows.js';
+import { SnapshotNames, SnapshotRows } from '../../trino-rules/model/snapshot-rows.js';
 import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { GuaranteeJudge, type Verdict, type Witness } from '../../trino-rules/verify/guarantee-judge.js';
 import { type ForeignRule, type ForeignRules, groupPattern } from '../check/foreign-rules.js';
@@ -29,10 +28,13 @@ export interface NamedGuarantees {
   groups: ReadonlyMap<number, string>;
 }
 
+/** Accounts and the catalog that no guarantee is about. */
+type UntouchedSettings = Pick<SnapshotSettings, 'serviceAccounts' | 'metadataCatalog'>;
+
 /** Reads `guarantees` of a snapshot file, with names; all else in the file is not looked at. */
 export function readGuarantees(
   value: unknown,
-  settings: SnapshotSettings,
+  settings: UntouchedSettings,
 ): { kind: 'read'; read: NamedGuarantees } | { kind: 'refused'; problems: SnapshotProblem[] } {
   const form = new SnapshotDecoder();
   const listed = typeof value === 'object' && value !== null && 'guarantees' in value ? value.guarantees : undefined;
@@ -102,7 +104,7 @@ export function testForeign(
   rules: ForeignRules,
   { guarantees, users: ids, groups }: NamedGuarantees,
   users: readonly ListedUser[] | null,
-  { serviceAccounts, metadataCatalog }: Pick<SnapshotSettings, 'serviceAccounts' | 'metadataCatalog'>,
+  { serviceAccounts, metadataCatalog }: UntouchedSettings,
   budget: WorkBudget,
 ): GuaranteeTest {
   const audiences = users === null ? ANYBODY : new ListedAndOthers(new ListedUsers(users, anyPatterns(budget)));

@@ -56,7 +56,7 @@ export interface Breach {
  * What breaks a guarantee by `decide`, one principal and node at a time: what guarantees mean. Empty: it holds. The judge of documents
  * has the same verdicts from sets of users.
  */
-export function breachesOf(snapshot: Snapshot, guarantee: Guarantee, fresh = FRESH): Breach[] {
+export function breachesOf(snapshot: Snapshot, guarantee: Guarantee): Breach[] {
   const principals = new Principals(snapshot);
   const everybody = [...principals.members({ type: 'everyone' }).values(), ...namedEngines(guarantee)];
   const members = [...new Map(everybody.map((member) => [principalText(member), member])).values()];
@@ -69,7 +69,7 @@ export function breachesOf(snapshot: Snapshot, guarantee: Guarantee, fresh = FRE
       !isServiceAccount(snapshot, member) && among([guarantee.principal], member) && !among(guarantee.except, member),
   );
   const held = guarantee.scopes.map((scope) => {
-    const questions = questionsIn(snapshot, scope, principals, guarantee.kind === 'always' ? null : fresh);
+    const questions = questionsIn(snapshot, scope, principals, guarantee.kind !== 'always');
     return counted.flatMap((principal) =>
       questions
         .filter(({ other, resource, privilege, question }) => {
@@ -116,27 +116,26 @@ function holds(
 const FRESH = '\uffff';
 
 /**
- * What is asked in a scope: at its node, each named node below and those between, and, unless `fresh` is null, companions of these tables
- * and of any other.
+ * What is asked in a scope: at its node, each named node below and those between, and companions of these tables and of any
+ * other.
  */
 function questionsIn(
   snapshot: Snapshot,
   scope: GuaranteeScope,
   principals: Principals,
-  fresh: string | null,
+  withCompanions: boolean,
 ): AskedPrivilege[] {
   const { resource, privileges } = scope;
   const named = [resource, ...[...snapshot.grants, ...snapshot.policies].flatMap((each) => pathTo(each.resource))];
   const below = named.filter((node) => speaksOf(scope, node) && node.catalog !== snapshot.settings.metadataCatalog);
   const nodes = [...new Map(below.map((node) => [nodeKey(node), node])).values()];
-  const companions = fresh === null ? [] : nodes.filter(isInTree).map((node) => companionOf(node, fresh));
+  const companions = withCompanions ? nodes.filter(isInTree).map(companionOf) : [];
   return [...nodes, ...companions].flatMap((node) => {
     const people = namedPeople(node, principals);
     return privileges.flatMap((privilege): AskedPrivilege[] => {
-      const { family, asks, on } = PRIVILEGE_TERMS[privilege];
-      const kind = kindOf(node);
-      if (!on.includes(kind) && !(kind === 'table' && family === 'table')) return [];
-      if (fresh === null && node.table?.includes('$') === true) return [];
+      const { asks, on } = PRIVILEGE_TERMS[privilege];
+      if (!on.includes(kindOf(node))) return [];
+      if (!withCompanions && node.table?.includes('$') === true) return [];
       if (people === null)
         return [{ resource: node, privilege, question: asks(withNamed(node, () => ({ type: 'everyone' }))) }];
       return people.map((name) => {
@@ -153,6 +152,6 @@ function namedPeople({ as, queries }: Node, principals: Principals): string[] | 
   return named === undefined ? null : [...principals.members(named).values()].map(({ name }) => name);
 }
 
-function companionOf({ catalog, schema, table }: Node, fresh: string): Node {
-  return { catalog: catalog ?? fresh, schema: schema ?? fresh, table: `${table ?? fresh}$${fresh}` };
+function companionOf({ catalog = FRESH, schema = FRESH, table = FRESH }: Node): Node {
+  return { catalog, schema, table: `${table}$${FRESH}` };
 }

@@ -19,7 +19,7 @@ export class SnapshotRows {
   constructor(
     private readonly form: SnapshotDecoder,
     private readonly names: SnapshotNames,
-    private readonly settings: SnapshotSettings,
+    private readonly settings: Pick<SnapshotSettings, 'metadataCatalog'>,
   ) {}
 
   grant(value: unknown, path: string, id: number): SnapshotGrant {
@@ -144,7 +144,7 @@ export class SnapshotNames {
     private readonly form: SnapshotDecoder,
     users: readonly SnapshotUser[],
     groups: readonly Pick<SnapshotGroup, 'id' | 'name'>[],
-    settings: SnapshotSettings,
+    settings: Pick<SnapshotSettings, 'serviceAccounts'>,
     private readonly unknownUser: (name: string) => string = () => 'names no user of this file',
   ) {
     for (const name of settings.serviceAccounts) this.holders.set(foldedName(name), 'a service account');
