@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../platform/files/plain-file.js';
 import { replaceFile } from '../platform/files/whole-file.js';
 
-/** Of a file of YAML: its reader takes a hundred times the size. */
+/** Maximum size of a YAML file, whose reader takes a hundred times as much memory. */
 export const YAML_MAX_BYTES = 8_000_000;
 
 /** A text cannot be longer than 512 MB. */

@@ -57,7 +57,7 @@ const WOULD: Record<Preview['would'], string> = {
 /** Only a service that runs has asked the engine for its catalogs. */
 type StatusForm = ReturnType<typeof statusForm> & { open_catalogs?: Finding[] };
 
-/** What a line tells of a version, in the names of the API. */
+/** The fields of a version that a line shows, named as in the API. */
 interface ShownVersion {
   version: number;
   hash: string;

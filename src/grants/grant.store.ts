@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
-
 import { columnArrays, DatabaseSession } from '../platform/database/database-session.js';
 import { namesOf } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';

@@ -177,7 +177,7 @@ function publishedBy({ outcome }: EndedRun): Publication | null {
   return outcome.kind === 'applied' || outcome.kind === 'refused' ? outcome.publication : null;
 }
 
-/** Of a version whose run died, only the account is known. */
+/** The actor of a version. If its run died, only the account is known. */
 function actorOf({ version, triggeredBy }: Publication, ended: EndedRun): AuditContext {
   if (version === publishedBy(ended)?.version) return ended.by;
   return { actor: triggeredBy && { id: triggeredBy.id, username: triggeredBy.name }, origin: null };

@@ -36,7 +36,7 @@ interface RunRow extends Omit<Run, 'drift' | 'waiting'> {
   waiting: { hash: string; since: string; reasons: Finding[] } | null;
 }
 
-/** Who caused it, of a version `p` or a run `p`, beside their account `u`. */
+/** The account `u` that caused a version or a run `p`, as JSON. */
 const CAUSE = `CASE WHEN p.triggered_by IS NOT NULL
     THEN json_build_object('id', p.triggered_by, 'name', coalesce(u.username, '')) END`;
 

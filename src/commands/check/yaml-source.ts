@@ -43,7 +43,7 @@ const MAX_EXPANSIONS = 100_000;
 
 /** The values of one YAML document. */
 class YamlValues {
-  /** Of aliases; more are found while values are read. */
+  /** Faults of aliases, and those found while values are read. */
   readonly faults: PlacedFinding[] = [];
   private readonly targets = new Map<Alias, Node>();
   private expansions = 0;

@@ -113,9 +113,9 @@ function find(id: string): Promise<Schemas['Query']> {
 export type Rows = Pick<Schemas['RowsResponse'], 'columns' | 'rows'>;
 
 interface ReadOptions {
-  /** Of one answer. */
+  /** Maximum of rows in one answer. */
   limit: number;
-  /** Read on until there are so many rows. */
+  /** Minimum of rows, unless the query has fewer. */
   least: number;
   signal?: AbortSignal;
 }
