@@ -176,7 +176,7 @@ function isReadAlike(
   question: Question,
 ): boolean {
   if (question.about !== 'privilege' || question.privilege !== 'SELECT') return true;
-  const intent = intentAt(index.of(principal), principal, question.resource);
+  const intent = intentAt(index.of(principal), principal, question.resource, index.principals);
   return hasTheseLimits(engine, name, question, accessToColumn(intent, question.column));
 }
 

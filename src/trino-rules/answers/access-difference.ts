@@ -63,9 +63,9 @@ export function* accessDifferences(
   given: readonly Given[] = [],
 ): Generator<AccessOutcome | null> {
   const related = relatedTo(touched.flatMap(({ nodes }) => nodes));
-  const former = new AccessIndex(related(before));
+  const former = new AccessIndex(related(before), new Principals(before));
   yield null;
-  const next = new AccessIndex(related(after));
+  const next = new AccessIndex(related(after), new Principals(after));
   yield null;
   const touchedFor = new Map<string, Affected>();
   for (const each of touched) {
@@ -97,9 +97,9 @@ export function* accessDifferences(
   function* outcomeOf({ principal, ...of }: Affected): Generator<null, Omit<AccessOutcome, 'principal'>> {
     const [had, has] = [applyingTo(principal, former), applyingTo(principal, next)];
     const nodes = [...of.touched].flatMap((each) => each.nodes);
-    const differences = yield* differencesOf(principal, nodes, { former, next, had, has });
+    const differences = yield* differencesOf(principal, nodes, had, has);
     const isNew = differences.length > 0;
-    return { differences, heldThrough: isNew ? null : heldAlready({ own: had, all: former }, principal, of.given) };
+    return { differences, heldThrough: isNew ? null : heldAlready(had, principal, of.given) };
   }
 }
 
@@ -122,8 +122,7 @@ function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   return (snapshot) => {
     // Rights over routines yield to policies anywhere in the catalog.
     const policies = snapshot.policies.filter((policy) => catalogs.has(policy.resource.catalog) || isRelated(policy));
-    const grants = new Principals(snapshot).part(snapshot.grants.filter(isRelated), policies);
-    return { ...snapshot, grants, policies };
+    return { ...snapshot, grants: snapshot.grants.filter(isRelated), policies };
   };
 }
 
@@ -138,38 +137,28 @@ function likeAnyOf(nodes: readonly Node[]): (node: Node) => boolean {
 function applyingTo(principal: Principal, index: AccessIndex): AccessIndex {
   const { principals } = index;
   const own = index.of(principal);
-  const applying = own.grants.filter((grant) => principals.through(grant.principal, principal) !== null);
+  const grants = own.grants.filter((grant) => principals.through(grant.principal, principal) !== null);
   const policies = own.policies.filter((policy) => principals.throughPolicy(policy, principal) !== null);
-  // The members of everyone depend on grants to others.
-  const grants = [...applying, ...policies].some(isOfQueries) ? principals.part(applying, policies) : applying;
-  return new AccessIndex({ ...own, grants, policies });
-}
-
-function isOfQueries({ resource }: SnapshotGrant | SnapshotPolicy): boolean {
-  return resource.queries !== undefined;
+  return new AccessIndex({ ...own, grants, policies }, principals);
 }
 
 function* differencesOf(
   principal: NamedPrincipal,
   touched: readonly Node[],
-  { former, next, had, has }: Record<'former' | 'next' | 'had' | 'has', AccessIndex>,
+  had: AccessIndex,
+  has: AccessIndex,
 ): Generator<null, AccessDifference[]> {
   const known = new Map<string, Parts>();
   const canDiffer = changedNodes(had, has);
   const at = (node: Node) =>
     getOrInsert(known, nodeKey(node), () => {
       if (node.as === undefined && !canDiffer(node)) return NO_DIFFERENCE;
-      const was = intentOn(node, principal, { own: had, all: former });
-      return difference(was, intentOn(node, principal, { own: has, all: next }));
+      return difference(intentOn(node, principal, had), intentOn(node, principal, has));
     });
   const touchedKeys = new Set(touched.map(nodeKey));
   const isNamed = likeAnyOf(touched);
   const isBelow = (node: Node): boolean => isNamed(node) || pathTo(node).some((each) => touchedKeys.has(nodeKey(each)));
-  const named = [
-    ...touched.map((node) => nodeOf(node)),
-    ...withDeniedMembers(had, former.principals),
-    ...withDeniedMembers(has, next.principals),
-  ];
+  const named = [...touched.map((node) => nodeOf(node)), ...withDeniedMembers(had), ...withDeniedMembers(has)];
   const below = withOpenSystem(withCatalogs(named, has.snapshot.settings)).filter(isBelow);
   const nodes = new Map(below.map((node) => [nodeKey(node), node]));
   const found: AccessDifference[] = [];
@@ -293,17 +282,13 @@ export function givenBy({ grants: existing }: Snapshot, { grants, joined }: Draf
 
 /**
  * How a principal already has everything that is given, in the shortest way; null: something is new, or nothing is given.
- * @param indexes own: entries of the principal without the draft; all: of all principals
+ * @param own entries of the principal without the draft
  */
-function heldAlready(
-  indexes: Record<'own' | 'all', AccessIndex>,
-  principal: Principal,
-  given: Iterable<Given>,
-): Through | null {
+function heldAlready(own: AccessIndex, principal: Principal, given: Iterable<Given>): Through | null {
   const origins: Origin<SnapshotGrant>[] = [];
   for (const { grants } of given)
     for (const { resource, privileges } of grants) {
-      const intent = intentOn(resource, principal, indexes);
+      const intent = intentOn(resource, principal, own);
       const [open, held] = [privilegesOn(resource), withContained(intent.privileges)];
       const asked = [...withContained(privileges)].filter((privilege) => open.includes(privilege));
       if (!asked.every((privilege) => held.has(privilege))) return null;

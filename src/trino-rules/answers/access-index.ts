@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { type Principal, principalText } from '../model/principal.js';
-import { isKillQuery, kindOf, namedBy, type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
+import { isKillQuery, kindOf, type Node, nodeKey, nodeOf, pathTo } from '../model/node.js';
 import { Principals } from '../model/principals.js';
 import { isOverRoutines, type Privilege, PRIVILEGE_TERMS } from '../model/privilege.js';
 import { baseNodes, sharesFiles, whereRestricted } from '../model/restrictions.js';
@@ -11,7 +11,7 @@ interface Entries {
   policies: SnapshotPolicy[];
 }
 
-/** Indexes a snapshot by principal and by node. Parts are snapshots, for which the specification (`model/`) answers alike, but faster. */
+/** Indexes a snapshot by principal and by node. For parts and `principals` the specification (`model/`) answers alike, but faster. */
 export class AccessIndex {
   private readonly byPrincipal = new Map<string, Entries>();
   private readonly byNode = new Map<string, Entries>();
@@ -20,10 +20,13 @@ export class AccessIndex {
   /** By catalog. */
   private readonly policiesIn = new Map<string, SnapshotPolicy[]>();
   /** By `principalText` of the members. */
-  private readonly groupsOf = new Map<string, SnapshotGroup[]>();
-  readonly principals: Principals;
+  private knownGroups: ReadonlyMap<string, SnapshotGroup[]> | null = null;
 
-  constructor(readonly snapshot: Snapshot) {
+  /** @param principals also those of a larger snapshot, of which this one is a part */
+  constructor(
+    readonly snapshot: Snapshot,
+    readonly principals = new Principals(snapshot),
+  ) {
     const at = (index: Map<string, Entries>, key: string) => getOrInsert(index, key, noEntries);
     for (const grant of snapshot.grants) {
       at(this.byPrincipal, principalText(grant.principal)).grants.push(grant);
@@ -37,24 +40,12 @@ export class AccessIndex {
       const { catalog } = policy.resource;
       if (catalog !== undefined) getOrInsert(this.policiesIn, catalog, () => []).push(policy);
     }
-    for (const group of snapshot.groups) {
-      const members: Principal[] = [
-        ...group.members.map((id) => ({ type: 'user', id }) as const),
-        ...group.engines.map((name) => ({ type: 'engine', name }) as const),
-      ];
-      for (const member of members) getOrInsert(this.groupsOf, principalText(member), () => []).push(group);
-    }
-    this.principals = new Principals(snapshot);
   }
 
-  /** The part with entries for this principal, its groups and everyone. The principal is the only member of its groups. */
+  /** The part with entries for this principal, its groups and everyone. */
   of(principal: Principal): Snapshot {
-    const own = principal.type === 'group' ? {} : onlyMember(principal);
-    const groups = this.groupsWith(principal).map((group) => ({ ...group, ...own }));
-    const named = ['everyone', principalText(principal), ...groups.map(({ id }) => `group:${id}`)];
-    const entries = [...new Set(named)].map((text) => this.byPrincipal.get(text) ?? noEntries());
-    const user = principal.type === 'user' ? this.principals.user(principal.id) : undefined;
-    return this.narrowed(entries, { users: user ? [user] : [], groups });
+    const named = ['everyone', principalText(principal), ...this.groupsWith(principal).map(({ id }) => `group:${id}`)];
+    return this.narrowed([...new Set(named)].map((text) => this.byPrincipal.get(text) ?? noEntries()));
   }
 
   /** The part with entries at this node and above, and policies elsewhere that a right given there yields to. */
@@ -68,7 +59,7 @@ export class AccessIndex {
     const yields =
       (kindOf(node) !== 'table' || sharesFiles(node, this.snapshot.settings)) && // at other tables, nothing that is held does
       path.some(({ grants }) => grants.some(({ privileges }) => privileges.some(yieldsElsewhere)));
-    return this.narrowed(yields ? [...path, this.below(node, path)] : path, this.snapshot);
+    return this.narrowed(yields ? [...path, this.below(node, path)] : path);
   }
 
   /** Policies of the node's catalog that are not on the path. */
@@ -91,32 +82,33 @@ export class AccessIndex {
 
   /** The groups of a principal, or the group itself. */
   groupsWith(principal: Principal): SnapshotGroup[] {
-    if (principal.type !== 'group') return this.groupsOf.get(principalText(principal)) ?? [];
+    this.knownGroups ??= groupsByMember(this.snapshot);
+    if (principal.type !== 'group') return this.knownGroups.get(principalText(principal)) ?? [];
     const group = this.principals.group(principal.id);
     return group ? [group] : [];
   }
 
-  private narrowed(entries: readonly Entries[], rows: Pick<Snapshot, 'users' | 'groups'>): Snapshot {
-    const { settings, at } = this.snapshot;
+  private narrowed(entries: readonly Entries[]): Snapshot {
     const policies = entries.flatMap((each) => each.policies).sort(byId);
-    const named = entries.flatMap((each) => each.grants);
-    const grants = this.principals.part(named, policies).sort(byId);
-    // Acting as others and rights on their queries depend on who these are.
-    const isAboutOthers = [...grants, ...policies].some(({ resource }) => namedBy(resource) !== undefined);
-    const { users, groups } = isAboutOthers ? this.snapshot : rows;
-    return { users, groups, grants, policies, settings, at };
+    return { ...this.snapshot, grants: entries.flatMap((each) => each.grants).sort(byId), policies };
   }
+}
+
+function groupsByMember({ groups }: Snapshot): ReadonlyMap<string, SnapshotGroup[]> {
+  const byMember = new Map<string, SnapshotGroup[]>();
+  for (const group of groups) {
+    const members: Principal[] = [
+      ...group.members.map((id) => ({ type: 'user', id }) as const),
+      ...group.engines.map((name) => ({ type: 'engine', name }) as const),
+    ];
+    for (const member of members) getOrInsert(byMember, principalText(member), () => []).push(group);
+  }
+  return byMember;
 }
 
 /** Whether policies on other nodes can take a privilege. */
 export function yieldsElsewhere(privilege: Privilege): boolean {
   return isOverRoutines(privilege) || PRIVILEGE_TERMS[privilege].yieldsToRestrictions;
-}
-
-function onlyMember(principal: Exclude<Principal, { type: 'group' }>): Pick<SnapshotGroup, 'members' | 'engines'> {
-  return principal.type === 'user'
-    ? { members: [principal.id], engines: [] }
-    : { members: [], engines: [principal.name] };
 }
 
 function noEntries(): Entries {

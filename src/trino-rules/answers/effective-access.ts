@@ -13,9 +13,9 @@ import { deniedMembers } from '../model/named-others.js';
 import { compareNames, compareNodes, kindOf, namedBy, type Node, nodeKey, SYSTEM } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
 import { storageColumns } from '../model/restrictions.js';
-import { isServiceAccount, type Principals } from '../model/principals.js';
+import { isServiceAccount } from '../model/principals.js';
 import { isOverRoutines, type Privilege, withContained } from '../model/privilege.js';
-import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
+import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
 
 /** Access of a principal at a node and below it, down to nodes with an entry of their own. */
@@ -36,29 +36,23 @@ export function effectiveAccess(
   principal: Principal,
   { after = null, limit = Infinity }: { after?: Node | null; limit?: number } = {},
 ): EffectiveAccess[] {
-  const own = new AccessIndex(index.of(principal));
+  const own = new AccessIndex(index.of(principal), index.principals);
   const found: EffectiveAccess[] = [];
-  for (const resource of namedNodes(own, principal, index.principals)) {
+  for (const resource of namedNodes(own, principal)) {
     if (found.length >= limit) break;
     if (after !== null && compareNodes(resource, after) <= 0) continue;
-    const intent = intentOn(resource, principal, { own, all: index });
+    const intent = intentOn(resource, principal, own);
     const isEntry =
-      namedBy(resource) === undefined
-        ? hasEntry(own.snapshot, principal, resource, intent)
-        : hasEntryOfOthers(resource, intent);
+      namedBy(resource) === undefined ? hasEntry(own, principal, resource, intent) : hasEntryOfOthers(resource, intent);
     if (isEntry) found.push({ resource, access: intent, origins: givingGrants(intent) });
   }
   return found;
 }
 
-/** The intent at a node by the entries that matter there: acting depends on other principals, open schemas of `system` on all access. */
-export function intentOn(
-  node: Node,
-  principal: Principal,
-  { own, all }: Record<'own' | 'all', AccessIndex>,
-): DataIntent {
-  if (node.as !== undefined) return intentAt(all.snapshot, principal, node, all.principals);
-  return intentAt(isOpenSystem(node) ? own.snapshot : own.onPath(node), principal, node);
+/** The intent at a node by the entries that matter there: of acting those on other nodes, of open schemas of `system` all. */
+export function intentOn(node: Node, principal: Principal, own: AccessIndex): DataIntent {
+  const isByAll = isOpenSystem(node) || node.as !== undefined;
+  return intentAt(isByAll ? own.snapshot : own.onPath(node), principal, node, own.principals);
 }
 
 /** The grants that give any of the privileges. */
@@ -72,19 +66,19 @@ export function givingGrants({ privileges, grants }: DataIntent): Origin<Snapsho
   );
 }
 
-function namedNodes(own: AccessIndex, principal: Principal, principals: Principals): Node[] {
+function namedNodes(own: AccessIndex, principal: Principal): Node[] {
   const { settings } = own.snapshot;
   if (!isServiceAccount(own.snapshot, principal)) {
-    return withOpenSystem(withCatalogs(withDeniedMembers(own, principals), settings)).sort(compareNodes);
+    return withOpenSystem(withCatalogs(withDeniedMembers(own), settings)).sort(compareNodes);
   }
   const catalogs = new Set([...settings.writableCatalogs, ...settings.readableCatalogs]);
   return [...catalogs].sort(compareNames).map((catalog) => ({ catalog }));
 }
 
 /** Nodes with entries, and members of groups where a deny takes a part of acting or of rights over queries. */
-export function withDeniedMembers(own: AccessIndex, principals: Principals): Node[] {
+export function withDeniedMembers(own: AccessIndex): Node[] {
   const nodesOf = (rows: readonly { resource: Node }[]) => rows.map(({ resource }) => resource).filter(namedBy);
-  const members = deniedMembers(principals, nodesOf(own.snapshot.grants), nodesOf(own.snapshot.policies));
+  const members = deniedMembers(own.principals, nodesOf(own.snapshot.grants), nodesOf(own.snapshot.policies));
   return members.length === 0 ? own.nodes() : distinct([...own.nodes(), ...members]);
 }
 
@@ -108,12 +102,12 @@ function distinct(nodes: readonly Node[]): Node[] {
 }
 
 /** Whether a grant gives something at this node, or a policy on it changes the access. The open schemas of `system` are no entry. */
-function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataIntent): boolean {
+function hasEntry(own: AccessIndex, principal: Principal, node: Node, intent: DataIntent): boolean {
   if (intent.standing === 'service-account') return intent.privileges.length > 0;
   if (intent.standing === 'reaches-something') return intent.privileges.length === 0;
   if (givingGrants(intent).some(namesThisNode)) return true;
   const given = givenAt(node, intent.grants);
-  const around = given.some(isOverRoutines) ? restrictionsAround(own, principal, node) : [];
+  const around = given.some(isOverRoutines) ? restrictionsAround(own.snapshot, principal, node, own.principals) : [];
   // Restrictions of data below a catalog take rights over routines at the catalog.
   const below =
     kindOf(node) === 'catalog' ? around.filter(({ source }) => kindOf(source.resource) !== 'everything') : [];
@@ -122,7 +116,7 @@ function hasEntry(own: Snapshot, principal: Principal, node: Node, intent: DataI
   if (here.size === 0 && intent.elsewhere.length === 0 && !isCatalog) return false;
   const but = (policies: readonly Origin<SnapshotPolicy>[]): SnapshotPolicy[] =>
     policies.flatMap(({ source }) => (here.has(source) ? [] : [source]));
-  const { settings } = own;
+  const { settings } = own.snapshot;
   const without = accessOf(given, but(intent.policies), {
     routines: but(around),
     ownership: [],

@@ -22,7 +22,7 @@ export function explain(index: AccessIndex, principal: Principal, question: Ques
   // Rights that are not granted can depend on the access of other accounts.
   const isGranted = isAtNode(question) || grantedOnEngine(question, index.principals) !== null;
   const snapshot = isGranted ? index.of(principal) : index.snapshot;
-  const { allowed, grants, denies, intent } = decide(snapshot, principal, question);
+  const { allowed, grants, denies, intent } = decide(snapshot, principal, question, index.principals);
   const policies = !isAboutData(question)
     ? denies.map(({ source }) => source)
     : allowed

@@ -51,7 +51,7 @@ export function* eachHolder(index: AccessIndex, question: HolderQuestion): Gener
   const node = granted?.resource ?? (isAtNode(question) ? question.resource : null);
   // Other answers depend on entries elsewhere: open schemas of `system`, rights that are not granted, acting as others.
   const isLocal = node !== null && !isOpenSystem(node) && node.as === undefined;
-  const relevant = isLocal ? new AccessIndex(index.onPath(node)) : index;
+  const relevant = isLocal ? new AccessIndex(index.onPath(node), index.principals) : index;
   const data = question.about === 'anything' || (granted === null && isAtNode(question)) ? question : null;
   const isContainer = isLocal && data !== null && hasInside(data);
   const everybody = isContainer ? index : relevant;
@@ -72,9 +72,7 @@ export function* eachHolder(index: AccessIndex, question: HolderQuestion): Gener
 type Held = Omit<Holder, 'principal'> | null;
 
 function holderOfData(index: AccessIndex, principal: Member, question: NodeQuestion): Held {
-  const isActing = question.resource.as !== undefined;
-  const [snapshot, principals] = isActing ? [index.snapshot, index.principals] : [index.of(principal)];
-  const intent = intentAt(snapshot, principal, question.resource, principals);
+  const intent = intentAt(index.of(principal), principal, question.resource, index.principals);
   const access = accessToColumn(intent, question.about === 'anything' ? question.column : columnOf(question));
   const privileges = access.privileges.filter((privilege) => askedIn(question).includes(privilege));
   return privileges.length === 0 ? null : { access, origins: givingGrants({ ...intent, privileges }), inside: [] };

@@ -43,9 +43,11 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
   if (closedProblem(resource, snapshot.settings.metadataCatalog) !== null) return null;
   if (resource.queries !== undefined && isServiceAccount(snapshot, resource.queries)) return null;
   if (privileges.length === 0) return null;
-  const decision = decide(snapshot, principal, question);
+  const decision = decide(snapshot, principal, question, index.principals);
   if (decision.allowed)
-    return followsFromOthers(snapshot, principal, question) ? null : withdrawing(principal, question, asked, decision);
+    return followsFromOthers(snapshot, principal, question, index.principals)
+      ? null
+      : withdrawing(principal, question, asked, decision);
 
   const needed = snapshot.users.filter(
     ({ id, isActive }) => !isActive && isUser(isActing ? resource.as : principal, id),
@@ -56,7 +58,7 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
     users: snapshot.users.map((user) => (needed.includes(user) ? { ...user, isActive: true } : user)),
   };
   const isKnown = principal.type !== 'engine' || index.principals.through({ type: 'everyone' }, principal) !== null;
-  const known = new Principals(active, isKnown ? [] : [principal.name]);
+  const known = new Principals({ ...index.snapshot, users: active.users }, isKnown ? [] : [principal.name]);
   const then = decide(active, principal, question, known);
   if (isActing && !isOpenToActing(known, principal, resource)) return null;
   const isCarried = isKnown && (then.grants.length > 0 || then.intent.standing !== null);
@@ -77,11 +79,11 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
 const UNWRITTEN = { id: 0, expiresAt: null, revokedAt: null };
 
 /** Whether queries are executed also without grants of EXECUTE_QUERIES. */
-function followsFromOthers(snapshot: Snapshot, principal: Principal, question: Question): boolean {
+function followsFromOthers(snapshot: Snapshot, principal: Principal, question: Question, of: Principals): boolean {
   if (question.about !== 'queries' || question.right !== 'execute') return false;
   const { resource, privilege } = EXECUTING;
   const deny = { id: 0, principal, except: [], kind: 'deny', resource, privileges: [privilege] } as const;
-  return decide({ ...snapshot, policies: [...snapshot.policies, deny] }, principal, question).allowed;
+  return decide({ ...snapshot, policies: [...snapshot.policies, deny] }, principal, question, of).allowed;
 }
 
 /** Drops the column in `system`, where no column is restricted. */

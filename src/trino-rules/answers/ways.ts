@@ -52,7 +52,7 @@ export function waysTo(
   if (node === null || isServiceAccount(index.snapshot, principal)) return [];
   const narrowed = isAtNode(question) || grantedOnEngine(question, index.principals) !== null;
   const snapshot = narrowed ? index.of(principal) : index.snapshot;
-  const { allowed, grants, intent } = decide(snapshot, principal, question);
+  const { allowed, grants, intent } = decide(snapshot, principal, question, index.principals);
   const isInactive = principal.type === 'user' && index.principals.user(principal.id)?.isActive === false;
   const policies = allowed ? [] : explain(index, principal, question).policies.map(({ id }) => id);
   const ways = grants.map(({ source, through }): Way => ({

@@ -37,10 +37,10 @@ export class Principals {
     private readonly snapshot: Snapshot,
     private readonly assumed: readonly string[] = [],
   ) {
-    this.users = getOrInsert(USERS, snapshot.users, () => byId(snapshot.users));
-    const { groups, engines } = getOrInsert(GROUPS, snapshot.groups, () => indexed(snapshot.groups));
-    this.groups = groups;
-    for (const name of engines) if (!isServiceAccount(snapshot, { type: 'engine', name })) this.known.set(name, null);
+    this.users = byId(snapshot.users);
+    this.groups = byId(snapshot.groups);
+    for (const name of snapshot.groups.flatMap(({ engines }) => engines))
+      if (!isServiceAccount(snapshot, { type: 'engine', name })) this.known.set(name, null);
     const actors = new Set<string>();
     this.actors = actors;
     for (const grant of snapshot.grants) {
@@ -158,14 +158,6 @@ export class Principals {
       return user !== undefined && (isAlsoInactive || user.isActive) ? [{ type: 'user', id, name: user.name }] : [];
     });
   }
-}
-
-/** Shared by the thousands of parts of one snapshot, by its lists. */
-const USERS = new WeakMap<Snapshot['users'], ReadonlyMap<number, Snapshot['users'][number]>>();
-const GROUPS = new WeakMap<Snapshot['groups'], ReturnType<typeof indexed>>();
-
-function indexed(groups: Snapshot['groups']): { groups: ReadonlyMap<number, SnapshotGroup>; engines: string[] } {
-  return { groups: byId(groups), engines: groups.flatMap(({ engines }) => engines) };
 }
 
 function byId<T extends { id: number }>(rows: readonly T[]): ReadonlyMap<number, T> {
