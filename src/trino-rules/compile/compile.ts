@@ -9,7 +9,7 @@ import { FILTERED_SYSTEM_SCHEMAS, isReplacementSafe, SYSTEM, TABLE_PRIVILEGES } 
 import { intentSets, type IntentSets } from './intent-sets.js';
 import { marked } from './rules-text.js';
 import { anyOf } from './name-pattern.js';
-import { functionRules, procedureRules, schemaRules } from './right-rules.js';
+import { routineRules, schemaRules } from './right-rules.js';
 import { SiblingRules } from './sibling-rules.js';
 import { type RulesUnderParent, tableRules } from './table-rules.js';
 import { EVERY_ROW } from './access-state.js';
@@ -65,8 +65,8 @@ function unmarkedDocument(
       ...actingRules(intent.acting, intent.principals),
     ],
     // Built-in functions need no rule (seen on 483).
-    functions: functionRules(intent, write),
-    procedures: [...killingRules(intent.engine, intent.principals), ...procedureRules(intent, write)],
+    functions: routineRules('function', intent, write),
+    procedures: [...killingRules(intent.engine, intent.principals), ...routineRules('procedure', intent, write)],
     system_information: systemInformationRules(intent.engine, intent.principals),
     system_session_properties: [
       { user: anyOf(settings.serviceAccounts), allow: true },

@@ -1,4 +1,4 @@
-import type { FunctionRule, ProcedureRule, SchemaRule } from '../document/rules-document.js';
+import type { SchemaRule } from '../document/rules-document.js';
 import type { AccessState } from './access-state.js';
 import { Bitset } from './bitset.js';
 import type { DataRight, RoutineKind, RoutineRight } from './engine-terms.js';
@@ -8,22 +8,9 @@ import type { PrincipalIndex } from './principal-index.js';
 import type { Sibling } from './rectangles.js';
 import type { SiblingRule, SiblingRules } from './sibling-rules.js';
 
-/** Owners of schemas, the narrowest rules first. Not users to whom a table of the schema is restricted: they would drop it with the schema. */
-export function schemaRules({ principals, ...intent }: IntentSets, write: SiblingRules): SchemaRule[] {
-  const narrow: SchemaRule[] = [];
-  const wide: Sibling<Owner>[] = [];
-  const everything = sibling(intent.root, [principals.none]);
-  for (const catalog of intent.root.children()) {
-    const above = sibling(catalog, everything.held);
-    const schemas = [...catalog.children()].map((schema) => sibling(schema, above.held));
-    narrow.push(...write.of(schemas, 'schema', { catalog: literal(catalog.name) }));
-    wide.push(above);
-  }
-  return [...narrow, ...write.of(wide, 'catalog', {}), ...write.of([everything], 'everything', {})];
-
-  function sibling(node: NamedNode, above: readonly Bitset[]): RightSibling<Owner> {
-    return withRights(OWNING, node, above, principals, node.restrictedBelow);
-  }
+/** Owners of schemas. Not users to whom a table of the schema is restricted: they would drop it with the schema. */
+export function schemaRules(intent: IntentSets, write: SiblingRules): (SiblingRule & Owner)[] {
+  return rightRules(OWNING, intent, write, null);
 }
 
 type Owner = Pick<SchemaRule, 'owner'>;
@@ -51,7 +38,7 @@ export function withRights<Effect>(
   { name, access: { changes } }: NamedNode,
   above: readonly Bitset[],
   { none, serviceAccounts }: PrincipalIndex,
-  without = none,
+  without: Bitset,
 ): RightSibling<Effect> {
   const stepOf = (state: AccessState): number => steps.findLastIndex(({ right }) => state.has(right));
   const moves = changes
@@ -72,14 +59,9 @@ export function withRights<Effect>(
   return { name, parts: [...parts.reverse(), losing], held, holders: held.reduce((all, some) => all.or(some), none) };
 }
 
-/** Functions that users may run and pass on, the narrowest rules first. Never OWNERSHIP. */
-export function functionRules(intent: IntentSets, write: SiblingRules): FunctionRule[] {
-  return routineRules('function', intent, write);
-}
-
-/** Procedures that users may call, the narrowest rules first. */
-export function procedureRules(intent: IntentSets, write: SiblingRules): ProcedureRule[] {
-  return routineRules('procedure', intent, write);
+/** Functions that users may run and pass on, or procedures that they may call. Never OWNERSHIP. */
+export function routineRules(kind: RoutineKind, intent: IntentSets, write: SiblingRules): (SiblingRule & Runs)[] {
+  return intent.hasRoutines ? rightRules(STEPS[kind], intent, write, kind) : [];
 }
 
 interface Runs {
@@ -98,21 +80,23 @@ const STEPS: Readonly<Record<RoutineKind, Steps<Runs>>> = {
   procedure: { none: { privileges: [] }, steps: [{ right: 'procedure', effect: { privileges: ['EXECUTE'] } }] },
 };
 
-function routineRules(
-  kind: RoutineKind,
-  { principals, root, hasRoutines }: IntentSets,
+/** The narrowest rules first. @param kind routines below schemas that can be named; null: none */
+function rightRules<Effect extends object>(
+  steps: Steps<Effect>,
+  { principals, root }: IntentSets,
   write: SiblingRules,
-): (SiblingRule & Runs)[] {
-  if (!hasRoutines) return [];
-  const routines: (SiblingRule & Runs)[] = [];
-  const schemas: (SiblingRule & Runs)[] = [];
-  const siblingOf = (node: NamedNode, above: readonly Bitset[]): RightSibling<Runs> =>
-    withRights(STEPS[kind], node, above, principals);
+  kind: RoutineKind | null,
+): (SiblingRule & Effect)[] {
+  const routines: (SiblingRule & Effect)[] = [];
+  const schemas: (SiblingRule & Effect)[] = [];
+  const siblingOf = (node: NamedNode, above: readonly Bitset[]): RightSibling<Effect> =>
+    withRights(steps, node, above, principals, kind === null ? node.restrictedBelow : principals.none);
   const everything = siblingOf(root, []);
-  const catalogs = [...root.children()].map((catalog) => {
+  const wide = [...root.children()].map((catalog) => {
     const here = siblingOf(catalog, everything.held);
     const below = [...catalog.children()].map((schema) => {
       const inSchema = siblingOf(schema, here.held);
+      if (kind === null) return inSchema;
       const ofSchema = [...schema.routines()].map((routine) => siblingOf(routine, inSchema.held));
       const where = { catalog: literal(catalog.name), schema: literal(schema.name) };
       routines.push(...write.of(ofSchema, kind, where));
@@ -121,5 +105,5 @@ function routineRules(
     schemas.push(...write.of(below, 'schema', { catalog: literal(catalog.name) }));
     return here;
   });
-  return [...routines, ...schemas, ...write.of(catalogs, 'catalog', {}), ...write.of([everything], 'everything', {})];
+  return [...routines, ...schemas, ...write.of(wide, 'catalog', {}), ...write.of([everything], 'everything', {})];
 }

@@ -39,8 +39,8 @@ stopsEach({
   },
   'writes no such rule at all': {
     file: RULES,
-    from: 'if (!hasRoutines)',
-    to: 'if (hasRoutines)',
+    from: 'intent.hasRoutines ?',
+    to: '!intent.hasRoutines ?',
     found: /may EXECUTE the function pg.* by grant 1/,
   },
   'gives what a deny takes': {

@@ -11,8 +11,8 @@ stopsEach({
   },
   'asks catalogs before schemas when schemas are owned': {
     file: 'trino-rules/compile/right-rules.js',
-    from: "[...narrow, ...write.of(wide, 'catalog', {}),",
-    to: "[...write.of(wide, 'catalog', {}), ...narrow,",
+    from: "...schemas, ...write.of(wide, 'catalog', {}),",
+    to: "...write.of(wide, 'catalog', {}), ...schemas,",
     found: /hal .*may not have OWNERSHIP of the schema shop\.us \(deny \d+ takes it\)/,
   },
   'closes a node before the rules of users with access': {
