@@ -10,6 +10,7 @@ import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { MetadataVisibility } from '../support/rules/metadata-visibility.js';
 import { byEvaluator } from '../support/rules/by-evaluator.js';
+import { rowFilterOf } from '../support/rules/table-limits.js';
 import type { Answer, Question } from '../support/rules/engine-question.js';
 import { type AskEngine, type AskedQuestion, canonical, isAboutBuiltin } from './engine-agreement.js';
 import { everyQuestion, isRestriction, isSetting, wordsFor } from './kept-agreement.js';
@@ -148,7 +149,7 @@ function kindOf(question: Question, isMore: boolean, { given, listing, names }: 
   return isFilteredAsAnother(question) ? 'a filter as another user' : 'data';
 
   function isFilteredAsAnother(asked: Question): boolean {
-    return asked.ask === 'select' && /\(SELECT|current_user/.test(given.rowFilter(asked.user, asked) ?? '');
+    return asked.ask === 'select' && /\(SELECT|current_user/.test(rowFilterOf(given, asked.user, asked) ?? '');
   }
 }
 

@@ -30,7 +30,7 @@ describe('the change of access', () => {
               `${catalog}.(any other schema)`,
               '(any other catalog).(any other schema)',
             ];
-            const [did, does] = [had, has].map((each) => each.mayWriteTable(name, where, 'INSERT'));
+            const [did, does] = [had, has].map((each) => each.mayUse(name, 'INSERT', where));
             const direction = did === does ? 'none' : does ? 'gained' : 'lost';
             if (direction === 'none')
               expect([isListed(gained, exactly), isListed(lost, exactly)]).toEqual([false, false]);

@@ -3,6 +3,7 @@ import { runs } from '../support/landing.js';
 import { anyRules } from '../support/snapshots/any-rules.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { withinBudget } from '../support/rules/within-budget.js';
+import { rowFilterOf } from '../support/rules/table-limits.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
 import { PRIVILEGE_TERMS } from '../../src/trino-rules/model/privilege.js';
@@ -155,12 +156,8 @@ const restricts = (conjunct: string): boolean => conjunct !== READERS_FILTER;
 function answered(document: RulesDocument): Held {
   const evaluator = new Evaluator(document);
   return (user, table) => {
-    const privileges = TABLE_PRIVILEGES.filter((privilege) => {
-      if (privilege === 'SELECT') return evaluator.maySelect(user, table, []);
-      if (privilege === 'GRANT_SELECT') return evaluator.mayShareInView(user, table, []);
-      return evaluator.mayWriteTable(user, table, privilege);
-    });
-    const filter = evaluator.rowFilter(user, table);
+    const privileges = TABLE_PRIVILEGES.filter((privilege) => evaluator.mayUse(user, privilege, table));
+    const filter = rowFilterOf(evaluator, user, table);
     const rule = document.tables[evaluator.tableRule(user, table) ?? -1];
     return [
       ...privileges,

@@ -72,19 +72,21 @@ export class Evaluator {
     }
   }
 
-  /** The statements that a privilege is for, on these columns of a table. */
+  /**
+   * The statements that a privilege is for, on these columns of a table; `SELECT *` touches all. DELETE also TRUNCATE; OWNERSHIP: create,
+   * drop and alter tables and views, SHOW CREATE TABLE. GRANT_SELECT is checked for a view's owner when another user reads the view.
+   */
   mayUse(user: string, privilege: TablePrivilege, table: TableName, columns: readonly string[] = []): boolean {
-    switch (privilege) {
-      case 'SELECT':
-        return this.maySelect(user, table, columns);
-      case 'GRANT_SELECT':
-        return this.mayShareInView(user, table, columns);
-      case 'INSERT':
-      case 'DELETE':
-      case 'UPDATE':
-      case 'OWNERSHIP':
-        return this.mayWriteTable(user, table, privilege);
-    }
+    const { catalog, schema } = table;
+    if (!(privilege === 'SELECT' ? this.mayRead(user, catalog) : this.mayWrite(user, catalog))) return false;
+    if (schema === INFORMATION_SCHEMA) return true;
+    const rule = this.deciding(user, table);
+    if (privilege !== 'SELECT' && rule?.privileges.includes(privilege) !== true) return false;
+    return (privilege !== 'SELECT' && privilege !== 'GRANT_SELECT') || opensColumns(rule, columns);
+  }
+
+  maySelect(user: string, table: TableName, columns: readonly string[]): boolean {
+    return this.mayUse(user, 'SELECT', table, columns);
   }
 
   catalogMode(user: string, catalog: string): CatalogRule['allow'] {
@@ -103,45 +105,12 @@ export class Evaluator {
     return this.first.index(this.rules.tables, { catalog, schema, table, user });
   }
 
-  /** SELECT of these columns; every one of them must be open, and `SELECT *` touches all. */
-  maySelect(user: string, table: TableName, columns: readonly string[]): boolean {
-    if (!this.mayRead(user, table.catalog)) return false;
-    return table.schema === INFORMATION_SCHEMA || opensColumns(this.deciding(user, table), columns);
-  }
-
-  /** INSERT, UPDATE, DELETE (and TRUNCATE); OWNERSHIP: create, drop and alter tables and views, SHOW CREATE TABLE. */
-  mayWriteTable(
-    user: string,
-    table: TableName,
-    privilege: Exclude<TablePrivilege, 'SELECT' | 'GRANT_SELECT'>,
-  ): boolean {
-    if (!this.mayWrite(user, table.catalog)) return false;
-    return table.schema === INFORMATION_SCHEMA || this.deciding(user, table)?.privileges.includes(privilege) === true;
-  }
-
-  /** Checked for a view's owner when another user reads the view: the owner needs the catalog mode `all`. */
-  mayShareInView(owner: string, table: TableName, columns: readonly string[]): boolean {
-    if (!this.mayWrite(owner, table.catalog)) return false;
-    if (table.schema === INFORMATION_SCHEMA) return true;
-    const rule = this.deciding(owner, table);
-    return opensColumns(rule, columns) && rule?.privileges.includes('GRANT_SELECT') === true;
-  }
-
   /** `ALTER TABLE … EXECUTE`: the engine asks for SELECT, and refuses it beside a row filter or a mask of the user's own (seen on 483). */
   mayRunTableProcedures(user: string, table: TableName): boolean {
     if (!this.maySelect(user, table, [])) return false;
     if (table.schema === INFORMATION_SCHEMA) return true;
     const rule = this.deciding(user, table);
     return rule?.filter === undefined && rule?.columns?.some(({ mask }) => mask !== undefined) !== true;
-  }
-
-  rowFilter(user: string, table: TableName): string | null {
-    return table.schema === INFORMATION_SCHEMA ? null : (this.deciding(user, table)?.filter ?? null);
-  }
-
-  columnMask(user: string, table: TableName, column: string): string | null {
-    if (table.schema === INFORMATION_SCHEMA) return null;
-    return this.deciding(user, table)?.columns?.find(({ name }) => name === column)?.mask ?? null;
   }
 
   /** `view` and `kill` are about the queries of another user, or of one whom no rule names. The engine opens one's own without a rule. */

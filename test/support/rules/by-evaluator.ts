@@ -1,6 +1,7 @@
 import type { Evaluator } from '../../../src/trino-rules/engine/evaluator.js';
 import type { MetadataVisibility } from './metadata-visibility.js';
 import type { Answer, Question } from './engine-question.js';
+import { columnMaskOf, rowFilterOf } from './table-limits.js';
 
 /** What our evaluator answers to a question for the engine. */
 export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, question: Question): Answer {
@@ -18,29 +19,29 @@ export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, 
     case 'select':
       return evaluator.maySelect(user, question, question.columns);
     case 'view-with-select':
-      return evaluator.mayShareInView(user, question, question.columns);
+      return evaluator.mayUse(user, 'GRANT_SELECT', question, question.columns);
     case 'table-procedure':
       return evaluator.mayRunTableProcedures(user, question);
     case 'update':
-      return evaluator.mayWriteTable(user, question, 'UPDATE');
+      return evaluator.mayUse(user, 'UPDATE', question);
     case 'insert':
-      return evaluator.mayWriteTable(user, question, 'INSERT');
+      return evaluator.mayUse(user, 'INSERT', question);
     case 'delete':
     case 'truncate':
-      return evaluator.mayWriteTable(user, question, 'DELETE');
+      return evaluator.mayUse(user, 'DELETE', question);
     case 'create-table':
     case 'drop-table':
     case 'create-view':
     case 'drop-view':
-      return evaluator.mayWriteTable(user, question, 'OWNERSHIP');
+      return evaluator.mayUse(user, 'OWNERSHIP', question);
     case 'show-columns':
       return listings.showsColumns(user, question);
     case 'filters': {
-      const filter = evaluator.rowFilter(user, question);
+      const filter = rowFilterOf(evaluator, user, question);
       return filter === null ? [] : [filter];
     }
     case 'mask':
-      return evaluator.columnMask(user, question, question.name);
+      return columnMaskOf(evaluator, user, question, question.name);
     case 'filter-catalogs':
       return question.names.filter((catalog) => listings.showsCatalog(user, catalog));
     case 'filter-schemas':
