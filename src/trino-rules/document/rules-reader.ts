@@ -5,6 +5,7 @@ import {
   FUNCTION_PRIVILEGES,
   PROCEDURE_PRIVILEGES,
   QUERY_RIGHTS,
+  RULE_PATTERNS,
   SYSTEM_INFORMATION_RIGHTS,
   TABLE_PRIVILEGES,
   type ColumnRule,
@@ -54,82 +55,50 @@ function decode(bytes: Uint8Array): string | Finding {
   return { code: 'json-encoding', severity: 'error', message: 'the text is not UTF-8', ...position };
 }
 
-const SECTIONS: { [Name in keyof RulesDocument]: SectionReader<RulesDocument[Name][number]> } = {
-  catalogs: {
-    keys: ['user', 'catalog', 'allow'],
-    read: (f) => ({
-      ...f.patterns('user', 'catalog'),
-      allow: f.required('allow', f.oneOf('allow', ['all', 'read-only', 'none']), 'none'),
-    }),
-  },
-  schemas: {
-    keys: ['user', 'catalog', 'schema', 'owner'],
-    read: (f) => ({ ...f.patterns('user', 'catalog', 'schema'), owner: f.flag('owner') }),
-  },
+/** Reads the value of one key; undefined: it is absent. */
+type ValueReader = (fields: RuleFieldReader, key: string) => unknown;
+
+const mode: ValueReader = (fields, key) =>
+  fields.required(key, fields.oneOf(key, ['all', 'read-only', 'none']), 'none');
+const flag: ValueReader = (fields, key) => fields.required(key, fields.boolean(key), false);
+const words =
+  (known: readonly string[]): ValueReader =>
+  (fields, key) =>
+    fields.words(key, known);
+/** The engine refuses `execute` in rules with an owner (seen on 483). */
+const rights: ValueReader = (fields, key) =>
+  fields.words(key, fields.has('queryOwner') ? QUERY_RIGHTS.filter((each) => each !== 'execute') : QUERY_RIGHTS);
+
+/** The keys of each section behind its patterns. */
+const VALUES: Record<keyof RulesDocument, Record<string, ValueReader>> = {
+  catalogs: { allow: mode },
+  schemas: { owner: flag },
   tables: {
-    keys: ['user', 'catalog', 'schema', 'table', 'privileges', 'columns', 'filter'],
-    read: (f, faults) => {
-      const columns = readColumns(f, faults);
-      const filter = f.expression('filter');
-      return {
-        ...f.patterns('user', 'catalog', 'schema', 'table'),
-        privileges: f.words('privileges', TABLE_PRIVILEGES),
-        ...(columns && { columns }),
-        ...(filter !== undefined && { filter }),
-      };
-    },
+    privileges: words(TABLE_PRIVILEGES),
+    columns: readColumns,
+    filter: (fields, key) => fields.expression(key),
   },
-  queries: {
-    keys: ['user', 'queryOwner', 'allow'],
-    read: (f) => {
-      const owner = f.patterns('queryOwner');
-      // The engine refuses `execute` in rules with an owner (seen on 483).
-      const rights = owner.queryOwner === undefined ? QUERY_RIGHTS : QUERY_RIGHTS.filter((each) => each !== 'execute');
-      return { ...f.patterns('user'), ...owner, allow: f.words('allow', rights) };
-    },
-  },
-  impersonation: {
-    keys: ['original_user', 'new_user', 'allow'],
-    read: (f) => ({
-      ...f.patterns('original_user'),
-      new_user: f.required('new_user', newUser(f), 'nobody'),
-      allow: f.flag('allow'),
-    }),
-  },
-  functions: {
-    keys: ['user', 'catalog', 'schema', 'function', 'privileges'],
-    read: (f) => ({
-      ...f.patterns('user', 'catalog', 'schema', 'function'),
-      privileges: f.words('privileges', FUNCTION_PRIVILEGES),
-    }),
-  },
-  procedures: {
-    keys: ['user', 'catalog', 'schema', 'procedure', 'privileges'],
-    read: (f) => ({
-      ...f.patterns('user', 'catalog', 'schema', 'procedure'),
-      privileges: f.words('privileges', PROCEDURE_PRIVILEGES),
-    }),
-  },
-  system_information: {
-    keys: ['user', 'allow'],
-    isClosedWhenAbsent: true,
-    read: (f) => ({ ...f.patterns('user'), allow: f.words('allow', SYSTEM_INFORMATION_RIGHTS) }),
-  },
-  system_session_properties: {
-    keys: ['user', 'property', 'allow'],
-    read: (f) => ({ ...f.patterns('user', 'property'), allow: f.flag('allow') }),
-  },
-  catalog_session_properties: {
-    keys: ['user', 'catalog', 'property', 'allow'],
-    read: (f) => ({ ...f.patterns('user', 'catalog', 'property'), allow: f.flag('allow') }),
-  },
+  queries: { allow: rights },
+  impersonation: { allow: flag },
+  functions: { privileges: words(FUNCTION_PRIVILEGES) },
+  procedures: { privileges: words(PROCEDURE_PRIVILEGES) },
+  system_information: { allow: words(SYSTEM_INFORMATION_RIGHTS) },
+  system_session_properties: { allow: flag },
+  catalog_session_properties: { allow: flag },
 };
 
-interface SectionReader<Rule> {
-  keys: readonly string[];
-  /** The section may be absent, which gives nobody anything. */
-  isClosedWhenAbsent?: true;
-  read(fields: RuleFieldReader, faults: RuleFault[]): Rule;
+function readRule(
+  node: JsonNode & { kind: 'object' },
+  patterns: readonly string[],
+  values: Record<string, ValueReader>,
+  faults: RuleFault[],
+): object {
+  const fields = new RuleFieldReader(node, [...patterns, ...Object.keys(values)], faults);
+  const read = [
+    ...patterns.map((key) => [key, key === 'new_user' ? newUser(fields) : fields.pattern(key)]),
+    ...Object.entries(values).map(([key, value]) => [key, value(fields, key)]),
+  ];
+  return Object.fromEntries(read.filter(([, value]) => value !== undefined)) as object;
 }
 
 function readDocument(root: JsonNode, faults: PlacedFault[]): RulesDocument | null {
@@ -138,25 +107,24 @@ function readDocument(root: JsonNode, faults: PlacedFault[]): RulesDocument | nu
     return null;
   }
   for (const { key, at } of root.members) {
-    if (!Object.hasOwn(SECTIONS, key)) {
+    if (!Object.hasOwn(VALUES, key)) {
       faults.push({ code: 'rules-section-unknown', message: `there is no section "${key}" here`, at });
     }
   }
-  const sections = Object.entries<SectionReader<object>>(SECTIONS).map(
-    ([name, reader]) => [name, readSection(name, reader, root, faults)] as const,
-  );
-  return Object.fromEntries(sections) as unknown as RulesDocument;
+  const sections = RULE_PATTERNS.map(([name, ...patterns]) => [name, readSection(name, patterns, root, faults)]);
+  return Object.fromEntries(sections) as RulesDocument;
 }
 
 function readSection(
-  name: string,
-  reader: SectionReader<object>,
+  name: keyof RulesDocument,
+  patterns: readonly string[],
   root: JsonNode & { kind: 'object' },
   faults: PlacedFault[],
 ): object[] {
   const member = root.members.findLast(({ key }) => key === name);
   if (member === undefined) {
-    if (reader.isClosedWhenAbsent) return [];
+    // The only section whose absence gives nobody anything.
+    if (name === 'system_information') return [];
     const message = `the section "${name}" is missing; what the engine puts in its place is often "everybody may"`;
     faults.push({ code: 'rules-section-missing', message, at: root.at });
     return [];
@@ -169,7 +137,7 @@ function readSection(
   const rules: object[] = [];
   member.value.items.forEach((item, index) => {
     const own: RuleFault[] = [];
-    if (item.kind === 'object') rules.push(reader.read(new RuleFieldReader(item, reader.keys, own), own));
+    if (item.kind === 'object') rules.push(readRule(item, patterns, VALUES[name], own));
     else own.push({ code: 'rules-wrong-type', message: 'a rule must be an object', at: item.at });
     for (const fault of own) faults.push({ ...fault, rule: `${name}[${index}]` });
   });
@@ -178,21 +146,21 @@ function readSection(
 
 /** `new_user` is a replacement text before it is a pattern: `$` refers to a group, `\` is eaten (seen on 483). */
 function newUser(fields: RuleFieldReader): string | undefined {
-  const pattern = fields.pattern('new_user');
-  if (pattern === undefined || !/[$\\]/.test(pattern)) return pattern;
+  const pattern = fields.required('new_user', fields.pattern('new_user'), 'nobody');
+  if (!/[$\\]/.test(pattern)) return pattern;
   const message = '"new_user" holds $ or \\, which the engine reads as a replacement text before it is a pattern';
-  fields.fault('rules-new-user-unsafe', message, fields.place('new_user'));
+  fields.faultAt('rules-new-user-unsafe', message, 'new_user');
   return undefined;
 }
 
-function readColumns(fields: RuleFieldReader, faults: RuleFault[]): ColumnRule[] | undefined {
+function readColumns(fields: RuleFieldReader): ColumnRule[] | undefined {
   const seen = new Set<string>();
   return fields.items('columns')?.flatMap((item) => {
     if (item.kind !== 'object') {
-      faults.push({ code: 'rules-wrong-type', message: 'a column must be an object', at: item.at });
+      fields.fault('rules-wrong-type', 'a column must be an object', item);
       return [];
     }
-    const column = new RuleFieldReader(item, ['name', 'allow', 'mask'], faults);
+    const column = fields.within(item, ['name', 'allow', 'mask']);
     const name = column.required('name', column.text('name'), '');
     if (name !== name.toLowerCase()) {
       column.fault('rules-column-case', `the engine's column names are lower-case: "${name}" never matches`, item);
@@ -222,13 +190,13 @@ class RuleFieldReader {
     }
   }
 
-  patterns<Key extends string>(...keys: Key[]): Partial<Record<Key, string>> {
-    const read: Partial<Record<Key, string>> = {};
-    for (const key of keys) {
-      const pattern = this.pattern(key);
-      if (pattern !== undefined) read[key] = pattern;
-    }
-    return read;
+  has(key: string): boolean {
+    return this.nodes.has(key);
+  }
+
+  /** The reader of an object in the rule. */
+  within(node: JsonNode & { kind: 'object' }, known: readonly string[]): RuleFieldReader {
+    return new RuleFieldReader(node, known, this.faults);
   }
 
   pattern(key: string): string | undefined {
@@ -264,11 +232,6 @@ class RuleFieldReader {
     if (node === undefined || node.kind === 'boolean') return node?.value;
     this.fault('rules-wrong-type', `"${key}" must be true or false, not ${described(node)}`, node);
     return undefined;
-  }
-
-  /** A boolean that must be there. */
-  flag(key: string): boolean {
-    return this.required(key, this.boolean(key), false);
   }
 
   oneOf<T extends string>(key: string, words: readonly T[]): T | undefined {
@@ -308,8 +271,8 @@ class RuleFieldReader {
     this.faults.push({ code, message, at: (node ?? this.node).at });
   }
 
-  place(key: string): JsonNode | undefined {
-    return this.nodes.get(key);
+  faultAt(code: string, message: string, key: string): void {
+    this.fault(code, message, this.nodes.get(key));
   }
 
   private string(key: string): string | undefined {

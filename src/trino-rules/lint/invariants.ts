@@ -3,12 +3,9 @@ import { ruleText, type CatalogRule } from '../document/rules-document.js';
 import type { EngineSets } from '../engine/engine-sets.js';
 import { everyKindOfName, namesAt, placeBelow, type Unnamed } from '../engine/rule-trie.js';
 import { addNew, hasMember, type Bitset } from '../engine/sparse-bitset.js';
+import type { SnapshotSettings } from '../model/snapshot.js';
 
-export interface InvariantSettings {
-  serviceAccounts: readonly string[];
-  writableCatalogs: readonly string[];
-  metadataCatalog: string | null;
-}
+export type InvariantSettings = Pick<SnapshotSettings, 'serviceAccounts' | 'writableCatalogs' | 'metadataCatalog'>;
 
 /**
  * The three invariants: service accounts have rules in catalogs, schemas and tables; in a writable catalog the first rule that matches
