@@ -59,7 +59,7 @@ describe("the reader of Java's patterns beside java.util.regex", () => {
 function meanings(text: string, pattern: Pattern, name: string, asAutomaton: boolean): boolean[] {
   const [common, spelled] = [readPattern(text), expand(pattern, MOST_NAMES)];
   // A rule is about names that are not empty, and NUL divides its fields.
-  const literal: Pattern = { options: [[{ kind: 'literal', text: name }]], isFinite: true };
+  const literal: Pattern = { options: [[{ kind: 'literal', text: name }]] };
   const covered = asAutomaton && !/^$|\0/.test(name) ? coverage([literal], [[pattern]], MOST_NODES) : 'undecided';
   return [
     matches(pattern, name),

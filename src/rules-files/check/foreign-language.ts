@@ -15,7 +15,7 @@ export function languageOf(text: string | undefined): ForeignLanguage {
   if (text === undefined) return { kind: 'any' };
   if (!/[\\^$.?*+()[\]{}]/.test(text)) {
     const options = text.split('|').map((name): PatternPiece[] => [{ kind: 'literal', text: name }]);
-    return { kind: 'regular', pattern: { options, isFinite: true } };
+    return { kind: 'regular', pattern: { options } };
   }
   const known = lookingAround.get(text);
   if (known !== undefined) return known;
@@ -74,7 +74,6 @@ function isAny(option: readonly PatternPiece[]): boolean {
 
 function isAnyText(piece: PatternPiece): boolean {
   if (piece.kind === 'rest') return true;
-  if (piece.kind === 'optional') return isAnyText(piece.piece);
   if (piece.kind === 'choice') return piece.options.some(isAny);
   if (piece.kind !== 'repeated' || piece.min > 1) return false;
   return piece.max === Infinity && piece.piece.kind === 'set'
@@ -83,5 +82,5 @@ function isAnyText(piece: PatternPiece): boolean {
 }
 
 function mayBeEmpty(piece: PatternPiece): boolean {
-  return matches({ options: [[piece]], isFinite: false }, '');
+  return matches({ options: [[piece]] }, '');
 }

@@ -291,7 +291,7 @@ class JavaPatternReader {
     if (hasCaret && piece !== NOTHING && max > 1) this.leave('a repeated ^', this.token.at);
     if (piece === NOTHING) return NOTHING;
     if (piece.kind === 'set' && piece.characters === DOT && min === 0 && max === Infinity) return { kind: 'rest' };
-    return min === 0 && max === 1 ? { kind: 'optional', piece } : { kind: 'repeated', piece, min, max };
+    return { kind: 'repeated', piece, min, max };
   }
 
   /** How often the piece before it stands, at least and at most; null: once. */

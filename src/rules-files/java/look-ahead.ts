@@ -23,23 +23,19 @@ const MOST_REPEATED = 4;
  * automaton. Null: a look-ahead is repeated without an end, or the automaton outgrows the budget.
  */
 export function withoutLookAhead(options: JavaPiece[][]): Pattern | null {
-  if (arePlain(options)) return { options, isFinite: isFinite(options) };
+  if (arePlain(options)) return { options };
   try {
     const automaton = deterministic(anyOf(options, NFA.emptyWord(CHARACTERS, nodes())));
     automaton.minimize();
     const cut = piecesOf(automaton.toRegex({ maxNodes: MOST_NODES * 10 }));
-    if (isFinite(cut)) return { options: cut, isFinite: true };
+    if (sizeOf({ options: cut }).names < Infinity) return { options: cut };
     // In one piece: beginnings of the names that it excludes are no names that the pattern spells out.
     const whole: PatternPiece = { kind: 'repeated', piece: { kind: 'choice', options: cut }, min: 1, max: 1 };
-    return { options: [[whole]], isFinite: false };
+    return { options: [[whole]] };
   } catch (error) {
     if (error instanceof TooManyNodesError || error instanceof EndlessLookAhead) return null;
     throw error;
   }
-}
-
-function isFinite(options: PatternPiece[][]): boolean {
-  return sizeOf({ options }).names < Infinity;
 }
 
 function arePlain(options: JavaPiece[][]): options is PatternPiece[][] {
@@ -50,15 +46,14 @@ class EndlessLookAhead extends Error {}
 
 function isPlain(piece: JavaPiece): piece is PatternPiece {
   if (piece.kind === 'ahead' || piece.kind === 'end') return false;
-  if (piece.kind === 'repeated' || piece.kind === 'optional') return isPlain(piece.piece);
+  if (piece.kind === 'repeated') return isPlain(piece.piece);
   return piece.kind !== 'choice' || arePlain(piece.options);
 }
 
 /** Any of these sequences with `behind` after it. */
 function anyOf(options: readonly JavaPiece[][], behind: NFA): NFA {
-  const [first = [], ...others] = options;
-  const names = inSequence(first, behind);
-  for (const option of others) names.union(inSequence(option, behind), nodes());
+  const names = NFA.empty(CHARACTERS, nodes());
+  for (const option of options) names.union(inSequence(option, behind), nodes());
   return names;
 }
 
@@ -84,11 +79,6 @@ function before(piece: JavaPiece, behind: NFA): NFA {
     }
     case 'choice':
       return anyOf(piece.options, behind);
-    case 'optional': {
-      const names = before(piece.piece, behind);
-      names.union(behind, nodes());
-      return names;
-    }
     case 'repeated': {
       const { piece: inner, min, max } = piece;
       if (max > MOST_REPEATED) throw new EndlessLookAhead();
@@ -130,8 +120,7 @@ function pieceOf(element: NoParent<Element>): PatternPiece {
       return { kind: 'choice', options: piecesOf(element) };
     case 'Quantifier': {
       const piece: PatternPiece = { kind: 'choice', options: piecesOf(element) };
-      const { min, max } = element;
-      return min === 0 && max === 1 ? { kind: 'optional', piece } : { kind: 'repeated', piece, min, max };
+      return { kind: 'repeated', piece, min: element.min, max: element.max };
     }
     case 'Assertion':
     case 'Unknown':

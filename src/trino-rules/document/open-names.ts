@@ -1,5 +1,5 @@
 import { expand, type PatternSize, sizeOf } from './pattern-meaning.js';
-import type { Pattern, PatternPiece } from './pattern.js';
+import { isOptional, type Pattern, type PatternPiece } from './pattern.js';
 import type { WorkBudget } from './work-budget.js';
 
 /** Letters in lower case, which most patterns match, and longer than any granted name (128 characters). */
@@ -30,7 +30,7 @@ export interface Spelling {
 }
 
 /** Null: too many, or too long. */
-export function spelledOut(pattern: Pick<Pattern, 'options'>, spelling: Spelling): Set<string> | null {
+export function spelledOut(pattern: Pattern, spelling: Spelling): Set<string> | null {
   const size = sizeOf(pattern);
   if (!canSpell(size, spelling)) return null;
   spelling.budget.spend(stepsFor(size, spelling));
@@ -83,9 +83,9 @@ function apart(options: readonly Sequence[]): Sequence[] | null {
   let copied = 0;
   const waiting: Sequence[] = [...options].reverse();
   for (let sequence = waiting.pop(); sequence !== undefined; sequence = waiting.pop()) {
-    const at = sequence.findIndex((piece) => (piece.kind === 'choice' || piece.kind === 'optional') && isOpen(piece));
+    const at = sequence.findIndex((piece) => (piece.kind === 'choice' || isOptional(piece)) && isOpen(piece));
     const piece = sequence[at];
-    if (piece?.kind !== 'choice' && piece?.kind !== 'optional') {
+    if (piece?.kind !== 'choice' && piece?.kind !== 'repeated') {
       whole.push(sequence);
       continue;
     }
@@ -106,8 +106,6 @@ function oneOf(sequence: Sequence): string {
       switch (piece.kind) {
         case 'literal':
           return piece.text;
-        case 'class':
-          return piece.oneOf.charAt(0);
         case 'choice':
           return oneOf(openOption(piece.options));
         case 'set':
@@ -120,8 +118,6 @@ function oneOf(sequence: Sequence): string {
           const times = Math.max(piece.min, Math.min(1, piece.max));
           return name.repeat(Math.min(times, Math.ceil(MAX_REPEATED / Math.max(name.length, 1))));
         }
-        case 'optional':
-          return oneOf([piece.piece]);
         case 'rest':
           return FRESH_PREFIX;
       }
@@ -137,9 +133,8 @@ function openOption(options: readonly Sequence[]): Sequence {
 }
 
 function isOpen(piece: PatternPiece): boolean {
-  if (piece.kind === 'optional') return isOpen(piece.piece);
-  if (piece.kind === 'choice') return piece.options.some((option) => option.some(isOpen));
-  return piece.kind === 'rest' || (piece.kind === 'repeated' && piece.max === Infinity);
+  if (piece.kind === 'repeated') return piece.max === Infinity || (isOptional(piece) && isOpen(piece.piece));
+  return piece.kind === 'rest' || (piece.kind === 'choice' && piece.options.some((option) => option.some(isOpen)));
 }
 
 /** The tables that a pattern of companions is about: `a[$].*`, `(a|b)([$].*)?` or `.*[$].*`. */
@@ -155,7 +150,7 @@ export function companionsOf({ options }: Pattern, spelling: Spelling): Companio
   const [pieces] = options;
   if (pieces === undefined || options.length !== 1) return null;
   const last = pieces.at(-1);
-  const optional = last?.kind === 'optional' && last.piece.kind === 'choice' ? last.piece.options : null;
+  const optional = last && isOptional(last) && last.piece.kind === 'choice' ? last.piece.options : null;
   const isWithBases = optional !== null;
   const base = isWithBases ? (isSuffix(optional) ? pieces.slice(0, -1) : null) : withoutSuffix(pieces);
   if (base === null || base.length === 0) return null;
@@ -192,7 +187,6 @@ function withoutSuffix(pieces: readonly PatternPiece[]): PatternPiece[] | null {
   const [sign, rest] = pieces.slice(-2);
   if (sign === undefined || rest?.kind !== 'rest') return null;
   const before = pieces.slice(0, -2);
-  if (sign.kind === 'class') return sign.oneOf === '$' ? before : null;
   if (sign.kind === 'set') return sign.characters.size === 1 && sign.characters.has(DOLLAR) ? before : null;
   if (sign.kind !== 'literal' || !sign.text.endsWith('$')) return null;
   const text = sign.text.slice(0, -1);

@@ -64,7 +64,7 @@ export class PatternCache {
   /** As `pattern`, without keeping it: patterns of users are read once, and are most of a document. */
   parse(text: string): Pattern {
     if (SYNTAX.test(text)) return this.read(text);
-    return { options: text.split('|').map((name) => [{ kind: 'literal', text: name }]), isFinite: true };
+    return { options: text.split('|').map((name) => [{ kind: 'literal', text: name }]) };
   }
 
   language(text: string | undefined): PatternLanguage {

@@ -43,9 +43,6 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>, work
         if (name.startsWith(piece.text, at) && !isWithinCharacter(name, end)) reached.add(end);
       }
       return reached;
-    case 'class':
-      for (const at of from) if (at < name.length && piece.oneOf.includes(name.charAt(at))) reached.add(at + 1);
-      return reached;
     case 'set':
       for (const at of from) {
         const code = name.codePointAt(at);
@@ -54,8 +51,6 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>, work
       return reached;
     case 'repeated':
       return repeated(piece, name, from, work);
-    case 'optional':
-      return new Set([...from, ...step(piece.piece, name, from, work)]);
     case 'choice':
       for (const option of piece.options) for (const at of walk(option, name, from, work)) reached.add(at);
       return reached;
@@ -100,7 +95,7 @@ export interface PatternSize {
 }
 
 /** Computed without spelling out; infinite with `.*`. */
-export function sizeOf({ options }: Pick<Pattern, 'options'>): PatternSize {
+export function sizeOf({ options }: Pattern): PatternSize {
   return options.map(sequenceSize).reduce(added, { names: 0, characters: 0 });
 }
 
@@ -122,15 +117,11 @@ function pieceSize(piece: PatternPiece): PatternSize {
   switch (piece.kind) {
     case 'literal':
       return { names: 1, characters: piece.text.length };
-    case 'class':
-      return { names: piece.oneOf.length, characters: piece.oneOf.length };
     case 'set':
       // With an empty set there is no name, but the other pieces are spelled out.
       return { names: Math.max(piece.characters.size, 1), characters: piece.characters.size };
     case 'repeated':
       return repeatedSize(piece);
-    case 'optional':
-      return added(pieceSize(piece.piece), { names: 1, characters: 0 });
     case 'choice':
       return sizeOf(piece);
     case 'rest':
@@ -144,7 +135,7 @@ function repeatedSize({ piece, min, max }: PatternPiece & { kind: 'repeated' }):
   if (max === 0) return { names: 1, characters: 0 };
   const { names, characters } = pieceSize(piece);
   // Patterns with more repetitions are matched, not spelled out.
-  if (max > MAX_SPELLED || names > MAX_SPELLED) return MANY;
+  if (names === Infinity || (max > 1 && Math.max(max, names) > MAX_SPELLED)) return MANY;
   let size: PatternSize = { names: 0, characters: 0 };
   for (let n = min; n <= max; n++)
     size = added(size, { names: names ** n, characters: n * characters * names ** Math.max(n - 1, 0) });
@@ -154,7 +145,7 @@ function repeatedSize({ piece, min, max }: PatternPiece & { kind: 'repeated' }):
 const MAX_SPELLED = 1_000;
 
 /** All strings that a pattern matches; null: with `.*`, or with more than `limit`, including repeated ones. */
-export function expand(pattern: Pick<Pattern, 'options'>, limit: number): Set<string> | null {
+export function expand(pattern: Pattern, limit: number): Set<string> | null {
   return sizeOf(pattern).names > limit ? null : new Set(choices(pattern.options));
 }
 
@@ -175,10 +166,6 @@ function ends(piece: PatternPiece): string[] {
   switch (piece.kind) {
     case 'literal':
       return [piece.text];
-    case 'class':
-      return Array.from(piece.oneOf);
-    case 'optional':
-      return ['', ...ends(piece.piece)];
     case 'choice':
       return choices(piece.options);
     case 'set':

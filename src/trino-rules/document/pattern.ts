@@ -1,17 +1,16 @@
 import type { CharSet } from 'refa';
+import { codePoints } from './characters.js';
 
 /**
- * One piece of a pattern. `oneOf` has the characters of a class, `rest` is `.*`. Sets of code points and repetitions are outside the
- * common subset; only `readJavaPattern` makes them.
+ * One piece of a pattern. `rest` is `.*`; an optional piece is repeated from 0 to 1 times. Other repetitions are outside the common
+ * subset; only `readJavaPattern` makes them.
  * @typeParam Assertion further pieces while a pattern is read
  */
 export type PatternPiece<Assertion = never> =
   | { kind: 'literal'; text: string }
-  | { kind: 'class'; oneOf: string }
   | { kind: 'set'; characters: CharSet }
   | { kind: 'repeated'; piece: PatternPiece<Assertion>; min: number; max: number }
   | { kind: 'choice'; options: PatternPiece<Assertion>[][] }
-  | { kind: 'optional'; piece: PatternPiece<Assertion> }
   | { kind: 'rest' }
   | Assertion;
 
@@ -26,8 +25,11 @@ export type JavaPiece = PatternPiece<LookAhead>;
 /** A pattern of whole strings: alternatives, each a sequence of pieces. */
 export interface Pattern {
   options: PatternPiece[][];
-  /** Whether the pattern has no `.*` and no endless repetition. */
-  isFinite: boolean;
+}
+
+/** `a?` */
+export function isOptional(piece: PatternPiece): piece is PatternPiece & { kind: 'repeated' } {
+  return piece.kind === 'repeated' && piece.min === 0 && piece.max === 1;
 }
 
 export type PatternReading =
@@ -57,7 +59,7 @@ export function readPattern(text: string): PatternReading {
     const options = reader.options(0);
     if (reader.at < text.length) throw new OutsideSubset('a closing bracket without an opening one', reader.at);
     if (options.some((option) => option.length === 0)) throw new OutsideSubset('an alternative is empty', 0);
-    return { kind: 'pattern', pattern: { options, isFinite: !reader.sawRest } };
+    return { kind: 'pattern', pattern: { options } };
   } catch (error) {
     if (error instanceof OutsideSubset) return { kind: 'refused', reason: error.message, at: error.at };
     throw error;
@@ -68,7 +70,6 @@ const MAX_DEPTH = 200;
 
 class PatternReader {
   at = 0;
-  sawRest = false;
 
   constructor(private readonly text: string) {}
 
@@ -93,7 +94,7 @@ class PatternReader {
           throw new OutsideSubset('only an ASCII character may be optional', this.at);
         }
         this.at++;
-        pieces.push({ kind: 'optional', piece });
+        pieces.push({ kind: 'repeated', piece, min: 0, max: 1 });
       } else if (piece.kind === 'literal' && last?.kind === 'literal') {
         last.text += piece.text;
       } else {
@@ -118,7 +119,6 @@ class PatternReader {
       case '.':
         if (this.text[this.at] !== '*') throw new OutsideSubset('a dot stands for any character; write [.]', start);
         this.at++;
-        this.sawRest = true;
         return { kind: 'rest' };
       default:
         throw new OutsideSubset(`${sign} is outside the common subset`, start);
@@ -147,26 +147,25 @@ class PatternReader {
     const inside = this.text.slice(this.at, end);
     this.at = end + 1;
     if (inside === '') throw new OutsideSubset('a class is empty', start);
-    let oneOf = '';
+    const ranges: [number, number][] = [];
     for (let i = 0; i < inside.length; i++) {
       const from = inside.charAt(i);
       if (inside[i + 1] === '-') {
-        oneOf += range(from, inside.charAt(i + 2), start);
+        ranges.push(range(from, inside.charAt(i + 2), start));
         i += 2;
       } else if (/^[!-~ ]$/.test(from) && !'\\^[]&-'.includes(from)) {
-        oneOf += from;
+        ranges.push([from.charCodeAt(0), from.charCodeAt(0)]);
       } else {
         throw new OutsideSubset(`${from} in a class is read differently by Java and JavaScript`, start);
       }
     }
-    return { kind: 'class', oneOf: [...new Set(oneOf)].join('') };
+    return { kind: 'set', characters: codePoints(...ranges) };
   }
 }
 
-function range(from: string, to: string, at: number): string {
+function range(from: string, to: string, at: number): [number, number] {
   if (!RANGE_KINDS.some((kind) => kind.test(from) && kind.test(to)) || from > to) {
     throw new OutsideSubset(`the range ${from}-${to} is not one of plain letters or digits`, at);
   }
-  const first = from.charCodeAt(0);
-  return String.fromCharCode(...Array.from({ length: to.charCodeAt(0) - first + 1 }, (_, i) => first + i));
+  return [from.charCodeAt(0), to.charCodeAt(0)];
 }

@@ -88,7 +88,7 @@ function unlessTooLarge<T>(otherwise: T, work: () => T): T {
 }
 
 /** @throws TooManyNodesError */
-export function namesOf(pattern: Pick<Pattern, 'options'>, budget: number): NFA {
+export function namesOf(pattern: Pattern, budget: number): NFA {
   return nfaOf([sequence([alternatives(pattern.options)])], budget);
 }
 
@@ -173,16 +173,12 @@ function elements(piece: PatternPiece): NoParent<Element>[] {
   switch (piece.kind) {
     case 'literal':
       return Array.from(piece.text, (character) => one(setOf(character)));
-    case 'class':
-      return [one(setOf(...Array.from(piece.oneOf)))];
     case 'choice':
       return [alternatives(piece.options)];
     case 'set':
       return [one(piece.characters.intersect(ANY))];
     case 'repeated':
       return [repeated([sequence(elements(piece.piece))], piece.min, piece.max)];
-    case 'optional':
-      return [repeated([sequence(elements(piece.piece))], 0, 1)];
     case 'rest':
       return [repeated([sequence([one(DOT)])], 0, Infinity)];
   }
