@@ -5,7 +5,7 @@ import { diffRules, reorderedSections } from '../trino-rules/diff/rules-diff.js'
 import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
 import { diffForeign, type ForeignDiff } from '../rules-files/foreign/foreign-diff.js';
 import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
-import { anyPatterns, unlistedGroups, unlistedUsers } from '../rules-files/foreign/audiences.js';
+import { anyPatterns, unlisted } from '../rules-files/foreign/audiences.js';
 import { readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
 import { print, printJson, remark } from './output.js';
 import { readListedUsers, type UserLine } from './users-file.js';
@@ -74,11 +74,11 @@ const MOST_NAMED = 10;
 function notListed(files: readonly ForeignRules[], listed: readonly UserLine[]): string[] {
   // The comparison has read the same patterns within its budget.
   const patterns = anyPatterns(new WorkBudget(Infinity));
-  const found = (unlisted: typeof unlistedUsers): string => {
-    const names = [...new Set(files.flatMap((rules) => unlisted(rules, listed, patterns).names))].sort();
+  const found = (type: 'users' | 'groups'): string => {
+    const names = [...new Set(files.flatMap((rules) => unlisted(type, rules, listed, patterns).names))].sort();
     return firstNames(names, MOST_NAMED);
   };
-  const [users, groups] = [found(unlistedUsers), found(unlistedGroups)];
+  const [users, groups] = [found('users'), found('groups')];
   return [
     ...(users === '' ? [] : [`the rules name ${users}, which the list lacks: their access is not compared`]),
     ...(groups === '' ? [] : [`the rules name the groups ${groups}, in which the list has nobody`]),

@@ -8,7 +8,7 @@ import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { everyKindOfName, namesAt, placeBelow } from '../../trino-rules/engine/rule-trie.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { checkInvariants } from '../../trino-rules/lint/invariants.js';
-import { catalogMode, documentRules, type ForeignRule, type ForeignRules } from './foreign-rules.js';
+import { catalogMode, documentRule, type ForeignRule, type ForeignRules } from './foreign-rules.js';
 import { isRegular, maxListedNames, regularPattern } from './foreign-language.js';
 import type { ReadFor } from './lenient-reader.js';
 import type { PlacedFinding } from './checks.js';
@@ -105,19 +105,11 @@ function documentOf(
 ): RulesDocument {
   const section = <Name extends (typeof SECTIONS)[number]>(name: Name): RulesDocument[Name][number][] =>
     rules.get(name)?.map((rule) => {
-      if (!isKept(rule)) return documentRules[name]({ ...rule, patterns: new Map(), gives: [] }, { user: NOBODY });
+      if (!isKept(rule)) return documentRule(name, { ...rule, patterns: new Map(), gives: [] }, { user: NOBODY });
       const user = rule.patterns.get('user')?.text;
-      return documentRules[name](rule, user === undefined ? {} : { user });
+      return documentRule(name, rule, user === undefined ? {} : { user });
     }) ?? whenAbsent[name];
-  return {
-    ...NO_RULES,
-    catalogs: section('catalogs'),
-    schemas: section('schemas'),
-    tables: section('tables'),
-    functions: section('functions'),
-    procedures: section('procedures'),
-    catalog_session_properties: section('catalog_session_properties'),
-  };
+  return { ...NO_RULES, ...Object.fromEntries(SECTIONS.map((name) => [name, section(name)])) };
 }
 
 /** A control character, which is in no name. */

@@ -4,6 +4,7 @@ import {
   FUNCTION_PRIVILEGES,
   PROCEDURE_PRIVILEGES,
   QUERY_RIGHTS,
+  RULE_PATTERNS,
   type RulesDocument,
   SYSTEM_INFORMATION_RIGHTS,
   TABLE_PRIVILEGES,
@@ -104,51 +105,39 @@ export function foreignSyntaxProblem(sql: string): string | null {
 }
 
 type Section = Exclude<keyof RulesDocument, 'impersonation'>;
-type Made<Name extends Section> = (rule: ForeignRule, user: { user?: string }) => RulesDocument[Name][number];
 
-/** Rules as those of a document for a user, without filters and columns. */
-export const documentRules: { [Name in Section]: Made<Name> } = {
-  catalogs: (rule, user) => ({ ...user, ...texts(rule, 'catalog'), allow: catalogMode(rule) }),
-  schemas: (rule, user) => ({ ...user, ...texts(rule, 'catalog', 'schema'), owner: gives(rule, 'true') }),
-  tables: (rule, user) => ({
-    ...user,
-    ...texts(rule, 'catalog', 'schema', 'table'),
-    privileges: TABLE_PRIVILEGES.filter((each) => gives(rule, each)),
-  }),
-  queries: (rule, user) => ({
-    ...user,
-    ...texts(rule, 'queryOwner'),
-    allow: QUERY_RIGHTS.filter((right) => gives(rule, right)),
-  }),
-  functions: (rule, user) => ({
-    ...user,
-    ...texts(rule, 'catalog', 'schema', 'function'),
-    privileges: FUNCTION_PRIVILEGES.filter((each) => gives(rule, each)),
-  }),
-  procedures: (rule, user) => ({
-    ...user,
-    ...texts(rule, 'catalog', 'schema', 'procedure'),
-    privileges: PROCEDURE_PRIVILEGES.filter((each) => gives(rule, each)),
-  }),
-  system_information: (rule, user) => ({
-    ...user,
-    allow: SYSTEM_INFORMATION_RIGHTS.filter((right) => gives(rule, right)),
-  }),
-  system_session_properties: (rule, user) => ({ ...user, ...texts(rule, 'property'), allow: gives(rule, 'true') }),
-  catalog_session_properties: (rule, user) => ({
-    ...user,
-    ...texts(rule, 'catalog', 'property'),
-    allow: gives(rule, 'true'),
-  }),
+const wordsOf =
+  (key: string, words: readonly string[]) =>
+  (rule: ForeignRule): object => ({ [key]: words.filter((word) => gives(rule, word)) });
+
+const isAllowed = (rule: ForeignRule): object => ({ allow: gives(rule, 'true') });
+
+/** What a rule gives, by its section. */
+const GIVEN: Record<Section, (rule: ForeignRule) => object> = {
+  catalogs: (rule) => ({ allow: catalogMode(rule) }),
+  schemas: (rule) => ({ owner: gives(rule, 'true') }),
+  tables: wordsOf('privileges', TABLE_PRIVILEGES),
+  queries: wordsOf('allow', QUERY_RIGHTS),
+  functions: wordsOf('privileges', FUNCTION_PRIVILEGES),
+  procedures: wordsOf('privileges', PROCEDURE_PRIVILEGES),
+  system_information: wordsOf('allow', SYSTEM_INFORMATION_RIGHTS),
+  system_session_properties: isAllowed,
+  catalog_session_properties: isAllowed,
 };
 
-function texts<Key extends string>({ patterns }: ForeignRule, ...keys: Key[]): Partial<Record<Key, string>> {
-  const read: Partial<Record<Key, string>> = {};
-  for (const key of keys) {
-    const pattern = patterns.get(key);
-    if (pattern) read[key] = pattern.text;
-  }
-  return read;
+const OBJECTS = new Map(RULE_PATTERNS.map(([section, , ...objects]) => [section, objects]));
+
+/** A rule as one of a document for a user, without filter and columns. */
+export function documentRule<Name extends Section>(
+  section: Name,
+  rule: ForeignRule,
+  user: { user?: string },
+): RulesDocument[Name][number] {
+  const patterns = (OBJECTS.get(section) ?? []).flatMap((key) => {
+    const text = rule.patterns.get(key)?.text;
+    return text === undefined ? [] : [[key, text]];
+  });
+  return { ...user, ...Object.fromEntries(patterns), ...GIVEN[section](rule) } as RulesDocument[Name][number];
 }
 
 function gives(rule: ForeignRule, gift: string): boolean {

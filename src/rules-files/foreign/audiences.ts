@@ -1,5 +1,4 @@
 import {
-  type ForeignPattern,
   type ForeignRule,
   type ForeignRules,
   givesSomething,
@@ -162,30 +161,15 @@ interface UnlistedPrincipals {
 /** Sections that give no rights to their users. */
 const OF_NO_RIGHT: ReadonlySet<string> = new Set(['authorization', 'principals']);
 
-/** Users whom rules spell out and give something, and whom a list lacks. */
-export function unlistedUsers(
+/** Users or groups that rules spell out and give something, and that a list lacks. */
+export function unlisted(
+  type: 'users' | 'groups',
   rules: ForeignRules,
   users: readonly ListedUser[],
   patterns: PatternCache,
 ): UnlistedPrincipals {
-  return unlisted(rules, new Set(users.map(({ name }) => name)), userPattern, patterns);
-}
-
-/** Groups that rules spell out and give something, without members in a list. */
-export function unlistedGroups(
-  rules: ForeignRules,
-  users: readonly ListedUser[],
-  patterns: PatternCache,
-): UnlistedPrincipals {
-  return unlisted(rules, new Set(users.flatMap(({ groups }) => groups)), groupPattern, patterns);
-}
-
-function unlisted(
-  rules: ForeignRules,
-  listed: ReadonlySet<string>,
-  patternOf: (rule: ForeignRule) => ForeignPattern | undefined,
-  patterns: PatternCache,
-): UnlistedPrincipals {
+  const listed = new Set(users.flatMap(({ name, groups }) => (type === 'users' ? name : groups)));
+  const patternOf = type === 'users' ? userPattern : groupPattern;
   const found = new Set<string>();
   let first: ForeignRule | null = null;
   for (const rule of [...rules.values()].flat()) {

@@ -1,5 +1,5 @@
 import {
-  documentRules,
+  documentRule,
   type ForeignColumn,
   type ForeignExpression,
   type ForeignRule,
@@ -71,7 +71,7 @@ export function foreignDocument(
     tables: sections.of('tables', (rule, user) => {
       const columns = rule.columns.flatMap((column) => columnRule(column, written));
       return {
-        ...documentRules.tables(rule, user),
+        ...documentRule('tables', rule, user),
         ...(rule.filter !== null && { filter: written(rule.filter) }),
         ...(columns.length > 0 && { columns }),
       };
@@ -101,9 +101,9 @@ class SectionsOfFile {
     this.open = whenAbsent(audiences.everybody);
   }
 
-  of<Name extends keyof typeof documentRules>(
+  of<Name extends Exclude<keyof RulesDocument, 'impersonation'>>(
     name: Name,
-    made: (typeof documentRules)[Name] = documentRules[name],
+    made = (rule: ForeignRule, user: { user?: string }): RulesDocument[Name][number] => documentRule(name, rule, user),
   ): RulesDocument[Name][number][] {
     const found = this.rules.get(name);
     if (found === undefined) return this.open[name];

@@ -2,10 +2,9 @@ import type { SectionName } from '../check/engine-format.js';
 import { statementFault } from '../check/statement-faults.js';
 import { type ForeignRule, type ForeignRules, groupPattern } from '../check/foreign-rules.js';
 import { traceRules } from '../../trino-rules/answers/rule-trace.js';
-import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
-import { decidingRule, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
-import { Evaluator, tableAt } from '../../trino-rules/engine/evaluator.js';
+import { decidingRule, lookupOf, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
+import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Question } from '../../trino-rules/model/question.js';
 import { anyPatterns, AskedUser, type ListedUser } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
@@ -49,20 +48,17 @@ export function explainForeign(
     return rule ? foreign.sourceOf(rule) : null;
   };
   const trace = traceRules(evaluator, user.name, question);
-  const gate = catalogOf(question);
-  const entry =
-    gate === null
-      ? null
-      : decidingRule(evaluator, { about: 'catalog-mode', resource: { catalog: gate }, mode: 'read-only' }, user.name);
-  const deciding = [entry, trace.rule].flatMap((at) => sourceAt(at) ?? []);
+  const { section: asksFor, gate } = lookupOf(question);
+  const entry = gate && decidingRule(evaluator, modeOf(gate.catalog), user.name);
+  const deciding = [entry ?? null, trace.rule].flatMap((at) => sourceAt(at) ?? []);
   for (const rule of deciding) {
     const opaque = unjudged.find((each) => each.rule === rule);
     const problem = opaque ?? unknownGroups(rule, asked);
     if (problem !== null)
       return { kind: 'undecided', rule, at: problem.at, message: problem.message, isForGroups: opaque === undefined };
   }
-  const isShut = gate !== null && !evaluator.mayRead(user.name, gate);
-  const section = trace.rule?.section ?? (isShut ? 'catalogs' : sectionOf(question));
+  const isShut = gate !== undefined && !evaluator.mayRead(user.name, gate.catalog);
+  const section = trace.rule?.section ?? (isShut ? 'catalogs' : asksFor);
   const rule = sourceAt(trace.rule);
   const isGiven = trace.allowed && question.about === 'privilege' && rule?.section === 'tables';
   const fault = isGiven ? statementFault(rule, question.privilege) : null;
@@ -84,25 +80,6 @@ function unknownGroups(rule: ForeignRule, asked: AskedUser): { at: number; messa
   return { at: group.at, message: `the rule is for groups, and those of ${asked.name} are not known` };
 }
 
-/** The catalog whose rules are asked first; null: none. */
-function catalogOf(question: Question): string | null {
-  if (question.about === 'session-property') return question.catalog;
-  return 'resource' in question ? tableAt(question.resource).catalog : null;
+function modeOf(catalog: string): Question {
+  return { about: 'catalog-mode', resource: { catalog }, mode: 'read-only' };
 }
-
-function sectionOf(question: Question): keyof RulesDocument {
-  if (question.about === 'routine') return question.kind === 'function' ? 'functions' : 'procedures';
-  if (question.about === 'session-property' && question.catalog === null) return 'system_session_properties';
-  return SECTIONS[question.about];
-}
-
-const SECTIONS = {
-  privilege: 'tables',
-  'table-procedures': 'tables',
-  'schema-ownership': 'schemas',
-  'catalog-mode': 'catalogs',
-  queries: 'queries',
-  impersonation: 'impersonation',
-  'system-information': 'system_information',
-  'session-property': 'catalog_session_properties',
-} as const;

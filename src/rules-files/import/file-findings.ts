@@ -6,15 +6,7 @@ import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { canBeImpersonated } from '../../trino-rules/model/named-others.js';
 import { anyName } from '../check/foreign-language.js';
 import { type ForeignRule, type ForeignRules, groupPattern, userPattern } from '../check/foreign-rules.js';
-import {
-  anyPatterns,
-  isJudged,
-  type ListedUser,
-  ListedUsers,
-  ruleForGroups,
-  unlistedGroups,
-  unlistedUsers,
-} from '../foreign/audiences.js';
+import { anyPatterns, isJudged, type ListedUser, ListedUsers, ruleForGroups, unlisted } from '../foreign/audiences.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
 import { restrictedNewcomers } from './joiners.js';
 import { type ListedRules, listedRules } from './listed-rules.js';
@@ -207,8 +199,10 @@ export function findingsOfList(
   patterns: PatternCache,
 ): ImportFinding[] {
   const isGrouped = users.some(({ groups }) => groups.length > 0);
-  const missing = unlistedUsers(rules, [...users, ...own.map((name) => ({ name, groups: [] }))], patterns);
-  const groups = isGrouped ? unlistedGroups(rules, users, patterns) : { names: [], rule: ruleForGroups(rules) ?? null };
+  const missing = unlisted('users', rules, [...users, ...own.map((name) => ({ name, groups: [] }))], patterns);
+  const groups = isGrouped
+    ? unlisted('groups', rules, users, patterns)
+    : { names: [], rule: ruleForGroups(rules) ?? null };
   const [code, people, why] = isGrouped
     ? (['import-groups-missing', [], `nobody of the list is in ${groups.names.join(', ')}`] as const)
     : (['import-no-groups', users.map(({ name }) => name), 'the list gives nobody a group'] as const);
