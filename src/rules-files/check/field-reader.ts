@@ -1,5 +1,6 @@
 import type { JsonMember, JsonNode } from '../../kernel/json-reader.js';
 import { readJavaPattern } from '../java/java-pattern.js';
+import { replacementPieces } from '../java/replacement.js';
 import { isRefused, type PlacedFinding, type Report } from './checks.js';
 import {
   booleanOf,
@@ -204,16 +205,12 @@ function newUserProblem(text: string, groups: number | null): string | null {
     return /\$[0-9]/.test(text)
       ? '"new_user" refers to a group, and without "original_user" nothing takes its place'
       : null;
-  for (const [piece, group] of text.matchAll(/\\[^]|\$([0-9])?/g)) {
-    if (piece === '\\\\') continue;
-    if (piece.startsWith('\\'))
-      return `"new_user" is a replacement text first, which eats the backslash of ${piece}; write a class such as [.]`;
-    if (group === undefined)
-      return '"new_user" is a replacement text first, in which $ needs the number of a group: every check that reaches this rule fails';
-    if (Number(group) > groups)
-      return `"new_user" refers to group ${group}, and "original_user" captures ${groups}: every check that reaches this rule fails`;
-  }
-  return null;
+  const [eaten] = /\\[^\\]/.exec(text.replaceAll('\\\\', '')) ?? [];
+  if (eaten !== undefined)
+    return `"new_user" is a replacement text first, which eats the backslash of ${eaten}; write a class such as [.]`;
+  return replacementPieces(text, groups) === null
+    ? `"new_user" is a replacement text first, in which $ needs the number of a group (there are ${groups}): every check that reaches this rule fails`
+    : null;
 }
 
 /** Most patterns: they need no check. */

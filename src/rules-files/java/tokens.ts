@@ -62,34 +62,6 @@ export const PREDEFINED: Readonly<Record<string, CharSet>> = {
   S: SPACE.negate(),
 };
 
-const LOWER: [number, number] = [0x61, 0x7a];
-const UPPER: [number, number] = [0x41, 0x5a];
-/** Ranges of `\p{…}`, without UNICODE_CHARACTER_CLASS. */
-export const ASCII_PROPERTIES: Readonly<Record<string, [number, number][]>> = {
-  ASCII: [[0, 0x7f]],
-  Lower: [LOWER],
-  Upper: [UPPER],
-  Alpha: [LOWER, UPPER],
-  Digit: [[0x30, 0x39]],
-  Alnum: [LOWER, UPPER, [0x30, 0x39]],
-  Punct: [
-    [0x21, 0x2f],
-    [0x3a, 0x40],
-    [0x5b, 0x60],
-    [0x7b, 0x7e],
-  ],
-  Graph: [[0x21, 0x7e]],
-  Print: [[0x20, 0x7e]],
-  Blank: [
-    [0x09, 0x09],
-    [0x20, 0x20],
-  ],
-  Space: [
-    [0x09, 0x0d],
-    [0x20, 0x20],
-  ],
-};
-
 /** As CASE_INSENSITIVE reads a set without UNICODE_CASE: the case of ASCII letters alone is ignored. */
 export function bothCases(characters: CharSet): CharSet {
   const turned = characters.ranges.flatMap(({ min, max }) => [
@@ -104,6 +76,6 @@ function shifted(min: number, max: number, from: number, to: number, by: number)
   return low > high ? [] : [{ min: low + by, max: high + by }];
 }
 
-export function isSurrogate(code: number): boolean {
+function isSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdfff;
 }
