@@ -34,8 +34,8 @@ export interface MembershipChanges {
 const JOINER = 'Zz Joiner';
 
 /**
- * Puts a new user into each combination of groups that the list has, into each group alone and into none, into two and three groups that
- * nobody has together, and takes each user out of each group where others are of what is left; and asks by the file and by the import.
+ * Puts a new user into each combination of groups that the list has, into each group alone and into none, into two to four groups
+ * that nobody has together, and takes each user out of each group where others are of what is left; and asks by the file and by the import.
  */
 export async function membershipChanges(
   kept: Pick<KeptCase, 'users' | 'rules' | 'catalog'>,
@@ -82,7 +82,12 @@ export async function membershipChanges(
     const [given, next] = [byFile(changed), isJoiner ? joined : byImport([changed])];
     const alike = users.find(({ groups }) => keyOf(groups) === keyOf(changed.groups));
     const ofAlike = alike && byFile(alike);
-    const executes = given({ ask: 'execute-query', user: changed.name, groups: changed.groups }) === 'true';
+    const execution = { ask: 'execute-query', user: changed.name, groups: changed.groups } as const;
+    const executes = given(execution) === 'true';
+    const tell = (answer: ChangedAnswer): void => {
+      if (isRemarked('import-leavers', changed.name) || isRemarked('import-joiners', changed.name)) found.remarked += 1;
+      else found.more.push(answer);
+    };
     for (const question of everyQuestion(changed, words)) {
       if (isSetting(question) || isAboutBuiltin(question) || question.ask === 'catalog') continue;
       if ('name' in question && !('catalog' in question) && question.name === alike?.name) continue;
@@ -95,11 +100,9 @@ export async function membershipChanges(
         const select = { ...question, ask: 'select', columns } as const;
         const isRestricted = 'name' in question ? before !== 'null' : !isAmong(before, after);
         // A restriction of what may not be read is none, nor a mask of a hidden column; where the file has none, there is one more.
-        if (isRestricted && next(select) === 'true') found.more.push(answer);
+        if (isRestricted && next(select) === 'true' && next(execution) === 'true') tell(answer);
       } else if (after === 'true') {
-        if (isRemarked('import-leavers', changed.name) || isRemarked('import-joiners', changed.name))
-          found.remarked += 1;
-        else found.more.push(answer);
+        tell(answer);
       } else if (
         executes &&
         // Only programs of the list act as others.
@@ -122,17 +125,21 @@ export async function membershipChanges(
 
 const MOST_NAMES = 8;
 const MOST_COMBINATIONS = 40;
+const LARGEST_COMBINATION = 4;
 
-/** Pairs of all, and triples: so many of them, from everywhere. */
+/** Pairs, triples and all larger combinations: of each size so many, from everywhere. */
 function together(groups: readonly string[]): string[][] {
-  const pairs = groups.flatMap((one, i) => groups.slice(i + 1).map((other) => [one, other]));
-  const triples = pairs.flatMap((pair) =>
-    groups.slice(groups.indexOf(pair[1] ?? '') + 1).map((third) => [...pair, third]),
-  );
-  return [pairs, triples].flatMap((all) => {
+  let smaller = groups.map((group) => [group]);
+  const found: string[][] = [];
+  for (let size = 2; size <= groups.length && size <= LARGEST_COMBINATION; size += 1) {
+    const all = smaller.flatMap((each) =>
+      groups.slice(groups.indexOf(each.at(-1) ?? '') + 1).map((other) => [...each, other]),
+    );
     const step = Math.ceil(all.length / MOST_COMBINATIONS);
-    return all.filter((_, i) => i % step === 0);
-  });
+    found.push(...all.filter((_, i) => i % step === 0));
+    smaller = all;
+  }
+  return found;
 }
 
 /** Whether the first filter holds where the second does. */
