@@ -35,9 +35,13 @@ import {
   UserQuery,
   UsedAccountResponse,
 } from './administration.dto.js';
-import { AdministrationService, changeAsksForProof, newAccountAsksForProof } from './administration.service.js';
+import {
+  AdministrationService,
+  changeAsksForProof,
+  nameTaken,
+  newAccountAsksForProof,
+} from './administration.service.js';
 import { OneTimePasswordResponse, SessionPage, toSessionResponse } from './auth.dto.js';
-import { type Account, holderText, type NameHolder } from '../users/domain/account.js';
 import { PasswordsService } from './passwords.service.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -82,10 +86,9 @@ export class AdministrationController {
   ): Promise<NewUserResponse> {
     const asked = toNewUser(body);
     if (newAccountAsksForProof(asked)) this.sessions.requireRecentProof(user);
-    const outcome = await this.administration.create(asked, by, client, signal);
-    if (outcome.kind !== 'created') throw nameTaken(body.username, outcome);
-    void reply.header('Location', `/api/admin/users/${outcome.account.id}`);
-    return toNewUserResponse(outcome);
+    const made = await this.administration.create(asked, by, client, signal);
+    void reply.header('Location', `/api/admin/users/${made.account.id}`);
+    return toNewUserResponse(made);
   }
 
   @OpenToTokens('admin.read')
@@ -180,12 +183,7 @@ export class AdministrationController {
     @UntilClientGone() signal: AbortSignal,
   ): Promise<OneTimePasswordResponse> {
     this.sessions.requireRecentProof(user);
-    const { password, until, revokedTokens } = found(await this.passwords.setOneTimePassword(id, user, client, signal));
+    const { password, until, revokedTokens } = await this.passwords.setOneTimePassword(id, user, client, signal);
     return { one_time_password: password, expires_at: until.toISOString(), revoked_tokens: revokedTokens };
   }
-}
-
-function nameTaken(asked: string, taken: { holder: NameHolder } | { account: Account }): Refused {
-  const holder: NameHolder = 'holder' in taken ? taken.holder : { name: asked, holder: 'account' };
-  return new Refused('username_taken', { detail: `${asked} ${holderText(holder, asked)}.` });
 }

@@ -7,14 +7,15 @@ import { Transaction } from '../platform/database/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdministratorsService } from '../users/administrators.service.js';
 import type { Client } from '../platform/http/access.js';
-import type {
-  Account,
-  AccountChange,
-  AccountEdit,
-  AccountUse,
-  Creation,
-  Role,
-  UserFilter,
+import {
+  type Account,
+  type AccountChange,
+  type AccountEdit,
+  type AccountUse,
+  holderText,
+  type NameHolder,
+  type Role,
+  type UserFilter,
 } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
 import { UsersService } from '../users/users.service.js';
@@ -74,23 +75,23 @@ export class AdministrationService {
     return accounts.map((account) => ({ ...account, ...(uses.get(account.id) ?? NO_USE) }));
   }
 
-  /** Makes an account without a password, or with a one-time password, also while registration is closed. */
+  /** Makes an account without a password, or with a one-time password, also while registration is closed. @throws Refused `username_taken`, `busy` */
   async create(
     { username, email, role, withOneTimePassword }: NewUser,
     by: AuditContext,
     client: Client,
     signal: AbortSignal,
-  ): Promise<(MadeAccount & { kind: 'created' }) | Exclude<Creation, { kind: 'created' }>> {
+  ): Promise<MadeAccount> {
     const oneTime = withOneTimePassword ? await this.passwords.nextOneTimePassword(client, signal) : null;
     return this.transaction.run(async () => {
       const asked = { username, email, role, source: 'local', password: oneTime?.stored ?? null } as const;
       const [outcome] = await this.users.create([asked]);
       if (outcome === undefined) throw new Error('an account without an outcome');
-      if (outcome.kind !== 'created') return outcome;
+      if (outcome.kind !== 'created') throw nameTaken(username, outcome);
       const { account, isEmailTaken } = outcome;
       const details = { source: account.source, role, one_time_password: withOneTimePassword };
       await this.audit.record({ event: 'account_created', ...by, subject: userSubject(account), details });
-      return { kind: 'created', account, isEmailTaken, oneTimePassword: oneTime?.password ?? null };
+      return { account, isEmailTaken, oneTimePassword: oneTime?.password ?? null };
     });
   }
 
@@ -133,6 +134,11 @@ export function newAccountAsksForProof({
   withOneTimePassword,
 }: Pick<NewUser, 'role' | 'withOneTimePassword'>): boolean {
   return role === 'admin' || withOneTimePassword;
+}
+
+export function nameTaken(asked: string, taken: { holder: NameHolder } | { account: Account }): Refused {
+  const holder: NameHolder = 'holder' in taken ? taken.holder : { name: asked, holder: 'account' };
+  return new Refused('username_taken', { detail: `${asked} ${holderText(holder, asked)}.` });
 }
 
 function byGroup(): Refused {

@@ -1,7 +1,6 @@
 import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Refused } from '../kernel/errors.js';
 import {
   BeforePasswordChange,
   type Client,
@@ -56,22 +55,9 @@ export class AuthController {
     @UntilClientGone() signal: AbortSignal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<UserResponse> {
-    const outcome = await this.registration.register(body, client, signal);
-    switch (outcome.kind) {
-      case 'registered':
-        void reply.header('Location', '/api/auth/me');
-        return toUserResponse(outcome.account);
-      case 'username-taken':
-        throw new Refused('username_taken');
-      case 'email-taken':
-        throw new Refused('email_taken');
-      case 'closed':
-        throw new Refused('registration_closed');
-      case 'password-sign-in-disabled':
-        throw new Refused('password_sign_in_disabled');
-      case 'throttled':
-        throw new Refused('too_many_requests', outcome);
-    }
+    const account = await this.registration.register(body, client, signal);
+    void reply.header('Location', '/api/auth/me');
+    return toUserResponse(account);
   }
 
   @Public()
@@ -91,15 +77,7 @@ export class AuthController {
     @CurrentClient() client: Client,
     @UntilClientGone() signal: AbortSignal,
   ): Promise<TokenResponse> {
-    const login = await this.signIn.signIn(username, password, client, signal);
-    switch (login.kind) {
-      case 'signed-in':
-        return toTokenResponse(login.opened);
-      case 'refused':
-        throw new Refused(login.code);
-      case 'throttled':
-        throw new Refused('too_many_requests', login);
-    }
+    return toTokenResponse(await this.signIn.signIn(username, password, client, signal));
   }
 
   @Public()
@@ -115,11 +93,7 @@ export class AuthController {
   @HttpCode(200)
   @ApiOkResponse({ type: TokenResponse })
   async refresh(@Body() body: RefreshDto, @CurrentClient() client: Client): Promise<TokenResponse> {
-    const refresh = await this.sessions.refresh(body.refresh_token, client);
-    if (refresh.kind === 'superseded') throw new Refused('token_superseded');
-    if (refresh.kind === 'expired') throw new Refused('token_expired');
-    if (refresh.kind === 'invalid') throw new Refused('token_invalid', { reason: refresh.reason });
-    return toTokenResponse(refresh.tokens);
+    return toTokenResponse(await this.sessions.refresh(body.refresh_token, client));
   }
 
   @BeforePasswordChange()

@@ -29,8 +29,7 @@ import {
   toUserResponse,
   UserResponse,
 } from './auth.dto.js';
-import type { TokenFault } from './domain/claims.js';
-import { type FailedProof, PasswordsService } from './passwords.service.js';
+import { PasswordsService } from './passwords.service.js';
 import { SessionsService } from './sessions.service.js';
 
 /** Sessions, password and e-mail address of the signed-in user. */
@@ -105,16 +104,10 @@ export class OwnAccountController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RevokedTokensResponse | undefined> {
     const passwords = { current: body.current_password, next: body.new_password };
-    const change = await this.passwords.changePassword(user, passwords, client, signal);
-    if (change.kind === 'same-password') {
-      throw new Refused('validation_failed', {
-        errors: [{ field: 'new_password', message: 'must not be the current one' }],
-      });
-    }
-    if (change.kind !== 'changed') throw refusalOf(change);
-    if (change.revokedTokens === 0) return undefined;
+    const revoked_tokens = await this.passwords.changePassword(user, passwords, client, signal);
+    if (revoked_tokens === 0) return undefined;
     void reply.status(200);
-    return { revoked_tokens: change.revokedTokens };
+    return { revoked_tokens };
   }
 
   @ApiRoute('changeEmail', 'Change the own e-mail address', 'email_taken', ...PASSWORD_REFUSALS)
@@ -128,20 +121,6 @@ export class OwnAccountController {
     @UntilClientGone() signal: AbortSignal,
   ): Promise<UserResponse> {
     const wanted = { email: body.email, currentPassword: body.current_password };
-    const change = await this.passwords.changeEmail(user, wanted, client, signal);
-    if (change.kind === 'email-taken') throw new Refused('email_taken');
-    if (change.kind !== 'changed') throw refusalOf(change);
-    return toUserResponse(change.account);
-  }
-}
-
-function refusalOf(failed: FailedProof): Refused {
-  switch (failed.kind) {
-    case 'wrong-password':
-      return new Refused('invalid_credentials', { detail: 'The current password is another one.' });
-    case 'deactivated':
-      return new Refused('token_invalid', { reason: 'session-ended' satisfies TokenFault });
-    case 'throttled':
-      return new Refused('too_many_requests', failed);
+    return toUserResponse(await this.passwords.changeEmail(user, wanted, client, signal));
   }
 }

@@ -5,19 +5,17 @@ import { type FieldError, Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/http/access.js';
 import { Settings } from '../platform/settings/settings.js';
 import { Transaction } from '../platform/database/transaction.js';
-import { emailProblem, passwordProblem, type Registration, usernameProblem } from '../users/domain/account.js';
+import { type Account, emailProblem, passwordProblem, usernameProblem } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
 import { CredentialsService } from './credentials.service.js';
 import { PasswordHasher } from './password-hasher.js';
-import { Throttle, type ThrottledAttempt } from './throttle.store.js';
+import { Throttle } from './throttle.store.js';
 
-export interface Registrant {
+interface Registrant {
   username: string;
   email: string;
   password: string;
 }
-
-export type RegistrationOutcome = Registration | { kind: 'closed' | 'password-sign-in-disabled' } | ThrottledAttempt;
 
 /** The address of the command line in the queue of hashes. */
 const LOOPBACK = '127.0.0.1';
@@ -35,29 +33,32 @@ export class RegistrationService {
     private readonly settings: Settings,
   ) {}
 
-  /** Expects a validated registrant. */
-  async register(registrant: Registrant, client: Client, signal: AbortSignal): Promise<RegistrationOutcome> {
-    if (!this.settings.auth.passwordSignInEnabled) return { kind: 'password-sign-in-disabled' };
-    if (!this.settings.auth.registrationEnabled) return { kind: 'closed' };
+  /**
+   * Expects a validated registrant.
+   * @throws Refused `password_sign_in_disabled`, `registration_closed`, `too_many_requests`, `busy`, `username_taken`, `email_taken`
+   */
+  async register(registrant: Registrant, client: Client, signal: AbortSignal): Promise<Account> {
+    if (!this.settings.auth.passwordSignInEnabled) throw new Refused('password_sign_in_disabled');
+    if (!this.settings.auth.registrationEnabled) throw new Refused('registration_closed');
     const attempt = await this.throttle.registration(client.address);
     if (attempt.kind === 'throttled') {
       const event = 'registration_throttled';
       // Once in a window, so that a flood does not fill the audit trail.
       if (attempt.first) await this.audit.record({ event, actor: null, subject: null, origin: client, details: {} });
-      return attempt;
+      throw new Refused('too_many_requests', attempt);
     }
     return this.credentials.admitted(attempt, client, signal, async (hashing) => {
       const taken = await this.users.taken(registrant.username, registrant.email);
-      if (taken !== null) return { kind: taken };
+      if (taken !== null) throw new Refused(taken);
       return this.make(registrant, await hashing.hash(registrant.password), client);
     });
   }
 
   /**
    * Makes an administrator from the command line, also while registration is closed.
-   * @throws Refused `validation_failed` with all problems
+   * @throws Refused `validation_failed` with all problems, `username_taken`, `email_taken`
    */
-  async createAdministrator(registrant: Registrant): Promise<Registration> {
+  async createAdministrator(registrant: Registrant): Promise<Account> {
     const errors = registrantErrors(registrant);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
     const hash = await this.hasher.admit(LOOPBACK, new AbortController().signal, (hashing) =>
@@ -67,16 +68,16 @@ export class RegistrationService {
   }
 
   /** @param client null: the command line, which makes administrators */
-  private make({ username, email }: Registrant, passwordHash: string, client: Client | null): Promise<Registration> {
+  private make({ username, email }: Registrant, passwordHash: string, client: Client | null): Promise<Account> {
     const [role, event] =
       client === null ? (['admin', 'administrator_created'] as const) : (['user', 'account_registered'] as const);
     return this.transaction.run(async () => {
       const outcome = await this.users.register({ username, email, passwordHash, role });
-      if (outcome.kind !== 'registered') return outcome;
+      if (outcome.kind !== 'registered') throw new Refused(outcome.kind);
       const { account } = outcome;
       const actor = client === null ? null : account;
       await this.audit.record({ event, actor, subject: userSubject(account), origin: client, details: {} });
-      return outcome;
+      return account;
     });
   }
 }

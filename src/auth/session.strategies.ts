@@ -5,12 +5,11 @@ import type { FastifyRequest } from 'fastify';
 import { Strategy as CustomStrategy } from 'passport';
 import { Strategy as JwtStrategy } from 'passport-jwt';
 import { Clock } from '../kernel/clock.js';
-import { Refused } from '../kernel/errors.js';
 import { bearerToken } from '../platform/http/bearer-token.js';
 import { ACCESS_TOKEN, BROWSER_SESSION } from '../platform/http/access.guard.js';
 import { Settings } from '../platform/settings/settings.js';
 import { browserCookieIn } from './domain/browser-cookie.js';
-import { hasJwsSyntax, judgeClaims, type TokenFault } from './domain/claims.js';
+import { hasJwsSyntax, invalidToken, judgeClaims } from './domain/claims.js';
 import { type AdmittedAccount, admittedAccount, SessionsService } from './sessions.service.js';
 import { SigningKey } from './tokens.service.js';
 
@@ -88,12 +87,10 @@ export class AccessTokenStrategy extends PassportStrategy(JwtStrategy, ACCESS_TO
   }
 
   private async admit(payload: unknown): Promise<AdmittedAccount> {
-    const verdict = judgeClaims(payload, 'access', this.clock.now());
-    if (verdict.kind === 'expired') throw new Refused('token_expired');
-    if (verdict.kind === 'invalid') throw invalid(verdict.reason);
-    const session = { id: verdict.claims.sessionId, userId: verdict.claims.userId };
+    const { sessionId, userId } = judgeClaims(payload, 'access', this.clock.now());
+    const session = { id: sessionId, userId };
     const account = await this.sessions.accountOf(session);
-    if (account === null) throw invalid('session-ended');
+    if (account === null) throw invalidToken('session-ended');
     this.sessions.noteUse(session.id);
     const isStillAdmitted = async (): Promise<boolean> => (await this.sessions.accountOf(session)) !== null;
     return admittedAccount(account, { kind: 'session', id: session.id, provedAt: account.provedAt }, isStillAdmitted);
@@ -118,7 +115,7 @@ export class BrowserSessionStrategy extends PassportStrategy(CustomStrategy, BRO
 
   override async validate(cookie: string): Promise<AdmittedAccount> {
     const session = await this.sessions.admitBrowser(cookie);
-    if (session === null) throw invalid('session-ended');
+    if (session === null) throw invalidToken('session-ended');
     const { id, account, provedAt } = session;
     this.sessions.noteUse(id);
     const isStillAdmitted = async (): Promise<boolean> => (await this.sessions.admitBrowser(cookie)) !== null;
@@ -133,14 +130,10 @@ export class BrowserSessionStrategy extends PassportStrategy(CustomStrategy, BRO
 
 function wellFormedToken(request: PassportRequest): string | null {
   const token = tokenOf(request);
-  if (token !== null && !hasJwsSyntax(token)) throw invalid('syntax');
+  if (token !== null && !hasJwsSyntax(token)) throw invalidToken('syntax');
   return token;
 }
 
 function tokenOf(request: PassportRequest): string | null {
   return bearerToken(request as unknown as FastifyRequest);
-}
-
-function invalid(reason: TokenFault): Refused {
-  return new Refused('token_invalid', { reason });
 }

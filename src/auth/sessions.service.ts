@@ -16,7 +16,7 @@ import { KeyedDigests } from '../platform/settings/keyed-digests.js';
 import { Settings } from '../platform/settings/settings.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { COOKIE_BYTES, hasCookieForm } from './domain/browser-cookie.js';
-import type { TokenFault } from './domain/claims.js';
+import { invalidToken } from './domain/claims.js';
 import { judgeRotation } from './domain/refresh-rotation.js';
 import type { Account } from '../users/domain/account.js';
 import type {
@@ -52,12 +52,6 @@ export function admittedAccount(
   const { id, username, role, oneTimeUntil } = account;
   return { id, username, role, credential, isStillAdmitted, mustChangePassword: oneTimeUntil !== null, account };
 }
-
-export type Refresh =
-  | { kind: 'refreshed'; tokens: TokenPair }
-  | { kind: 'expired' }
-  | { kind: 'superseded' }
-  | { kind: 'invalid'; reason: TokenFault };
 
 /** Opens, refreshes, lists and ends sessions. */
 @Injectable()
@@ -162,19 +156,18 @@ export class SessionsService {
     });
   }
 
-  /** Exchanges a refresh token for the next pair, once (RFC 9700 section 4.14.2). */
-  async refresh(refreshToken: string, client: Client): Promise<Refresh> {
-    const verdict = this.tokens.readRefreshToken(refreshToken);
-    if (verdict.kind !== 'good') return verdict;
-    const { jti, userId, sessionId } = verdict.claims;
+  /**
+   * Exchanges a refresh token for the next pair, once (RFC 9700 section 4.14.2).
+   * @throws Refused `token_invalid`, `token_expired`, `token_superseded`
+   */
+  async refresh(refreshToken: string, client: Client): Promise<TokenPair> {
+    const { jti, userId, sessionId } = this.tokens.readRefreshToken(refreshToken);
     const id = storedId(jti);
     const next = this.tokens.nextRefresh(jti);
     const session = await this.sessions.rotate(id, { id: sessionId, userId }, next.stored);
-    if (session !== null) return { kind: 'refreshed', tokens: this.tokens.issue(session, next) };
+    if (session !== null) return this.tokens.issue(session, next);
     const found = await this.sessions.findRefresh(id, this.clock.now());
-    if (found?.session.userId !== userId || found.session.id !== sessionId) {
-      return { kind: 'invalid', reason: 'session-ended' };
-    }
+    if (found?.session.userId !== userId || found.session.id !== sessionId) throw invalidToken('session-ended');
     return this.repeatOrRefuse(jti, found, client);
   }
 
@@ -183,18 +176,18 @@ export class SessionsService {
     jti: string,
     { session, presented, current }: PresentedRefresh,
     client: Client,
-  ): Promise<Refresh> {
+  ): Promise<TokenPair> {
     const repeatMs = this.settings.auth.refreshRepeatSeconds * 1_000;
     const verdict = judgeRotation(presented, current, this.clock.now().getTime(), repeatMs);
     if (verdict === 'repeat' && current !== null) {
       const stored = { id: current.id, issuedAt: new Date(current.issuedAt), expiresAt: new Date(current.expiresAt) };
       const living = { ...session, expiresAt: new Date(session.expiresAt) };
-      return { kind: 'refreshed', tokens: this.tokens.issue(living, { jti: this.tokens.jtiAfter(jti), stored }) };
+      return this.tokens.issue(living, { jti: this.tokens.jtiAfter(jti), stored });
     }
-    if (verdict === 'expired') return { kind: 'expired' };
-    if (verdict !== 'reuse') return { kind: 'superseded' };
+    if (verdict === 'expired') throw new Refused('token_expired');
+    if (verdict !== 'reuse') throw new Refused('token_superseded');
     await this.endStolen(session, client);
-    return { kind: 'invalid', reason: 'reused' };
+    throw invalidToken('reused');
   }
 
   private async endStolen({ id, userId }: PresentedRefresh['session'], client: Client): Promise<void> {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, Registry } from 'prom-client';
 import { Clock } from '../kernel/clock.js';
+import { Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/http/access.js';
 import { counter } from '../platform/operations/metrics.js';
 import { Settings } from '../platform/settings/settings.js';
@@ -9,18 +10,11 @@ import { UserStore } from '../users/user.store.js';
 import { CredentialsService } from './credentials.service.js';
 import { type Hashing, PasswordHasher } from './password-hasher.js';
 import { SessionsService } from './sessions.service.js';
-import type { ThrottledAttempt } from './throttle.store.js';
 import type { TokenPair } from './tokens.service.js';
 
-/** `opened`: what the person gets, such as tokens. */
-export type SignIn<T> = { kind: 'signed-in'; opened: T } | Refusal | ThrottledAttempt;
+type Refusal = 'invalid_credentials' | 'account_deactivated' | 'password_sign_in_disabled';
 
-interface Refusal {
-  kind: 'refused';
-  code: 'invalid_credentials' | 'account_deactivated' | 'password_sign_in_disabled';
-}
-
-/** Opens sessions for names and passwords. */
+/** Opens sessions for names and passwords. Its methods throw Refused with a code of `Refusal`, `too_many_requests` or `busy`. */
 @Injectable()
 export class SignInService {
   private readonly breakGlassSignIns: Counter;
@@ -39,7 +33,7 @@ export class SignInService {
   }
 
   /** A session with tokens. */
-  signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn<TokenPair>> {
+  signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<TokenPair> {
     return this.prove({ username, password }, client, signal, async (account, checkedHash) => {
       const opened = await this.sessions.open(account, { checkedHash, by: null }, client);
       return opened?.tokens ?? null;
@@ -47,7 +41,7 @@ export class SignInService {
   }
 
   /** A session of the web console: its cookie. */
-  signInBrowser(username: string, password: string, client: Client, signal: AbortSignal): Promise<SignIn<string>> {
+  signInBrowser(username: string, password: string, client: Client, signal: AbortSignal): Promise<string> {
     return this.prove({ username, password }, client, signal, async (account, checkedHash) => {
       const opened = await this.sessions.openForBrowser(account, { checkedHash, by: 'console' }, client);
       return opened?.cookie ?? null;
@@ -59,7 +53,7 @@ export class SignInService {
     client: Client,
     signal: AbortSignal,
     open: (account: Account, checkedHash: string) => Promise<T | null>,
-  ): Promise<SignIn<T>> {
+  ): Promise<T> {
     const presented = { username, password, find: () => this.find(username) };
     const proof = await this.credentials.prove(presented, client, signal, async (found, hashing) =>
       open(found.account, await this.renewHash(found, password, hashing)),
@@ -67,15 +61,19 @@ export class SignInService {
     switch (proof.kind) {
       case 'proved':
         if (!this.isOpen) this.breakGlassSignIns.inc();
-        return { kind: 'signed-in', opened: proof.outcome };
+        return proof.outcome;
       case 'throttled':
         await this.sessions.recordThrottled(proof, client);
-        return proof;
+        throw new Refused('too_many_requests', proof);
       case 'wrong-password':
         // One answer to all others: it reveals neither that the password was right nor that the account is an administrator's.
-        return this.refuse(this.isOpen ? 'invalid_credentials' : 'password_sign_in_disabled', proof.account, client);
+        throw await this.refusal(
+          this.isOpen ? 'invalid_credentials' : 'password_sign_in_disabled',
+          proof.account,
+          client,
+        );
       case 'deactivated':
-        return this.refuse('account_deactivated', proof.account, client);
+        throw await this.refusal('account_deactivated', proof.account, client);
     }
   }
 
@@ -95,11 +93,12 @@ export class SignInService {
     return !hasExpired && (this.isOpen || role === 'admin');
   }
 
-  private async refuse(code: Refusal['code'], account: Account | null, client: Client): Promise<Refusal> {
+  /** Records it. */
+  private async refusal(code: Refusal, account: Account | null, client: Client): Promise<Refused> {
     // The trail tells guesses at an administrator's password apart.
     const isGuess = code === 'password_sign_in_disabled' && account?.role === 'admin';
     await this.sessions.recordFailure(account, { reason: isGuess ? 'invalid_credentials' : code }, client);
-    return { kind: 'refused', code };
+    return new Refused(code);
   }
 
   /** Replaces a hash of another cost, or of the text before it was normalised, while the password is known. @returns the stored hash */

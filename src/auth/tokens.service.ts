@@ -7,7 +7,7 @@ import { secretDigest } from '../kernel/secret.js';
 import type { Client } from '../platform/http/access.js';
 import { KeyedDigests } from '../platform/settings/keyed-digests.js';
 import { Settings } from '../platform/settings/settings.js';
-import { type ClaimsVerdict, hasJwsSyntax, judgeClaims, type TokenType } from './domain/claims.js';
+import { type Claims, hasJwsSyntax, invalidToken, judgeClaims, type TokenType } from './domain/claims.js';
 import type { LivingSession, NewRefreshToken, Session } from './domain/session.js';
 
 const DAY_MS = 86_400_000;
@@ -103,14 +103,14 @@ export class TokensService {
     };
   }
 
-  /** Judges a refresh token of a body. Access tokens are judged by AccessTokenStrategy. */
-  readRefreshToken(token: string): ClaimsVerdict {
-    if (!hasJwsSyntax(token)) return { kind: 'invalid', reason: 'syntax' };
+  /** The claims of a refresh token of a body. Access tokens are judged by AccessTokenStrategy. @throws Refused */
+  readRefreshToken(token: string): Claims {
+    if (!hasJwsSyntax(token)) throw invalidToken('syntax');
     let payload: unknown;
     try {
       payload = this.jwt.verify<Record<string, unknown>>(token);
     } catch {
-      return { kind: 'invalid', reason: 'signature' };
+      throw invalidToken('signature');
     }
     return judgeClaims(payload, 'refresh', this.clock.now());
   }

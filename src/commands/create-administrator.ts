@@ -23,19 +23,17 @@ export async function createAdministrator({ username, email, passwordFile, json 
   if (password === null) return 2;
   return withModules('users create-admin', [RegistrationModule], async (modules) => {
     try {
-      const outcome = await modules.get(RegistrationService).createAdministrator({ username, email, password });
-      if (outcome.kind !== 'registered') {
-        remark(outcome.kind === 'username-taken' ? `the name ${username} is taken` : `the address ${email} is taken`);
-        return 1;
-      }
-      const { id } = outcome.account;
+      const { id } = await modules.get(RegistrationService).createAdministrator({ username, email, password });
       if (json) printJson({ id, username, email, role: 'admin' });
       else print(`administrator ${username} has the id ${id}`);
       return 0;
     } catch (error) {
-      if (!(error instanceof Refused) || error.details.errors === undefined) throw error;
-      for (const { field, message } of error.details.errors) remark(`${field} ${message}`);
-      return 2;
+      if (!(error instanceof Refused)) throw error;
+      const { code, details } = error;
+      if (code === 'username_taken') remark(`the name ${username} is taken`);
+      if (code === 'email_taken') remark(`the address ${email} is taken`);
+      for (const { field, message } of details.errors ?? []) remark(`${field} ${message}`);
+      return code === 'validation_failed' ? 2 : 1;
     }
   });
 }

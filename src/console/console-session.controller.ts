@@ -12,7 +12,6 @@ import type { BrowserSession } from '../auth/domain/session.js';
 import { PasswordsService } from '../auth/passwords.service.js';
 import { SessionsService } from '../auth/sessions.service.js';
 import { SignInService } from '../auth/sign-in.service.js';
-import { Refused } from '../kernel/errors.js';
 import {
   type AuthenticatedUser,
   BeforePasswordChange,
@@ -81,16 +80,8 @@ export class ConsoleSessionController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    const login = await this.signIn.signInBrowser(username, password, client, signal);
-    switch (login.kind) {
-      case 'signed-in':
-        void reply.header('Set-Cookie', browserCookie(this.siteOf(request), login.opened));
-        return;
-      case 'refused':
-        throw new Refused(login.code);
-      case 'throttled':
-        throw new Refused('too_many_requests', login);
-    }
+    const cookie = await this.signIn.signInBrowser(username, password, client, signal);
+    void reply.header('Set-Cookie', browserCookie(this.siteOf(request), cookie));
   }
 
   @BeforePasswordChange()

@@ -68,8 +68,8 @@ export class UserStore {
       return { kind: 'registered', account };
     } catch (error) {
       const constraint = violatedConstraint(error);
-      if (constraint === 'users_email_in_any_case') return { kind: 'email-taken' };
-      if (constraint !== null) return { kind: 'username-taken' };
+      if (constraint === 'users_email_in_any_case') return { kind: 'email_taken' };
+      if (constraint !== null) return { kind: 'username_taken' };
       throw error;
     }
   }
@@ -81,7 +81,7 @@ export class UserStore {
               EXISTS (SELECT FROM users WHERE lower(email COLLATE "C") = lower($2 COLLATE "C")) AS address`,
       [username, email],
     );
-    return name ? 'username-taken' : address ? 'email-taken' : null;
+    return name ? 'username_taken' : address ? 'email_taken' : null;
   }
 
   /** Adds accounts whose names are claimed. @returns them in their order; without the e-mail address where another account has it */
@@ -151,7 +151,7 @@ export class UserStore {
       const { affected } = await this.session.manager.update(UserRow, unchanged, { email });
       return affected === 1 ? 'changed' : 'outdated';
     } catch (error) {
-      if (violatedConstraint(error) === 'users_email_in_any_case') return 'email-taken';
+      if (violatedConstraint(error) === 'users_email_in_any_case') return 'email_taken';
       throw error;
     }
   }

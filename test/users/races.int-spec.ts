@@ -24,7 +24,7 @@ describe('many at once', () => {
     );
 
     const kinds = outcomes.map(({ kind }) => kind).sort();
-    expect(kinds).toEqual(['registered', ...Array<string>(49).fill('username-taken')]);
+    expect(kinds).toEqual(['registered', ...Array<string>(49).fill('username_taken')]);
   });
 
   it('between registrations of a name and grants to it as an engine principal, one holder comes out', async () => {

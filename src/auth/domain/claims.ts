@@ -1,3 +1,4 @@
+import { Refused } from '../../kernel/errors.js';
 import { type JsonMember, readJson } from '../../kernel/json-reader.js';
 
 /** Claims of our tokens: user (`sub`), session (`sid`) and id (`jti`). */
@@ -8,10 +9,6 @@ export interface Claims {
 }
 
 export type TokenType = 'access' | 'refresh';
-export type ClaimsVerdict =
-  | { kind: 'good'; claims: Claims }
-  | { kind: 'invalid'; reason: TokenFault }
-  | { kind: 'expired' };
 
 /** Why a token is invalid: logged with the request and never sent, since a client can only sign in again. */
 export type TokenFault =
@@ -40,24 +37,25 @@ const MAX_AHEAD_MS = 60_000;
  * Judges the payload of a token whose signature is good (RFC 7519 section 4.1). The signature library
  * accepts a missing or absurd `exp`, a future `iat` and a payload that is not an object; here every claim that we use must
  * be there in its only form. A token with an `aud` is for another party: we have no audience name.
+ * @throws Refused `token_invalid`, `token_expired`
  */
-export function judgeClaims(payload: unknown, type: TokenType, now: Date): ClaimsVerdict {
-  if (typeof payload !== 'object' || payload === null) return invalid('claims');
+export function judgeClaims(payload: unknown, type: TokenType, now: Date): Claims {
+  if (typeof payload !== 'object' || payload === null) throw invalidToken('claims');
   const { sub, sid, jti, iat, exp, nbf, aud, type: presented } = payload as Record<string, unknown>;
-  if (presented !== type) return invalid('type');
-  if (aud !== undefined) return invalid('audience');
+  if (presented !== type) throw invalidToken('type');
+  if (aud !== undefined) throw invalidToken('audience');
   const userId = readUserId(sub);
-  if (userId === null || typeof sid !== 'string' || !UUID.test(sid)) return invalid('claims');
-  if (typeof jti !== 'string' || jti === '' || !isNumericDate(iat) || !isNumericDate(exp)) return invalid('claims');
-  if (nbf !== undefined && !isNumericDate(nbf)) return invalid('claims');
+  if (userId === null || typeof sid !== 'string' || !UUID.test(sid)) throw invalidToken('claims');
+  if (typeof jti !== 'string' || jti === '' || !isNumericDate(iat) || !isNumericDate(exp)) throw invalidToken('claims');
+  if (nbf !== undefined && !isNumericDate(nbf)) throw invalidToken('claims');
   const notBefore = Math.max(iat * 1000 - MAX_AHEAD_MS, (nbf ?? 0) * 1000);
-  if (notBefore > now.getTime()) return invalid('not-yet-valid');
-  if (exp * 1000 <= now.getTime()) return { kind: 'expired' };
-  return { kind: 'good', claims: { userId, sessionId: sid, jti } };
+  if (notBefore > now.getTime()) throw invalidToken('not-yet-valid');
+  if (exp * 1000 <= now.getTime()) throw new Refused('token_expired');
+  return { userId, sessionId: sid, jti };
 }
 
-function invalid(reason: TokenFault): ClaimsVerdict {
-  return { kind: 'invalid', reason };
+export function invalidToken(reason: TokenFault, detail?: string): Refused {
+  return new Refused('token_invalid', { reason, ...(detail !== undefined && { detail }) });
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

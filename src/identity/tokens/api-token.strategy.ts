@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport';
-import type { TokenFault } from '../../auth/domain/claims.js';
+import { invalidToken } from '../../auth/domain/claims.js';
 import { type AdmittedAccount, admittedAccount } from '../../auth/sessions.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
@@ -33,14 +33,14 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
   override async validate(request: FastifyRequest): Promise<AdmittedAccount> {
     const text = bearerToken(request) ?? '';
     const id = idInToken(text);
-    if (id === null) throw invalid('token-form');
+    if (id === null) throw invalidToken('token-form');
     const digest = this.digests.of('api-token', text);
     const find = (): Promise<AdmittedToken | null> => this.admitted(id, digest);
     const token = await find();
-    if (token === null) throw invalid('token-unknown');
+    if (token === null) throw invalidToken('token-unknown');
     if (token.hasExpired) throw new Refused('token_expired');
     if (token.isOwnerAway)
-      throw invalid('owner-away', 'Sign in at the identity provider: its owner has not for too long.');
+      throw invalidToken('owner-away', 'Sign in at the identity provider: its owner has not for too long.');
     const { account, name, scopes } = token;
     return admittedAccount(account, { kind: 'token', id, name, scopes }, async () => {
       const still = await find();
@@ -53,8 +53,4 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
     const days = this.settings.oidc?.tokenDays ?? null;
     return this.tokens.admit(id, digest, now, days === null ? null : new Date(now.getTime() - days * DAY_MS));
   }
-}
-
-function invalid(reason: TokenFault, detail?: string): Refused {
-  return new Refused('token_invalid', { reason, ...(detail !== undefined && { detail }) });
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import type { AuditContext, AuditSubject } from '../../audit/domain/audit-event.js';
+import { invalidToken } from '../../auth/domain/claims.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import { Registry } from 'prom-client';
 import { Clock, Timers } from '../../kernel/clock.js';
@@ -68,7 +69,7 @@ export class ApiTokensService {
       }
       // A change of the password may have held the account until now: it ends sessions, and the tokens that it finds.
       if (outcome === 'not-active' || !(await user.isStillAdmitted())) {
-        throw new Refused('token_invalid', { reason: 'session-ended' });
+        throw invalidToken('session-ended');
       }
       const details = { scopes: token.scopes, expires_at: token.expiresAt.toISOString() };
       await this.audit.record({ event: 'token_created', ...by, subject: tokenSubject(token), details });

@@ -115,11 +115,11 @@ export interface NewHash {
 }
 
 /** The unique field that another account has already: the username, if both are taken. */
-export type FieldTaken = 'username-taken' | 'email-taken';
+export type FieldTaken = 'username_taken' | 'email_taken';
 export type Registration = { kind: 'registered'; account: Account } | { kind: FieldTaken };
 
 /** `outdated`: the hash was changed meanwhile, or the account deactivated. */
-export type EmailChange = 'changed' | 'email-taken' | 'outdated';
+export type EmailChange = 'changed' | 'email_taken' | 'outdated';
 
 export interface UserFilter {
   /** Part of the username or the e-mail address, in any case. */
