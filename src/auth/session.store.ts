@@ -44,56 +44,35 @@ export class SessionStore {
 
   /**
    * Begins a session if the account is active and still has the hash that its password was checked against, and keeps both
-   * unchanged until the transaction ends. @returns false: one of them changed meanwhile, and nothing was stored
+   * unchanged until the transaction ends. @param by its first refresh token; of a browser, the digest of its cookie
+   * @returns false: one of them changed meanwhile, and nothing was stored
    */
-  async begin(session: Session, token: NewRefreshToken, { checkedHash, provedAt }: StoredProof): Promise<boolean> {
+  async begin(
+    session: Session,
+    by: NewRefreshToken | Buffer,
+    { checkedHash, provedAt }: StoredProof,
+  ): Promise<boolean> {
     const { id, userId, createdAt, expiresAt, userAgent, address } = session;
+    const [cookie, token] = Buffer.isBuffer(by) ? [by, null] : [null, by];
     // FOR SHARE waits for a concurrent change and reads its result; a later change waits, and then finds the session.
     const stored = await this.session.prepared(
       'begin',
       `WITH account AS (
          SELECT id FROM users WHERE id = $2 AND ($3::text IS NULL OR password_hash = $3) AND is_active FOR SHARE
        ), session AS (
-         INSERT INTO sessions (id, user_id, created_at, expires_at, user_agent, address, proved_at)
-         SELECT $1, id, $4, $5, $6, $7, $11::timestamptz FROM account
+         INSERT INTO sessions (id, user_id, created_at, expires_at, user_agent, address, proved_at, cookie_digest, last_used_at)
+         SELECT $1, id, $4::timestamptz, $5, $6, $7, $8::timestamptz, $9::bytea, CASE WHEN $9::bytea IS NOT NULL THEN $4::timestamptz END
+           FROM account
          RETURNING id
+       ), token AS (
+         INSERT INTO refresh_tokens (id, session_id, issued_at, expires_at)
+         SELECT $10::bytea, id, $11::timestamptz, $12::timestamptz FROM session WHERE $10::bytea IS NOT NULL
        )
-       INSERT INTO refresh_tokens (id, session_id, issued_at, expires_at)
-       SELECT $8, id, $9, $10 FROM session
-       RETURNING session_id`,
+       SELECT id FROM session`,
       [
-        id,
-        userId,
-        checkedHash,
-        createdAt,
-        expiresAt,
-        userAgent,
-        address,
-        bytes(token.id),
-        token.issuedAt,
-        token.expiresAt,
-        provedAt,
+        ...[id, userId, checkedHash, createdAt, expiresAt, userAgent, address, provedAt, cookie],
+        ...[token && bytes(token.id), token?.issuedAt, token?.expiresAt],
       ],
-    );
-    return stored.length === 1;
-  }
-
-  /** As begin, for a session without tokens that is known by the digest of its cookie. */
-  async beginForBrowser(
-    session: Session,
-    cookieDigest: Buffer,
-    { checkedHash, provedAt }: StoredProof & { provedAt: Date },
-  ): Promise<boolean> {
-    const { id, userId, createdAt, expiresAt, userAgent, address } = session;
-    const stored = await this.session.prepared(
-      'begin_browser',
-      `WITH account AS (
-         SELECT id FROM users WHERE id = $2 AND ($3::text IS NULL OR password_hash = $3) AND is_active FOR SHARE
-       )
-       INSERT INTO sessions (id, user_id, created_at, expires_at, user_agent, address, cookie_digest, last_used_at, proved_at)
-       SELECT $1, id, $4, $5, $6, $7, $8, $4, $9 FROM account
-       RETURNING id`,
-      [id, userId, checkedHash, createdAt, expiresAt, userAgent, address, cookieDigest, provedAt],
     );
     return stored.length === 1;
   }

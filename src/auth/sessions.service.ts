@@ -129,7 +129,7 @@ export class SessionsService {
     const cookie = this.ids.bytes(COOKIE_BYTES).toString('base64url');
     return this.begin(account, proof, client, async (session, { checkedHash, provedAt }) => {
       const stored = { checkedHash, provedAt: provedAt ?? session.createdAt };
-      const isStored = await this.sessions.beginForBrowser(session, this.digests.of('cookie', cookie), stored);
+      const isStored = await this.sessions.begin(session, this.digests.of('cookie', cookie), stored);
       return isStored ? { sessionId: session.id, cookie } : null;
     });
   }
