@@ -7,6 +7,7 @@ import { Settings } from '../platform/settings/settings.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { type Account, emailProblem, passwordProblem, usernameProblem } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
+import { UsersService } from '../users/users.service.js';
 import { CredentialsService } from './credentials.service.js';
 import { PasswordHasher } from './password-hasher.js';
 import { Throttle } from './throttle.store.js';
@@ -25,7 +26,8 @@ const LOOPBACK = '127.0.0.1';
 export class RegistrationService {
   constructor(
     private readonly credentials: CredentialsService,
-    private readonly users: UserStore,
+    private readonly accounts: UserStore,
+    private readonly users: UsersService,
     private readonly hasher: PasswordHasher,
     private readonly throttle: Throttle,
     private readonly audit: AuditService,
@@ -48,7 +50,7 @@ export class RegistrationService {
       throw new Refused('too_many_requests', attempt);
     }
     return this.credentials.admitted(attempt, client, signal, async (hashing) => {
-      const taken = await this.users.taken(registrant.username, registrant.email);
+      const taken = await this.accounts.taken(registrant.username, registrant.email);
       if (taken !== null) throw new Refused(taken);
       return this.make(registrant, await hashing.hash(registrant.password), client);
     });
@@ -72,9 +74,11 @@ export class RegistrationService {
     const [role, event] =
       client === null ? (['admin', 'administrator_created'] as const) : (['user', 'account_registered'] as const);
     return this.transaction.run(async () => {
-      const outcome = await this.users.register({ username, email, passwordHash, role });
-      if (outcome.kind !== 'registered') throw new Refused(outcome.kind);
-      const { account } = outcome;
+      const password = { hash: passwordHash, oneTimeUntil: null };
+      const [outcome] = await this.users.create([{ username, email, role, source: 'local', password }]);
+      if (outcome?.kind !== 'created') throw new Refused('username_taken');
+      const { account, isEmailTaken } = outcome;
+      if (isEmailTaken) throw new Refused('email_taken');
       const actor = client === null ? null : account;
       await this.audit.record({ event, actor, subject: userSubject(account), origin: client, details: {} });
       return account;

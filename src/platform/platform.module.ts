@@ -65,12 +65,10 @@ export class PlatformModule {
         PassportModule,
         TypeOrmModule.forRoot({
           type: 'postgres',
-          autoLoadEntities: true,
           synchronize: false,
           migrationsRun: false,
           retryAttempts: 3,
           retryDelay: 500,
-          invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
           applicationName: 'grantline',
           extra: {
             ...postgresConnection(database.url),

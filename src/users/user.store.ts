@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { SelectQueryBuilder } from 'typeorm';
 import { Clock } from '../kernel/clock.js';
 import { columnArrays, DatabaseSession, violatedConstraint } from '../platform/database/database-session.js';
 import { lockAdministrators } from './administrator.store.js';
@@ -7,29 +6,33 @@ import {
   type Account,
   type AccountChange,
   type AccountEdit,
-  accountKey,
   type AccountToProve,
   type AccountUse,
+  type Activation,
   activationAfter,
   type EmailChange,
   type FieldTaken,
   type NewAccount,
   type NewHash,
-  type NewRegistration,
-  type Registration,
   type Source,
   takesLastAdministrator,
   type UserFilter,
 } from './domain/account.js';
 import { PrincipalNames } from './principal-names.store.js';
-import { UserRow } from './user.entity.js';
 
 /** The columns of `users u` that make an Account, for statements that read a credential together with its account. */
 export const ACCOUNT_COLUMNS = `u.id, u.username, u.email, u.role, u.source, u.password_hash IS NOT NULL AS "hasPassword",
   u.is_active AS "isActive", u.created_at AS "createdAt", u.one_time_until AS "oneTimeUntil"`;
 
 /** The indexes of migration 0002 fold ASCII letters only; a search must fold likewise to use them. */
-const SAME_USERNAME = 'lower(u.username COLLATE "C") = lower(:username COLLATE "C")';
+const SAME_USERNAME = 'lower(u.username COLLATE "C") = lower($1 COLLATE "C")';
+
+/** The parameters are those of `filterValues`. strpos, not LIKE: an underscore is a letter of usernames, not a wildcard. */
+const FILTERED = `
+  FROM users u
+ WHERE ($1::text IS NULL OR strpos(lower(u.username), lower($1)) > 0 OR strpos(lower(u.email), lower($1)) > 0)
+   AND ($2::text IS NULL OR u.role = $2) AND ($3::boolean IS NULL OR u.is_active = $3)
+   AND ($4::text IS NULL OR u.source = $4)`;
 
 /** The list of accounts shows three groups of each. */
 const USES = `
@@ -50,29 +53,6 @@ export class UserStore {
     private readonly names: PrincipalNames,
     private readonly clock: Clock,
   ) {}
-
-  /** Claims the name and makes the account, or neither; of many concurrent calls exactly one succeeds. */
-  async register({ username, ...registration }: NewRegistration): Promise<Registration> {
-    const now = this.clock.now();
-    const claim = `INSERT INTO principal_names (name, holder, claimed_at, account_key) VALUES ($1, 'account', $2, $3)`;
-    const unset = { oneTimeUntil: null, roleByGroup: false, deactivatedBy: null };
-    try {
-      const account = await this.session.manager.transaction(async (tx) => {
-        // The name first: if both are taken, the name is reported.
-        await tx.query(claim, [username, now, accountKey(username)]);
-        const fields = { source: 'local', isActive: true, createdAt: now } as const;
-        const row = tx.create(UserRow, { username, ...registration, ...unset, ...fields });
-        await tx.insert(UserRow, row);
-        return toAccount(row);
-      });
-      return { kind: 'registered', account };
-    } catch (error) {
-      const constraint = violatedConstraint(error);
-      if (constraint === 'users_email_in_any_case') return { kind: 'email_taken' };
-      if (constraint !== null) return { kind: 'username_taken' };
-      throw error;
-    }
-  }
 
   /** Why a registration would fail now; null: it would not. */
   async taken(username: string, email: string): Promise<FieldTaken | null> {
@@ -118,38 +98,43 @@ export class UserStore {
     ]);
   }
 
-  async findForLogin(username: string): Promise<AccountToProve | null> {
-    const row = await this.session.manager.createQueryBuilder(UserRow, 'u').where(SAME_USERNAME, { username }).getOne();
-    return row === null ? null : withHash(row);
+  findForLogin(username: string): Promise<AccountToProve | null> {
+    return this.one(SAME_USERNAME, username);
   }
 
-  async findWithHash(id: number): Promise<AccountToProve | null> {
-    const row = await this.session.manager.findOneBy(UserRow, { id });
-    return row === null ? null : withHash(row);
+  findWithHash(id: number): Promise<AccountToProve | null> {
+    return this.one('u.id = $1', id);
   }
 
   async find(id: number): Promise<Account | null> {
     return (await this.findWithHash(id))?.account ?? null;
   }
 
+  private async one(condition: string, value: unknown): Promise<AccountToProve | null> {
+    const select = `SELECT ${ACCOUNT_COLUMNS}, u.password_hash AS "passwordHash" FROM users u WHERE ${condition}`;
+    const [row] = await this.session.manager.query<(Account & { passwordHash: string | null })[]>(select, [value]);
+    if (row === undefined) return null;
+    const { passwordHash, ...account } = row;
+    return { account, passwordHash };
+  }
+
   /** Replaces the hash that was checked. False: it was changed meanwhile, or the account deactivated. */
-  async replaceHash(id: number, checkedHash: string, next: NewHash): Promise<boolean> {
-    const unchanged = { id, passwordHash: checkedHash, isActive: true };
-    const { affected } = await this.session.manager.update(UserRow, unchanged, columns(next));
-    return affected === 1;
+  async replaceHash(id: number, checkedHash: string, { hash, oneTimeUntil }: NewHash): Promise<boolean> {
+    const update = `UPDATE users SET password_hash = $2, one_time_until = $3 WHERE id = $1 AND password_hash = $4 AND is_active`;
+    return (await this.session.changed(update, [id, hash, oneTimeUntil, checkedHash])) === 1;
   }
 
   /** Sets a password whatever the present one is. */
-  async setHash(id: number, next: NewHash): Promise<void> {
-    await this.session.manager.update(UserRow, { id }, columns(next));
+  async setHash(id: number, { hash, oneTimeUntil }: NewHash): Promise<void> {
+    const update = 'UPDATE users SET password_hash = $2, one_time_until = $3 WHERE id = $1';
+    await this.session.changed(update, [id, hash, oneTimeUntil]);
   }
 
   /** Changes the address if the hash that was checked is still there and the account active. */
   async changeEmail(id: number, email: string, checkedHash: string): Promise<EmailChange> {
     try {
-      const unchanged = { id, passwordHash: checkedHash, isActive: true };
-      const { affected } = await this.session.manager.update(UserRow, unchanged, { email });
-      return affected === 1 ? 'changed' : 'outdated';
+      const update = 'UPDATE users SET email = $2 WHERE id = $1 AND password_hash = $3 AND is_active';
+      return (await this.session.changed(update, [id, email, checkedHash])) === 1 ? 'changed' : 'outdated';
     } catch (error) {
       if (violatedConstraint(error) === 'users_email_in_any_case') return 'email_taken';
       throw error;
@@ -158,9 +143,8 @@ export class UserStore {
 
   /** By rising id, beginning above `after` (null: at the first), at most `limit`. */
   async page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]> {
-    const query = this.session.manager.createQueryBuilder(UserRow, 'u').orderBy('u.id').limit(limit);
-    if (after !== null) query.andWhere('u.id > :after', { after });
-    return (await filtered(query, filter).getMany()).map(toAccount);
+    const list = `SELECT ${ACCOUNT_COLUMNS} ${FILTERED} AND u.id > $5 ORDER BY u.id LIMIT $6`;
+    return this.session.manager.query<Account[]>(list, [...filterValues(filter), after ?? 0, limit]);
   }
 
   /** How accounts are used, by their ids. */
@@ -169,8 +153,10 @@ export class UserStore {
     return new Map(rows.map(({ id, ...use }) => [id, use]));
   }
 
-  count(filter: UserFilter): Promise<number> {
-    return filtered(this.session.manager.createQueryBuilder(UserRow, 'u'), filter).getCount();
+  async count(filter: UserFilter): Promise<number> {
+    const count = `SELECT count(*)::integer AS count ${FILTERED}`;
+    const [row] = await this.session.manager.query<[{ count: number }]>(count, filterValues(filter));
+    return row.count;
   }
 
   /**
@@ -191,7 +177,7 @@ export class UserStore {
   /** @returns the address that is stored; null: none, or another account has it */
   private async setEmail(id: number, email: string | null): Promise<string | null> {
     const set = (value: string | null) =>
-      this.session.manager.transaction((tx) => tx.update(UserRow, { id }, { email: value }));
+      this.session.manager.transaction((tx) => tx.query('UPDATE users SET email = $2 WHERE id = $1', [id, value]));
     try {
       await set(email);
       return email;
@@ -207,13 +193,17 @@ export class UserStore {
     return this.session.run(async () => {
       const tx = this.session.manager;
       const administrators = await lockAdministrators(tx);
-      const row = await tx.findOne(UserRow, { where: { id }, lock: { mode: 'for_no_key_update' } });
-      if (row === null) return { kind: 'unknown' };
-      const before = toAccount(row);
+      const [row] = await tx.query<(Account & Activation & { roleByGroup: boolean })[]>(
+        `SELECT ${ACCOUNT_COLUMNS}, u.role_by_group AS "roleByGroup", u.deactivated_by AS "deactivatedBy"
+           FROM users u WHERE u.id = $1 FOR NO KEY UPDATE`,
+        [id],
+      );
+      if (row === undefined) return { kind: 'unknown' };
+      const { roleByGroup, deactivatedBy: deactivator, ...before } = row;
       if (before.hasPassword && edit.by === 'scim') return { kind: 'has-password' };
       const { isActive, deactivatedBy } = activationAfter(row, edit);
       const staysInactive = !before.isActive && !isActive;
-      const takenFrom = staysInactive && deactivatedBy !== row.deactivatedBy ? row.deactivatedBy : null;
+      const takenFrom = staysInactive && deactivatedBy !== deactivator ? deactivator : null;
       const account = { ...before, role: edit.role ?? before.role, isActive, username: username ?? before.username };
       if (takesLastAdministrator(administrators, account)) return { kind: 'last-administrator' };
       if (account.username !== before.username) {
@@ -221,40 +211,16 @@ export class UserStore {
         const holder = await this.names.rename(before, account.username);
         if (holder !== null) return { kind: 'name-taken', holder };
       }
-      const { role } = account;
-      const roleByGroup = row.roleByGroup && role === 'admin';
-      await tx.update(UserRow, { id }, { username: account.username, role, roleByGroup, isActive, deactivatedBy });
+      await tx.query(
+        'UPDATE users SET username = $2, role = $3, role_by_group = $4, is_active = $5, deactivated_by = $6 WHERE id = $1',
+        [id, account.username, account.role, roleByGroup && account.role === 'admin', isActive, deactivatedBy],
+      );
       if (email !== undefined) account.email = await this.setEmail(id, email);
       return { kind: 'changed', before, account, takenFrom };
     });
   }
 }
 
-function filtered(
-  query: SelectQueryBuilder<UserRow>,
-  { text, role, isActive, source }: UserFilter,
-): SelectQueryBuilder<UserRow> {
-  if (text !== null) {
-    // strpos, not LIKE: an underscore is a letter of usernames, not a wildcard.
-    query.andWhere('(strpos(lower(u.username), lower(:text)) > 0 OR strpos(lower(u.email), lower(:text)) > 0)', {
-      text,
-    });
-  }
-  if (role !== null) query.andWhere('u.role = :role', { role });
-  if (isActive !== null) query.andWhere('u.is_active = :isActive', { isActive });
-  if (source !== null) query.andWhere('u.source = :source', { source });
-  return query;
-}
-
-function columns({ hash, oneTimeUntil }: NewHash): Pick<UserRow, 'passwordHash' | 'oneTimeUntil'> {
-  return { passwordHash: hash, oneTimeUntil };
-}
-
-function withHash(row: UserRow): AccountToProve {
-  return { account: toAccount(row), passwordHash: row.passwordHash };
-}
-
-function toAccount({ passwordHash, ...row }: UserRow): Account {
-  const { id, username, email, role, source, isActive, createdAt, oneTimeUntil } = row;
-  return { id, username, email, role, source, hasPassword: passwordHash !== null, isActive, createdAt, oneTimeUntil };
+function filterValues({ text, role, isActive, source }: UserFilter): unknown[] {
+  return [text, role, isActive, source];
 }

@@ -1,16 +1,14 @@
 import { Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { AccessChangesService } from './access-changes.service.js';
 import { AdministratorStore } from './administrator.store.js';
 import { AdministratorsService } from './administrators.service.js';
 import { PrincipalNames } from './principal-names.store.js';
-import { UserRow } from './user.entity.js';
 import { UserStore } from './user.store.js';
 import { UsersService } from './users.service.js';
 
 @Module({
-  imports: [AuditModule, TypeOrmModule.forFeature([UserRow])],
+  imports: [AuditModule],
   providers: [UserStore, PrincipalNames, UsersService, AccessChangesService, AdministratorStore, AdministratorsService],
   exports: [UserStore, PrincipalNames, UsersService, AccessChangesService, AdministratorsService],
 })

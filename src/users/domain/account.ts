@@ -85,15 +85,7 @@ export function emailProblem(text: string): string | null {
   return isAddress ? null : 'must be an e-mail address such as name@example.org';
 }
 
-/** An account that registers: with an e-mail address and a password. */
-export interface NewRegistration {
-  username: string;
-  email: string;
-  passwordHash: string;
-  role: Role;
-}
-
-/** An account that does not register itself. `password` null: it has none. */
+/** An account to be made. `password` null: it has none. */
 export interface NewAccount {
   username: string;
   email: string | null;
@@ -116,7 +108,6 @@ export interface NewHash {
 
 /** The unique field that another account has already: the username, if both are taken. */
 export type FieldTaken = 'username_taken' | 'email_taken';
-export type Registration = { kind: 'registered'; account: Account } | { kind: FieldTaken };
 
 /** `outdated`: the hash was changed meanwhile, or the account deactivated. */
 export type EmailChange = 'changed' | 'email_taken' | 'outdated';
