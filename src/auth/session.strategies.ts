@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
@@ -13,48 +12,9 @@ import { hasJwsSyntax, invalidToken, judgeClaims } from './domain/claims.js';
 import { type AdmittedAccount, admittedAccount, SessionsService } from './sessions.service.js';
 import { SigningKey } from './tokens.service.js';
 
-/** Our tokens have some 330 characters. */
-const MAX_LENGTH = 512;
-
-/**
- * A cache of the payloads of tokens whose syntax and signature were verified: neither can change while the key is the same.
- * Claims and session are judged at every request. Keyed by digest, so that no token stays in memory, and an entry has less
- * than a kibibyte.
- */
-export class VerifiedTokens {
-  private readonly payloads = new Map<string, unknown>();
-
-  /** @param capacity how many are remembered; the oldest is forgotten first */
-  constructor(private readonly capacity = 10_000) {}
-
-  /** Undefined: it must be verified. */
-  payloadOf(token: string): unknown {
-    return this.payloads.get(digest(token));
-  }
-
-  /** To be called with the verified payload of this token. */
-  remember(token: string, payload: unknown): void {
-    if (token.length > MAX_LENGTH) return;
-    if (this.payloads.size >= this.capacity) {
-      const oldest = this.payloads.keys().next();
-      if (oldest.done !== true) this.payloads.delete(oldest.value);
-    }
-    this.payloads.set(digest(token), payload);
-  }
-}
-
-function digest(token: string): string {
-  return hash('sha256', token, 'base64url');
-}
-
-/** Passport hands on Fastify's request, though its types are Express's. */
-type PassportRequest = Parameters<CustomStrategy['authenticate']>[0];
-
 /** Admits a valid signature with valid claims, of a live session of an active account. */
 @Injectable()
 export class AccessTokenStrategy extends PassportStrategy(JwtStrategy, ACCESS_TOKEN) {
-  private readonly verified = new VerifiedTokens();
-
   constructor(
     signingKey: SigningKey,
     private readonly sessions: SessionsService,
@@ -67,26 +27,11 @@ export class AccessTokenStrategy extends PassportStrategy(JwtStrategy, ACCESS_TO
       algorithms: ['HS256'],
       // judgeClaims demands `exp` and judges it by the clock that was handed in; the library would accept a token without it.
       ignoreExpiration: true,
-      passReqToCallback: true,
     });
   }
 
-  /** Called by passport. A token whose syntax and signature were verified before is judged by its claims and session only. */
-  override authenticate(request: PassportRequest, options?: unknown): void {
-    const token = tokenOf(request);
-    const payload = token === null ? undefined : this.verified.payloadOf(token);
-    if (payload === undefined) super.authenticate(request, options);
-    else this.admit(payload).then(this.success.bind(this), this.error.bind(this));
-  }
-
   /** Called by passport with the payload of a token whose signature is good. */
-  validate(request: PassportRequest, payload: unknown): Promise<AdmittedAccount> {
-    const token = tokenOf(request);
-    if (token !== null) this.verified.remember(token, payload);
-    return this.admit(payload);
-  }
-
-  private async admit(payload: unknown): Promise<AdmittedAccount> {
+  async validate(payload: unknown): Promise<AdmittedAccount> {
     const { sessionId, userId } = judgeClaims(payload, 'access', this.clock.now());
     const session = { id: sessionId, userId };
     const account = await this.sessions.accountOf(session);
@@ -107,8 +52,9 @@ export class BrowserSessionStrategy extends PassportStrategy(CustomStrategy, BRO
     super();
   }
 
-  override authenticate(request: PassportRequest): void {
-    const cookie = this.cookieOf(request as unknown as FastifyRequest);
+  /** Called by passport, which hands on Fastify's request. */
+  override authenticate(request: unknown): void {
+    const cookie = this.cookieOf(request as FastifyRequest);
     if (cookie === null) this.fail();
     else this.validate(cookie).then(this.success.bind(this), this.error.bind(this));
   }
@@ -128,12 +74,9 @@ export class BrowserSessionStrategy extends PassportStrategy(CustomStrategy, BRO
   }
 }
 
-function wellFormedToken(request: PassportRequest): string | null {
-  const token = tokenOf(request);
+/** Of Fastify's request, which passport hands on. */
+function wellFormedToken(request: unknown): string | null {
+  const token = bearerToken(request as FastifyRequest);
   if (token !== null && !hasJwsSyntax(token)) throw invalidToken('syntax');
   return token;
-}
-
-function tokenOf(request: PassportRequest): string | null {
-  return bearerToken(request as unknown as FastifyRequest);
 }
