@@ -18,7 +18,6 @@ import {
   type UserFilter,
 } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
-import { UsersService } from '../users/users.service.js';
 import { PasswordsService } from './passwords.service.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -46,7 +45,6 @@ const NO_USE: AccountUse = { groups: [], groupCount: 0, lastSignInAt: null, form
 export class AdministrationService {
   constructor(
     private readonly accounts: UserStore,
-    private readonly users: UsersService,
     private readonly sessions: SessionsService,
     private readonly passwords: PasswordsService,
     private readonly administrators: AdministratorsService,
@@ -85,7 +83,7 @@ export class AdministrationService {
     const oneTime = withOneTimePassword ? await this.passwords.nextOneTimePassword(client, signal) : null;
     return this.transaction.run(async () => {
       const asked = { username, email, role, source: 'local', password: oneTime?.stored ?? null } as const;
-      const [outcome] = await this.users.create([asked]);
+      const [outcome] = await this.accounts.create([asked]);
       if (outcome === undefined) throw new Error('an account without an outcome');
       if (outcome.kind !== 'created') throw nameTaken(username, outcome);
       const { account, isEmailTaken } = outcome;
@@ -108,7 +106,7 @@ export class AdministrationService {
   ): Promise<AccountChange> {
     const done = await this.transaction.run(async () => {
       if (change.role === 'user' && (await this.administrators.isMember(id))) throw byGroup();
-      const outcome = await this.users.change(id, change);
+      const outcome = await this.accounts.change(id, change);
       if (outcome.kind !== 'changed') return outcome;
       const { before, account } = outcome;
       if (before.isActive && !account.isActive) await this.sessions.endAllOf(id, null);

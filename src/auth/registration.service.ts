@@ -7,7 +7,6 @@ import { Settings } from '../platform/settings/settings.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { type Account, emailProblem, passwordProblem, usernameProblem } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
-import { UsersService } from '../users/users.service.js';
 import { CredentialsService } from './credentials.service.js';
 import { PasswordHasher } from './password-hasher.js';
 import { Throttle } from './throttle.store.js';
@@ -26,8 +25,7 @@ const LOOPBACK = '127.0.0.1';
 export class RegistrationService {
   constructor(
     private readonly credentials: CredentialsService,
-    private readonly accounts: UserStore,
-    private readonly users: UsersService,
+    private readonly users: UserStore,
     private readonly hasher: PasswordHasher,
     private readonly throttle: Throttle,
     private readonly audit: AuditService,
@@ -50,7 +48,7 @@ export class RegistrationService {
       throw new Refused('too_many_requests', attempt);
     }
     return this.credentials.admitted(attempt, client, signal, async (hashing) => {
-      const taken = await this.accounts.taken(registrant.username, registrant.email);
+      const taken = await this.users.taken(registrant.username, registrant.email);
       if (taken !== null) throw new Refused(taken);
       return this.make(registrant, await hashing.hash(registrant.password), client);
     });

@@ -8,7 +8,7 @@ import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { AdministratorsService } from '../users/administrators.service.js';
 import { accountKey, accountNameProblem, type Creation, emailProblem, holderText } from '../users/domain/account.js';
 import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
-import { UsersService } from '../users/users.service.js';
+import { UserStore } from '../users/user.store.js';
 import { AccessFileStore } from './access-file.store.js';
 import { FileTransaction } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
@@ -40,7 +40,7 @@ export class UserImportService {
   constructor(
     private readonly fileTransaction: FileTransaction,
     private readonly files: AccessFileStore,
-    private readonly users: UsersService,
+    private readonly users: UserStore,
     private readonly administrators: AdministratorsService,
     private readonly snapshots: SnapshotStore,
     private readonly writer: SnapshotWriter,

@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
+import { Ids } from '../kernel/ids.js';
+import { foldedName } from '../kernel/name.js';
 import { columnArrays, DatabaseSession, violatedConstraint } from '../platform/database/database-session.js';
+import { Settings } from '../platform/settings/settings.js';
 import { lockAdministrators } from './administrator.store.js';
 import {
   type Account,
@@ -10,8 +13,10 @@ import {
   type AccountUse,
   type Activation,
   activationAfter,
+  type Creation,
   type EmailChange,
   type FieldTaken,
+  type NameHolder,
   type NewAccount,
   type NewHash,
   type Source,
@@ -45,14 +50,74 @@ const USES = `
             FROM groups JOIN group_members m ON m.group_id = groups.id WHERE m.user_id = u.id) g ON true
    WHERE u.id = ANY ($1)`;
 
-/** Accounts. Usernames and e-mail addresses are looked up in any case. */
+/** Rows of one statement, which must end far below the statement timeout. */
+const CHUNK = 1_000;
+
+/** Characters of a name. */
+const MAX_NAME = 128;
+
+/** Accounts, with the names that they hold. Usernames and e-mail addresses are looked up in any case. */
 @Injectable()
 export class UserStore {
   constructor(
     private readonly session: DatabaseSession,
     private readonly names: PrincipalNames,
+    private readonly settings: Settings,
+    private readonly ids: Ids,
     private readonly clock: Clock,
   ) {}
+
+  /**
+   * Makes accounts whose names differ in more than case, in the running transaction. All names are claimed before the addresses, as a
+   * registration does, so that concurrent calls do not deadlock.
+   * @param report called with the number of accounts that are made
+   * @returns the outcome of each, in their order
+   */
+  async create(accounts: readonly NewAccount[], report: (made: number) => void = () => undefined): Promise<Creation[]> {
+    const taken = this.ofServiceAccounts(accounts);
+    const asked = accounts.filter(({ username }) => !taken.has(username));
+    const held = await this.names.claimForAccounts(asked.map(({ username }) => username));
+    for (const [name, holder] of held) taken.set(name, holder);
+    const existing = new Map((await this.named([...taken.keys()])).map((account) => [account.username, account]));
+    const claimed = asked.filter(({ username }) => !taken.has(username));
+    const made = new Map<string, Account>();
+    for (let start = 0; start < claimed.length; start += CHUNK) {
+      const chunk = await this.add(claimed.slice(start, start + CHUNK));
+      for (const account of chunk) made.set(account.username, account);
+      report(made.size);
+    }
+    return accounts.map(({ username, email }): Creation => {
+      const account = made.get(username);
+      if (account !== undefined) return { kind: 'created', account, isEmailTaken: account.email !== email };
+      const exists = existing.get(username);
+      if (exists !== undefined) return { kind: 'exists', account: exists };
+      return { kind: 'name-taken', holder: taken.get(username) ?? { name: username, holder: 'account' } };
+    });
+  }
+
+  /** Frees the names of an account that is gone for good: a later account of that name is another one. @returns its name from now on */
+  async releaseName({ id, username }: Pick<Account, 'id' | 'username'>): Promise<string> {
+    // The first of the two names may be held; the second cannot be guessed.
+    for (const suffix of [` (deleted ${id})`, ` (deleted ${id}, ${this.ids.secret()})`]) {
+      const next =
+        Array.from(username)
+          .slice(0, MAX_NAME - suffix.length)
+          .join('') + suffix;
+      if (await this.names.release({ id, username }, next)) return next;
+    }
+    throw new Error(`the name of account ${id} cannot be released`);
+  }
+
+  /** Names that the settings give to service accounts, also before a start has claimed them. */
+  private ofServiceAccounts(accounts: readonly Pick<NewAccount, 'username'>[]): Map<string, NameHolder> {
+    const held = new Map(this.settings.acl.serviceAccounts.map((name) => [foldedName(name), name]));
+    return new Map(
+      accounts.flatMap(({ username }): [string, NameHolder][] => {
+        const name = held.get(foldedName(username));
+        return name === undefined ? [] : [[username, { name, holder: 'service-account' }]];
+      }),
+    );
+  }
 
   /** Why a registration would fail now; null: it would not. */
   async taken(username: string, email: string): Promise<FieldTaken | null> {
@@ -65,7 +130,7 @@ export class UserStore {
   }
 
   /** Adds accounts whose names are claimed. @returns them in their order; without the e-mail address where another account has it */
-  async add(accounts: readonly NewAccount[]): Promise<Account[]> {
+  private async add(accounts: readonly NewAccount[]): Promise<Account[]> {
     const withEmail = await this.insert(accounts);
     const without = accounts.filter(({ username }) => !withEmail.has(username));
     const others = await this.insert(without.map((account) => ({ ...account, email: null })));
@@ -92,7 +157,7 @@ export class UserStore {
   }
 
   /** Accounts by their exact names. */
-  async named(usernames: readonly string[]): Promise<Account[]> {
+  private async named(usernames: readonly string[]): Promise<Account[]> {
     return this.session.manager.query<Account[]>(`SELECT ${ACCOUNT_COLUMNS} FROM users u WHERE u.username = ANY ($1)`, [
       usernames,
     ]);
@@ -208,7 +273,9 @@ export class UserStore {
       if (takesLastAdministrator(administrators, account)) return { kind: 'last-administrator' };
       if (account.username !== before.username) {
         if (before.hasPassword) return { kind: 'has-password' };
-        const holder = await this.names.rename(before, account.username);
+        const holder =
+          this.ofServiceAccounts([account]).get(account.username) ??
+          (await this.names.rename(before, account.username));
         if (holder !== null) return { kind: 'name-taken', holder };
       }
       await tx.query(

@@ -5,11 +5,10 @@ import { AdministratorStore } from './administrator.store.js';
 import { AdministratorsService } from './administrators.service.js';
 import { PrincipalNames } from './principal-names.store.js';
 import { UserStore } from './user.store.js';
-import { UsersService } from './users.service.js';
 
 @Module({
   imports: [AuditModule],
-  providers: [UserStore, PrincipalNames, UsersService, AccessChangesService, AdministratorStore, AdministratorsService],
-  exports: [UserStore, PrincipalNames, UsersService, AccessChangesService, AdministratorsService],
+  providers: [UserStore, PrincipalNames, AccessChangesService, AdministratorStore, AdministratorsService],
+  exports: [UserStore, PrincipalNames, AccessChangesService, AdministratorsService],
 })
 export class UsersModule {}

@@ -2,19 +2,16 @@ import { sharedService } from '../support/service/service.js';
 import { Transaction } from '../../src/platform/database/transaction.js';
 import { PrincipalNames } from '../../src/users/principal-names.store.js';
 import { UserStore } from '../../src/users/user.store.js';
-import { UsersService } from '../../src/users/users.service.js';
 
 const HASH = `$2b$04$${'a'.repeat(53)}`;
 
 describe('many at once', () => {
   const service = sharedService({ DATABASE_POOL_MAX: '50' });
-  let store: UserStore;
-  let users: UsersService;
+  let users: UserStore;
   let transaction: Transaction;
   let names: PrincipalNames;
   beforeAll(() => {
-    store = service.app.get(UserStore);
-    users = service.app.get(UsersService);
+    users = service.app.get(UserStore);
     transaction = service.app.get(Transaction);
     names = service.app.get(PrincipalNames);
   });
@@ -68,7 +65,7 @@ describe('many at once', () => {
     }
 
     const outcomes = await Promise.all(
-      ids.map((id, at) => store.change(id, at % 2 === 0 ? { role: 'user' } : { isActive: false })),
+      ids.map((id, at) => users.change(id, at % 2 === 0 ? { role: 'user' } : { isActive: false })),
     );
 
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual([

@@ -8,7 +8,6 @@ import { Transaction } from '../../platform/database/transaction.js';
 import { Settings } from '../../platform/settings/settings.js';
 import type { Account } from '../../users/domain/account.js';
 import { UserStore } from '../../users/user.store.js';
-import { UsersService } from '../../users/users.service.js';
 import { type Claims, claimedGroups } from './domain/claims.js';
 import { accountNameOf, decidePerson, type Person, type PersonRefusal, type Present } from './domain/person.js';
 import { OidcMetrics } from './oidc.metrics.js';
@@ -33,7 +32,6 @@ export class PeopleService {
     private readonly settings: Settings,
     private readonly store: OidcStore,
     private readonly accounts: UserStore,
-    private readonly users: UsersService,
     private readonly groups: ProviderGroupsService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
@@ -79,7 +77,9 @@ export class PeopleService {
         return (await this.link(decision.account, person, by)) ? { kind: 'account', account: decision.account } : null;
       case 'create': {
         const { username, email } = decision;
-        const [outcome] = await this.users.create([{ username, email, role: 'user', source: 'oidc', password: null }]);
+        const [outcome] = await this.accounts.create([
+          { username, email, role: 'user', source: 'oidc', password: null },
+        ]);
         if (outcome?.kind === 'name-taken') return { kind: 'refused', code: 'name_taken', account: null };
         if (outcome?.kind !== 'created') return null;
         const { account, isEmailTaken } = outcome;

@@ -10,7 +10,6 @@ import { Transaction } from '../../platform/database/transaction.js';
 import { emailProblem, holderText } from '../../users/domain/account.js';
 import { AdministratorsService } from '../../users/administrators.service.js';
 import { UserStore } from '../../users/user.store.js';
-import { UsersService } from '../../users/users.service.js';
 import { accountEmail, type ScimUser, UNSET, type UserAttributes, wholeUser } from './domain/user-attributes.js';
 import { invalid } from './domain/values.js';
 import type { VersionCheck } from './scim-request.js';
@@ -23,7 +22,6 @@ export class ScimUsersService {
   constructor(
     private readonly store: ScimUserStore,
     private readonly accounts: UserStore,
-    private readonly users: UsersService,
     private readonly administrators: AdministratorsService,
     private readonly administration: AdministrationService,
     private readonly removal: PrincipalRemovalService,
@@ -46,7 +44,7 @@ export class ScimUsersService {
       const former = await this.store.lockInactive(asked);
       if (former !== null) return this.write(former, asked, by);
       const email = addressOf(asked);
-      const [outcome] = await this.users.create([{ username, email, role: 'user', source: 'scim', password: null }]);
+      const [outcome] = await this.accounts.create([{ username, email, role: 'user', source: 'scim', password: null }]);
       if (outcome === undefined) throw new Error('an account without an outcome');
       if (outcome.kind !== 'created') {
         const adopted = await this.adopt(username, externalId, by);
@@ -73,7 +71,7 @@ export class ScimUsersService {
       check(user);
       await this.deactivate(user, by);
       await this.removal.remove({ type: 'user', id }, by);
-      const to = await this.users.releaseName({ id, username: user.userName });
+      const to = await this.accounts.releaseName({ id, username: user.userName });
       const subject = userSubject({ id, username: user.userName });
       const details = { from: user.userName, to, external_id: user.externalId };
       await this.audit.record({ event: 'account_renamed', ...by, subject, details });
