@@ -26,7 +26,6 @@ import type {
   Session,
   SessionView,
   SignInProof,
-  StoredProof,
 } from './domain/session.js';
 import { SessionStore } from './session.store.js';
 import type { ThrottledAttempt } from './throttle.store.js';
@@ -114,8 +113,8 @@ export class SessionsService {
   /** Opens a session with tokens. @returns null: the account was deactivated or its hash changed meanwhile */
   open(account: Account, proof: SignInProof, client: Client): Promise<{ sessionId: string; tokens: TokenPair } | null> {
     const refresh = this.tokens.nextRefresh(null);
-    return this.begin(account, proof, client, async (session, stored) => {
-      if (!(await this.sessions.begin(session, refresh.stored, stored))) return null;
+    return this.begin(account, proof, client, async (session) => {
+      if (!(await this.sessions.begin(session, refresh.stored, proof))) return null;
       return { sessionId: session.id, tokens: this.tokens.issue(session, refresh) };
     });
   }
@@ -127,8 +126,8 @@ export class SessionsService {
     client: Client,
   ): Promise<{ sessionId: string; cookie: string } | null> {
     const cookie = this.ids.bytes(COOKIE_BYTES).toString('base64url');
-    return this.begin(account, proof, client, async (session, { checkedHash, provedAt }) => {
-      const stored = { checkedHash, provedAt: provedAt ?? session.createdAt };
+    return this.begin(account, proof, client, async (session) => {
+      const stored = { ...proof, provedAt: proof.provedAt ?? session.createdAt };
       const isStored = await this.sessions.begin(session, this.digests.of('cookie', cookie), stored);
       return isStored ? { sessionId: session.id, cookie } : null;
     });
@@ -138,17 +137,13 @@ export class SessionsService {
     account: Account,
     proof: SignInProof,
     client: Client,
-    store: (session: Session, stored: StoredProof) => Promise<T | null>,
+    store: (session: Session) => Promise<T | null>,
   ): Promise<T | null> {
-    const isByPassword = 'checkedHash' in proof;
-    const session = this.tokens.nextSession(account.id, client, isByPassword ? undefined : proof.longest);
-    const stored = isByPassword
-      ? { checkedHash: proof.checkedHash, provedAt: null }
-      : { checkedHash: null, provedAt: proof.provedAt };
-    const isBreakGlass = isByPassword && !this.settings.auth.passwordSignInEnabled;
+    const session = this.tokens.nextSession(account.id, client, proof.longest);
+    const isBreakGlass = proof.checkedHash !== null && !this.settings.auth.passwordSignInEnabled;
     const details = { ...(proof.by !== null && { by: proof.by }), ...(isBreakGlass && { break_glass: true }) };
     return this.transaction.run(async () => {
-      const opened = await store(session, stored);
+      const opened = await store(session);
       if (opened === null) return null;
       const subject = userSubject(account);
       await this.audit.record({ event: 'login_succeeded', actor: account, subject, origin: client, details });

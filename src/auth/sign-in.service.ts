@@ -35,7 +35,7 @@ export class SignInService {
   /** A session with tokens. */
   signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<TokenPair> {
     return this.prove({ username, password }, client, signal, async (account, checkedHash) => {
-      const opened = await this.sessions.open(account, { checkedHash, by: null }, client);
+      const opened = await this.sessions.open(account, { checkedHash, provedAt: null, by: null }, client);
       return opened?.tokens ?? null;
     });
   }
@@ -43,7 +43,11 @@ export class SignInService {
   /** A session of the web console: its cookie. */
   signInBrowser(username: string, password: string, client: Client, signal: AbortSignal): Promise<string> {
     return this.prove({ username, password }, client, signal, async (account, checkedHash) => {
-      const opened = await this.sessions.openForBrowser(account, { checkedHash, by: 'console' }, client);
+      const opened = await this.sessions.openForBrowser(
+        account,
+        { checkedHash, provedAt: null, by: 'console' },
+        client,
+      );
       return opened?.cookie ?? null;
     });
   }

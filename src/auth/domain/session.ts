@@ -38,21 +38,19 @@ export interface BrowserSession {
   provedAt: Date;
 }
 
-/** A sign-in at the identity provider. `longest`: the session's longest lifetime here, in milliseconds. */
-export interface VouchedProof {
-  provedAt: Date;
-  longest: number;
-  by: 'oidc' | 'exchange';
-}
-
-/** The proof at the start of a session: the password, or a sign-in at the provider. `by` is for the audit event. */
-export type SignInProof = { checkedHash: string; by: 'console' | null } | VouchedProof;
-
-/** `checkedHash`: the hash that the password was checked against; null: the identity provider vouched. */
+/** What was proved of the person at the start of a session. */
 export interface StoredProof {
+  /** The hash that the password was checked against; null: the identity provider vouched. */
   checkedHash: string | null;
   /** Time of the last proof; null: a session with tokens by a password, which is never asked for a recent one. */
   provedAt: Date | null;
+}
+
+export interface SignInProof extends StoredProof {
+  /** The session's longest lifetime in milliseconds, where shorter than the setting. */
+  longest?: number;
+  /** For the audit event. */
+  by: 'console' | 'oidc' | 'exchange' | null;
 }
 
 /** The account of an access token, with the time of its last proof. */

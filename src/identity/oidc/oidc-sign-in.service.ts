@@ -117,7 +117,8 @@ export class OidcSignInService {
         return { location: addressWith(returnTo, { code }), cookies: [] };
       }
       const longest = requireOidc(this.settings).sessionHours * HOUR_MS;
-      const opened = await this.sessions.openForBrowser(account, { provedAt, longest, by: 'oidc' }, client);
+      const proof = { checkedHash: null, provedAt, longest, by: 'oidc' } as const;
+      const opened = await this.sessions.openForBrowser(account, proof, client);
       if (opened === null) return failure('account_deactivated', 'session', account);
       await this.store.keepSession(opened.sessionId, session, this.clock.now());
       return { location: returnTo, cookies: [browserCookie(site, opened.cookie)] };
@@ -168,7 +169,8 @@ export class OidcSignInService {
       if (taken.expiresAt <= this.clock.now()) return new Refused('code_invalid', { reason: 'expired' });
       if (!isVerifierOf(taken.challenge, verifier)) return new Refused('code_invalid', { reason: 'verifier' });
       const account = await this.users.find(taken.userId);
-      const proof = { provedAt: taken.provedAt, longest: sessionHours * HOUR_MS, by: 'oidc' } as const;
+      const { provedAt } = taken;
+      const proof = { checkedHash: null, provedAt, longest: sessionHours * HOUR_MS, by: 'oidc' } as const;
       const opened = account && (await this.sessions.open(account, proof, client));
       if (opened === null) return new Refused('account_deactivated');
       await this.store.keepSession(opened.sessionId, taken.session, this.clock.now());
@@ -238,7 +240,7 @@ export class OidcSignInService {
     const isDone =
       !saysGroups || (await this.people.followGroups(account, claims, by, { isReported: true, heldMs: longest }));
     if (!isDone) return refused('busy', 'groups', account);
-    const proof = { provedAt: provedAtOf(claims, now), longest, by: 'exchange' } as const;
+    const proof = { checkedHash: null, provedAt: provedAtOf(claims, now), longest, by: 'exchange' } as const;
     return this.transaction.run(async (): Promise<Judged> => {
       if (await this.store.hasEnded(session, account.id)) return ENDED;
       const opened = await this.sessions.open(account, proof, client);
