@@ -21,14 +21,12 @@ import { Opaque } from '../../kernel/secret.js';
 import type { HealthRegistry } from '../../platform/operations/health.js';
 import type { Settings } from '../../platform/settings/settings.js';
 import type { Claims } from './domain/claims.js';
-import type { FlowSecrets, SignInFailure } from './domain/flow.js';
+import { type Failed, failure, type FlowSecrets } from './domain/flow.js';
 import { LastGood } from './infrastructure/last-good.js';
 import { ProviderTransport, ProviderUnavailable } from './infrastructure/provider-transport.js';
 
-/** The claims that the provider vouched for, or why its answer was refused. `reason` is for logs, never the provider's prose. */
-export type Vouched =
-  | { kind: 'vouched'; claims: Claims; idToken: string; refreshToken: string | null }
-  | { kind: 'failed'; code: SignInFailure; reason: string };
+/** The claims that the provider vouched for, or why its answer was refused. */
+export type Vouched = { kind: 'vouched'; claims: Claims; idToken: string; refreshToken: string | null } | Failed;
 
 /**
  * Whether a session at the provider goes on. `renewed`: it does; `claims`: those of a new ID token, if there is one. `silent`: the
@@ -132,7 +130,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
   async redeem(answer: URLSearchParams, state: string, { nonce, verifier }: FlowSecrets): Promise<Vouched> {
     try {
       const configuration = await this.discovery.get();
-      if (!this.isOfIssuer(answer, configuration)) return failed('wrong_issuer', 'iss');
+      if (!this.isOfIssuer(answer, configuration)) return failure('wrong_issuer', 'iss');
       // From the settings, never from the Host header: the provider compares it.
       const address = new URL(`${this.redirectUri}?${answer.toString()}`);
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
@@ -142,7 +140,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
       if (verified.kind === 'verified')
         return { kind: 'vouched', claims: verified.claims, idToken: id_token, refreshToken: refresh_token };
       const isUntimely = verified.fault === 'past' || verified.fault === 'future';
-      return failed(isUntimely ? 'clocks_differ' : 'answer_invalid', verified.reason);
+      return failure(isUntimely ? 'clocks_differ' : 'answer_invalid', verified.reason);
     } catch (error) {
       return failureOf(error);
     }
@@ -274,10 +272,6 @@ function isEndpoint(url: unknown, isInsecure: boolean): boolean {
   return protocol === 'https:' || (isInsecure && protocol === 'http:');
 }
 
-function failed(code: SignInFailure, reason: string): Extract<Vouched, { kind: 'failed' }> {
-  return { kind: 'failed', code, reason };
-}
-
 function refusalOf(error: unknown): Verified {
   // A key of the provider cannot be imported, or is too short.
   if (!(error instanceof errors.JOSEError)) return { kind: 'refused', fault: 'other', reason: 'unusable key' };
@@ -291,16 +285,16 @@ function refusalOf(error: unknown): Verified {
 }
 
 /** Reasons are texts of the libraries and codes of RFC 6749, never the provider's prose. */
-function failureOf(error: unknown): Extract<Vouched, { kind: 'failed' }> {
+function failureOf(error: unknown): Failed {
   if (error instanceof AuthorizationResponseError) {
     const isCancelled = error.error === 'access_denied';
-    return failed(isCancelled ? 'sign_in_cancelled' : 'provider_refused', plain(error.error));
+    return failure(isCancelled ? 'sign_in_cancelled' : 'provider_refused', plain(error.error));
   }
-  if (error instanceof ResponseBodyError) return failed('provider_refused', plain(error.error));
-  if (error instanceof WWWAuthenticateChallengeError) return failed('provider_refused', 'challenge');
+  if (error instanceof ResponseBodyError) return failure('provider_refused', plain(error.error));
+  if (error instanceof WWWAuthenticateChallengeError) return failure('provider_refused', 'challenge');
   const unavailable = causeOf(error);
-  if (unavailable !== null) return failed('provider_unavailable', unavailable.message);
-  if (error instanceof ClientError) return failed('answer_invalid', error.code ?? 'unknown');
+  if (unavailable !== null) return failure('provider_unavailable', unavailable.message);
+  if (error instanceof ClientError) return failure('answer_invalid', error.code ?? 'unknown');
   throw error;
 }
 

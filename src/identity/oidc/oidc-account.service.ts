@@ -10,10 +10,10 @@ import { Settings } from '../../platform/settings/settings.js';
 import { Transaction } from '../../platform/database/transaction.js';
 import { UserStore } from '../../users/user.store.js';
 import { judgeAnew, judgeConfirmation } from './domain/claims.js';
-import type { FlowPurpose } from './domain/flow.js';
+import { type Failed, failure, type FlowPurpose } from './domain/flow.js';
 import { personOf } from './domain/person.js';
 import { type Link, providerSessionOf } from './domain/provider-session.js';
-import { type Failed, failure, OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
+import { OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
 import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
 import { PeopleService } from './people.service.js';
@@ -75,12 +75,12 @@ export class OidcAccountService {
     const ownerId = person === null ? null : await this.store.accountOf(person);
     const times = { startedAt, now: this.clock.now() };
     const judgement = judgeConfirmation(claims, { userId, atProvider, ownerId }, times);
-    if (judgement.kind === 'refused') return failure(judgement.code, judgement.reason, account);
+    if ('code' in judgement) return { ...judgement, account };
     if (account === null) return failure('session_ended', 'account');
     const session = providerSessionOf(claims, requireOidc(this.settings).issuer, this.seal.sealTokens(tokens));
     if (session === null) return failure('answer_invalid', 'sid', account);
     return this.transaction.run(async () => {
-      const proof = { at: judgement.at, by: 'oidc' } as const;
+      const proof = { at: judgement, by: 'oidc' } as const;
       const hasEnded = await this.store.hasEnded(session, userId);
       if (hasEnded || !(await this.sessions.prove(sessionId, account, proof, client))) {
         return failure('session_ended', 'ended', account);
@@ -119,7 +119,7 @@ export class OidcAccountService {
       await this.store.lockAccount(userId);
       const account = await this.sessions.accountOf({ id: sessionId, userId });
       if (account === null) return failure('session_ended', 'ended', await this.users.find(userId));
-      if (anew.kind === 'refused') return failure(anew.code, anew.reason, account);
+      if ('code' in anew) return { ...anew, account };
       if (person === null) return failure('subject_invalid', 'claims', account);
       if (await this.people.link(account, person, { actor: account, origin: client })) return null;
       const isTaken = (await this.store.linkOf(userId)) === null;

@@ -5,17 +5,17 @@ import { Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
 import { secretDigest } from '../../kernel/secret.js';
 import { Settings } from '../../platform/settings/settings.js';
-import type { Account } from '../../users/domain/account.js';
 import type { Claims } from './domain/claims.js';
 import {
   clearCookie,
   cookieName,
+  type Failed,
+  failure,
   FLOW_MS,
   type FlowCookie,
   type FlowPurpose,
   type FlowState,
   setCookie,
-  type SignInFailure,
   surplusCookies,
 } from './domain/flow.js';
 import { IdentityProvider } from './identity-provider.js';
@@ -27,14 +27,6 @@ import { SealService } from './seal.service.js';
 export interface Onward {
   location: string;
   cookies: string[];
-}
-
-export interface Failed {
-  kind: 'failed';
-  code: SignInFailure;
-  /** For the log and the audit event. */
-  reason: string;
-  account: Account | null;
 }
 
 /** A return from the provider, which vouched for the claims. */
@@ -115,12 +107,8 @@ export class OidcFlowsService {
     if (attempt.kind === 'throttled') return failure('too_many_requests', attempt.quota.name);
     const vouched = await this.provider.redeem(answer, state, flow);
     if (vouched.kind === 'vouched' || vouched.code === 'provider_unavailable') await this.throttle.takeBack(attempt);
-    if (vouched.kind === 'failed') return { ...vouched, account: null };
+    if (vouched.kind === 'failed') return vouched;
     const { claims, idToken, refreshToken } = vouched;
     return { kind: 'returned', purpose: flow.purpose, startedAt, claims, tokens: { idToken, refreshToken } };
   }
-}
-
-export function failure(code: SignInFailure, reason: string, account: Account | null = null): Failed {
-  return { kind: 'failed', code, reason, account };
 }

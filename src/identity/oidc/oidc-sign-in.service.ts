@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { browserCookie, type CookieSite } from '../../auth/domain/browser-cookie.js';
 import { SessionsService } from '../../auth/sessions.service.js';
-import { Throttle, type ThrottledAttempt } from '../../auth/throttle.store.js';
+import { Throttle } from '../../auth/throttle.store.js';
 import type { TokenPair } from '../../auth/tokens.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
@@ -13,12 +13,12 @@ import { Settings } from '../../platform/settings/settings.js';
 import type { Account } from '../../users/domain/account.js';
 import { UserStore } from '../../users/user.store.js';
 import { type Claims, type ExchangeFailure, isAbsent, provedAtOf, shownTokenFault } from './domain/claims.js';
-import { addressWith, CODE_MS, isVerifierOf } from './domain/flow.js';
+import { addressWith, CODE_MS, type Failed, failure, isVerifierOf } from './domain/flow.js';
 import { personOf } from './domain/person.js';
 import { type NewProviderSession, providerSessionOf, type SignInCode } from './domain/provider-session.js';
 import { IdentityProvider, type ProviderTokenFault } from './identity-provider.js';
 import { OidcAccountService } from './oidc-account.service.js';
-import { type Failed, failure, OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
+import { OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
 import { OidcMetrics } from './oidc.metrics.js';
 import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
@@ -27,17 +27,7 @@ import { SealService } from './seal.service.js';
 
 const HOUR_MS = 3_600_000;
 
-export type Exchange = Judged | ThrottledAttempt;
-
-type Judged = { kind: 'exchanged'; tokens: TokenPair } | ExchangeRefusal;
-
-/** `reason` is for the log and the audit event. */
-interface ExchangeRefusal {
-  kind: 'refused';
-  code: ExchangeFailure;
-  reason: string;
-  account: Account | null;
-}
+type ExchangeFailed = Failed<ExchangeFailure>;
 
 const CODES: Record<ProviderTokenFault, ExchangeFailure> = {
   past: 'token_expired',
@@ -138,14 +128,14 @@ export class OidcSignInService {
     if (session === null) return failure('answer_invalid', 'sub or sid');
     if (await this.store.hasEnded(session, null)) return ended(null);
     const by = { actor: null, origin: client };
-    const found = await this.people.accountOf(person, by);
-    if (found.kind === 'refused') return failure(found.code, 'person', found.account);
+    const account = await this.people.accountOf(person, by);
+    if ('code' in account) return account;
     // Groups of a session with a refresh token are rechecked.
     const heldMs = tokens.refreshToken === null ? given.sessionHours * HOUR_MS : 0;
-    if (!(await this.people.followGroups(found.account, claims, by, { isReported: true, heldMs }))) {
+    if (!(await this.people.followGroups(account, claims, by, { isReported: true, heldMs }))) {
       return failure('busy', 'groups');
     }
-    return { kind: 'signed-in', account: found.account, session };
+    return { kind: 'signed-in', account, session };
   }
 
   /** A code that only the client that began the flow can redeem. */
@@ -184,17 +174,17 @@ export class OidcSignInService {
 
   /**
    * Opens a session for a presented token of the provider. Failures are throttled by address only: the host of a notebook exchanges
-   * tokens of many people. @throws Refused `not_found` without a provider
+   * tokens of many people. @throws Refused `not_found` without a provider; `too_many_requests`, a code of EXCHANGE_FAILURES
    */
-  async exchange(token: string, client: Client): Promise<Exchange> {
+  async exchange(token: string, client: Client): Promise<TokenPair> {
     const { audience } = requireOidc(this.settings);
     const attempt = await this.throttle.atProvider('exchange', client.address);
     if (attempt.kind === 'throttled') {
       await this.sessions.recordThrottled(attempt, client);
-      return attempt;
+      throw new Refused('too_many_requests', attempt);
     }
     const outcome = await this.judged(token, audience, client);
-    if (outcome.kind === 'exchanged') {
+    if (!('code' in outcome)) {
       await this.throttle.takeBack(attempt);
       this.metrics.signIns.inc({ outcome: 'exchanged' });
       return outcome;
@@ -203,50 +193,50 @@ export class OidcSignInService {
     if (code === 'busy' || code === 'provider_unavailable') await this.throttle.takeBack(attempt);
     this.metrics.signIns.inc({ outcome: code });
     await this.sessions.recordFailure(account, { by: 'exchange', reason: code, cause: reason }, client);
-    return outcome;
+    throw new Refused(code, { reason });
   }
 
-  private async judged(token: string, audience: string, client: Client): Promise<Judged> {
+  private async judged(token: string, audience: string, client: Client): Promise<TokenPair | ExchangeFailed> {
     const verdict = await this.provider.judge(token, audience, null);
-    if (verdict.kind === 'unavailable') return refused('provider_unavailable', 'keys');
-    if (verdict.kind === 'refused') return refused(CODES[verdict.fault], verdict.reason);
+    if (verdict.kind === 'unavailable') return failure('provider_unavailable', 'keys');
+    if (verdict.kind === 'refused') return failure(CODES[verdict.fault], verdict.reason);
     const { claims, type } = verdict;
-    const fault = shownTokenFault(claims, type, requireOidc(this.settings).clientId);
-    return fault === null ? this.exchangeClaims(token, claims, client) : refused(fault.code, fault.reason);
+    return (
+      shownTokenFault(claims, type, requireOidc(this.settings).clientId) ?? this.exchangeClaims(token, claims, client)
+    );
   }
 
   /** Uses the token up, also where the sign-in fails. */
-  private async exchangeClaims(token: string, claims: Claims, client: Client): Promise<Judged> {
+  private async exchangeClaims(token: string, claims: Claims, client: Client): Promise<TokenPair | ExchangeFailed> {
     const given = requireOidc(this.settings);
     const person = personOf(claims, given);
-    if (person === null) return refused('token_without_subject', given.subjectClaim);
-    if (isAbsent(person.name)) return refused('name_missing', given.usernameClaim);
+    if (person === null) return failure('token_without_subject', given.subjectClaim);
+    if (isAbsent(person.name)) return failure('name_missing', given.usernameClaim);
     const session = providerSessionOf(claims, given.issuer, null);
-    if (session === null) return refused('token_invalid', 'sub or sid');
+    if (session === null) return failure('token_invalid', 'sub or sid');
     if (await this.store.hasEnded(session, null)) return ENDED;
     const now = this.clock.now();
     const left = Number(claims['exp']) * 1000 - now.getTime();
-    if (left <= 0) return refused('token_expired', 'exp');
+    if (left <= 0) return failure('token_expired', 'exp');
     if (!(await this.store.use(digestOf(token), new Date(now.getTime() + HOUR_MS), now))) {
-      return refused('token_used', 'used before');
+      return failure('token_used', 'used before');
     }
     const by = { actor: null, origin: client };
-    const found = await this.people.accountOf(person, by);
-    if (found.kind === 'refused') return refused(found.code, 'person', found.account);
-    const { account } = found;
+    const account = await this.people.accountOf(person, by);
+    if ('code' in account) return account;
     // A token of another client may omit the claim, although the person is in groups.
     const saysGroups = given.groupsClaim !== null && claims[given.groupsClaim] !== undefined;
     const longest = Math.min(left, given.sessionHours * HOUR_MS);
     const isDone =
       !saysGroups || (await this.people.followGroups(account, claims, by, { isReported: true, heldMs: longest }));
-    if (!isDone) return refused('busy', 'groups', account);
+    if (!isDone) return failure('busy', 'groups', account);
     const proof = { checkedHash: null, provedAt: provedAtOf(claims, now), longest, by: 'exchange' } as const;
-    return this.transaction.run(async (): Promise<Judged> => {
+    return this.transaction.run(async (): Promise<TokenPair | ExchangeFailed> => {
       if (await this.store.hasEnded(session, account.id)) return ENDED;
       const opened = await this.sessions.open(account, proof, client);
-      if (opened === null) return refused('account_deactivated', 'session', account);
+      if (opened === null) return failure('account_deactivated', 'session', account);
       await this.store.keepSession(opened.sessionId, session, this.clock.now());
-      return { kind: 'exchanged', tokens: opened.tokens };
+      return opened.tokens;
     });
   }
 
@@ -265,13 +255,9 @@ function ended(account: Account | null): Failed {
   return failure('session_ended', 'ended at the provider', account);
 }
 
-const ENDED = refused('token_invalid', 'of an ended session');
+const ENDED = failure('token_invalid', 'of an ended session');
 
 /** The digest of the signed part: a signature has several spellings, and not every provider gives tokens an id. */
 function digestOf(token: string): Buffer {
   return secretDigest(`exchange ${token.slice(0, token.lastIndexOf('.'))}`);
-}
-
-function refused(code: ExchangeFailure, reason: string, account: Account | null = null): ExchangeRefusal {
-  return { kind: 'refused', code, reason, account };
 }

@@ -125,17 +125,8 @@ export class OidcController {
   @HttpCode(200)
   @ApiOkResponse({ type: ExchangeResponse })
   async exchange(@Body() { token }: ExchangeDto, @CurrentClient() client: Client): Promise<ExchangeResponse> {
-    const exchange = await this.signIn.exchange(token, client);
-    switch (exchange.kind) {
-      case 'exchanged': {
-        const { refresh_token: _, ...answer } = toTokenResponse(exchange.tokens);
-        return answer;
-      }
-      case 'refused':
-        throw new Refused(exchange.code, { reason: exchange.reason });
-      case 'throttled':
-        throw new Refused('too_many_requests', exchange);
-    }
+    const { refresh_token: _, ...answer } = toTokenResponse(await this.signIn.exchange(token, client));
+    return answer;
   }
 
   @ApiRoute(

@@ -9,14 +9,11 @@ import { Settings } from '../../platform/settings/settings.js';
 import type { Account } from '../../users/domain/account.js';
 import { UserStore } from '../../users/user.store.js';
 import { type Claims, claimedGroups } from './domain/claims.js';
+import { type Failed, failure } from './domain/flow.js';
 import { accountNameOf, decidePerson, type Person, type PersonRefusal, type Present } from './domain/person.js';
 import { OidcMetrics } from './oidc.metrics.js';
 import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
-
-export type FoundPerson =
-  | { kind: 'account'; account: Account }
-  | { kind: 'refused'; code: PersonRefusal; account: Account | null };
 
 /** Attempts while concurrent requests make or link the same account. */
 const MOST_TRIES = 3;
@@ -40,12 +37,12 @@ export class PeopleService {
   ) {}
 
   /** Finds, links or makes the account of a person. */
-  async accountOf(person: Person, by: AuditContext): Promise<FoundPerson> {
+  async accountOf(person: Person, by: AuditContext): Promise<Account | Failed<PersonRefusal>> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const found = await this.transaction.run(async () => this.carryOut(person, await this.present(person), by));
       if (found !== null) return found;
     }
-    return { kind: 'refused', code: 'name_taken', account: null };
+    return failure('name_taken', 'person');
   }
 
   /** The link is read last: another tab of the same person may have made the account a moment ago. */
@@ -65,28 +62,28 @@ export class PeopleService {
   }
 
   /** Null: a concurrent request was faster, and the decision has to be made anew. */
-  private async carryOut(person: Person, present: Present, by: AuditContext): Promise<FoundPerson | null> {
+  private async carryOut(person: Person, present: Present, by: AuditContext) {
     const decision = decidePerson(person, present, requireOidc(this.settings));
     switch (decision.kind) {
       case 'sign-in':
         await this.store.signedIn(decision.account.id, this.clock.now());
-        return { kind: 'account', account: decision.account };
-      case 'refuse':
-        return { kind: 'refused', code: decision.code, account: decision.account };
+        return decision.account;
+      case 'failed':
+        return decision;
       case 'link':
-        return (await this.link(decision.account, person, by)) ? { kind: 'account', account: decision.account } : null;
+        return (await this.link(decision.account, person, by)) ? decision.account : null;
       case 'create': {
         const { username, email } = decision;
         const [outcome] = await this.accounts.create([
           { username, email, role: 'user', source: 'oidc', password: null },
         ]);
-        if (outcome?.kind === 'name-taken') return { kind: 'refused', code: 'name_taken', account: null };
+        if (outcome?.kind === 'name-taken') return failure('name_taken', 'person');
         if (outcome?.kind !== 'created') return null;
         const { account, isEmailTaken } = outcome;
         const details = { source: 'oidc', role: account.role, ...(isEmailTaken && { email_taken: true }) };
         await this.audit.record({ event: 'account_created', ...by, subject: userSubject(account), details });
         if (!(await this.link(account, person, by))) throw new Error('a person was linked while an account was made');
-        return { kind: 'account', account };
+        return account;
       }
     }
   }

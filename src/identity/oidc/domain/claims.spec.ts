@@ -15,7 +15,7 @@ describe('a confirmation at the provider', () => {
   const session = { userId: 7, atProvider, ownerId: 7 };
   const judged = (claims: Record<string, unknown>, of: Parameters<typeof judgeConfirmation>[1] = session): string => {
     const judgement = judgeConfirmation({ sub: 'ida', ...claims }, of, { startedAt, now: NOW });
-    return judgement.kind === 'refused' ? judgement.code : judgement.at.toISOString().slice(11, 19);
+    return 'code' in judgement ? judgement.code : judgement.toISOString().slice(11, 19);
   };
 
   it.each<[string, unknown, string]>([

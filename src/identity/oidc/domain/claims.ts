@@ -1,5 +1,5 @@
 import { foldedName, nameProblem } from '../../../kernel/name.js';
-import type { SignInFailure } from './flow.js';
+import { type Failed, failure } from './flow.js';
 
 /** Claims of a token whose signature, issuer, audience and times are good. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -68,9 +68,6 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `at`: when the person signed in at the provider. `reason` is for the log. */
-export type Confirmation = { kind: 'confirmed'; at: Date } | { kind: 'refused'; code: SignInFailure; reason: string };
-
 /** Milliseconds by which the provider's clock may be ahead. */
 const AHEAD_MS = 60_000;
 
@@ -90,30 +87,30 @@ export function provedAtOf(claims: Claims, now: Date): Date {
 }
 
 /**
- * Whether the person signed in anew: providers may disregard `max_age`.
+ * When the person signed in at the provider, if anew: providers may disregard `max_age`.
  * @param startedAt milliseconds since 1970
  */
-export function judgeAnew(claims: Claims, { startedAt, now }: { startedAt: number; now: Date }): Confirmation {
+export function judgeAnew(claims: Claims, { startedAt, now }: { startedAt: number; now: Date }): Date | Failed {
   const at = signedInAt(claims, now);
-  if (at === null) return { kind: 'refused', code: 'not_signed_in_anew', reason: 'no auth_time' };
+  if (at === null) return failure('not_signed_in_anew', 'no auth_time');
   // The claim has whole seconds.
   const isAnew = at.getTime() >= Math.floor(startedAt / 1000) * 1000;
-  return isAnew ? { kind: 'confirmed', at } : { kind: 'refused', code: 'not_signed_in_anew', reason: 'auth_time' };
+  return isAnew ? at : failure('not_signed_in_anew', 'auth_time');
 }
 
 /**
- * Whether the person who returns is the person of the session, and signed in anew.
+ * As `judgeAnew`, where the person who returns is the person of the session.
  * @param session `atProvider`: as it began; `ownerId`: the account that the person has now; null: none
  */
 export function judgeConfirmation(
   claims: Claims,
   session: { userId: number; atProvider: { subject: string } | null; ownerId: number | null },
   times: { startedAt: number; now: Date },
-): Confirmation {
+): Date | Failed {
   const { userId, atProvider, ownerId } = session;
-  if (atProvider === null) return { kind: 'refused', code: 'session_ended', reason: 'unknown' };
-  if (claims['sub'] !== atProvider.subject) return { kind: 'refused', code: 'other_person', reason: 'sub' };
-  if (ownerId !== userId) return { kind: 'refused', code: 'other_person', reason: 'link' };
+  if (atProvider === null) return failure('session_ended', 'unknown');
+  if (claims['sub'] !== atProvider.subject) return failure('other_person', 'sub');
+  if (ownerId !== userId) return failure('other_person', 'link');
   return judgeAnew(claims, times);
 }
 
@@ -148,16 +145,16 @@ export function shownTokenFault(
   { typ, events, client_id, sid, idtyp, nonce, azp, aud, cnf }: Claims,
   type: unknown,
   own: string,
-): { code: ExchangeFailure; reason: string } | null {
+): Failed<ExchangeFailure> | null {
   const isOther = events !== undefined || (type !== undefined && !(typeof type === 'string' && TYPES.test(type)));
-  if (isOther) return { code: 'token_invalid', reason: 'of another type' };
-  if (typ !== undefined && typ !== 'ID' && typ !== 'Bearer') return { code: 'token_invalid', reason: 'typ' };
+  if (isOther) return failure('token_invalid', 'of another type');
+  if (typ !== undefined && typ !== 'ID' && typ !== 'Bearer') return failure('token_invalid', 'typ');
   // ID tokens of sign-ins here are part of sign-out addresses, which appear in logs and histories of browsers.
   const isForUs = azp === undefined ? [aud].flat().includes(own) : azp === own;
-  if (nonce !== undefined && isForUs) return { code: 'token_invalid', reason: 'of a sign-in here' };
+  if (nonce !== undefined && isForUs) return failure('token_invalid', 'of a sign-in here');
   // The client would have to prove possession of the key (RFC 7800).
-  if (cnf !== undefined) return { code: 'token_invalid', reason: 'bound to a key' };
+  if (cnf !== undefined) return failure('token_invalid', 'bound to a key');
   // A program's token: Keycloak names the client and no session; Microsoft Entra has `idtyp`.
-  if (idtyp === 'app') return { code: 'token_of_program', reason: 'idtyp' };
-  return client_id !== undefined && isAbsent(sid) ? { code: 'token_of_program', reason: 'client_id' } : null;
+  if (idtyp === 'app') return failure('token_of_program', 'idtyp');
+  return client_id !== undefined && isAbsent(sid) ? failure('token_of_program', 'client_id') : null;
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Account } from '../../../users/domain/account.js';
 
 /** Milliseconds that a person has to sign in at the provider. */
 export const FLOW_MS = 600_000;
@@ -57,6 +58,18 @@ export type SignInFailure =
   | 'session_ended'
   | 'already_linked'
   | 'person_linked';
+
+export interface Failed<Code = SignInFailure> {
+  kind: 'failed';
+  code: Code;
+  /** For the log and the audit event; never the provider's prose. */
+  reason: string;
+  account: Account | null;
+}
+
+export function failure<Code extends string>(code: Code, reason: string, account: Account | null = null): Failed<Code> {
+  return { kind: 'failed', code, reason, account };
+}
 
 /** The problem of a web client's challenge (RFC 7636 section 4.2, S256). */
 export function challengeProblem(text: unknown): string | null {

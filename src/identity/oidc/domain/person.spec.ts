@@ -44,7 +44,7 @@ describe('whose account somebody has', () => {
     const person: Person = { issuer: CLAIMS.issuer, subject: 'f0a1', name, email: null, externalId: null };
     const nobody = { linked: null, pushed: null, named: null };
     const decision = decidePerson(person, { ...nobody, ...present }, { createAccounts, externalIdClaim: null });
-    expect(decision.kind === 'refuse' ? decision.code : decision.kind).toBe(outcome);
+    expect(decision.kind === 'failed' ? decision.code : decision.kind).toBe(outcome);
   });
 });
 
@@ -64,7 +64,7 @@ describe('whose account somebody has, where a claim is the external id of SCIM',
     const nobody = { linked: null, pushed: null, named: null };
     const rules = { createAccounts: true, externalIdClaim: 'oid' };
     const decision = decidePerson(person, { ...nobody, ...present }, rules);
-    expect(decision.kind === 'refuse' ? decision.code : decision.kind).toBe(outcome);
+    expect(decision.kind === 'failed' ? decision.code : decision.kind).toBe(outcome);
   });
 });
 

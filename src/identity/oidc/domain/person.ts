@@ -1,6 +1,6 @@
 import { type Account, accountNameProblem, emailProblem } from '../../../users/domain/account.js';
 import { type Claims, isIdentifier } from './claims.js';
-import type { SignInFailure } from './flow.js';
+import { type Failed, failure, type SignInFailure } from './flow.js';
 
 /** A person that the provider vouches for. */
 export interface Person {
@@ -59,7 +59,7 @@ export type PersonDecision =
   | { kind: 'sign-in'; account: Account }
   | { kind: 'link'; account: Account }
   | { kind: 'create'; username: string; email: string | null }
-  | { kind: 'refuse'; code: PersonRefusal; account: Account | null };
+  | Failed<PersonRefusal>;
 
 export type PersonRefusal = Extract<
   SignInFailure,
@@ -105,5 +105,5 @@ function deactivated(account: Account): PersonDecision {
 }
 
 function refuse(code: PersonRefusal, account: Account | null = null): PersonDecision {
-  return { kind: 'refuse', code, account };
+  return failure(code, 'person', account);
 }
