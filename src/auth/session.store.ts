@@ -168,13 +168,13 @@ export class SessionStore {
    * Active sessions of an account (of browsers: used since `idleSince`), newest first, with numbers below `after` (null: from the
    * newest), at most `limit`.
    */
-  async listOf(
+  listOf(
     userId: number,
     { now, idleSince }: { now: Date; idleSince: Date },
     after: number | null,
     limit: number,
   ): Promise<SessionView[]> {
-    return this.session.manager.query<SessionView[]>(
+    return this.session.query<SessionView>(
       `SELECT s.id, s.number::float8 AS number, s.user_id AS "userId", s.created_at AS "createdAt", s.expires_at AS "expiresAt",
               s.user_agent AS "userAgent", s.address, coalesce(s.last_used_at, live.issued_at) AS "lastUsedAt"
        FROM sessions s LEFT JOIN refresh_tokens live ON live.session_id = s.id AND live.used_at IS NULL
@@ -188,14 +188,14 @@ export class SessionStore {
 
   /** Ends a session of an account. `unknown`: the account never had it, or it has been removed since. */
   async endOf(userId: number, sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'> {
-    const [[row]] = await this.session.manager.query<[{ had_ended: boolean }[], number]>(
+    const row = await this.session.first<{ had_ended: boolean }>(
       `UPDATE sessions SET ended_at = coalesce(ended_at, $3)
        FROM (SELECT ended_at IS NOT NULL AS had_ended FROM sessions WHERE id = $1 AND user_id = $2 FOR UPDATE) AS before
        WHERE id = $1 AND user_id = $2
        RETURNING before.had_ended`,
       [sessionId, userId, now],
     );
-    return row === undefined ? 'unknown' : row.had_ended ? 'had-ended' : 'ended';
+    return row === null ? 'unknown' : row.had_ended ? 'had-ended' : 'ended';
   }
 
   /** Removes expired and ended sessions and tokens, a day late, so that no row of a rotation in progress goes. @returns how many sessions */

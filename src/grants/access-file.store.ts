@@ -19,7 +19,7 @@ export class AccessFileStore {
 
   /** Of all rows, ended ones too. */
   async descriptions(): Promise<Descriptions> {
-    const rows = await this.session.manager.query<DescriptionRow[]>(
+    const rows = await this.session.query<DescriptionRow>(
       ['groups', 'grants', 'policies']
         .map((table) => `SELECT '${table}' AS of, id, description FROM ${table} WHERE description IS NOT NULL`)
         .join(' UNION ALL '),
@@ -31,7 +31,7 @@ export class AccessFileStore {
 
   /** Ids of groups whose members the identity provider decides. */
   async managedGroups(): Promise<ReadonlySet<number>> {
-    const rows = await this.session.manager.query<{ id: number }[]>(
+    const rows = await this.session.query<{ id: number }>(
       `SELECT id FROM groups WHERE source <> 'local' AND deleted_at IS NULL`,
     );
     return new Set(rows.map(({ id }) => id));
@@ -39,7 +39,7 @@ export class AccessFileStore {
 
   /** At the beginning of a transaction: all that it reads is of one state. */
   async readOneState(): Promise<void> {
-    await this.session.manager.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+    await this.session.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
   }
 
   /**
@@ -48,13 +48,15 @@ export class AccessFileStore {
    * @throws Error that says so where the locks are not free in time
    */
   async lockWrites(): Promise<void> {
-    const { manager } = this.session;
-    await manager.query(`SELECT set_config('lock_timeout', $1, true) WHERE current_setting('lock_timeout') = '0'`, [
-      LOCK_TIMEOUT,
-    ]);
+    await this.session.query(
+      `SELECT set_config('lock_timeout', $1, true) WHERE current_setting('lock_timeout') = '0'`,
+      [LOCK_TIMEOUT],
+    );
     try {
-      await manager.query('LOCK TABLE groups IN EXCLUSIVE MODE');
-      await manager.query('LOCK TABLE group_members, grants, policies, policy_exceptions IN SHARE ROW EXCLUSIVE MODE');
+      await this.session.query('LOCK TABLE groups IN EXCLUSIVE MODE');
+      await this.session.query(
+        'LOCK TABLE group_members, grants, policies, policy_exceptions IN SHARE ROW EXCLUSIVE MODE',
+      );
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
       throw new Error('groups and grants are being written by others: nothing was changed, try again later', {

@@ -71,14 +71,14 @@ export class GrantStore {
     // After a conflict, the equal grant is read. If it was revoked in between, the insert is tried again.
     for (let left = [...grants.entries()]; left.length > 0; left = left.filter(([i]) => granted[i] === undefined)) {
       const asked = columnArrays(left.map(([, grant]) => values(grant)));
-      const made = await this.session.manager.query<{ id: number }[]>(
+      const made = await this.session.query<{ id: number }>(
         `INSERT INTO grants (${COLUMNS.join(', ')}, granted_by, granted_at)
          SELECT ${COLUMNS.join(', ')}, $${PARAMETERS + 1}::integer, $${PARAMETERS + 2}::timestamptz FROM ${ASKED} ORDER BY place
          ON CONFLICT DO NOTHING RETURNING id`,
         [...asked, by, at],
       );
       const created = new Set(made.map(({ id }) => id));
-      const found = await this.session.manager.query<(Grant & { place: number })[]>(
+      const found = await this.session.query<Grant & { place: number }>(
         // LIMIT: each is looked up in the index, whatever statistics a table has that this transaction fills.
         `${SAME.map(
           (isSame) => `SELECT asked.place::integer AS place, equal.*
@@ -96,12 +96,12 @@ export class GrantStore {
 
   /** The outcome of each id, in their order. Null: there is no such grant. */
   async revoke(ids: readonly number[], by: number | null, at: Date): Promise<(RevokeOutcome | null)[]> {
-    const [rows] = await this.session.manager.query<[{ id: number }[], number]>(
+    const rows = await this.session.query<{ id: number }>(
       'UPDATE grants SET revoked_by = $2, revoked_at = $3 WHERE id = ANY ($1) AND revoked_at IS NULL RETURNING id',
       [ids, by, at],
     );
     const revoked = new Set(rows.map(({ id }) => id));
-    const found = await this.session.manager.query<Grant[]>(`${SELECT_GRANTS} WHERE g.id = ANY ($1)`, [ids]);
+    const found = await this.session.query<Grant>(`${SELECT_GRANTS} WHERE g.id = ANY ($1)`, [ids]);
     const grants = new Map(found.map((row) => [row.id, row]));
     return ids.map((id) => {
       const grant = grants.get(id);
@@ -111,7 +111,7 @@ export class GrantStore {
 
   /** Ids of grants that were not revoked, to this principal or on a node that names it. */
   async naming(principal: Principal): Promise<number[]> {
-    const rows = await this.session.manager.query<{ id: number }[]>(
+    const rows = await this.session.query<{ id: number }>(
       `SELECT id FROM grants WHERE revoked_at IS NULL AND ($1::integer IN (user_id, as_user_id)
          OR $2::integer IN (group_id, as_group_id) OR $3::text IN (engine_name, as_engine_name)) ORDER BY id`,
       principalValues(principal),
@@ -119,15 +119,14 @@ export class GrantStore {
     return rows.map(({ id }) => id);
   }
 
-  async find(id: number): Promise<Grant | null> {
-    const [row] = await this.session.manager.query<Grant[]>(`${SELECT_GRANTS} WHERE g.id = $1`, [id]);
-    return row ?? null;
+  find(id: number): Promise<Grant | null> {
+    return this.session.first<Grant>(`${SELECT_GRANTS} WHERE g.id = $1`, [id]);
   }
 
   /** By id, the oldest first. */
   async list(filter: GrantFilter, { limit, after }: PageRequest, at: Date): Promise<Page<Grant>> {
     const own = (place: number): string => `$${FILTER_PARAMETERS + place}`;
-    const rows = await this.session.manager.query<Grant[]>(
+    const rows = await this.session.query<Grant>(
       `${SELECT_GRANTS}
        WHERE ${filterCondition('g')} AND g.id > ${own(1)}
          AND (${own(2)} = 'all' OR ${own(2)} = CASE WHEN g.revoked_at IS NOT NULL THEN 'revoked'
@@ -187,18 +186,11 @@ export class NamedNodes {
     const level = levelBelow(under);
     if (level === null) return [];
     const [catalog = null, schema = null] = namesOf(under);
-    return this.session.manager.query<NamedChild[]>(childrenIn(COLUMN[level]), [
-      at,
-      catalog,
-      schema,
-      q,
-      after,
-      limit + 1,
-    ]);
+    return this.session.query<NamedChild>(childrenIn(COLUMN[level]), [at, catalog, schema, q, after, limit + 1]);
   }
 
   /** Of a catalog, ordered by schema and name. */
-  async tables({ catalog, q, limit }: TablesRequest, at: Date): Promise<NamedTable[]> {
-    return this.session.manager.query<NamedTable[]>(TABLES, [at, catalog, q, limit]);
+  tables({ catalog, q, limit }: TablesRequest, at: Date): Promise<NamedTable[]> {
+    return this.session.query<NamedTable>(TABLES, [at, catalog, q, limit]);
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type NamePageRequest, type Page, type PageRequest, pageOf } from '../kernel/page.js';
-import { columnArrays, DatabaseSession, violatedConstraint } from '../platform/database/database-session.js';
+import { columnArrays, DatabaseSession } from '../platform/database/database-session.js';
 import { type GroupMember, type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
 import {
   type Group,
@@ -33,7 +33,7 @@ export class GroupStore {
 
   /** In their order. Null: another group has that name, compared without case. */
   async create(groups: readonly NewGroup[], at: Date): Promise<(Group | null)[]> {
-    const made = await this.session.manager.query<{ id: number }[]>(
+    const made = await this.session.query<{ id: number }>(
       `INSERT INTO groups (name, description, source, external_id, created_at)
        SELECT name, description, source, external_id, $5::timestamptz
          FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY
@@ -43,7 +43,7 @@ export class GroupStore {
       [...(groups.length === 0 ? [[], [], [], []] : columnArrays(groups.map(columnsOf))), at],
     );
     const ids = made.map(({ id }) => id);
-    const rows = await this.session.manager.query<Group[]>(`${SELECT_GROUPS} AND g.id = ANY ($1)`, [ids]);
+    const rows = await this.session.query<Group>(`${SELECT_GROUPS} AND g.id = ANY ($1)`, [ids]);
     const created = new Map(rows.map((group) => [group.name, group]));
     return groups.map(({ name }) => {
       const group = created.get(name) ?? null;
@@ -67,29 +67,27 @@ export class GroupStore {
     return this.session.run(async () => {
       const present = await this.locked(id);
       if (present !== 'live') return present;
-      const uses = await this.session.manager.query<GroupUse[]>(USES, [id]);
+      const uses = await this.session.query<GroupUse>(USES, [id]);
       if (uses.length > 0) return { uses };
-      await this.session.manager.query('DELETE FROM group_members WHERE group_id = $1', [id]);
-      await this.session.manager.query('UPDATE groups SET deleted_at = $2 WHERE id = $1', [id, at]);
+      await this.session.query('DELETE FROM group_members WHERE group_id = $1', [id]);
+      await this.session.query('UPDATE groups SET deleted_at = $2 WHERE id = $1', [id, at]);
       return 'deleted';
     });
   }
 
-  async find(id: number): Promise<Group | null> {
-    const [row] = await this.session.manager.query<Group[]>(`${SELECT_GROUPS} AND g.id = $1`, [id]);
-    return row ?? null;
+  find(id: number): Promise<Group | null> {
+    return this.session.first<Group>(`${SELECT_GROUPS} AND g.id = $1`, [id]);
   }
 
   /** Of one that is not deleted; its members are not counted for it. */
   async nameOf(id: number): Promise<string | null> {
     const select = 'SELECT name FROM groups WHERE id = $1 AND deleted_at IS NULL';
-    const [row] = await this.session.manager.query<{ name: string }[]>(select, [id]);
-    return row?.name ?? null;
+    return (await this.session.first<{ name: string }>(select, [id]))?.name ?? null;
   }
 
   /** Of these names, in any case. */
-  async named(names: readonly string[]): Promise<Group[]> {
-    return this.session.manager.query<Group[]>(
+  named(names: readonly string[]): Promise<Group[]> {
+    return this.session.query<Group>(
       `${SELECT_GROUPS} AND lower(g.name COLLATE "C") = ANY (SELECT lower(asked COLLATE "C") FROM unnest($1::text[]) AS asked)
        ORDER BY g.id`,
       [names],
@@ -98,7 +96,7 @@ export class GroupStore {
 
   async list({ text, member }: GroupFilter, { limit, after }: PageRequest): Promise<Page<Group>> {
     const [userId, engineName] = member === null ? [null, null] : ofMember(member);
-    const rows = await this.session.manager.query<Group[]>(
+    const rows = await this.session.query<Group>(
       `${SELECT_GROUPS} AND g.id > $1
          AND ($2::text IS NULL OR strpos(lower(g.name), lower($2)) > 0)
          AND ($3::integer IS NULL OR g.id IN (SELECT group_id FROM group_members WHERE user_id = $3))
@@ -112,7 +110,7 @@ export class GroupStore {
   /** By name; null: no such group. */
   async members(id: number, { limit, after }: NamePageRequest): Promise<Page<Member> | null> {
     if ((await this.find(id)) === null) return null;
-    const rows = await this.session.manager.query<Member[]>(
+    const rows = await this.session.query<Member>(
       `SELECT principal, "isActive", "addedAt" FROM (
          SELECT coalesce(u.username, m.engine_name) COLLATE "C" AS name, ${principalForm('m.', 'named')} AS principal,
                 u.is_active AS "isActive", m.added_at AS "addedAt"
@@ -147,7 +145,7 @@ export class GroupStore {
     lock?: string,
   ): Promise<(boolean | null)[]> {
     const isKnown = await this.known(asked, lock);
-    const rows = await this.session.manager.query<Membership[]>(
+    const rows = await this.session.query<Membership>(
       `WITH written AS (${statement} RETURNING group_id, user_id, engine_name),
          touched AS (UPDATE groups SET version = version + 1, changed_at = $4 WHERE id IN (SELECT group_id FROM written))
        SELECT group_id AS "groupId", ${principalForm('', 'unnamed')} AS member FROM written`,
@@ -163,7 +161,7 @@ export class GroupStore {
    */
   async missing(principals: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]> {
     // Also where no group is named: a snapshot file locks the groups first, so that it never waits for one that waits for it.
-    await this.session.manager.query('LOCK TABLE groups IN ROW SHARE MODE');
+    await this.session.query('LOCK TABLE groups IN ROW SHARE MODE');
     const ids = (type: 'user' | 'group') => principals.flatMap((named) => (named.type === type ? [named.id] : []));
     const known = await this.knownIds(ids('group'), ids('user'), 'ORDER BY id FOR SHARE');
     return principals.filter(
@@ -173,25 +171,18 @@ export class GroupStore {
 
   /** Locks the group's row: until the transaction ends it cannot be deleted or named by a new grant or policy. */
   private async locked(id: number): Promise<'live' | 'gone' | 'missing'> {
-    const [row] = await this.session.manager.query<{ is_live: boolean }[]>(
-      'SELECT deleted_at IS NULL AS is_live FROM groups WHERE id = $1 FOR UPDATE',
-      [id],
-    );
-    if (row === undefined) return 'missing';
-    return row.is_live ? 'live' : 'gone';
+    const select = 'SELECT deleted_at IS NULL AS is_live FROM groups WHERE id = $1 FOR UPDATE';
+    const row = await this.session.first<{ is_live: boolean }>(select, [id]);
+    return row === null ? 'missing' : row.is_live ? 'live' : 'gone';
   }
 
   private async write({ id, name, description, externalId }: Group, at: Date): Promise<boolean> {
-    try {
-      await this.session.manager.query(
-        `UPDATE groups SET name = $2, description = $3, external_id = $4, version = version + 1, changed_at = $5 WHERE id = $1`,
-        [id, name, description, externalId, at],
-      );
-      return true;
-    } catch (error) {
-      if (violatedConstraint(error) === 'groups_name_in_any_case') return false;
-      throw error;
-    }
+    const written = await this.session.unlessTaken(
+      'groups_name_in_any_case',
+      'UPDATE groups SET name = $2, description = $3, external_id = $4, version = version + 1, changed_at = $5 WHERE id = $1',
+      [id, name, description, externalId, at],
+    );
+    return written !== null;
   }
 
   /** Whether the group and, where it is an account, the member of a membership exist. @param lock of the groups' rows, for the rest of the transaction */
@@ -204,7 +195,7 @@ export class GroupStore {
 
   private async knownIds(groupIds: readonly number[], userIds: readonly number[], lock: string) {
     const found = async (query: string, ids: readonly number[]): Promise<ReadonlySet<number>> => {
-      const rows = ids.length === 0 ? [] : await this.session.manager.query<{ id: number }[]>(query, [ids]);
+      const rows = ids.length === 0 ? [] : await this.session.query<{ id: number }>(query, [ids]);
       return new Set(rows.map(({ id }) => id));
     };
     const user = await found('SELECT id FROM users WHERE id = ANY ($1)', userIds);

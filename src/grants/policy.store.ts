@@ -46,7 +46,7 @@ export class PolicyStore {
   create(policy: NewPolicy, at: Date): Promise<Policy> {
     return this.session.run(async () => {
       await this.lock();
-      const [made] = await this.session.manager.query<[{ id: number }]>(
+      const made = await this.session.one<{ id: number }>(
         `INSERT INTO policies (${COLUMNS.join(', ')}, created_at) VALUES (${PARAMETERS}, $${COLUMNS.length}) RETURNING id`,
         values(policy, at),
       );
@@ -60,13 +60,13 @@ export class PolicyStore {
     return this.session.run(async () => {
       await this.lock();
       const former = await this.find(id);
-      const [rows] = await this.session.manager.query<[unknown[], number]>(
+      const changed = await this.session.first(
         `UPDATE policies SET (${COLUMNS.join(', ')}) = (${PARAMETERS})
           WHERE id = $${COLUMNS.length + 1} AND removed_at IS NULL RETURNING id`,
         [...values(policy, at), id],
       );
-      if (rows.length === 0 || former === null) return null;
-      await this.session.manager.query('DELETE FROM policy_exceptions WHERE policy_id = $1', [id]);
+      if (changed === null || former === null) return null;
+      await this.session.query('DELETE FROM policy_exceptions WHERE policy_id = $1', [id]);
       await this.except(id, policy.except);
       return { former, policy: await this.present(id) };
     });
@@ -78,11 +78,10 @@ export class PolicyStore {
       await this.lock();
       const former = await this.find(id);
       if (former !== null) {
-        await this.session.manager.query('UPDATE policies SET removed_at = $2 WHERE id = $1', [id, at]);
+        await this.session.query('UPDATE policies SET removed_at = $2 WHERE id = $1', [id, at]);
         return former;
       }
-      const known = await this.session.manager.query<unknown[]>('SELECT 1 FROM policies WHERE id = $1', [id]);
-      return known.length > 0 ? 'gone' : 'missing';
+      return (await this.session.first('SELECT FROM policies WHERE id = $1', [id])) === null ? 'missing' : 'gone';
     });
   }
 
@@ -101,7 +100,7 @@ export class PolicyStore {
   }
 
   private async policies(query: string, parameters: unknown[]): Promise<Policy[]> {
-    const rows = await this.session.manager.query<PolicyRow[]>(query, parameters);
+    const rows = await this.session.query<PolicyRow>(query, parameters);
     return rows.map((row) => {
       const { id, principal, except, description, createdAt, changedAt } = row;
       return { id, rule: policyRule(row), principal, except, description, createdAt, changedAt };
@@ -116,7 +115,7 @@ export class PolicyStore {
 
   private async except(id: number, principals: readonly Principal[]): Promise<void> {
     if (principals.length === 0) return;
-    await this.session.manager.query(
+    await this.session.query(
       `INSERT INTO policy_exceptions (policy_id, user_id, group_id, engine_name)
        SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::text[]) ON CONFLICT DO NOTHING`,
       [id, ...columnArrays(principals.map(principalValues))],
@@ -124,7 +123,7 @@ export class PolicyStore {
   }
 
   private async lock(): Promise<void> {
-    await this.session.manager.query('SELECT pg_advisory_xact_lock($1)', [POLICY_WRITERS_LOCK]);
+    await this.session.query('SELECT pg_advisory_xact_lock($1)', [POLICY_WRITERS_LOCK]);
   }
 }
 

@@ -1,6 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-
 import { DatabaseSession } from '../platform/database/database-session.js';
 import { type AdministratorsGroup, type OutdatedRole, planRoles, type RoleChanges } from './domain/administrators.js';
 
@@ -8,8 +6,8 @@ import { type AdministratorsGroup, type OutdatedRole, planRoles, type RoleChange
  * Locks all active administrators who have a password, in one order, before a change that could take one away: the second of two
  * concurrent changes sees the result of the first. @returns their ids
  */
-export async function lockAdministrators(tx: EntityManager): Promise<number[]> {
-  const rows = await tx.query<{ id: number }[]>(
+export async function lockAdministrators(session: DatabaseSession): Promise<number[]> {
+  const rows = await session.query<{ id: number }>(
     `SELECT id FROM users WHERE role = 'admin' AND is_active AND password_hash IS NOT NULL ORDER BY id FOR NO KEY UPDATE`,
   );
   return rows.map(({ id }) => id);
@@ -37,7 +35,7 @@ export class AdministratorStore {
   async follow(group: AdministratorsGroup | null): Promise<RoleChanges> {
     if ((await this.outdated(group)).length === 0) return { promoted: [], demoted: [] };
     return this.session.run(async () => {
-      const administrators = await lockAdministrators(this.session.manager);
+      const administrators = await lockAdministrators(this.session);
       const changes = planRoles(await this.outdated(group, 'FOR NO KEY UPDATE OF u'), administrators);
       await this.set(changes.promoted, true);
       await this.set(changes.demoted, false);
@@ -47,7 +45,7 @@ export class AdministratorStore {
 
   async isMember(userId: number, group: AdministratorsGroup): Promise<boolean> {
     const found = `SELECT FROM (${MEMBERS}) AS members WHERE user_id = $3`;
-    return (await this.session.manager.query<unknown[]>(found, [...values(group), userId])).length > 0;
+    return (await this.session.first(found, [...values(group), userId])) !== null;
   }
 
   /** Whether any active account is an administrator. */
@@ -57,12 +55,12 @@ export class AdministratorStore {
   }
 
   private outdated(group: AdministratorsGroup | null, lock = ''): Promise<OutdatedRole[]> {
-    return this.session.manager.query<OutdatedRole[]>(`${OUTDATED} ${lock}`, values(group));
+    return this.session.query<OutdatedRole>(`${OUTDATED} ${lock}`, values(group));
   }
 
   private async set(accounts: readonly OutdatedRole[], isByGroup: boolean): Promise<void> {
     if (accounts.length === 0) return;
-    await this.session.manager.query('UPDATE users SET role = $2, role_by_group = $3 WHERE id = ANY ($1)', [
+    await this.session.query('UPDATE users SET role = $2, role_by_group = $3 WHERE id = ANY ($1)', [
       accounts.map(({ id }) => id),
       isByGroup ? 'admin' : 'user',
       isByGroup,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
-import { DatabaseSession, violatedConstraint } from '../platform/database/database-session.js';
+import { DatabaseSession } from '../platform/database/database-session.js';
 import { type Account, accountKey, type HeldName, type NameHolder } from './domain/account.js';
 
 /** The one table of names: a name has one holder, in any case of its letters. */
@@ -14,7 +14,7 @@ export class PrincipalNames {
   /** Claims names for accounts. @returns the names that are held already, with their holders */
   async claimForAccounts(names: readonly string[]): Promise<Map<string, NameHolder>> {
     // In one order, so that concurrent calls do not deadlock.
-    const claimed = await this.session.manager.query<{ name: string }[]>(
+    const claimed = await this.session.query<{ name: string }>(
       `INSERT INTO principal_names (name, holder, claimed_at, account_key)
        SELECT name, 'account', $3::timestamptz, key FROM unnest($1::text[], $2::text[]) AS asked (name, key) ORDER BY key
        ON CONFLICT DO NOTHING RETURNING name`,
@@ -29,14 +29,12 @@ export class PrincipalNames {
    * spelling of its name. @returns the holder of the name; null: the account has it now
    */
   async rename({ id, username }: Pick<Account, 'id' | 'username'>, next: string): Promise<NameHolder | null> {
-    const respelled = await this.respell('account_key = $2 AND (name = $3 OR former_of = $4)', [
-      ...[next, accountKey(next), username, id],
-    ]);
-    if (!respelled) {
+    const values = [next, accountKey(next), username, id];
+    if (!(await this.respell('account_key = $2 AND (name = $3 OR former_of = $4)', values))) {
       const [holder] = (await this.claimForAccounts([next])).values();
       if (holder !== undefined) return holder;
     }
-    await this.session.manager.query('UPDATE principal_names SET former_of = $2 WHERE name = $1 AND name <> $3', [
+    await this.session.query('UPDATE principal_names SET former_of = $2 WHERE name = $1 AND name <> $3', [
       username,
       id,
       next,
@@ -58,25 +56,15 @@ export class PrincipalNames {
   }
 
   /** @param values the other name, its key, and the parameters of the condition. False: no row fulfils it, or the name is held */
-  private async respell(condition: string, values: readonly unknown[]): Promise<boolean> {
-    try {
-      return await this.session.manager.transaction(async (tx) => {
-        const [, changed] = await tx.query<[unknown, number]>(
-          `UPDATE principal_names SET name = $1, account_key = $2, former_of = NULL WHERE ${condition}`,
-          [...values],
-        );
-        return changed === 1;
-      });
-    } catch (error) {
-      if (violatedConstraint(error) === null) throw error;
-      return false;
-    }
+  private async respell(condition: string, values: unknown[]): Promise<boolean> {
+    const update = `UPDATE principal_names SET name = $1, account_key = $2, former_of = NULL WHERE ${condition} RETURNING name`;
+    return (await this.session.unlessTaken(null, update, values))?.length === 1;
   }
 
   /** Holders of these names in any case, by the name that was asked for. */
   private async holders(names: readonly string[]): Promise<Map<string, NameHolder>> {
     if (names.length === 0) return new Map();
-    const held = await this.session.manager.query<(NameHolder & { asked: string })[]>(
+    const held = await this.session.query<NameHolder & { asked: string }>(
       `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[]) AS asked (name, key)),
             same AS (
               SELECT asked.name AS asked, held.* FROM asked
@@ -97,7 +85,7 @@ export class PrincipalNames {
   async claimForEngine(names: readonly string[]): Promise<HeldName[]> {
     if (names.length === 0) return [];
     // In one order, so that concurrent calls do not deadlock.
-    await this.session.manager.query(
+    await this.session.query(
       `INSERT INTO principal_names (name, holder, claimed_at)
        SELECT DISTINCT name, 'engine', $2::timestamptz FROM unnest($1::text[]) AS asked (name) ORDER BY name
        ON CONFLICT DO NOTHING`,
@@ -108,7 +96,7 @@ export class PrincipalNames {
 
   /** As claimForEngine, without claiming names. */
   closedToEngine(names: readonly string[]): Promise<HeldName[]> {
-    return this.session.manager.query<HeldName[]>(
+    return this.session.query<HeldName>(
       `SELECT held.name, held.holder FROM principal_names AS held
        JOIN unnest($1::text[]) AS asked (name) ON lower(held.name COLLATE "C") = lower(asked.name COLLATE "C")
        WHERE held.holder <> 'engine' OR held.name <> asked.name

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { Ids } from '../kernel/ids.js';
 import { foldedName } from '../kernel/name.js';
-import { columnArrays, DatabaseSession, violatedConstraint } from '../platform/database/database-session.js';
+import { columnArrays, DatabaseSession } from '../platform/database/database-session.js';
 import { Settings } from '../platform/settings/settings.js';
 import { lockAdministrators } from './administrator.store.js';
 import {
@@ -31,6 +31,8 @@ export const ACCOUNT_COLUMNS = `u.id, u.username, u.email, u.role, u.source, u.p
 
 /** The indexes of migration 0002 fold ASCII letters only; a search must fold likewise to use them. */
 const SAME_USERNAME = 'lower(u.username COLLATE "C") = lower($1 COLLATE "C")';
+
+const SAME_EMAIL = 'users_email_in_any_case';
 
 /** The parameters are those of `filterValues`. strpos, not LIKE: an underscore is a letter of usernames, not a wildcard. */
 const FILTERED = `
@@ -121,7 +123,7 @@ export class UserStore {
 
   /** Why a registration would fail now; null: it would not. */
   async taken(username: string, email: string): Promise<FieldTaken | null> {
-    const [{ name, address }] = await this.session.manager.query<[{ name: boolean; address: boolean }]>(
+    const { name, address } = await this.session.one<{ name: boolean; address: boolean }>(
       `SELECT EXISTS (SELECT FROM principal_names WHERE lower(name COLLATE "C") = lower($1 COLLATE "C")) AS name,
               EXISTS (SELECT FROM users WHERE lower(email COLLATE "C") = lower($2 COLLATE "C")) AS address`,
       [username, email],
@@ -144,7 +146,7 @@ export class UserStore {
       ...[username, email, role, source],
       ...[password?.hash ?? null, password?.oneTimeUntil ?? null],
     ]);
-    const made = await this.session.manager.query<Account[]>(
+    const made = await this.session.query<Account>(
       `INSERT INTO users AS u (username, email, role, source, password_hash, one_time_until, is_active, created_at)
        SELECT username, email, role, source, password_hash, one_time_until, true, $7
          FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[]) WITH ORDINALITY
@@ -158,7 +160,7 @@ export class UserStore {
 
   /** Accounts by their exact names. */
   private async named(usernames: readonly string[]): Promise<Account[]> {
-    return this.session.manager.query<Account[]>(`SELECT ${ACCOUNT_COLUMNS} FROM users u WHERE u.username = ANY ($1)`, [
+    return this.session.query<Account>(`SELECT ${ACCOUNT_COLUMNS} FROM users u WHERE u.username = ANY ($1)`, [
       usernames,
     ]);
   }
@@ -177,8 +179,8 @@ export class UserStore {
 
   private async one(condition: string, value: unknown): Promise<AccountToProve | null> {
     const select = `SELECT ${ACCOUNT_COLUMNS}, u.password_hash AS "passwordHash" FROM users u WHERE ${condition}`;
-    const [row] = await this.session.manager.query<(Account & { passwordHash: string | null })[]>(select, [value]);
-    if (row === undefined) return null;
+    const row = await this.session.first<Account & { passwordHash: string | null }>(select, [value]);
+    if (row === null) return null;
     const { passwordHash, ...account } = row;
     return { account, passwordHash };
   }
@@ -197,73 +199,60 @@ export class UserStore {
 
   /** Changes the address if the hash that was checked is still there and the account active. */
   async changeEmail(id: number, email: string, checkedHash: string): Promise<EmailChange> {
-    try {
-      const update = 'UPDATE users SET email = $2 WHERE id = $1 AND password_hash = $3 AND is_active';
-      return (await this.session.changed(update, [id, email, checkedHash])) === 1 ? 'changed' : 'outdated';
-    } catch (error) {
-      if (violatedConstraint(error) === 'users_email_in_any_case') return 'email_taken';
-      throw error;
-    }
+    const update = 'UPDATE users SET email = $2 WHERE id = $1 AND password_hash = $3 AND is_active RETURNING id';
+    const changed = await this.session.unlessTaken(SAME_EMAIL, update, [id, email, checkedHash]);
+    return changed === null ? 'email_taken' : changed.length === 1 ? 'changed' : 'outdated';
   }
 
   /** By rising id, beginning above `after` (null: at the first), at most `limit`. */
   async page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]> {
     const list = `SELECT ${ACCOUNT_COLUMNS} ${FILTERED} AND u.id > $5 ORDER BY u.id LIMIT $6`;
-    return this.session.manager.query<Account[]>(list, [...filterValues(filter), after ?? 0, limit]);
+    return this.session.query<Account>(list, [...filterValues(filter), after ?? 0, limit]);
   }
 
   /** How accounts are used, by their ids. */
   async useOf(ids: readonly number[]): Promise<Map<number, AccountUse>> {
-    const rows = await this.session.manager.query<(AccountUse & { id: number })[]>(USES, [ids]);
+    const rows = await this.session.query<AccountUse & { id: number }>(USES, [ids]);
     return new Map(rows.map(({ id, ...use }) => [id, use]));
   }
 
   async count(filter: UserFilter): Promise<number> {
     const count = `SELECT count(*)::integer AS count ${FILTERED}`;
-    const [row] = await this.session.manager.query<[{ count: number }]>(count, filterValues(filter));
-    return row.count;
+    return (await this.session.one<{ count: number }>(count, filterValues(filter))).count;
   }
 
   /**
    * The account of a name, in any case of ASCII, becomes one of the source `to`.
    * @returns null: it is of another source than `from`, has a password, or is an administrator's
    */
-  async takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null> {
-    const [[account = null]] = await this.session.manager.query<[Account[], number]>(
+  takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null> {
+    return this.session.first<Account>(
       `UPDATE users u SET source = $3
         WHERE lower(u.username COLLATE "C") = lower($1 COLLATE "C") AND u.source = ANY ($2) AND u.password_hash IS NULL
           AND u.role = 'user'
        RETURNING ${ACCOUNT_COLUMNS}`,
       [username, from, to],
     );
-    return account;
   }
 
   /** @returns the address that is stored; null: none, or another account has it */
   private async setEmail(id: number, email: string | null): Promise<string | null> {
-    const set = (value: string | null) =>
-      this.session.manager.transaction((tx) => tx.query('UPDATE users SET email = $2 WHERE id = $1', [id, value]));
-    try {
-      await set(email);
-      return email;
-    } catch (error) {
-      if (violatedConstraint(error) !== 'users_email_in_any_case') throw error;
-      await set(null);
-      return null;
-    }
+    const update = 'UPDATE users SET email = $2 WHERE id = $1';
+    if ((await this.session.unlessTaken(SAME_EMAIL, update, [id, email])) !== null) return email;
+    await this.session.changed(update, [id, null]);
+    return null;
   }
 
   /** Never takes the last active administrator away, however many changes run at once. */
   change(id: number, { username, email, ...edit }: AccountEdit): Promise<AccountChange> {
     return this.session.run(async () => {
-      const tx = this.session.manager;
-      const administrators = await lockAdministrators(tx);
-      const [row] = await tx.query<(Account & Activation & { roleByGroup: boolean })[]>(
+      const administrators = await lockAdministrators(this.session);
+      const row = await this.session.first<Account & Activation & { roleByGroup: boolean }>(
         `SELECT ${ACCOUNT_COLUMNS}, u.role_by_group AS "roleByGroup", u.deactivated_by AS "deactivatedBy"
            FROM users u WHERE u.id = $1 FOR NO KEY UPDATE`,
         [id],
       );
-      if (row === undefined) return { kind: 'unknown' };
+      if (row === null) return { kind: 'unknown' };
       const { roleByGroup, deactivatedBy: deactivator, ...before } = row;
       if (before.hasPassword && edit.by === 'scim') return { kind: 'has-password' };
       const { isActive, deactivatedBy } = activationAfter(row, edit);
@@ -278,7 +267,7 @@ export class UserStore {
           (await this.names.rename(before, account.username));
         if (holder !== null) return { kind: 'name-taken', holder };
       }
-      await tx.query(
+      await this.session.changed(
         'UPDATE users SET username = $2, role = $3, role_by_group = $4, is_active = $5, deactivated_by = $6 WHERE id = $1',
         [id, account.username, account.role, roleByGroup && account.role === 'admin', isActive, deactivatedBy],
       );

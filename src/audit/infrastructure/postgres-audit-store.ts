@@ -34,7 +34,7 @@ export class PostgresAuditStore extends AuditStore {
 
   override async append(entries: readonly AuditEntry[], at: Date): Promise<void> {
     if (entries.length === 0) return;
-    await this.session.manager.query(
+    await this.session.query(
       `INSERT INTO audit_events (${COLUMNS}, at)
        SELECT ${COLUMNS}, $12
          FROM unnest($1::text[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::jsonb[])
@@ -46,7 +46,7 @@ export class PostgresAuditStore extends AuditStore {
 
   override page(filter: AuditFilter, after: number | null, limit: number): Promise<AuditEvent[]> {
     const { event, user, subject, text, requestId, from, to } = filter;
-    return this.session.manager.query<AuditEvent[]>(
+    return this.session.query<AuditEvent>(
       `${SELECT_EVENTS}
        WHERE ($1::bigint IS NULL OR e.id < $1) AND ($2::text IS NULL OR e.event = $2)
          AND ($3::timestamptz IS NULL OR e.at >= $3) AND ($4::timestamptz IS NULL OR e.at < $4)
@@ -65,7 +65,7 @@ export class PostgresAuditStore extends AuditStore {
   }
 
   override async position(): Promise<TrailPosition> {
-    const [{ position }] = await this.session.manager.query<[{ position: TrailPosition }]>(
+    const { position } = await this.session.one<{ position: TrailPosition }>(
       `SELECT concat((SELECT coalesce(max(id), 0) FROM audit_events), ':', pg_snapshot_xmin(pg_current_snapshot())) AS position`,
     );
     return position;
@@ -74,17 +74,16 @@ export class PostgresAuditStore extends AuditStore {
   /** Newer ids; and older ones of transactions that may not have ended by then. (In a restored copy transactions count anew.) */
   override since(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]> {
     const [id, oldest] = from.split(':');
-    return this.session.manager.query<AuditEvent[]>(
+    return this.session.query<AuditEvent>(
       `${SELECT_EVENTS} WHERE e.event = ANY ($1) AND (e.id > $2 OR e.written_by >= $3) ORDER BY e.id`,
       [events, id, oldest],
     );
   }
 
   override async removePast(retentionDays: number): Promise<number> {
-    const [{ removed }] = await this.session.manager.query<[{ removed: string }]>(
-      'SELECT remove_past_audit_events($1) AS removed',
-      [retentionDays],
-    );
+    const { removed } = await this.session.one<{ removed: string }>('SELECT remove_past_audit_events($1) AS removed', [
+      retentionDays,
+    ]);
     return Number(removed);
   }
 }

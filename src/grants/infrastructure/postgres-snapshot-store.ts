@@ -168,15 +168,12 @@ export class PostgresSnapshotStore extends SnapshotStore {
   }
 
   override async growth(since: Date): Promise<Growth> {
-    const [{ bytes, is_wide: isWide }] = await this.session.manager.query<[{ bytes: number; is_wide: boolean }]>(
-      GROWTH,
-      [since],
-    );
+    const { bytes, is_wide: isWide } = await this.session.one<{ bytes: number; is_wide: boolean }>(GROWTH, [since]);
     return { bytes, isWide };
   }
 
   override async nextExpiry(after: Date): Promise<Date | null> {
-    const [{ next }] = await this.session.manager.query<[{ next: Date | null }]>(
+    const { next } = await this.session.one<{ next: Date | null }>(
       'SELECT min(expires_at) AS next FROM grants WHERE revoked_at IS NULL AND expires_at > $1',
       [after],
     );
@@ -192,10 +189,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
     if (nodes.length > maxRows) return null;
     const areas = nodes.map(areaOf).map(({ isBeside, catalog, schema }) => [isBeside, catalog, schema]);
     const touched = [...(areas.length === 0 ? [[], [], []] : columnArrays(areas)), groups];
-    const [{ count }] = await this.session.manager.query<[{ count: number }]>(TOUCHED_ROWS, [
-      this.clock.now(),
-      ...touched,
-    ]);
+    const { count } = await this.session.one<{ count: number }>(TOUCHED_ROWS, [this.clock.now(), ...touched]);
     return count > maxRows ? null : this.snapshot(TOUCHED_SNAPSHOT, touched);
   }
 
@@ -205,13 +199,13 @@ export class PostgresSnapshotStore extends SnapshotStore {
 
   override async grantsOnPath(principal: Principal, node: Node): Promise<GrantOnPath[]> {
     const asked = [...principalValues(principal), kindOf(node), ...pathValues(node)];
-    return this.session.manager.query<GrantOnPath[]>(ON_PATH_TO, asked);
+    return this.session.query<GrantOnPath>(ON_PATH_TO, asked);
   }
 
   /** @param query whose first parameter is the present time, before those of `values` */
   private async snapshot(query: string, values: unknown[] = []): Promise<Snapshot> {
     const at = this.clock.now();
-    const [lists] = await this.session.manager.query<[Lists]>(query, [at, ...values]);
+    const lists = await this.session.one<Lists>(query, [at, ...values]);
     return {
       at,
       settings: snapshotSettings(this.settings),

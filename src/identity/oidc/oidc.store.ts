@@ -22,31 +22,26 @@ export class OidcStore {
   constructor(private readonly session: DatabaseSession) {}
 
   async accountOf({ issuer, subject }: PersonKey): Promise<number | null> {
-    const rows = await this.session.manager.query<{ user_id: number }[]>(
-      'SELECT user_id FROM oidc_people WHERE issuer = $1 AND subject = $2',
-      [issuer, subject],
-    );
-    return rows[0]?.user_id ?? null;
+    const select = 'SELECT user_id FROM oidc_people WHERE issuer = $1 AND subject = $2';
+    return (await this.session.first<{ user_id: number }>(select, [issuer, subject]))?.user_id ?? null;
   }
 
   /** The id of the account that SCIM knows by that external id. */
   async pushedAccount(externalId: string): Promise<number | null> {
     const select = 'SELECT user_id FROM scim_users WHERE external_id = $1';
-    const rows = await this.session.manager.query<{ user_id: number }[]>(select, [externalId]);
-    return rows[0]?.user_id ?? null;
+    return (await this.session.first<{ user_id: number }>(select, [externalId]))?.user_id ?? null;
   }
 
-  async linkOf(userId: number): Promise<Link | null> {
+  linkOf(userId: number): Promise<Link | null> {
     const select = 'SELECT issuer, subject, linked_at AS "linkedAt" FROM oidc_people WHERE user_id = $1';
-    return (await this.session.manager.query<Link[]>(select, [userId]))[0] ?? null;
+    return this.session.first<Link>(select, [userId]);
   }
 
   /** False: the account or the person is linked otherwise. */
   async link(userId: number, { issuer, subject }: PersonKey, at: Date): Promise<boolean> {
     const insert = `INSERT INTO oidc_people (issuer, subject, user_id, linked_at) VALUES ($1, $2, $3, $4)
                     ON CONFLICT DO NOTHING RETURNING user_id`;
-    const rows = await this.session.manager.query<unknown[]>(insert, [issuer, subject, userId, at]);
-    return rows.length === 1;
+    return (await this.session.first(insert, [issuer, subject, userId, at])) !== null;
   }
 
   async signedIn(userId: number, at: Date): Promise<void> {
@@ -58,36 +53,34 @@ export class OidcStore {
    * @returns false: newer claims were applied
    */
   async takeClaims(userId: number, issuedAt: Date, heldUntil: Date): Promise<boolean> {
-    const rows = await this.session.manager.query<unknown[]>(
-      `INSERT INTO oidc_claims AS c (user_id, issued_at, held_until) VALUES ($1, $2, $3)
-       ON CONFLICT (user_id) DO UPDATE SET issued_at = $2, held_until = greatest(c.held_until, $3) WHERE c.issued_at <= $2
-       RETURNING user_id`,
-      [userId, issuedAt, heldUntil],
-    );
-    return rows.length === 1;
+    const insert = `
+      INSERT INTO oidc_claims AS c (user_id, issued_at, held_until) VALUES ($1, $2, $3)
+      ON CONFLICT (user_id) DO UPDATE SET issued_at = $2, held_until = greatest(c.held_until, $3) WHERE c.issued_at <= $2
+      RETURNING user_id`;
+    return (await this.session.first(insert, [userId, issuedAt, heldUntil])) !== null;
   }
 
   /** Whether the last applied claims have expired; locks as `takeClaims` does. */
   async haveClaimsLapsed(userId: number, now: Date): Promise<boolean> {
     const select = 'SELECT FROM oidc_claims WHERE user_id = $1 AND held_until <= $2 FOR UPDATE';
-    return (await this.session.manager.query<unknown[]>(select, [userId, now])).length === 1;
+    return (await this.session.first(select, [userId, now])) !== null;
   }
 
   /** Waits for a change of the password and for API tokens that are being made; both wait until the transaction ends. */
   async lockAccount(userId: number): Promise<void> {
-    await this.session.manager.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
+    await this.session.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
   }
 
   /** Removes the link and the codes of the account. @returns the person and the sessions that began there; null: there was no link */
   async unlink(userId: number): Promise<{ person: PersonKey; sessionIds: string[] } | null> {
     const remove = 'DELETE FROM oidc_people WHERE user_id = $1 RETURNING issuer, subject';
-    const [[person]] = await this.session.manager.query<[PersonKey[], number]>(remove, [userId]);
-    if (person === undefined) return null;
-    await this.session.manager.query('DELETE FROM oidc_codes WHERE user_id = $1', [userId]);
+    const person = await this.session.first<PersonKey>(remove, [userId]);
+    if (person === null) return null;
+    await this.session.query('DELETE FROM oidc_codes WHERE user_id = $1', [userId]);
     await this.lockAccount(userId);
     const select =
       'SELECT session_id AS id FROM oidc_sessions JOIN sessions ON sessions.id = session_id WHERE user_id = $1';
-    const sessions = await this.session.manager.query<{ id: string }[]>(select, [userId]);
+    const sessions = await this.session.query<{ id: string }>(select, [userId]);
     return { person, sessionIds: sessions.map(({ id }) => id) };
   }
 
@@ -97,7 +90,7 @@ export class OidcStore {
     { userId, challenge, provedAt, expiresAt, session }: SignInCode,
     now: Date,
   ): Promise<void> {
-    await this.session.manager.query(
+    await this.session.query(
       `WITH expired AS (DELETE FROM oidc_codes WHERE expires_at < $5)
        INSERT INTO oidc_codes (digest, user_id, challenge, expires_at, issuer, subject, sid, id_token, refresh_token, proved_at)
        VALUES ($1, $2, $3, $4, $6, $7, $8, $9, $10, $11)`,
@@ -106,18 +99,17 @@ export class OidcStore {
   }
 
   /** Removes a code and returns it; null: there is none, or it was taken before. */
-  async takeCode(digest: Buffer): Promise<SignInCode | null> {
-    const [rows] = await this.session.manager.query<[SignInCode[], number]>(
+  takeCode(digest: Buffer): Promise<SignInCode | null> {
+    return this.session.first<SignInCode>(
       `DELETE FROM oidc_codes WHERE digest = $1
        RETURNING user_id AS "userId", challenge, proved_at AS "provedAt", expires_at AS "expiresAt", ${SESSION} AS session`,
       [digest],
     );
-    return rows[0] ?? null;
   }
 
   /** Keeps what the provider issued for a session; a later call for it replaces that. */
   async keepSession(sessionId: string, session: ProviderSession, at: Date): Promise<void> {
-    await this.session.manager.query(
+    await this.session.query(
       `INSERT INTO oidc_sessions (session_id, issuer, subject, sid, id_token, refresh_token, asked_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7)
        ON CONFLICT (session_id) DO UPDATE SET sid = $4, id_token = $5, refresh_token = $6, asked_at = $7`,
@@ -126,8 +118,8 @@ export class OidcStore {
   }
 
   /** Takes the recheck of a session that was not asked about since `before`; one caller gets it. @returns null: it has no refresh token */
-  async takeRecheck(sessionId: string, before: Date, now: Date): Promise<Recheck | null> {
-    const rows = await this.session.manager.query<Recheck[]>(
+  takeRecheck(sessionId: string, before: Date, now: Date): Promise<Recheck | null> {
+    return this.session.first<Recheck>(
       `WITH due AS (
          UPDATE oidc_sessions SET asked_at = $3
          WHERE session_id = $1 AND asked_at <= $2 AND refresh_token IS NOT NULL RETURNING session_id
@@ -137,19 +129,18 @@ export class OidcStore {
        WHERE session_id = $1 AND refresh_token IS NOT NULL`,
       [sessionId, before, now],
     );
-    return rows[0] ?? null;
   }
 
   /**
    * The account of a session, and another one of its live sessions that the provider can be asked about, if any.
    * @returns null: there is no such session
    */
-  async otherSession(
+  otherSession(
     sessionId: string,
     issuer: string,
     now: Date,
   ): Promise<{ userId: number; sessionId: string | null } | null> {
-    const rows = await this.session.manager.query<{ userId: number; sessionId: string | null }[]>(
+    return this.session.first<{ userId: number; sessionId: string | null }>(
       `SELECT used.user_id AS "userId", other.session_id AS "sessionId"
        FROM sessions used LEFT JOIN LATERAL (
          SELECT session_id FROM oidc_sessions JOIN sessions s ON s.id = session_id
@@ -160,7 +151,6 @@ export class OidcStore {
        WHERE used.id = $1`,
       [sessionId, issuer, now],
     );
-    return rows[0] ?? null;
   }
 
   /** False: the session has another refresh token by now. */
@@ -172,8 +162,7 @@ export class OidcStore {
   /** Null: the session did not begin at a provider. */
   async sessionOf(sessionId: string): Promise<ProviderSession | null> {
     const select = `SELECT ${SESSION} AS session FROM oidc_sessions WHERE session_id = $1`;
-    const rows = await this.session.manager.query<{ session: ProviderSession }[]>(select, [sessionId]);
-    return rows[0]?.session ?? null;
+    return (await this.session.first<{ session: ProviderSession }>(select, [sessionId]))?.session ?? null;
   }
 
   /**
@@ -183,17 +172,17 @@ export class OidcStore {
   async endedAt(issuer: string, ended: EndedAtProvider, at: Date, now: Date): Promise<string[]> {
     const [column, value] = 'sid' in ended ? ['sid', ended.sid] : ['subject', ended.subject];
     const isEnded = `issuer = $1 AND ${column} = $2`;
-    await this.session.manager.query('SELECT pg_advisory_xact_lock($1)', [ENDED_LOCK]);
-    await this.session.manager.query(
+    await this.session.query('SELECT pg_advisory_xact_lock($1)', [ENDED_LOCK]);
+    await this.session.query(
       `WITH expired AS (DELETE FROM oidc_ended WHERE expires_at < $5)
        INSERT INTO oidc_ended AS e (issuer, kind, value, ended_at, expires_at) VALUES ($1, $2, $3, $4, $6)
        ON CONFLICT (issuer, kind, value) DO UPDATE SET ended_at = greatest(e.ended_at, $4), expires_at = $6`,
       [issuer, column, value, at, now, new Date(now.getTime() + REMEMBERED_MS)],
     );
     // First, to wait for a code that is being exchanged: its session is found below.
-    await this.session.manager.query(`DELETE FROM oidc_codes WHERE ${isEnded}`, [issuer, value]);
+    await this.session.query(`DELETE FROM oidc_codes WHERE ${isEnded}`, [issuer, value]);
     const select = `SELECT session_id FROM oidc_sessions WHERE ${isEnded}`;
-    const rows = await this.session.manager.query<{ session_id: string }[]>(select, [issuer, value]);
+    const rows = await this.session.query<{ session_id: string }>(select, [issuer, value]);
     return rows.map(({ session_id }) => session_id);
   }
 
@@ -202,28 +191,24 @@ export class OidcStore {
    * unlinks wait for the transaction. @param userId null: the account is not known yet
    */
   async hasEnded({ issuer, subject, sid, issuedAt }: NewProviderSession, userId: number | null): Promise<boolean> {
-    await this.session.manager.query('SELECT pg_advisory_xact_lock_shared($1)', [ENDED_LOCK]);
+    await this.session.query('SELECT pg_advisory_xact_lock_shared($1)', [ENDED_LOCK]);
     const select = `SELECT FROM oidc_ended WHERE issuer = $1 AND ended_at >= $2
                       AND (kind = 'subject' AND value = $3 OR kind = 'sid' AND value = $4) LIMIT 1`;
-    const ended = await this.session.manager.query<unknown[]>(select, [issuer, issuedAt, subject, sid]);
-    if (ended.length > 0 || userId === null) return ended.length > 0;
+    if ((await this.session.first(select, [issuer, issuedAt, subject, sid])) !== null) return true;
     const link = 'SELECT FROM oidc_people WHERE user_id = $1 FOR KEY SHARE';
-    return (await this.session.manager.query<unknown[]>(link, [userId])).length === 0;
+    return userId !== null && (await this.session.first(link, [userId])) === null;
   }
 
   /** False: it was used before. Removes expired ones. */
   async use(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean> {
-    const rows = await this.session.manager.query<unknown[]>(
-      `WITH expired AS (DELETE FROM oidc_used WHERE expires_at < $3)
-       INSERT INTO oidc_used (digest, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING digest`,
-      [digest, expiresAt, now],
-    );
-    return rows.length === 1;
+    const insert = `
+      WITH expired AS (DELETE FROM oidc_used WHERE expires_at < $3)
+      INSERT INTO oidc_used (digest, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING digest`;
+    return (await this.session.first(insert, [digest, expiresAt, now])) !== null;
   }
 
   async wasUsed(digest: Buffer): Promise<boolean> {
-    const found = 'SELECT FROM oidc_used WHERE digest = $1';
-    return (await this.session.manager.query<unknown[]>(found, [digest])).length > 0;
+    return (await this.session.first('SELECT FROM oidc_used WHERE digest = $1', [digest])) !== null;
   }
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession, violatedConstraint } from '../../platform/database/database-session.js';
+import { DatabaseSession } from '../../platform/database/database-session.js';
 import { MOST_LISTED_MEMBERS, type ScimGroup } from './domain/group-changes.js';
 import type { ListRequest, ListResult } from './domain/list-request.js';
 import type { ScimUser, UserAttributes } from './domain/user-attributes.js';
@@ -63,15 +63,13 @@ const USER_FILTERABLE: Filterable = {
 export class ScimUserStore {
   constructor(private readonly session: DatabaseSession) {}
 
-  async find(id: number): Promise<ScimUser | null> {
-    const find = `SELECT ${USER_COLUMNS} ${USER_SOURCE} WHERE u.id = $1`;
-    const [user = null] = await this.session.manager.query<ScimUser[]>(find, [id]);
-    return user;
+  find(id: number): Promise<ScimUser | null> {
+    return this.session.first<ScimUser>(`SELECT ${USER_COLUMNS} ${USER_SOURCE} WHERE u.id = $1`, [id]);
   }
 
   /** As find; nobody else changes the user until the transaction ends. */
   async lock(id: number): Promise<ScimUser | null> {
-    await this.session.manager.query('SELECT FROM scim_users WHERE user_id = $1 FOR UPDATE', [id]);
+    await this.session.query('SELECT FROM scim_users WHERE user_id = $1 FOR UPDATE', [id]);
     return this.find(id);
   }
 
@@ -80,14 +78,14 @@ export class ScimUserStore {
    * signs in to the account.
    */
   async lockInactive({ userName, externalId }: Pick<ScimUser, 'userName' | 'externalId'>) {
-    const [found] = await this.session.manager.query<{ id: number }[]>(
+    const found = await this.session.first<{ id: number }>(
       `SELECT u.id ${USER_SOURCE} WHERE NOT u.is_active AND (s.external_id = $1 OR (
          (s.external_id IS NULL OR $1::text IS NULL) AND lower(u.username COLLATE "C") = lower($2 COLLATE "C")
          AND NOT EXISTS (SELECT FROM oidc_people o WHERE o.user_id = u.id AND o.subject IS DISTINCT FROM $1)))
        ORDER BY s.external_id = $1 DESC NULLS LAST LIMIT 1 FOR UPDATE OF s`,
       [externalId, userName],
     );
-    return found === undefined ? null : this.find(found.id);
+    return found && this.find(found.id);
   }
 
   list({ filter, ...page }: Pick<ListRequest, 'filter' | 'offset' | 'count'>): Promise<ListResult<ScimUser>> {
@@ -97,39 +95,32 @@ export class ScimUserStore {
       id: 'u.id',
       filterable: USER_FILTERABLE,
     };
-    return filteredPage(this.session.manager, listed, filter, page);
+    return filteredPage(this.session, listed, filter, page);
   }
 
   /** Makes the account a user of SCIM, or changes it. False: another user has the external id. */
   async put(id: number, profile: Omit<UserAttributes, 'userName' | 'active'>, at: Date): Promise<boolean> {
     const { externalId, name, displayName, emails } = profile;
     const names = [name.formatted, name.familyName, name.givenName, displayName];
-    try {
-      await this.session.manager.transaction((tx) =>
-        tx.query(
-          `INSERT INTO scim_users (user_id, external_id, formatted_name, family_name, given_name, display_name, emails, changed_at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-           ON CONFLICT (user_id) DO UPDATE SET external_id = $2, formatted_name = $3, family_name = $4, given_name = $5,
-             display_name = $6, emails = $7, changed_at = $8`,
-          [id, externalId, ...names, JSON.stringify(emails), at],
-        ),
-      );
-      return true;
-    } catch (error) {
-      if (violatedConstraint(error) === 'scim_users_external_id') return false;
-      throw error;
-    }
+    const put = await this.session.unlessTaken(
+      'scim_users_external_id',
+      `INSERT INTO scim_users (user_id, external_id, formatted_name, family_name, given_name, display_name, emails, changed_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+       ON CONFLICT (user_id) DO UPDATE SET external_id = $2, formatted_name = $3, family_name = $4, given_name = $5,
+         display_name = $6, emails = $7, changed_at = $8`,
+      [id, externalId, ...names, JSON.stringify(emails), at],
+    );
+    return put !== null;
   }
 
   /** The subject of the person who signs in to the account at the provider. */
   async linkedSubject(id: number): Promise<string | null> {
     const select = 'SELECT subject FROM oidc_people WHERE user_id = $1';
-    const rows = await this.session.manager.query<{ subject: string }[]>(select, [id]);
-    return rows[0]?.subject ?? null;
+    return (await this.session.first<{ subject: string }>(select, [id]))?.subject ?? null;
   }
 
   async remove(id: number): Promise<void> {
-    await this.session.manager.query('DELETE FROM scim_users WHERE user_id = $1', [id]);
+    await this.session.query('DELETE FROM scim_users WHERE user_id = $1', [id]);
   }
 }
 
@@ -178,9 +169,8 @@ export class ScimGroupStore {
     return this.one(id, 'FOR UPDATE');
   }
 
-  private async one(id: number, lock = ''): Promise<ScimGroup | null> {
-    const find = `SELECT ${GROUP_COLUMNS} ${GROUP_SOURCE} AND g.id = $1 ${lock}`;
-    return (await this.session.manager.query<ScimGroup[]>(find, [id]))[0] ?? null;
+  private one(id: number, lock = ''): Promise<ScimGroup | null> {
+    return this.session.first<ScimGroup>(`SELECT ${GROUP_COLUMNS} ${GROUP_SOURCE} AND g.id = $1 ${lock}`, [id]);
   }
 
   /** With members, the page ends early where they would be more than MOST_LISTED_MEMBERS. */
@@ -189,13 +179,13 @@ export class ScimGroupStore {
     withMembers: boolean,
   ): Promise<ListResult<ScimGroup>> {
     const listed = { columns: GROUP_COLUMNS, source: GROUP_SOURCE, id: 'g.id', filterable: GROUP_FILTERABLE };
-    const { total, resources } = await filteredPage<ScimGroup>(this.session.manager, listed, filter, page);
+    const { total, resources } = await filteredPage<ScimGroup>(this.session, listed, filter, page);
     return { total, resources: withMembers ? await this.filled(resources) : resources };
   }
 
   /** Ids of members. @param among only these; null: all */
   async members(id: number, among: readonly number[] | null): Promise<number[]> {
-    const rows = await this.session.manager.query<{ id: number }[]>(
+    const rows = await this.session.query<{ id: number }>(
       `SELECT user_id AS id FROM group_members
         WHERE group_id = $1 AND user_id IS NOT NULL AND ($2::integer[] IS NULL OR user_id = ANY ($2)) ORDER BY user_id`,
       [id, among],
@@ -205,7 +195,7 @@ export class ScimGroupStore {
 
   /** The ids among these that are users of SCIM, which stay so until the transaction ends. */
   async users(ids: readonly number[]): Promise<ReadonlySet<number>> {
-    const rows = await this.session.manager.query<{ id: number }[]>(
+    const rows = await this.session.query<{ id: number }>(
       'SELECT user_id AS id FROM scim_users WHERE user_id = ANY ($1) ORDER BY user_id FOR KEY SHARE',
       [ids],
     );
@@ -214,7 +204,7 @@ export class ScimGroupStore {
 
   /** The first of the groups with their members, at least one. */
   private async filled(groups: readonly ScimGroup[]): Promise<ScimGroup[]> {
-    const rows = await this.session.manager.query<{ id: number; members: number[] }[]>(
+    const rows = await this.session.query<{ id: number; members: number[] }>(
       `SELECT group_id AS id, array_agg(user_id ORDER BY user_id) AS members
          FROM group_members
         WHERE user_id IS NOT NULL AND group_id IN (

@@ -46,41 +46,43 @@ export class ApiTokenStore {
 
   /** In a transaction: removes the account's expired tokens, and adds one if it is active and has less than MOST_TOKENS. */
   async add(userId: number, token: ApiToken, digest: Buffer): Promise<'added' | 'too-many' | 'not-active'> {
-    const { manager } = this.session;
     // Concurrent calls count one after the other; a deactivation waits, and then finds the token.
     const active = 'SELECT FROM users WHERE id = $1 AND is_active FOR NO KEY UPDATE';
-    if ((await manager.query<unknown[]>(active, [userId])).length === 0) return 'not-active';
-    await manager.query('DELETE FROM api_tokens WHERE user_id = $1 AND expires_at <= $2', [userId, token.createdAt]);
-    const added = await manager.query<unknown[]>(
+    if ((await this.session.first(active, [userId])) === null) return 'not-active';
+    await this.session.changed('DELETE FROM api_tokens WHERE user_id = $1 AND expires_at <= $2', [
+      userId,
+      token.createdAt,
+    ]);
+    const added = await this.session.first(
       `INSERT INTO api_tokens (id, user_id, name, scopes, digest, created_at, expires_at)
        SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM api_tokens WHERE user_id = $2 AND revoked_at IS NULL) < $8 RETURNING id`,
       [token.id, userId, token.name, token.scopes, digest, token.createdAt, token.expiresAt, MOST_TOKENS],
     );
-    return added.length === 1 ? 'added' : 'too-many';
+    return added === null ? 'too-many' : 'added';
   }
 
   /** Newest first, with expired ones that were not removed yet. */
   listOf(userId: number): Promise<ApiToken[]> {
     const list = `SELECT ${TOKEN} FROM api_tokens WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at DESC, id`;
-    return this.session.manager.query<ApiToken[]>(list, [userId]);
+    return this.session.query<ApiToken>(list, [userId]);
   }
 
   /** `unknown`: the account never had such a token, or it has expired and been removed since. */
   async revoke(userId: number, id: string, at: Date): Promise<ApiToken | 'had-ended' | 'unknown'> {
-    const [[token]] = await this.session.manager.query<[ApiToken[], number]>(
+    const token = await this.session.first<ApiToken>(
       `UPDATE api_tokens SET revoked_at = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL RETURNING ${TOKEN}`,
       [id, userId, at],
     );
-    if (token !== undefined) return token;
+    if (token !== null) return token;
     const select = 'SELECT FROM api_tokens WHERE id = $1 AND user_id = $2';
-    return (await this.session.manager.query<unknown[]>(select, [id, userId])).length === 1 ? 'had-ended' : 'unknown';
+    return (await this.session.first(select, [id, userId])) === null ? 'unknown' : 'had-ended';
   }
 
   /** @returns how many unexpired ones */
   async revokeAllOf(userId: number, at: Date): Promise<number> {
     const revoke =
       'UPDATE api_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING expires_at > $2 AS live';
-    const [rows] = await this.session.manager.query<[{ live: boolean }[], number]>(revoke, [userId, at]);
+    const rows = await this.session.query<{ live: boolean }>(revoke, [userId, at]);
     return rows.filter(({ live }) => live).length;
   }
 

@@ -46,7 +46,39 @@ export class DatabaseSession extends Transaction {
     return (await pool.query<Row>(query)).rows;
   }
 
-  /** Runs an INSERT, UPDATE or DELETE. @returns how many rows it changed */
+  /** Runs a statement. @returns its rows */
+  async query<Row extends object>(statement: string, values: unknown[] = []): Promise<Row[]> {
+    return rowsOf<Row>(await this.manager.query<unknown[]>(statement, values));
+  }
+
+  /** The first row of a statement; null: it has none. */
+  async first<Row extends object>(statement: string, values: unknown[]): Promise<Row | null> {
+    return (await this.query<Row>(statement, values))[0] ?? null;
+  }
+
+  /** The row of a statement that has one in any case. */
+  async one<Row extends object>(statement: string, values: unknown[] = []): Promise<Row> {
+    const [row] = await this.query<Row>(statement, values);
+    if (row === undefined) throw new Error('a statement without the row that it always has');
+    return row;
+  }
+
+  /**
+   * Runs a statement that can run into a unique constraint, in a savepoint.
+   * @param constraint null: any. @returns its rows; null: it ran into the constraint, and nothing is changed
+   */
+  async unlessTaken(constraint: string | null, statement: string, values: unknown[]): Promise<object[] | null> {
+    try {
+      return rowsOf(await this.manager.transaction((tx) => tx.query<unknown[]>(statement, values)));
+    } catch (error) {
+      const cause = answerOf(error);
+      const violated = sqlState(error) === '23505' && cause !== null && 'constraint' in cause ? cause.constraint : null;
+      if (violated === null || violated !== (constraint ?? violated)) throw error;
+      return null;
+    }
+  }
+
+  /** Runs an UPDATE or DELETE. @returns how many rows it changed */
   async changed(statement: string, values: unknown[]): Promise<number> {
     const [, changed] = await this.manager.query<[unknown, number]>(statement, values);
     return changed;
@@ -71,11 +103,9 @@ export class DatabaseSession extends Transaction {
   }
 }
 
-/** The unique constraint or index that an insert or update ran into (SQLSTATE 23505), as PostgreSQL names it; null: it was something else. */
-export function violatedConstraint(error: unknown): string | null {
-  const cause = answerOf(error);
-  if (sqlState(error) !== '23505' || cause === null) return null;
-  return 'constraint' in cause && typeof cause.constraint === 'string' ? cause.constraint : null;
+/** The rows of an answer of the ORM, which of an UPDATE or a DELETE are its first part. */
+function rowsOf<Row extends object>(answer: unknown[]): Row[] {
+  return (Array.isArray(answer[0]) ? answer[0] : answer) as Row[];
 }
 
 /** SQLSTATE of an error raised by PostgreSQL, also when TypeORM wrapped it; null otherwise. */

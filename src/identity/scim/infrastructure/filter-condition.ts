@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import type { DatabaseSession } from '../../../platform/database/database-session.js';
 import { isInPlainYear } from '../../../platform/http/validation.js';
 import type { AttributePath, Comparison, Filter, Literal } from '../domain/filter.js';
 import type { ListResult } from '../domain/list-request.js';
@@ -38,18 +38,18 @@ interface Listed {
 }
 
 /** A page of the resources that fulfil a filter, by rising id. @throws Refused 400 `invalidFilter` */
-export async function filteredPage<T>(
-  manager: EntityManager,
+export async function filteredPage<T extends object>(
+  session: DatabaseSession,
   { columns, source, id, filterable }: Listed,
   filter: Filter | null,
   { offset, count }: { offset: number; count: number },
 ): Promise<ListResult<T>> {
   const parameters: unknown[] = [];
   const from = filter === null ? source : `${source} AND ${conditionOf(filter, filterable, { parameters, lists: 0 })}`;
-  const [{ total }] = await manager.query<[{ total: number }]>(`SELECT count(*)::integer AS total ${from}`, parameters);
+  const { total } = await session.one<{ total: number }>(`SELECT count(*)::integer AS total ${from}`, parameters);
   if (total <= offset || count === 0) return { total, resources: [] };
   const page = `SELECT ${columns} ${from} ORDER BY ${id} OFFSET ${offset} LIMIT ${count}`;
-  return { total, resources: await manager.query<T[]>(page, parameters) };
+  return { total, resources: await session.query<T>(page, parameters) };
 }
 
 /** The state of one filter's condition. Texts of the client become parameters. */
