@@ -5,7 +5,7 @@ import { SEVERITIES, type Severity } from '../trino-rules/document/finding.js';
 import { type CheckedFile, checkFile, unreadableFile } from './check/check-file.js';
 import { reportLines, sarifReport } from './check/reports.js';
 import { readGiven, readStandardInput } from './files.js';
-import { print, printJson, remark } from './output.js';
+import { print, printJson } from './output.js';
 
 interface Options {
   format: string;
@@ -27,10 +27,7 @@ interface Options {
  */
 export async function checkFiles(names: string[], options: Options): Promise<number> {
   if (options.explain !== undefined) return explainCode(options.explain);
-  if (names.length === 0) {
-    remark('grantline: name at least one file, or - for standard input');
-    return 2;
-  }
+  if (names.length === 0) throw new Error('name at least one file, or - for standard input');
   const settings = serviceSettings(options);
   const files: CheckedFile[] = [];
   for (const name of names) files.push(await checked(name, settings));
@@ -52,10 +49,7 @@ export async function checkFiles(names: string[], options: Options): Promise<num
 
 function explainCode(code: string): number {
   const check = explain(code);
-  if (check === null) {
-    remark(`grantline: there is no finding "${code}"; there are ${checkCodes().join(', ')}`);
-    return 2;
-  }
+  if (check === null) throw new Error(`there is no finding "${code}"; there are ${checkCodes().join(', ')}`);
   print([`${code} (${check.severity})`, '', ...check.explanation.split('\n')]);
   return 0;
 }

@@ -5,14 +5,12 @@ import { findingLines } from '../acl-sync/domain/run-text.js';
 import { snapshotSettings } from '../grants/domain/snapshot-store.js';
 import { SystemClock } from '../kernel/clock.js';
 import { loadSettings } from '../platform/settings/settings-loader.js';
-import type { Settings } from '../platform/settings/settings.js';
 import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { ruleCount } from '../trino-rules/document/rules-document.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
-import type { Snapshot } from '../trino-rules/model/snapshot.js';
-import { print, printJson } from './output.js';
+import { print, printJson, Unusable } from './output.js';
 import { writeResult } from './files.js';
-import { readStructured, reportProblems } from './structured-file.js';
+import { problemLines, readStructured } from './structured-file.js';
 
 interface Options {
   snapshot: string;
@@ -27,8 +25,10 @@ interface Options {
  */
 export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: Options): Promise<number> {
   const settings = await loadSettings('acl compile');
-  const snapshot = read(file, settings);
-  if (snapshot === null) return 2;
+  const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
+  const reading = readSnapshot(readStructured(file), defaults);
+  if (reading.kind === 'refused') throw new Unusable(problemLines(file, reading.problems));
+  const { snapshot } = reading;
   const begun = performance.now();
   const limit = maxBytes === undefined ? null : Number(maxBytes);
   const compiled = compileFor(snapshot, limit);
@@ -57,17 +57,6 @@ export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: O
   if (json) printJson({ file: refused ? null : path, hash, rules, bytes, milliseconds, findings });
   else print(summary(refused ? 'refused; nothing is written' : path, { rules, bytes, ...milliseconds }, findings));
   return refused ? 1 : 0;
-}
-
-/** Null: it cannot be read, and every problem has been printed. */
-function read(file: string, settings: Settings): Snapshot | null {
-  const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
-  const read = readStructured(file);
-  if (read === null) return null;
-  const reading = readSnapshot(read.value, defaults);
-  if (reading.kind === 'read') return reading.snapshot;
-  reportProblems(file, reading.problems);
-  return null;
 }
 
 function summary(

@@ -5,7 +5,7 @@ import { decimal } from '../kernel/decimal.js';
 import { Refused } from '../kernel/errors.js';
 import { idProblem } from '../platform/http/validation.js';
 import { BY_COMMAND, reportRun, RUN_BY_COMMAND, withPublishing } from './from-database.js';
-import { print, printJson, remark } from './output.js';
+import { print, printJson, remark, Unusable } from './output.js';
 
 /**
  * Approves the text that waits, as `POST /api/admin/acl/approvals`, and publishes it by a run. Exit code 1: this text does not
@@ -39,10 +39,7 @@ const USAGE = 'usage: grantline acl restore VERSION --reason TEXT [--hours N], o
  */
 export async function restoreVersion(version: string | undefined, { end, json, ...terms }: Options): Promise<number> {
   const isMixed = end === true && (version ?? terms.reason ?? terms.hours) !== undefined;
-  if (isMixed || (end !== true && version === undefined)) {
-    remark(USAGE);
-    return 2;
-  }
+  if (isMixed || (end !== true && version === undefined)) throw new Unusable([USAGE]);
   return version === undefined ? endRestore(json === true) : restore(decimal(version), terms, json === true);
 }
 
@@ -51,8 +48,7 @@ async function restore(version: number, terms: Pick<Options, 'reason' | 'hours'>
   const hours = terms.hours === undefined ? LONGEST_RESTORE_HOURS : decimal(terms.hours);
   const problems = { version: idProblem(version), reason: reasonProblem(reason), hours: hoursProblem(hours) };
   const wrong = Object.entries(problems).filter(([, problem]) => problem !== null);
-  for (const [field, problem] of wrong) remark(`${field} ${problem}`);
-  if (wrong.length > 0) return 2;
+  if (wrong.length > 0) throw new Unusable(wrong.map(([field, problem]) => `${field} ${problem}`));
   return withPublishing('acl restore', async (modules) => {
     const run = modules.get(PublicationsService).restore(version, reason, hours, BY_COMMAND);
     return reportRun(modules, run, json).catch((error: unknown) => {

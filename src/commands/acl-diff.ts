@@ -2,11 +2,11 @@ import { firstNames } from '../kernel/name.js';
 import { groupedBy } from '../kernel/collections.js';
 import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff-form.js';
 import { diffRules, reorderedSections } from '../trino-rules/diff/rules-diff.js';
-import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
+import { WorkBudget } from '../trino-rules/document/work-budget.js';
 import { diffForeign, type ForeignDiff } from '../rules-files/foreign/foreign-diff.js';
 import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
 import { anyPatterns, unlisted } from '../rules-files/foreign/audiences.js';
-import { readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
+import { readForeignRules, type ReadRulesFile, withinBudget } from './foreign-rules-file.js';
 import { print, printJson, remark } from './output.js';
 import { readListedUsers, type UserLine } from './users-file.js';
 
@@ -26,13 +26,8 @@ export async function diffRulesFiles(
   { users, json }: { users?: string; json?: true },
 ): Promise<number> {
   const [former, next] = [await readForeignRules(before), await readForeignRules(after)];
-  const listed = users === undefined ? 'everybody' : readListedUsers(users);
-  if (former === null || next === null || listed === null) return 2;
-  const compared = compare(former, next, listed === 'everybody' ? null : listed);
-  if (compared === null) {
-    remark('the rules combine more names and users than can be compared');
-    return 2;
-  }
+  const listed = users === undefined ? null : readListedUsers(users);
+  const compared = compare(former, next, listed);
   if (compared.kind === 'incomparable') {
     const alike = groupedBy(compared.problems, ({ file, message }) => `${file} ${message}`);
     for (const [{ file, rule, at, message }, ...others] of alike.values()) {
@@ -44,7 +39,7 @@ export async function diffRulesFiles(
     if (users === undefined) remark('name the users and their groups with --users FILE');
     return 2;
   }
-  if (users !== undefined && listed !== 'everybody') {
+  if (listed !== null) {
     for (const missing of notListed([former.rules, next.rules], listed)) remark(`${users}: ${missing}`);
   }
   const { access } = compared;
@@ -85,16 +80,12 @@ function notListed(files: readonly ForeignRules[], listed: readonly UserLine[]):
   ];
 }
 
-/** Null: the work exceeds the budget. */
-function compare(before: ReadRulesFile, after: ReadRulesFile, users: readonly UserLine[] | null): ForeignDiff | null {
+function compare(before: ReadRulesFile, after: ReadRulesFile, users: readonly UserLine[] | null): ForeignDiff {
   const ruleCount = ({ rules }: ReadRulesFile): number => [...rules.values()].flat().length;
   if (before.text.length + after.text.length > LARGE)
     remark(`comparing ${ruleCount(before)} rules with ${ruleCount(after)}`);
   const steps = STEPS_AT_LEAST + STEPS_PER_CHARACTER * (before.text.length + after.text.length);
-  try {
-    return diffForeign(before.rules, after.rules, users, new WorkBudget(steps));
-  } catch (error) {
-    if (error instanceof BudgetExceeded) return null;
-    throw error;
-  }
+  return withinBudget('the rules combine more names and users than can be compared', () =>
+    diffForeign(before.rules, after.rules, users, new WorkBudget(steps)),
+  );
 }

@@ -1,14 +1,14 @@
 import type { explanationForm } from '../grants/domain/explanation-form.js';
 import { formatOf, type SectionName } from '../rules-files/check/engine-format.js';
 import { explainForeign, type ForeignExplanation } from '../rules-files/foreign/foreign-explanation.js';
-import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
+import { WorkBudget } from '../trino-rules/document/work-budget.js';
 import { describePermission } from '../trino-rules/engine/access-fact.js';
 import { nameOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { nodeText } from '../trino-rules/model/node.js';
 import type { Question } from '../trino-rules/model/question.js';
 import { noAccount, type QuestionOptions, type Questions, questionsOf } from './explain-question.js';
-import { readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
-import { print, printJson, remark } from './output.js';
+import { readForeignRules, type ReadRulesFile, withinBudget } from './foreign-rules-file.js';
+import { print, printJson, remark, Unusable } from './output.js';
 import type { RemoteOptions } from '../platform/settings/settings-loader.js';
 import { remoteService, type RemoteService } from './remote-service.js';
 import { readListedUsers } from './users-file.js';
@@ -48,28 +48,21 @@ export async function explainAccess(options: Options): Promise<number> {
   if (users !== undefined && rules === undefined) problems.push('--users says who is in which group for --rules');
   if (rules !== undefined && (options.url ?? options.tokenFile) !== undefined)
     problems.push('--rules asks a file, and --url a service');
-  if ('problems' in asked || problems.length > 0) {
-    for (const problem of problems) remark(problem);
-    return 2;
-  }
+  if ('problems' in asked || problems.length > 0) throw new Unusable(problems);
   const explain = rules === undefined ? recorded(options) : await fromFile(user, rules, users);
-  const answer = explain && (await firstAllowed(asked.questions, explain));
-  if (answer === null) return 2;
+  const answer = await firstAllowed(asked.questions, explain);
   if (json) printJson(answer.explanation);
   else print(explanationLines(user, answer.question, answer.explanation));
   return 0;
 }
 
-type Explain = (question: Question) => Explanation | null | Promise<Explanation | null>;
+type Explain = (question: Question) => Explanation | Promise<Explanation>;
 
-/** Null: a rule cannot be judged, which has been printed. */
 async function firstAllowed(
-  questions: Questions,
+  [question, ...others]: Questions,
   explain: Explain,
-): Promise<{ question: Question; explanation: Explanation } | null> {
-  const [question, ...others] = questions;
+): Promise<{ question: Question; explanation: Explanation }> {
   const explanation = await explain(question);
-  if (explanation === null) return null;
   const [next, ...rest] = others;
   return explanation.allowed || next === undefined ? { question, explanation } : firstAllowed([next, ...rest], explain);
 }
@@ -87,31 +80,23 @@ function recorded(options: Options): Explain {
 
 const STEPS = 1_000_000_000;
 
-/** Null: a file cannot be read, which has been printed. */
-async function fromFile(name: string, path: string, users: string | undefined): Promise<Explain | null> {
+async function fromFile(name: string, path: string, users: string | undefined): Promise<Explain> {
   const file = await readForeignRules(path);
   const listed = users === undefined ? [] : readListedUsers(users);
-  if (file === null || listed === null) return null;
   const known = listed.find((user) => user.name === name);
   if (users !== undefined && known === undefined) remark(`${users}: there is no ${name}, who is in no group then`);
   const groups = users === undefined ? null : (known?.groups ?? []);
-  return (question) => {
-    try {
-      return fileExplanation(path, file, explainForeign(file.rules, { name, groups }, question, new WorkBudget(STEPS)));
-    } catch (error) {
-      if (!(error instanceof BudgetExceeded)) throw error;
-      remark(`${path}: the rules combine more names than can be judged`);
-      return null;
-    }
-  };
+  return (question) =>
+    withinBudget(`${path}: the rules combine more names than can be judged`, () =>
+      fileExplanation(path, file, explainForeign(file.rules, { name, groups }, question, new WorkBudget(STEPS))),
+    );
 }
 
-function fileExplanation(path: string, file: ReadRulesFile, explanation: ForeignExplanation): FileExplanation | null {
+function fileExplanation(path: string, file: ReadRulesFile, explanation: ForeignExplanation): FileExplanation {
   if (explanation.kind === 'undecided') {
     const { line, column } = file.placeOf(explanation.at);
     const cure = explanation.isForGroups ? ': name the users and their groups with --users FILE' : '';
-    remark(`${path}:${line}:${column} ${explanation.rule.place}: ${explanation.message}${cure}`);
-    return null;
+    throw new Unusable([`${path}:${line}:${column} ${explanation.rule.place}: ${explanation.message}${cure}`]);
   }
   const { allowed, rule, considered, section, isAbsent, refusedFor } = explanation;
   return {

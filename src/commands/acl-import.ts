@@ -2,16 +2,15 @@ import { snapshotSettings } from '../grants/domain/snapshot-store.js';
 import { SystemClock } from '../kernel/clock.js';
 import { firstNames } from '../kernel/name.js';
 import { loadSettings } from '../platform/settings/settings-loader.js';
-import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
 import type { ImportFinding } from '../rules-files/import/import-finding.js';
-import { type ProvenImport, provenImport } from '../rules-files/import/proven-import.js';
+import { provenImport } from '../rules-files/import/proven-import.js';
 import { compareNames } from '../trino-rules/model/node.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { type ExportedSnapshot, exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import { readSnapshot, type SnapshotDefaults } from '../trino-rules/model/snapshot-file.js';
-import { importBudget, type Place, readForeignRulesFile } from './foreign-rules-file.js';
+import { importBudget, type Place, readForeignRulesFile, withinBudget } from './foreign-rules-file.js';
 import { bytesOf, writeResult } from './files.js';
-import { printDocument, printJson, remark, remarkPlaced } from './output.js';
+import { placedLines, printDocument, printJson, remark, Unusable } from './output.js';
 import { formatNamed, structuredText } from './structured-file.js';
 import { entryLines, listProblem, readUserList, readUsers, type UserLine } from './users-file.js';
 import type { ListedName } from '../rules-files/import/named-nodes.js';
@@ -35,22 +34,17 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
   const [bytes, list] = [bytesOf(path), readUserList(users)];
   const listing = catalog === undefined ? [] : readListingFile(catalog);
-  if (bytes === null || list === null || listing === null) return 2;
   const listed = readUsers(list);
   const problem = listProblem(listed);
   const problems = problem === null ? nameProblems(listed, defaults) : [problem];
   const rules = await readForeignRulesFile(bytes);
-  for (const { line, message } of problems) remark(`${users}:${line}:1 ${message}`);
-  if (rules.kind === 'refused') remarkPlaced(path, rules.problems);
-  if (problems.length > 0 || rules.kind === 'refused') return 2;
-  let imported: ProvenImport;
-  try {
-    imported = provenImport(rules, listed, defaults, importBudget(rules), listing);
-  } catch (error) {
-    if (!(error instanceof BudgetExceeded)) throw error;
-    remark(`${path}: the rules combine more names and users than can be compared; import for fewer users`);
-    return 2;
-  }
+  const ofList = problems.map(({ line, message }) => `${users}:${line}:1 ${message}`);
+  if (rules.kind === 'refused') throw new Unusable([...ofList, ...placedLines(path, rules.problems)]);
+  if (ofList.length > 0) throw new Unusable(ofList);
+  const imported = withinBudget(
+    `${path}: the rules combine more names and users than can be compared; import for fewer users`,
+    () => provenImport(rules, listed, defaults, importBudget(rules), listing),
+  );
   const findings = imported.findings.map(({ at, ...finding }) => ({ ...finding, ...rules.placeOf(at) }));
   const file = exportedImport(imported.snapshot);
   const text = structuredText(file, formatNamed(out));
@@ -125,13 +119,11 @@ export function readListing(text: string): { names: ListedName[]; problems: { li
   return { names, problems };
 }
 
-/** The names of a file that the command line names. Null: it cannot be read, and each problem has been printed. */
-function readListingFile(path: string): ListedName[] | null {
-  const text = readUserList(path);
-  if (text === null) return null;
-  const { names, problems } = readListing(text);
-  for (const { line, message } of problems) remark(`${path}:${line}:1 ${message}`);
-  return problems.length === 0 ? names : null;
+/** The names of a file that the command line names. @throws Unusable */
+function readListingFile(path: string): ListedName[] {
+  const { names, problems } = readListing(readUserList(path));
+  if (problems.length > 0) throw new Unusable(problems.map(({ line, message }) => `${path}:${line}:1 ${message}`));
+  return names;
 }
 
 function fieldsOf(line: string): string[] | null {

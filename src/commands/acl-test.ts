@@ -7,11 +7,10 @@ import {
   testForeign,
 } from '../rules-files/foreign/foreign-guarantees.js';
 import { displayName, describePermission, isRestriction, pathOf } from '../trino-rules/engine/access-fact.js';
-import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
 import { type Node, withNames } from '../trino-rules/model/node.js';
-import { importBudget, readForeignRules, type ReadRulesFile } from './foreign-rules-file.js';
-import { print, printJson, remark } from './output.js';
-import { readStructured, reportProblems } from './structured-file.js';
+import { importBudget, readForeignRules, type ReadRulesFile, withinBudget } from './foreign-rules-file.js';
+import { print, printJson, Unusable } from './output.js';
+import { problemLines, readStructured } from './structured-file.js';
 import { readListedUsers } from './users-file.js';
 
 interface Options {
@@ -42,23 +41,15 @@ export async function testFiles(
   const untouched = { serviceAccounts, metadataCatalog: metadataCatalog ?? settings.metadataCatalog };
   const given = readStructured(file);
   const listed = users === undefined ? null : readListedUsers(users);
-  if (given === null || (users !== undefined && listed === null)) return 2;
-  const reading = readGuarantees(given.value, untouched);
-  if (reading.kind === 'refused') {
-    reportProblems(file, reading.problems);
-    return 2;
-  }
+  const reading = readGuarantees(given, untouched);
+  if (reading.kind === 'refused') throw new Unusable(problemLines(file, reading.problems));
   const { read } = reading;
-  if (listed === null && read.groups.size > 0) {
-    remark(`${file}: names groups, whose members a list of users says (--users)`);
-    return 2;
-  }
+  if (listed === null && read.groups.size > 0)
+    throw new Unusable([`${file}: names groups, whose members a list of users says (--users)`]);
   const tested: TestedFile[] = [];
   for (const name of names) {
     const rules = await readForeignRules(name);
-    if (rules === null) return 2;
     const result = judged(name, rules, () => testForeign(rules.rules, read, listed, untouched, importBudget(rules)));
-    if (result === null) return 2;
     tested.push({ file: name, read: rules, verdicts: result });
   }
   if (format === 'json') printJson({ service_accounts: serviceAccounts, files: tested.map((each) => fileForm(each)) });
@@ -67,24 +58,20 @@ export async function testFiles(
   return tested.some(({ verdicts }) => verdicts.some(({ isBroken }) => isBroken)) ? 1 : 0;
 }
 
-/** Null: nothing can be told, and why has been printed. */
+/** @throws Unusable where nothing can be told */
 function judged(
   file: string,
   read: ReadRulesFile,
   judge: () => ReturnType<typeof testForeign>,
-): readonly ForeignVerdict[] | null {
-  try {
-    const result = judge();
-    if (result.kind === 'judged') return result.verdicts;
-    for (const { rule, at, message } of result.problems) {
+): readonly ForeignVerdict[] {
+  const result = withinBudget(`${file}: the rules combine more names and users than can be judged`, judge);
+  if (result.kind === 'judged') return result.verdicts;
+  throw new Unusable(
+    result.problems.map(({ rule, at, message }) => {
       const { line, column } = read.placeOf(at);
-      remark(`${file}:${line}:${column} ${rule}: ${message}`);
-    }
-  } catch (error) {
-    if (!(error instanceof BudgetExceeded)) throw error;
-    remark(`${file}: the rules combine more names and users than can be judged`);
-  }
-  return null;
+      return `${file}:${line}:${column} ${rule}: ${message}`;
+    }),
+  );
 }
 
 function linesOf(files: readonly TestedFile[], serviceAccounts: readonly string[]): string[] {

@@ -4,7 +4,7 @@ import { RegistrationModule } from '../auth/auth.module.js';
 import { RegistrationService } from '../auth/registration.service.js';
 import { Refused } from '../kernel/errors.js';
 import { readGiven, readStandardInput } from './files.js';
-import { print, printJson, remark } from './output.js';
+import { print, printJson, remark, Unusable } from './output.js';
 import { withModules } from './with-modules.js';
 
 interface Options {
@@ -20,7 +20,6 @@ const PASSWORD_MAX_BYTES = 64_000;
 /** Makes an administrator. Exit code 1: the name or the address is taken; 2: it breaks a rule. */
 export async function createAdministrator({ username, email, passwordFile, json }: Options): Promise<number> {
   const password = await readPassword(passwordFile);
-  if (password === null) return 2;
   return withModules('users create-admin', [RegistrationModule], async (modules) => {
     try {
       const { id } = await modules.get(RegistrationService).createAdministrator({ username, email, password });
@@ -38,13 +37,13 @@ export async function createAdministrator({ username, email, passwordFile, json 
   });
 }
 
-/** Null: it cannot be read, which has been printed. */
-async function readPassword(path: string | undefined): Promise<string | null> {
+/** @throws Unusable */
+async function readPassword(path: string | undefined): Promise<string> {
   if (path === undefined && process.stdin.isTTY) return askPassword();
   const file = path === undefined ? readStandardInput(PASSWORD_MAX_BYTES) : readGiven(path, PASSWORD_MAX_BYTES);
-  if (file.kind === 'read') return finalNewlineCut(file.bytes.toString());
-  remark(`${path ?? 'standard input'}: ${file.reason}`);
-  return null;
+  if (file.kind === 'refused') throw new Unusable([`${path ?? 'standard input'}: ${file.reason}`]);
+  // The newline that `echo` adds is not part of the password.
+  return file.bytes.toString().replace(/\r?\n$/, '');
 }
 
 /** At a terminal: with a prompt and without echo. */
@@ -58,9 +57,4 @@ async function askPassword(): Promise<string> {
     terminal.close();
     process.stderr.write('\n');
   }
-}
-
-/** The newline that `echo` adds is not part of the password. */
-function finalNewlineCut(content: string): string {
-  return content.replace(/\r?\n$/, '');
 }

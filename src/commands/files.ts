@@ -1,5 +1,5 @@
 import { type InputFile, readInputFile } from '../platform/files/input-file.js';
-import { remark } from './output.js';
+import { remark, Unusable } from './output.js';
 import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../platform/files/plain-file.js';
 import { replaceFile } from '../platform/files/whole-file.js';
@@ -18,12 +18,11 @@ export function readGiven(path: string, maxBytes = MAX_BYTES): InputFile {
   });
 }
 
-/** Null: it cannot be read, which has been printed. */
-export function bytesOf(path: string): Buffer | null {
+/** @throws Unusable */
+export function bytesOf(path: string): Buffer {
   const file = readGiven(path);
-  if (file.kind === 'read') return file.bytes;
-  remark(`${path}: ${file.reason}`);
-  return null;
+  if (file.kind === 'refused') throw new Unusable([`${path}: ${file.reason}`]);
+  return file.bytes;
 }
 
 /** At most so many bytes of standard input. */

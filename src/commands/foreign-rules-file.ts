@@ -2,11 +2,11 @@ import { isRefused } from '../rules-files/check/checks.js';
 import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
 import { readLeniently } from '../rules-files/check/lenient-reader.js';
 import { TextPositions } from '../trino-rules/document/finding.js';
-import { WorkBudget } from '../trino-rules/document/work-budget.js';
+import { BudgetExceeded, WorkBudget } from '../trino-rules/document/work-budget.js';
 import { decodeFile } from './check/decode.js';
 import { readSource } from './check/rules-source.js';
 import { bytesOf } from './files.js';
-import { remarkPlaced } from './output.js';
+import { placedLines, Unusable } from './output.js';
 
 export interface Place {
   line: number;
@@ -50,14 +50,20 @@ export async function readForeignRulesFile(bytes: Uint8Array): Promise<ForeignRu
   }
 }
 
-/** As above, of a file that the command line names. Null: it cannot be read, and every problem has been printed. */
-export async function readForeignRules(path: string): Promise<ReadRulesFile | null> {
-  const bytes = bytesOf(path);
-  if (bytes === null) return null;
-  const reading = await readForeignRulesFile(bytes);
-  if (reading.kind === 'read') return reading;
-  remarkPlaced(path, reading.problems);
-  return null;
+/** As above, of a file that the command line names. @throws Unusable with every problem */
+export async function readForeignRules(path: string): Promise<ReadRulesFile> {
+  const reading = await readForeignRulesFile(bytesOf(path));
+  if (reading.kind === 'refused') throw new Unusable(placedLines(path, reading.problems));
+  return reading;
+}
+
+/** @throws Unusable where the work exceeds its budget, which `problem` says */
+export function withinBudget<T>(problem: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof BudgetExceeded ? new Unusable([problem]) : error;
+  }
 }
 
 /** Some ten seconds, and more for large files. */

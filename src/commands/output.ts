@@ -1,4 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs';
+import { NamedError } from '../kernel/errors.js';
 import { reasonOf } from '../platform/files/plain-file.js';
 
 // A reader that ends early, such as `head`, takes nothing back, and is no refusal.
@@ -56,11 +57,18 @@ export async function withProgress<T>(label: string | (() => string), work: Prom
 }
 
 /** Problems of a file, each behind its place. */
-export function remarkPlaced(
+export function placedLines(
   file: string,
   problems: readonly { line?: number; column?: number; message: string }[],
-): void {
-  for (const { line, column, message } of problems) remark(`${file}:${line}:${column} ${message}`);
+): string[] {
+  return problems.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`);
+}
+
+/** A command cannot work with what it was given: each problem is a line on standard error. Exit code 2. */
+export class Unusable extends NamedError {
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join('\n'));
+  }
 }
 
 /** Control characters that a terminal interprets, without tabs and ends of lines, and characters of text direction. */

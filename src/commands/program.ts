@@ -1,7 +1,7 @@
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { SettingsRefused } from '../platform/settings/settings-loader.js';
 import { VERSION } from '../platform/operations/version.js';
-import { remark } from './output.js';
+import { remark, Unusable } from './output.js';
 import { SEVERITIES } from '../trino-rules/document/finding.js';
 
 /**
@@ -46,6 +46,10 @@ export async function runProgram(program: Command): Promise<void> {
   try {
     await program.parseAsync();
   } catch (error) {
+    if (error instanceof Unusable) {
+      error.problems.forEach(remark);
+      process.exit(2);
+    }
     const message = error instanceof Error ? error.message : String(error);
     // Of settings, each problem is a line.
     const [first = '', ...others] = error instanceof SettingsRefused ? message.split('\n') : [message];

@@ -4,7 +4,7 @@ import { print, printDocument, printJson, remark, withProgress } from './output.
 import type { RemoteOptions } from '../platform/settings/settings-loader.js';
 import { LONG_DEADLINE, type RemoteService, remoteService } from './remote-service.js';
 import { writeResult } from './files.js';
-import { formatNamed, readStructured, reportProblems, structuredText } from './structured-file.js';
+import { formatNamed, problemLines, readStructured, structuredText } from './structured-file.js';
 
 const ROUTE = '/api/admin/snapshot';
 /** Where the settings of the service are not known. */
@@ -45,12 +45,11 @@ export async function applySnapshotFile(
   path: string,
   { dryRun, prune, json, ...remote }: ApplyOptions,
 ): Promise<number> {
-  const read = readStructured(path);
-  if (read === null) return 2;
+  const snapshot = readStructured(path);
   const service = remoteService(remote);
   const applied = await (service === null
-    ? (await fromDatabase()).applyToDatabase(path, read.value, { dryRun: dryRun === true, prune: prune === true })
-    : applyThere(service, path, { snapshot: read.value, dry_run: dryRun === true, prune: prune === true }));
+    ? (await fromDatabase()).applyToDatabase(path, snapshot, { dryRun: dryRun === true, prune: prune === true })
+    : applyThere(service, path, { snapshot, dry_run: dryRun === true, prune: prune === true }));
   if (json) printJson(applied);
   else printApplied(applied, path);
   return applied.outcome === 'refused' || applied.outcome === 'planned' ? 1 : 0;
@@ -67,7 +66,7 @@ function applyThere(
 }
 
 function printApplied({ outcome, plan, problems, remarks, warnings }: AppliedForm, path: string): void {
-  reportProblems(path, [...problems, ...remarks]);
+  problemLines(path, [...problems, ...remarks]).forEach(remark);
   if (outcome === 'refused') return;
   for (const warning of warnings) remark(warning);
   print([...plan.map(planLine), SUMMARIES[outcome](plan.length)]);

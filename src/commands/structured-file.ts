@@ -5,7 +5,7 @@ import { TextPositions } from '../trino-rules/document/finding.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { decodeFile } from './check/decode.js';
 import { readGiven, YAML_MAX_BYTES } from './files.js';
-import { escaped, printable, remark } from './output.js';
+import { escaped, printable, remark, Unusable } from './output.js';
 
 const MB = 1_000_000;
 /** 1,000,000 grants as they are exported take 330 MB; a text cannot be longer than 512 MB. */
@@ -16,27 +16,25 @@ const MAX_VALUES = 25_000_000;
 const MOST_SHOWN = 100;
 const LONGEST_SHOWN = 250;
 
-/** Reads a file of JSON, which begins with a bracket, or a brace and a quotation mark, or of YAML. Null: it cannot be read, and every problem has been printed. */
-export function readStructured(file: string, report = remark): { value: unknown } | null {
-  const refused = (message: string): null => {
-    reportProblems(file, [{ path: '', message }], report);
-    return null;
-  };
+/** Reads a file of JSON, which begins with a bracket, or a brace and a quotation mark, or of YAML. @throws Unusable with every problem */
+export function readStructured(file: string): unknown {
+  const refused = (message: string): Unusable => new Unusable(problemLines(file, [{ path: '', message }]));
   const read = readGiven(file, MAX_BYTES.JSON);
-  if (read.kind === 'refused') return refused(read.reason);
+  if (read.kind === 'refused') throw refused(read.reason);
   const { bytes } = read;
   const format = isJson(bytes) ? 'JSON' : 'YAML';
   if (bytes.length > MAX_BYTES[format])
-    return refused(
+    throw refused(
       `has more than the ${MAX_BYTES[format] / MB} MB that are read of YAML; of JSON it is ${MAX_BYTES.JSON / MB} MB`,
     );
   if (!isUtf8(bytes)) {
     const { text, findings } = decodeFile(bytes);
-    return reportFaults(file, text, findings.slice(-1), report);
+    throw faulty(file, text, findings.slice(-1));
   }
   const text = new TextDecoder().decode(bytes);
   const { value, faults } = format === 'JSON' ? readJsonText(text) : readYamlText(text);
-  return faults.length === 0 ? { value } : reportFaults(file, text, faults, report);
+  if (faults.length > 0) throw faulty(file, text, faults);
+  return value;
 }
 
 /** By the name of a file that is to be written. */
@@ -64,12 +62,14 @@ export function structuredText(value: unknown, format: 'json' | 'yaml', report =
 }
 
 /** Each on one line, with its place in the file. */
-export function reportProblems(file: string, problems: readonly SnapshotProblem[], report = remark): void {
-  for (const { path, message } of problems.slice(0, MOST_SHOWN)) {
-    report(`${file}: ${path === '' ? '' : `${shown(path)} `}${shown(message)}`);
-  }
+export function problemLines(file: string, problems: readonly SnapshotProblem[]): string[] {
   const others = problems.length - MOST_SHOWN;
-  if (others > 0) report(`${file}: ${others} more ${others === 1 ? 'problem' : 'problems'}`);
+  return [
+    ...problems
+      .slice(0, MOST_SHOWN)
+      .map(({ path, message }) => `${file}: ${path === '' ? '' : `${shown(path)} `}${shown(message)}`),
+    ...(others > 0 ? [`${file}: ${others} more ${others === 1 ? 'problem' : 'problems'}`] : []),
+  ];
 }
 
 /** On one line; keys and names of the file are part of it. */
@@ -78,14 +78,13 @@ function shown(text: string): string {
   return printable(short.replace(/\s+/g, ' '));
 }
 
-function reportFaults(file: string, text: string, faults: readonly TextFault[], report: typeof remark): null {
+function faulty(file: string, text: string, faults: readonly TextFault[]): Unusable {
   const positions = new TextPositions(text);
   const placed = faults.map(({ message, at }) => {
     const { line, column } = positions.of(at);
     return { path: `line ${line}, column ${column}:`, message };
   });
-  reportProblems(file, placed, report);
-  return null;
+  return new Unusable(problemLines(file, placed));
 }
 
 /** By what it begins with, but for white space and a byte order mark. */

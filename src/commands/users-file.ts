@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { ListedUser } from '../rules-files/foreign/audiences.js';
 import { bytesOf } from './files.js';
-import { remark } from './output.js';
+import { Unusable } from './output.js';
 
 /** A listed user and the line of the file. */
 export interface UserLine extends ListedUser {
@@ -61,24 +61,19 @@ export function readUsers(text: string): UserLine[] {
   return [...users.values()];
 }
 
-/** The text of a list. Null: it cannot be read, or its names cannot be told, and the problem has been printed. */
-export function readUserList(path: string): string | null {
+/** The text of a list, or of another file of names. @throws Unusable */
+export function readUserList(path: string): string {
   const bytes = bytesOf(path);
-  if (bytes === null) return null;
-  if (isUtf8(bytes)) return bytes.toString();
-  remark(`${path}: is not UTF-8, so its names cannot be told`);
-  return null;
+  if (!isUtf8(bytes)) throw new Unusable([`${path}: is not UTF-8, so its names cannot be told`]);
+  return bytes.toString();
 }
 
-/** The users of a file that the command line names. Null: it cannot be read, and the problem has been printed. */
-export function readListedUsers(path: string): UserLine[] | null {
-  const text = readUserList(path);
-  if (text === null) return null;
-  const users = readUsers(text);
+/** The users of a file that the command line names. @throws Unusable */
+export function readListedUsers(path: string): UserLine[] {
+  const users = readUsers(readUserList(path));
   const problem = listProblem(users);
-  if (problem === null) return users;
-  remark(`${path}:${problem.line}:1 ${problem.message}`);
-  return null;
+  if (problem !== null) throw new Unusable([`${path}:${problem.line}:1 ${problem.message}`]);
+  return users;
 }
 
 /** Why a list cannot be what was meant; null: it can. */

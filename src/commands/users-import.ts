@@ -2,10 +2,9 @@ import { planLine, type PlanStep } from '../grants/domain/snapshot-changes.js';
 import { type Imported, type LineProblem, UserImportService } from '../grants/user-import.service.js';
 import { rulesForUsers, writersWithoutMark } from '../rules-files/import/file-findings.js';
 import { anyPatterns } from '../rules-files/foreign/audiences.js';
-import { BudgetExceeded } from '../trino-rules/document/work-budget.js';
 import { BY_COMMAND, changedByFile } from './from-database.js';
-import { importBudget, readForeignRules } from './foreign-rules-file.js';
-import { print, printJson, remark, remarkPlaced } from './output.js';
+import { importBudget, readForeignRules, withinBudget } from './foreign-rules-file.js';
+import { placedLines, print, printJson, remark, Unusable } from './output.js';
 import { groupFileProblem, readPeople, readUserList, readUsers } from './users-file.js';
 
 interface Options {
@@ -21,13 +20,9 @@ interface Options {
  */
 export async function importUsers(path: string, { rules, withRegistered, dryRun, json }: Options): Promise<number> {
   const list = readUserList(path);
-  const problem = list === null ? null : groupFileProblem(readUsers(list));
-  if (problem !== null) {
-    remark(`${path}:${problem.line}:1 ${problem.message}`);
-    return 2;
-  }
-  const programs: Program[] | null = list === null || rules === undefined ? [] : await programsOf(rules, list);
-  if (list === null || programs === null) return 2;
+  const problem = groupFileProblem(readUsers(list));
+  if (problem !== null) throw new Unusable([`${path}:${problem.line}:1 ${problem.message}`]);
+  const programs = rules === undefined ? [] : await programsOf(rules, list);
   const entries = readPeople(
     list,
     programs.filter(({ isTaken }) => isTaken).map(({ name }) => name),
@@ -48,10 +43,9 @@ interface Program extends LineProblem {
   isTaken: boolean;
 }
 
-/** Users whom `acl import` of these rules takes for programs, and users who look like programs. Null: the file cannot be read or judged, which has been printed. */
-async function programsOf(path: string, list: string): Promise<Program[] | null> {
+/** Users whom `acl import` of these rules takes for programs, and users who look like programs. @throws Unusable */
+async function programsOf(path: string, list: string): Promise<Program[]> {
   const file = await readForeignRules(path);
-  if (file === null) return null;
   const users = readUsers(list).filter(({ name }) => name !== '');
   const lineOf = (name: string): number | null => users.find((user) => user.name === name)?.line ?? null;
   const placeText = (at: number, rule: string | null): string => {
@@ -59,7 +53,7 @@ async function programsOf(path: string, list: string): Promise<Program[] | null>
     return `${path}:${line}:${column} ${rule ?? ''}`;
   };
   const budget = importBudget(file);
-  try {
+  return withinBudget(`${path}: the rules combine more names and users than can be compared`, () => {
     const known = rulesForUsers(file.rules, users, budget);
     const taken = known.programs.flatMap(({ people, what, rule, at }) => {
       const why = `${placeText(at, rule)} lets it act as others`;
@@ -74,11 +68,7 @@ async function programsOf(path: string, list: string): Promise<Program[] | null>
       return { name, line: lineOf(name), message, isTaken: false };
     });
     return [...taken, ...writers].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
-  } catch (error) {
-    if (!(error instanceof BudgetExceeded)) throw error;
-    remark(`${path}: the rules combine more names and users than can be compared`);
-    return null;
-  }
+  });
 }
 
 function importedForm(imported: Imported, programs: readonly Program[]): object {
@@ -92,10 +82,8 @@ function importedForm(imported: Imported, programs: readonly Program[]): object 
 
 function printImported(imported: Imported, programs: readonly Program[], path: string): void {
   const lines = [...programs, ...(imported.kind === 'refused' ? imported.problems : imported.remarks)];
-  remarkPlaced(
-    path,
-    lines.map(({ line, message }) => ({ line: line ?? 1, column: 1, message })),
-  );
+  const placed = lines.map(({ line, message }) => ({ line: line ?? 1, column: 1, message }));
+  placedLines(path, placed).forEach(remark);
   if (imported.kind === 'refused') return;
   for (const warning of imported.warnings) remark(warning);
   const { kind, plan } = imported;

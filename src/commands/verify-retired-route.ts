@@ -8,7 +8,7 @@ import {
   routeQuestions,
   type RouteVerdict,
 } from '../query-engine/domain/retired-route.js';
-import { print, printJson, remark } from './output.js';
+import { print, printJson, Unusable } from './output.js';
 
 /** Milliseconds for each question. */
 const DEADLINE = 15_000;
@@ -26,10 +26,7 @@ const SUMMARIES = {
 /** Needs no settings, no database and no engine. Exit codes: 0 retired, 1 a sign of the engine, 2 not every probe was answered. */
 export async function verifyRetiredRoute(url: string, { json }: { json?: true }): Promise<number> {
   const found = await routeVerdict(url);
-  if (found === null) {
-    remark(`${url} is not a web address such as https://trino.example.org`);
-    return 2;
-  }
+  if (found === null) throw new Unusable([`${url} is not a web address such as https://trino.example.org`]);
   if (json) printJson(found);
   else print([...found.lines, SUMMARIES[found.verdict]]);
   return EXIT[found.verdict];
