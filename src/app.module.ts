@@ -5,9 +5,7 @@ import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { ConsoleModule } from './console/console.module.js';
 import { GrantsModule, SnapshotFilesModule } from './grants/grants.module.js';
-import { ApiTokensModule } from './identity/tokens/api-tokens.module.js';
-import { OidcModule } from './identity/oidc/oidc.module.js';
-import { ScimModule } from './identity/scim/scim.module.js';
+import { IdentityModule } from './identity/identity.module.js';
 import { type Foundation, PlatformModule } from './platform/platform.module.js';
 import { QueryEngineModule } from './query-engine/query-engine.module.js';
 import { UsersModule } from './users/users.module.js';
@@ -27,9 +25,7 @@ export class AppModule {
         GrantsModule,
         SnapshotFilesModule,
         QueryEngineModule,
-        OidcModule,
-        ScimModule,
-        ApiTokensModule,
+        IdentityModule,
         PublishingModule,
         AclSyncModule,
         ...(foundation.settings.console.enabled ? [ConsoleModule] : []),
