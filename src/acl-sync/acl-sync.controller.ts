@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { SessionsService } from '../auth/sessions.service.js';
@@ -42,7 +42,6 @@ import { PublicationsService } from './publications.service.js';
 const TAGGED = { ETag: { schema: { type: 'string' } } } as const;
 
 @ApiTags('publishing')
-@ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/acl')
 export class AclSyncController {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Controller, Get, Query, StreamableFile } from '@nestjs/common';
-import { ApiBearerAuth, ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import { CSV_TYPE, csvLineForPeople } from '../kernel/csv.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, OpenToTokens } from '../platform/http/access.js';
@@ -22,7 +22,6 @@ const EVENTS = {
 
 @ApiTags('audit')
 @ApiExtraModels(AuditPage)
-@ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/audit')
 export class AuditController {

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { found, Refused } from '../kernel/errors.js';
@@ -46,7 +46,6 @@ import { PasswordsService } from './passwords.service.js';
 import { SessionsService } from './sessions.service.js';
 
 @ApiTags('users')
-@ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/users')
 export class AdministrationController {

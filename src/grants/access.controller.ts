@@ -68,7 +68,6 @@ export class AccessController {
 
 /** Administrators' questions about anybody's access. */
 @ApiTags('access')
-@ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/access')
 export class AccessAdministrationController {

@@ -162,7 +162,6 @@ export class CatalogController {
 
 /** The tree of the data, as grants, policies and the engine know it. */
 @ApiTags('catalog')
-@ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/catalog')
 export class CatalogAdministrationController {

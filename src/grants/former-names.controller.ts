@@ -1,5 +1,5 @@
 import { Controller, Delete, Injectable, Param } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../audit/domain/audit-event.js';
 import { found, Refused } from '../kernel/errors.js';
@@ -59,7 +59,6 @@ export class FormerNamesService {
 }
 
 @ApiTags('users')
-@ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/users/:id/former-names')
 export class FormerNamesController {

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
@@ -25,7 +25,6 @@ import {
 import { GrantsService } from './grants.service.js';
 
 @ApiTags('grants')
-@ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/grants')
 export class GrantsController {

@@ -1,19 +1,5 @@
+import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Injectable,
-  Param,
-  Patch,
-  type PipeTransform,
-  Post,
-  Put,
-  Query,
-  Res,
-} from '@nestjs/common';
-import {
-  ApiBearerAuth,
   ApiCreatedResponse,
   ApiOkResponse,
   ApiParam,
@@ -33,7 +19,6 @@ import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { NamePageQuery, PageQuery, SearchText } from '../platform/http/page.dto.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
 import { absentOr, FieldRule, WITHOUT_NUL } from '../platform/http/validation.js';
-import type { GroupMember } from '../trino-rules/model/principal.js';
 import { descriptionProblem } from './domain/grant.js';
 import {
   type Group,
@@ -128,18 +113,10 @@ function toMemberResponse({ principal, isActive, addedAt }: Member): MemberRespo
   return { ...principal, ...(isActive !== null && { is_active: isActive }), added_at: addedAt.toISOString() };
 }
 
-/** A member of a group in a path: a user's id, or `engine:NAME`. What is neither gets 404, like an unknown one. */
-@Injectable()
-class MemberPipe implements PipeTransform<string, GroupMember> {
-  transform(text: string): GroupMember {
-    return found(parseMember(text));
-  }
-}
-
+/** A text that is no member gets 404, like an unknown one. */
 const MEMBER_PARAMETER = { name: 'member', ...MEMBER_TEXT } as const;
 
 @ApiTags('groups')
-@ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/groups')
 export class GroupsController {
@@ -219,12 +196,12 @@ export class GroupsController {
   @Put(':id/members/:member')
   @ApiParam(MEMBER_PARAMETER)
   @NoContent()
-  addMember(
+  async addMember(
     @Param('id', RowIdPipe) id: number,
-    @Param('member', MemberPipe) member: GroupMember,
+    @Param('member') member: string,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    return this.groups.addMember(id, member, by);
+    await this.groups.addMember(id, found(parseMember(member)), by);
   }
 
   @OpenToTokens('admin.write')
@@ -232,11 +209,11 @@ export class GroupsController {
   @Delete(':id/members/:member')
   @ApiParam(MEMBER_PARAMETER)
   @NoContent()
-  removeMember(
+  async removeMember(
     @Param('id', RowIdPipe) id: number,
-    @Param('member', MemberPipe) member: GroupMember,
+    @Param('member') member: string,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    return this.groups.removeMember(id, member, by);
+    await this.groups.removeMember(id, found(parseMember(member)), by);
   }
 }

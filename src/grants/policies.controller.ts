@@ -1,5 +1,5 @@
 import { applyDecorators, Body, Controller, Delete, Get, Headers, Param, Post, Put, Query, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { found } from '../kernel/errors.js';
@@ -30,7 +30,6 @@ const Conditional = (): MethodDecorator =>
   );
 
 @ApiTags('policies')
-@ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/policies')
 export class PoliciesController {

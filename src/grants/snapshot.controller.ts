@@ -1,6 +1,5 @@
 import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
 import {
-  ApiBearerAuth,
   ApiOkResponse,
   ApiProperty,
   ApiPropertyOptional,
@@ -93,7 +92,6 @@ class AppliedResponse implements AppliedForm {
 
 /** All recorded access as one snapshot: what `snapshot export` and `snapshot apply` do, without the database's password. */
 @ApiTags('grants')
-@ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/snapshot')
 export class SnapshotController {

@@ -31,7 +31,6 @@ import {
 
 /** Routes of signed-in people: confirmations at the provider, and links of accounts to people there. */
 @ApiTags('auth')
-@ApiBearerAuth('access-token')
 @Controller('api')
 export class OidcAccountController {
   constructor(
@@ -41,6 +40,7 @@ export class OidcAccountController {
     private readonly sessions: SessionsService,
   ) {}
 
+  @ApiBearerAuth('access-token')
   @ApiRoute(
     'confirmAtProvider',
     'Sign in at the identity provider once more, before what asks for a recent proof',
@@ -62,6 +62,7 @@ export class OidcAccountController {
     return { confirm_url: location };
   }
 
+  @ApiBearerAuth('access-token')
   @ApiRoute('getOwnLink', 'Whether one signs in at the identity provider, too', 'not_found')
   @Get('auth/oidc/link')
   @ApiOkResponse({ type: LinkResponse })
@@ -69,6 +70,7 @@ export class OidcAccountController {
     return toLinkResponse(await this.accounts.linkOf(id));
   }
 
+  @ApiBearerAuth('access-token')
   @ApiRoute(
     'linkAtProvider',
     'Link the own account: where the browser goes to sign in at the identity provider',
@@ -98,6 +100,7 @@ export class OidcAccountController {
     return { link_url: location };
   }
 
+  @ApiBearerAuth('access-token')
   @ApiRoute(
     'unlinkOwn',
     'Unlink the own account; ends its sessions that began at the provider',

@@ -76,7 +76,6 @@ export class ApiTokensController {
 }
 
 @ApiTags('users')
-@ApiBearerAuth('access-token')
 @AdministratorsOnly()
 @Controller('api/admin/users/:id/tokens')
 export class ApiTokensAdministrationController {

@@ -1,5 +1,5 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
-import { ApiSecurity } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiSecurity } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientAddress } from './client-address.js';
 import type { TokenScope } from '../../kernel/token-scope.js';
@@ -44,7 +44,8 @@ export const OPEN_TO_TOKENS = 'grantline:open-to-tokens';
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC, true);
 
 /** Restricts a route to administrators; others get 403. */
-export const AdministratorsOnly = (): MethodDecorator & ClassDecorator => SetMetadata(ADMINISTRATORS_ONLY, true);
+export const AdministratorsOnly = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(SetMetadata(ADMINISTRATORS_ONLY, true), ApiBearerAuth('access-token'));
 
 /** Opens a route to users who must change their one-time password first. */
 export const BeforePasswordChange = (): MethodDecorator & ClassDecorator => SetMetadata(BEFORE_PASSWORD_CHANGE, true);
