@@ -7,7 +7,7 @@ import { diffForeign, type ForeignDiff } from '../rules-files/foreign/foreign-di
 import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
 import { anyPatterns, unlisted } from '../rules-files/foreign/audiences.js';
 import { readForeignRules, type ReadRulesFile, withinBudget } from './foreign-rules-file.js';
-import { print, printJson, remark } from './output.js';
+import { print, printJson, remark, Unusable } from './output.js';
 import { readListedUsers, type UserLine } from './users-file.js';
 
 const STEPS_PER_CHARACTER = 1_000;
@@ -30,14 +30,14 @@ export async function diffRulesFiles(
   const compared = compare(former, next, listed);
   if (compared.kind === 'incomparable') {
     const alike = groupedBy(compared.problems, ({ file, message }) => `${file} ${message}`);
-    for (const [{ file, rule, at, message }, ...others] of alike.values()) {
+    const problems = [...alike.values()].map(([{ file, rule, at, message }, ...others]) => {
       const [path, read] = file === 'before' ? [before, former] : [after, next];
       const { line, column } = read.placeOf(at);
       const more = others.length > 0 ? ` (and ${others.length} more)` : '';
-      remark(`${path}:${line}:${column} ${rule}: ${message}${more}`);
-    }
-    if (users === undefined) remark('name the users and their groups with --users FILE');
-    return 2;
+      return `${path}:${line}:${column} ${rule}: ${message}${more}`;
+    });
+    if (users === undefined) problems.push('name the users and their groups with --users FILE');
+    throw new Unusable(problems);
   }
   if (listed !== null) {
     for (const missing of notListed([former.rules, next.rules], listed)) remark(`${users}: ${missing}`);
