@@ -6,13 +6,14 @@ export interface DecodedFile {
 }
 
 /**
- * Bytes as the engine's reader takes them: UTF-8, with or without a mark, or UTF-16 or UTF-32, told by the mark or by the zeros of
- * the first characters (RFC 4627). What is no UTF-8 is replaced, and reported where it begins.
+ * Bytes as the engine's reader takes them: UTF-8, with or without a mark, or UTF-16, told by the mark or by the zeros of the
+ * first characters (RFC 4627). What is no UTF-8 is replaced, and reported where it begins.
  */
 export function decodeFile(bytes: Uint8Array): DecodedFile {
   const mark = (message: string): PlacedFinding => ({ code: 'json-byte-order-mark', message, at: 0 });
-  const wide = WIDE.find(({ starts }) => starts.test(Buffer.from(bytes.subarray(0, 4)).toString('hex')));
-  if (wide !== undefined) return { text: wide.decode(bytes), findings: [mark(`the file is ${wide.name}, not UTF-8`)] };
+  const wide = WIDE.find(({ starts }) => starts.test(Buffer.from(bytes.subarray(0, 2)).toString('hex')));
+  if (wide !== undefined)
+    return { text: decoded(wide.encoding, bytes), findings: [mark('the file is UTF-16, not UTF-8')] };
   const text = decoded('utf-8', bytes);
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const marks = hasMark ? [mark('the file begins with a byte order mark')] : [];
@@ -24,24 +25,11 @@ export function decodeFile(bytes: Uint8Array): DecodedFile {
   };
 }
 
-/** By the first four bytes in hexadecimal. */
+/** By the first two bytes in hexadecimal. */
 const WIDE = [
-  { name: 'UTF-32', starts: /^(?:0000feff|000000(?!00))/, decode: (bytes: Uint8Array) => utf32(bytes, false) },
-  { name: 'UTF-32', starts: /^(?:fffe0000|(?!00)..000000)/, decode: (bytes: Uint8Array) => utf32(bytes, true) },
-  { name: 'UTF-16', starts: /^(?:feff|00(?!00))/, decode: (bytes: Uint8Array) => decoded('utf-16be', bytes) },
-  { name: 'UTF-16', starts: /^(?:fffe|(?!00)..00)/, decode: (bytes: Uint8Array) => decoded('utf-16le', bytes) },
+  { starts: /^(?:feff|00(?!00))/, encoding: 'utf-16be' },
+  { starts: /^(?:fffe|(?!00)..00)/, encoding: 'utf-16le' },
 ];
-
-/** The platform has no decoder for it. */
-function utf32(bytes: Uint8Array, isLittleEndian: boolean): string {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const characters: string[] = [];
-  for (let at = 0; at + 4 <= bytes.byteLength; at += 4) {
-    const code = view.getUint32(at, isLittleEndian);
-    characters.push(code > 0x10ffff ? '\ufffd' : String.fromCodePoint(code));
-  }
-  return characters.join('').replace(/^\ufeff/, '');
-}
 
 function decoded(encoding: string, bytes: Uint8Array): string {
   return new TextDecoder(encoding).decode(bytes);

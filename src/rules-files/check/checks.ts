@@ -38,7 +38,7 @@ const CATALOGUE = {
   ),
   'json-encoding': refused('The file is not UTF-8.', 'Save it as UTF-8.'),
   'json-byte-order-mark': warning(
-    'The file begins with a byte order mark, or is UTF-16 or UTF-32. This engine guesses the encoding; JSON is UTF-8 without a mark (RFC 8259), and other tools refuse the file. Save it as UTF-8 without a mark.',
+    'The file begins with a byte order mark, or is UTF-16. This engine guesses the encoding; JSON is UTF-8 without a mark (RFC 8259), and other tools refuse the file. Save it as UTF-8 without a mark.',
   ),
   'rules-wrong-type': refused('A value has another type than the engine expects there.'),
   'rules-section-unknown': refused(
