@@ -1,5 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Clock } from '../kernel/clock.js';
 import { resourceNameProblem } from '../kernel/name.js';
 import { mapPage, pageOf } from '../kernel/page.js';
 import {
@@ -16,8 +17,18 @@ import { AfterNames, Limit, LIMITS, SearchText } from '../platform/http/page.dto
 import { absentOr, FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import { type Level, LEVELS } from '../trino-rules/model/node.js';
-import { CatalogService } from './catalog.service.js';
-import { type Children, type ChildrenRequest, type FoundTables, levelBelow } from './domain/catalog.js';
+import {
+  type Children,
+  type ChildrenRequest,
+  EngineCatalog,
+  type FoundTables,
+  foundTables,
+  levelBelow,
+  namedChildren,
+  pageOfChildren,
+} from './domain/catalog.js';
+import { SnapshotStore } from './domain/snapshot-store.js';
+import { GrantStore } from './grant.store.js';
 import { pathNode } from './resource.dto.js';
 
 class ChildrenQuery {
@@ -143,7 +154,10 @@ function underProblem(value: unknown): string | null {
 @ApiBearerAuth('access-token')
 @Controller('api/catalog')
 export class CatalogController {
-  constructor(private readonly catalog: CatalogService) {}
+  constructor(
+    private readonly snapshots: SnapshotStore,
+    private readonly engine: EngineCatalog,
+  ) {}
 
   @OpenToTokens('access.read')
   @ApiRoute('listOwnCatalog', 'Catalogs, schemas or tables that the engine shows the caller', 'too_many_requests')
@@ -156,7 +170,13 @@ export class CatalogController {
     @CurrentUser() user: AuthenticatedUser,
     @UntilClientGone() signal: AbortSignal,
   ): Promise<ChildrenResponse> {
-    return toOwnChildren(await this.catalog.ownChildren(user, toChildrenRequest(query), signal), query.limit);
+    const request = toChildrenRequest(query);
+    const [{ grants }, listing] = await Promise.all([
+      this.snapshots.readFor({ type: 'user', id: user.id }, null),
+      this.engine.children(request, user.username, signal),
+    ]);
+    const nodes = grants.map(({ resource }) => resource);
+    return toOwnChildren(pageOfChildren(request, namedChildren(nodes, request), listing), query.limit);
   }
 }
 
@@ -165,7 +185,11 @@ export class CatalogController {
 @AdministratorsOnly()
 @Controller('api/admin/catalog')
 export class CatalogAdministrationController {
-  constructor(private readonly catalog: CatalogService) {}
+  constructor(
+    private readonly grants: GrantStore,
+    private readonly engine: EngineCatalog,
+    private readonly clock: Clock,
+  ) {}
 
   @OpenToTokens('admin.read')
   @ApiRoute('listCatalog', 'Catalogs, schemas or tables that grants, policies or the engine name')
@@ -173,7 +197,12 @@ export class CatalogAdministrationController {
   @Get()
   @ApiOkResponse({ type: AnyChildrenResponse })
   async children(@Query() query: ChildrenQuery, @UntilClientGone() signal: AbortSignal): Promise<AnyChildrenResponse> {
-    return toAnyChildren(await this.catalog.children(toChildrenRequest(query), signal), query.limit);
+    const request = toChildrenRequest(query);
+    const [named, listing] = await Promise.all([
+      this.grants.namedChildren(request, this.clock.now()),
+      this.engine.children(request, null, signal),
+    ]);
+    return toAnyChildren(pageOfChildren(request, named, listing), query.limit);
   }
 
   @OpenToTokens('admin.read')
@@ -184,6 +213,11 @@ export class CatalogAdministrationController {
     @Query() { catalog, q, limit }: TablesQuery,
     @UntilClientGone() signal: AbortSignal,
   ): Promise<FoundTablesResponse> {
-    return toFoundTables(await this.catalog.tables({ catalog, q: q.toLowerCase(), limit }, signal));
+    const request = { catalog, q: q.toLowerCase(), limit };
+    const [named, listing] = await Promise.all([
+      this.grants.namedTables(request, this.clock.now()),
+      this.engine.tables(request, signal),
+    ]);
+    return toFoundTables(foundTables(request, named, listing));
   }
 }

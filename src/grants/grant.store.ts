@@ -138,6 +138,19 @@ export class GrantStore {
     );
     return pageOf(rows, limit, ({ id }) => id);
   }
+
+  /** Children of a node that live grants and policies name; at most `limit` and one more. */
+  async namedChildren({ under, q, after, limit }: ChildrenRequest, at: Date): Promise<NamedChild[]> {
+    const level = levelBelow(under);
+    if (level === null) return [];
+    const [catalog = null, schema = null] = namesOf(under);
+    return this.session.query<NamedChild>(childrenIn(COLUMN[level]), [at, catalog, schema, q, after, limit + 1]);
+  }
+
+  /** Tables of a catalog that these name, ordered by schema and name. */
+  namedTables({ catalog, q, limit }: TablesRequest, at: Date): Promise<NamedTable[]> {
+    return this.session.query<NamedTable>(TABLES, [at, catalog, q, limit]);
+  }
 }
 
 /** A condition that the columns are equal in an asked grant and in one of the table. */
@@ -175,22 +188,3 @@ const TABLES = `SELECT schema, name, count(*) FILTER (WHERE is_grant)::int AS gr
         UNION ALL SELECT schema_name, table_name, false, node_kind, catalog_name FROM policies WHERE removed_at IS NULL) AS named
  WHERE node_kind = 'tree' AND catalog_name = $2 AND strpos(name, $3) > 0
  GROUP BY schema, name ORDER BY schema COLLATE "C", name COLLATE "C" LIMIT $4`;
-
-/** Reads which nodes live grants and policies name. */
-@Injectable()
-export class NamedNodes {
-  constructor(private readonly session: DatabaseSession) {}
-
-  /** At most `limit` and one more. */
-  async children({ under, q, after, limit }: ChildrenRequest, at: Date): Promise<NamedChild[]> {
-    const level = levelBelow(under);
-    if (level === null) return [];
-    const [catalog = null, schema = null] = namesOf(under);
-    return this.session.query<NamedChild>(childrenIn(COLUMN[level]), [at, catalog, schema, q, after, limit + 1]);
-  }
-
-  /** Of a catalog, ordered by schema and name. */
-  tables({ catalog, q, limit }: TablesRequest, at: Date): Promise<NamedTable[]> {
-    return this.session.query<NamedTable>(TABLES, [at, catalog, q, limit]);
-  }
-}

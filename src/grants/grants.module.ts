@@ -7,12 +7,11 @@ import { AccessWritesService, FileTransaction } from './access-writes.service.js
 import { AccessService } from './access.service.js';
 import { AdmissionService } from './admission.service.js';
 import { CatalogAdministrationController, CatalogController } from './catalog.controller.js';
-import { CatalogService } from './catalog.service.js';
 import { EngineNames } from './domain/admission-ports.js';
 import { SnapshotStore } from './domain/snapshot-store.js';
 import { DraftsService } from './drafts.service.js';
 import { FormerNamesController, FormerNamesService } from './former-names.controller.js';
-import { GrantStore, NamedNodes } from './grant.store.js';
+import { GrantStore } from './grant.store.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
 import { GroupStore } from './group.store.js';
@@ -27,7 +26,7 @@ import { SnapshotFilesService } from './snapshot-files.service.js';
 import { SnapshotWriter } from './snapshot-writer.service.js';
 import { UserImportService } from './user-import.service.js';
 
-const STORES = [GroupStore, GrantStore, PolicyStore, NamedNodes];
+const STORES = [GroupStore, GrantStore, PolicyStore];
 const SNAPSHOT_STORE = { provide: SnapshotStore, useClass: PostgresSnapshotStore };
 
 /** Recorded access: groups, grants and policies, with the principals that they name, and the snapshot of them all. */
@@ -58,7 +57,6 @@ export class GrantStoresModule {}
     PoliciesService,
     AdmissionService,
     AccessService,
-    CatalogService,
     DraftsService,
     PrincipalRemovalService,
     FormerNamesService,
