@@ -116,16 +116,14 @@ function requestIdProblem(value: unknown): string | null {
 }
 
 /** A user of digits only is an id: usernames of digits only are found by their id too. */
-export function toFilter({ event, user, subject, q, request_id: requestId, from, to }: AuditQuery): AuditFilter {
+export function toFilter({ event, user, subject, q: text, request_id: requestId, from, to }: AuditQuery): AuditFilter {
   const [, type = '', id = ''] = SUBJECT.exec(subject ?? '') ?? [];
   return {
-    event: event ?? null,
-    user: user === undefined ? null : /^[1-9][0-9]{0,8}$/.test(user) ? Number(user) : user,
-    subject: subject === undefined ? null : { type, id },
-    text: q ?? null,
-    requestId: requestId ?? null,
-    from: from === undefined ? null : new Date(from),
-    to: to === undefined ? null : new Date(to),
+    ...{ event, text, requestId },
+    user: /^[1-9][0-9]{0,8}$/.test(user ?? '') ? Number(user) : user,
+    subject: subject === undefined ? undefined : { type, id },
+    from: from === undefined ? undefined : new Date(from),
+    to: to === undefined ? undefined : new Date(to),
   };
 }
 

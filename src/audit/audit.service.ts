@@ -5,7 +5,6 @@ import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
 import {
-  ANY_EVENT,
   type AuditEntry,
   type AuditEvent,
   type AuditEventName,
@@ -56,19 +55,19 @@ export class AuditService {
 
   /** When such an event was last recorded; null: never, or AUDIT_RETENTION_DAYS ago. */
   async lastOf(event: AuditEventName): Promise<Date | null> {
-    const [last] = await this.store.page({ ...ANY_EVENT, event }, null, 1);
+    const [last] = await this.store.page({ event }, null, 1);
     return last?.at ?? null;
   }
 
   /** Newest first. */
-  async page(filter: Partial<AuditFilter>, { limit, after }: PageRequest): Promise<Page<AuditEvent>> {
-    return pageOf(await this.store.page({ ...ANY_EVENT, ...filter }, after, limit + 1), limit, (event) => event.id);
+  async page(filter: AuditFilter, { limit, after }: PageRequest): Promise<Page<AuditEvent>> {
+    return pageOf(await this.store.page(filter, after, limit + 1), limit, (event) => event.id);
   }
 
   /** All of them, newest first, read as the reader takes them. */
-  async *all(filter: Partial<AuditFilter>): AsyncGenerator<AuditEvent[], void, undefined> {
+  async *all(filter: AuditFilter): AsyncGenerator<AuditEvent[], void, undefined> {
     for (let after: number | null = null; ;) {
-      const events: AuditEvent[] = await this.store.page({ ...ANY_EVENT, ...filter }, after, AT_ONCE);
+      const events: AuditEvent[] = await this.store.page(filter, after, AT_ONCE);
       if (events.length > 0) yield events;
       after = events.at(-1)?.id ?? null;
       if (events.length < AT_ONCE) return;

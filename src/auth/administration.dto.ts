@@ -173,7 +173,7 @@ export function toNewUser({ username, email, role, one_time_password }: NewUserD
 }
 
 export function toFilter({ q, role, is_active, source }: UserQuery): UserFilter {
-  return { text: q ?? null, role: role ?? null, isActive: is_active ?? null, source: source ?? null };
+  return { text: q, role, isActive: is_active, source };
 }
 
 export function toChange({ is_active, role, username }: UserChangeDto): AccountEdit {

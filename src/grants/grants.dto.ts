@@ -161,8 +161,8 @@ export function toGrantFilter({ state, expires_before, family, ...query }: Grant
   return {
     ...toEntryFilter(query),
     state,
-    expiresBefore: expires_before === undefined ? null : new Date(expires_before),
-    privileges: family === undefined ? null : PRIVILEGES.filter((each) => PRIVILEGE_TERMS[each].family === family),
+    expiresBefore: expires_before === undefined ? undefined : new Date(expires_before),
+    privileges: family && PRIVILEGES.filter((each) => PRIVILEGE_TERMS[each].family === family),
   };
 }
 

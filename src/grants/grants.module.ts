@@ -15,7 +15,7 @@ import { GrantStore } from './grant.store.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
 import { GroupStore } from './group.store.js';
-import { GroupsService, GroupWritesService, PrincipalRemovalService, ProviderGroupsService } from './groups.service.js';
+import { GroupsService, GroupWritesService } from './groups.service.js';
 import { GroupsController } from './groups.controller.js';
 import { PostgresSnapshotStore } from './infrastructure/postgres-snapshot-store.js';
 import { PoliciesController } from './policies.controller.js';
@@ -58,11 +58,9 @@ export class GrantStoresModule {}
     AdmissionService,
     AccessService,
     DraftsService,
-    PrincipalRemovalService,
     FormerNamesService,
-    ProviderGroupsService,
   ],
-  exports: [AccessWritesService, GroupWritesService, PrincipalRemovalService, ProviderGroupsService],
+  exports: [AccessWritesService, GroupsService, GroupWritesService],
 })
 export class GrantsModule {}
 

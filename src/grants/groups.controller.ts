@@ -20,14 +20,7 @@ import { NamePageQuery, PageQuery, SearchText } from '../platform/http/page.dto.
 import { RowIdPipe } from '../platform/http/parameters.js';
 import { absentOr, FieldRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import { descriptionProblem } from './domain/grant.js';
-import {
-  type Group,
-  GROUP_SOURCES,
-  type GroupChange,
-  type GroupFilter,
-  type GroupSource,
-  type Member,
-} from './domain/group.js';
+import { type Group, GROUP_SOURCES, type GroupChange, type GroupSource, type Member } from './domain/group.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
 import { GroupStore } from './group.store.js';
 import { GroupsService } from './groups.service.js';
@@ -95,10 +88,6 @@ class MemberResponse {
 
 class MemberPageResponse extends PageResponse(MemberResponse) {}
 
-function toGroupFilter({ q, member }: GroupQuery): GroupFilter {
-  return { text: q ?? null, member: member === undefined ? null : parseMember(member) };
-}
-
 function toGroupChange({ name, description }: GroupChangeDto): GroupChange {
   return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) };
 }
@@ -130,7 +119,10 @@ export class GroupsController {
   @Get()
   @ApiOkResponse({ type: GroupPageResponse })
   async list(@Query() query: GroupQuery): Promise<GroupPageResponse> {
-    return mapPage(await this.store.list(toGroupFilter(query), query), toGroupResponse);
+    return mapPage(
+      await this.store.list({ text: query.q, member: parseMember(query.member ?? '') }, query),
+      toGroupResponse,
+    );
   }
 
   @OpenToTokens('admin.write')

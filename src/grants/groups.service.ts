@@ -21,6 +21,7 @@ import { EVERY_ROW } from './snapshot-writer.service.js';
 export class GroupWritesService {
   constructor(
     private readonly store: GroupStore,
+    private readonly grants: GrantStore,
     private readonly administrators: AdministratorsService,
     private readonly audit: AuditService,
     private readonly clock: Clock,
@@ -66,17 +67,8 @@ export class GroupWritesService {
     await this.administrators.follow(by);
   }
 
-  /** @returns whether anybody was added. @throws Refused `not_found` for the group, or one of the members */
-  addMembers(id: number, members: readonly GroupMember[], by: AuditContext): Promise<boolean> {
-    return this.moveMembers('member_added', id, members, by);
-  }
-
-  /** @returns whether anybody was removed. @throws Refused `not_found` for the group, or one of the members */
-  removeMembers(id: number, members: readonly GroupMember[], by: AuditContext): Promise<boolean> {
-    return this.moveMembers('member_removed', id, members, by);
-  }
-
-  private async moveMembers(
+  /** @returns whether anybody was added or removed. @throws Refused `not_found` for the group, or one of the members */
+  async moveMembers(
     event: 'member_added' | 'member_removed',
     id: number,
     members: readonly GroupMember[],
@@ -95,6 +87,15 @@ export class GroupWritesService {
     await this.administrators.follow(by);
     return true;
   }
+
+  /** Revokes the grants of an account that is gone for good, those on acting as it and on its queries; takes it out of all groups. */
+  async removeAccount(user: GroupMember & { type: 'user' }, by: AuditContext): Promise<void> {
+    const ids = await this.grants.naming(user);
+    const outcomes = await this.grants.revoke(ids, by.actor?.id ?? null, this.clock.now());
+    await this.audit.recordAll(revokedEvents(outcomes, by));
+    const { items } = await this.store.list({ member: user }, { limit: EVERY_ROW, after: null });
+    for (const { id } of items) await this.moveMembers('member_removed', id, [user], by);
+  }
 }
 
 function nameTaken(name: string): Refused {
@@ -106,7 +107,7 @@ function groupInUse(uses: readonly GroupUse[]): Refused {
   return new Refused('group_in_use', { detail: `Named by ${named}: revoke or change them first.` });
 }
 
-/** Groups and their members, for administrators. */
+/** Groups and their members: for administrators, and as the identity provider says them. */
 @Injectable()
 export class GroupsService {
   constructor(
@@ -152,7 +153,8 @@ export class GroupsService {
     return this.writes.run(async () => {
       await this.checkLocal(id);
       if (member.type === 'engine') await this.admission.admitPrincipals([{ field: 'member', named: member }]);
-      if (await this.groups.addMembers(id, [member], by)) await this.admission.admitRules({ nodes: [], groups: [id] });
+      if (await this.groups.moveMembers('member_added', id, [member], by))
+        await this.admission.admitRules({ nodes: [], groups: [id] });
     });
   }
 
@@ -160,7 +162,7 @@ export class GroupsService {
   removeMember(id: number, member: GroupMember, by: AuditContext): Promise<void> {
     return this.writes.run(async () => {
       await this.checkLocal(id);
-      await this.groups.removeMembers(id, [member], by);
+      await this.groups.moveMembers('member_removed', id, [member], by);
     });
   }
 
@@ -180,45 +182,9 @@ export class GroupsService {
     const { oidc, scim } = this.settings;
     return source === 'oidc' ? (oidc?.groupsClaim ?? null) !== null : source === 'scim' && scim.tokens.length > 0;
   }
-}
-
-function managedElsewhere({ name }: Group): Refused {
-  const decides = `whether ${name} exists, how it is called and which members it has`;
-  return new Refused('managed_elsewhere', { detail: `The identity provider decides ${decides}: change it there.` });
-}
-
-/** Takes away all recorded access of an account that is gone for good. */
-@Injectable()
-export class PrincipalRemovalService {
-  constructor(
-    private readonly store: GroupStore,
-    private readonly groups: GroupWritesService,
-    private readonly grants: GrantStore,
-    private readonly audit: AuditService,
-    private readonly clock: Clock,
-  ) {}
-
-  /** Revokes its grants, those on acting as it and on its queries; takes it out of all groups. In the running transaction. */
-  async remove(user: GroupMember & { type: 'user' }, by: AuditContext): Promise<void> {
-    const ids = await this.grants.naming(user);
-    const outcomes = await this.grants.revoke(ids, by.actor?.id ?? null, this.clock.now());
-    await this.audit.recordAll(revokedEvents(outcomes, by));
-    const { items } = await this.store.list({ text: null, member: user }, { limit: EVERY_ROW, after: null });
-    for (const { id } of items) await this.groups.removeMembers(id, [user], by);
-  }
-}
-
-/** Memberships in groups of the source `oidc`, which follow what the identity provider says when people sign in. */
-@Injectable()
-export class ProviderGroupsService {
-  constructor(
-    private readonly store: GroupStore,
-    private readonly groups: GroupWritesService,
-    private readonly writes: AccessWritesService,
-  ) {}
 
   /**
-   * Makes the user a member of the groups of these names, which are made where there are none, and of no others of that source.
+   * Makes the user a member of the groups of these names with the source `oidc`, which are made where there are none, and of no others of that source.
    * @param isCurrent whether that still is to be done; asked before groups are read, and again in the transaction, which then holds
    *   back others who ask
    * @returns the names that administrators or SCIM gave to a group, which nobody joins so
@@ -241,15 +207,15 @@ export class ProviderGroupsService {
         await this.groups.createIfMissing({ name, description: null, source: 'oidc', externalId: null }, by);
       }
       const { joins, leaves, taken } = await this.changes(member, names);
-      for (const { id } of joins) await this.groups.addMembers(id, [member], by);
-      for (const { id } of leaves) await this.groups.removeMembers(id, [member], by);
+      for (const { id } of joins) await this.groups.moveMembers('member_added', id, [member], by);
+      for (const { id } of leaves) await this.groups.moveMembers('member_removed', id, [member], by);
       return taken;
     });
   }
 
   private async changes(member: GroupMember, names: readonly string[]) {
     const named = await this.store.named(names);
-    const { items } = await this.store.list({ text: null, member }, { limit: EVERY_ROW, after: null });
+    const { items } = await this.store.list({ member }, { limit: EVERY_ROW, after: null });
     const own = items.filter(({ source }) => source === 'oidc');
     const meant = named.filter(({ name, source }) => source === 'oidc' && names.includes(name));
     const isIn = (groups: readonly Group[]) => (group: Group) => groups.some(({ id }) => id === group.id);
@@ -261,4 +227,9 @@ export class ProviderGroupsService {
       taken: taken.filter((name) => named.some((group) => foldedName(group.name) === foldedName(name))),
     };
   }
+}
+
+function managedElsewhere({ name }: Group): Refused {
+  const decides = `whether ${name} exists, how it is called and which members it has`;
+  return new Refused('managed_elsewhere', { detail: `The identity provider decides ${decides}: change it there.` });
 }

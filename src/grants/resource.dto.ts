@@ -211,25 +211,16 @@ export class EntryQuery extends PageQuery {
   covering?: string;
 }
 
-export function toEntryFilter({
-  q,
-  principal,
-  as,
-  queries,
-  engine,
-  level,
-  covering,
-  ...names
-}: EntryQuery): EntryFilter {
-  const { catalog = null, schema = null, table = null, routine = null } = names;
+export function toEntryFilter(query: EntryQuery): EntryFilter {
+  const { catalog, schema, table, routine, engine, as, queries, level } = query;
   return {
-    principal: principal === undefined ? null : parsePolicyPrincipal(principal),
-    ...{ catalog, schema, table, routine },
+    ...{ catalog, schema, table, routine, text: query.q },
+    principal: parsePolicyPrincipal(query.principal ?? ''),
     kind:
-      level ?? (engine === true ? 'engine' : as !== undefined ? 'acting' : queries !== undefined ? 'queries' : null),
+      level ??
+      (engine === true ? 'engine' : as !== undefined ? 'acting' : queries === undefined ? undefined : 'queries'),
     named: parsePolicyPrincipal(as ?? queries ?? ''),
-    covering: covering === undefined ? null : pathNode(covering),
-    text: q ?? null,
+    covering: pathNode(query.covering ?? ''),
   };
 }
 

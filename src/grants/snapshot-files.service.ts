@@ -21,7 +21,6 @@ import { AccessFileStore } from './access-file.store.js';
 import { FileTransaction } from './access-writes.service.js';
 import { AdmissionService, namedIn } from './admission.service.js';
 import { readAccessFile, type RowPlaces } from './domain/access-file.js';
-import { ANY_GRANT } from './domain/grant.js';
 import {
   changesBetween,
   type DescribedSnapshot,
@@ -147,11 +146,7 @@ export class SnapshotFilesService {
       before === null && after !== null && after.expiresAt !== null && after.expiresAt <= now ? [after] : [],
     );
     if (ended.length === 0) return { known: new Set<number>(), problems: [] };
-    const { items } = await this.grants.list(
-      { ...ANY_GRANT, state: 'expired' },
-      { limit: EVERY_ROW, after: null },
-      now,
-    );
+    const { items } = await this.grants.list({ state: 'expired' }, { limit: EVERY_ROW, after: null }, now);
     const terms = ({ principal, resource, privileges, expires_at }: Readonly<Record<string, unknown>>) =>
       JSON.stringify([principal, resource, privileges, expires_at]);
     const given = new Set(

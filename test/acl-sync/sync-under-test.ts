@@ -177,7 +177,7 @@ class FakeAuditStore extends AuditStore {
   }
 
   override async page({ event }: AuditFilter, _: number | null, limit: number): Promise<AuditEvent[]> {
-    const newest = (await this.since(event === null ? AUDIT_EVENTS : [event])).reverse();
+    const newest = (await this.since(event === undefined ? AUDIT_EVENTS : [event])).reverse();
     return newest.slice(0, limit);
   }
 

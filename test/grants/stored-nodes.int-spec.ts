@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { ANY_GRANT, type NewGrant } from '../../src/grants/domain/grant.js';
+import type { GrantFilter, NewGrant } from '../../src/grants/domain/grant.js';
 import { localGroup } from '../../src/grants/domain/group.js';
 import { GrantStore } from '../../src/grants/grant.store.js';
 import { GroupStore } from '../../src/grants/group.store.js';
@@ -67,8 +67,8 @@ describe('grants on nodes of every kind, in the tables,', () => {
   });
 
   it('are listed by the kind of node, and by whom it names', async () => {
-    const listed = async (filter: Partial<typeof ANY_GRANT>) => {
-      const asked = { ...ANY_GRANT, ...filter, state: 'live' } as const;
+    const listed = async (filter: Partial<GrantFilter>) => {
+      const asked = { ...filter, state: 'live' } as const;
       return (await grants.list(asked, { limit: 50, after: null }, NOW)).items.map(({ resource }) => resource);
     };
     const principal = { type: 'everyone' } as const;

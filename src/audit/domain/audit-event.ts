@@ -104,31 +104,21 @@ export function userSubject(account: { id: number; username: string }): AuditSub
   return { type: 'user', id: String(account.id), name: account.username };
 }
 
-/** Which events. Null: any. */
+/** Which events. Absent: any. */
 export interface AuditFilter {
-  event: AuditEventName | null;
+  event?: AuditEventName | undefined;
   /** The actor or the subject: an account's id, or its name in any case. */
-  user: number | string | null;
-  subject: { type: string; id: string } | null;
+  user?: number | string | undefined;
+  subject?: { type: string; id: string } | undefined;
   /** Part of the words of the event, its actor, its subject or its details, in any case. */
-  text: string | null;
+  text?: string | undefined;
   /** Of the request that caused it. */
-  requestId: string | null;
+  requestId?: string | undefined;
   /** Inclusive. */
-  from: Date | null;
+  from?: Date | undefined;
   /** Exclusive. */
-  to: Date | null;
+  to?: Date | undefined;
 }
-
-export const ANY_EVENT: AuditFilter = {
-  event: null,
-  user: null,
-  subject: null,
-  text: null,
-  requestId: null,
-  from: null,
-  to: null,
-};
 
 /**
  * A point in the trail, ordered by the database, because the clocks of replicas differ. Opaque outside of the store.

@@ -2,33 +2,21 @@ import type { NamedNode, Node, NodeKind } from '../../trino-rules/model/node.js'
 import type { NamedPolicyPrincipal, PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 
-/** Which grants, or which policies, by whom they are for and by their nodes. Null: any. */
+/** Which grants, or which policies, by whom they are for and by their nodes. Absent or null: any. */
 export interface EntryFilter {
-  principal: PolicyPrincipal | null;
-  catalog: string | null;
-  schema: string | null;
-  table: string | null;
-  routine: string | null;
-  kind: NodeKind | null;
+  principal?: PolicyPrincipal | null;
+  catalog?: string | undefined;
+  schema?: string | undefined;
+  table?: string | undefined;
+  routine?: string | undefined;
+  kind?: NodeKind | undefined;
   /** Whom the node names: as whom somebody acts, or whose queries they are. */
-  named: PolicyPrincipal | null;
+  named?: PolicyPrincipal | null;
   /** A node of the tree: those on it and above it. */
-  covering: Node | null;
+  covering?: Node | null;
   /** Part of the name of whom it is for, or of its node; in any case. */
-  text: string | null;
+  text?: string | undefined;
 }
-
-const ANY_ENTRY: EntryFilter = {
-  principal: null,
-  catalog: null,
-  schema: null,
-  table: null,
-  routine: null,
-  kind: null,
-  named: null,
-  covering: null,
-  text: null,
-};
 
 /** The account that made a change; null: the command line. */
 type Actor = { id: number; name: string } | null;
@@ -73,13 +61,11 @@ export type GrantState = (typeof GRANT_STATES)[number];
 
 export interface GrantFilter extends EntryFilter {
   state: GrantState;
-  /** Exclusive; null: whenever, and never. */
-  expiresBefore: Date | null;
-  /** Those of any of these; null: of any at all. */
-  privileges: readonly Privilege[] | null;
+  /** Exclusive; absent: whenever, and never. */
+  expiresBefore?: Date | undefined;
+  /** Those of any of these; absent: of any at all. */
+  privileges?: readonly Privilege[] | undefined;
 }
-
-export const ANY_GRANT: Omit<GrantFilter, 'state'> = { ...ANY_ENTRY, expiresBefore: null, privileges: null };
 
 export function stateOf(grant: Grant, at: Date): Exclude<GrantState, 'all'> {
   if (grant.revokedAt !== null) return 'revoked';

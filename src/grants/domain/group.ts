@@ -17,10 +17,10 @@ export interface Group {
   createdAt: Date;
 }
 
-/** Which groups. Null: any. */
+/** Which groups. Absent or null: any. */
 export interface GroupFilter {
   /** Part of the name, in any case. */
-  text: string | null;
+  text?: string | undefined;
   member: GroupMember | null;
 }
 

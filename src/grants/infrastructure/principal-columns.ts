@@ -121,14 +121,13 @@ export function filterValues(filter: EntryFilter): unknown[] {
     ...wanted(principal),
     ...[catalog, schema, table, routine, kind],
     ...wanted(named),
-    ...[covering === null ? null : true, covering?.catalog ?? null, covering?.schema ?? null, covering?.table ?? null],
-    text,
+    ...[covering ? true : null, covering?.catalog, covering?.schema, covering?.table, text],
   ];
 }
 
-/** What a principal's columns must be; null: anything. */
-function wanted(principal: PolicyPrincipal | null): unknown[] {
-  if (principal === null) return [null, null, null, null];
+/** What a principal's columns must be. */
+function wanted(principal: PolicyPrincipal | null | undefined): unknown[] {
+  if (!principal) return [null, null, null, null];
   const [user, group, engine, isEveryone] = policyPrincipalValues(principal);
   return [user, group, engine, isEveryone || null];
 }

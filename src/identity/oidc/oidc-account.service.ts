@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
 import { SessionsService } from '../../auth/sessions.service.js';
-import { ProviderGroupsService } from '../../grants/groups.service.js';
+import { GroupsService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { found, Refused } from '../../kernel/errors.js';
 import { type AuthenticatedUser, type Client, sessionIdOf } from '../../platform/http/access.js';
@@ -38,7 +38,7 @@ export class OidcAccountService {
     private readonly store: OidcStore,
     private readonly users: UserStore,
     private readonly sessions: SessionsService,
-    private readonly groups: ProviderGroupsService,
+    private readonly groups: GroupsService,
     private readonly seal: SealService,
     private readonly transaction: Transaction,
     private readonly audit: AuditService,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
-import { ProviderGroupsService } from '../../grants/groups.service.js';
+import { GroupsService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { Transaction } from '../../platform/database/transaction.js';
@@ -29,7 +29,7 @@ export class PeopleService {
     private readonly settings: Settings,
     private readonly store: OidcStore,
     private readonly accounts: UserStore,
-    private readonly groups: ProviderGroupsService,
+    private readonly groups: GroupsService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
     private readonly clock: Clock,

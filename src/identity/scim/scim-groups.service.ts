@@ -39,7 +39,7 @@ export class ScimGroupsService {
       await this.checkJoining(changes);
       const { name = '', externalId = null } = attributesAfter(changes);
       const { id } = await this.groups.create({ name, externalId, description: null, source: 'scim' }, by);
-      await this.groups.addMembers(id, asMembers(membershipAfter(changes, []).added), by);
+      await this.groups.moveMembers('member_added', id, asMembers(membershipAfter(changes, []).added), by);
       return id;
     });
   }
@@ -70,8 +70,8 @@ export class ScimGroupsService {
       const among = touched(changes);
       const present = await this.store.members(id, among === null ? null : among.flatMap(userId));
       const { added, removed } = membershipAfter(changes, present.map(String));
-      await this.groups.addMembers(id, asMembers(added), by);
-      await this.groups.removeMembers(id, asMembers(removed), by);
+      await this.groups.moveMembers('member_added', id, asMembers(added), by);
+      await this.groups.moveMembers('member_removed', id, asMembers(removed), by);
     });
   }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
 import { AdministrationService } from '../../auth/administration.service.js';
-import { PrincipalRemovalService } from '../../grants/groups.service.js';
+import { GroupWritesService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { found, Refused } from '../../kernel/errors.js';
 import { BEYOND_HEADERS, isHeaderText } from '../../kernel/name.js';
@@ -24,7 +24,7 @@ export class ScimUsersService {
     private readonly accounts: UserStore,
     private readonly administrators: AdministratorsService,
     private readonly administration: AdministrationService,
-    private readonly removal: PrincipalRemovalService,
+    private readonly groups: GroupWritesService,
     private readonly audit: AuditService,
     private readonly writes: ScimWritesService,
     private readonly transaction: Transaction,
@@ -70,7 +70,7 @@ export class ScimUsersService {
       const user = found(await this.store.lock(id));
       check(user);
       await this.deactivate(user, by);
-      await this.removal.remove({ type: 'user', id }, by);
+      await this.groups.removeAccount({ type: 'user', id }, by);
       const to = await this.accounts.releaseName({ id, username: user.userName });
       const subject = userSubject({ id, username: user.userName });
       const details = { from: user.userName, to, external_id: user.externalId };

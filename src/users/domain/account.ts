@@ -112,12 +112,13 @@ export type FieldTaken = 'username_taken' | 'email_taken';
 /** `outdated`: the hash was changed meanwhile, or the account deactivated. */
 export type EmailChange = 'changed' | 'email_taken' | 'outdated';
 
+/** Which accounts. Absent: any. */
 export interface UserFilter {
   /** Part of the username or the e-mail address, in any case. */
-  text: string | null;
-  role: Role | null;
-  isActive: boolean | null;
-  source: Source | null;
+  text?: string | undefined;
+  role?: Role | undefined;
+  isActive?: boolean | undefined;
+  source?: Source | undefined;
 }
 
 /** A change of an account. The name of an account with a password stays, and SCIM changes nothing of such an account. */
