@@ -22,9 +22,10 @@ import {
   ROLES,
   type Source,
   SOURCES,
+  type UsedAccount,
   type UserFilter,
 } from '../users/domain/account.js';
-import type { MadeAccount, NewUser, UsedAccount } from './administration.service.js';
+import type { MadeAccount, NewUser } from './administration.service.js';
 
 const ONE_ROLE = { message: `must be one of ${ROLES.join(', ')}` };
 

@@ -11,10 +11,10 @@ import {
   type Account,
   type AccountChange,
   type AccountEdit,
-  type AccountUse,
   holderText,
   type NameHolder,
   type Role,
+  type UsedAccount,
   type UserFilter,
 } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
@@ -36,10 +36,6 @@ export interface MadeAccount {
   oneTimePassword: string | null;
 }
 
-export type UsedAccount = Account & AccountUse;
-
-const NO_USE: AccountUse = { groups: [], groupCount: 0, lastSignInAt: null, formerNames: [] };
-
 /** Administration of accounts: with the audit trail the only exception from per-user isolation. */
 @Injectable()
 export class AdministrationService {
@@ -54,23 +50,15 @@ export class AdministrationService {
   ) {}
 
   async list(filter: UserFilter, { limit, after }: PageRequest): Promise<Page<UsedAccount>> {
-    const page = pageOf(await this.accounts.page(filter, after, limit + 1), limit, (account) => account.id);
-    return { ...page, items: await this.withUse(page.items) };
+    return pageOf(await this.accounts.page(filter, after, limit + 1), limit, (account) => account.id);
   }
 
   count(filter: UserFilter): Promise<number> {
     return this.accounts.count(filter);
   }
 
-  async find(id: number): Promise<UsedAccount | null> {
-    const account = await this.accounts.find(id);
-    const [used = null] = await this.withUse(account === null ? [] : [account]);
-    return used;
-  }
-
-  private async withUse(accounts: readonly Account[]): Promise<UsedAccount[]> {
-    const uses = await this.accounts.useOf(accounts.map(({ id }) => id));
-    return accounts.map((account) => ({ ...account, ...(uses.get(account.id) ?? NO_USE) }));
+  find(id: number): Promise<UsedAccount | null> {
+    return this.accounts.findUsed(id);
   }
 
   /** Makes an account without a password, or with a one-time password, also while registration is closed. @throws Refused `username_taken`, `busy` */

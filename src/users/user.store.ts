@@ -10,7 +10,6 @@ import {
   type AccountChange,
   type AccountEdit,
   type AccountToProve,
-  type AccountUse,
   type Activation,
   activationAfter,
   type Creation,
@@ -21,6 +20,7 @@ import {
   type NewHash,
   type Source,
   takesLastAdministrator,
+  type UsedAccount,
   type UserFilter,
 } from './domain/account.js';
 import { PrincipalNames } from './principal-names.store.js';
@@ -41,16 +41,15 @@ const FILTERED = `
    AND ($2::text IS NULL OR u.role = $2) AND ($3::boolean IS NULL OR u.is_active = $3)
    AND ($4::text IS NULL OR u.source = $4)`;
 
-/** The list of accounts shows three groups of each. */
-const USES = `
-  SELECT u.id, coalesce(g.names[1:3], '{}') AS groups, coalesce(cardinality(g.names), 0) AS "groupCount",
+/** With how each account is used: the list shows three groups of each. */
+const SELECT_USED = `
+  SELECT ${ACCOUNT_COLUMNS},
+         ARRAY (SELECT name FROM groups JOIN group_members m ON m.group_id = groups.id WHERE m.user_id = u.id
+                 ORDER BY lower(name), name LIMIT 3) AS groups,
+         (SELECT count(*)::integer FROM group_members m WHERE m.user_id = u.id) AS "groupCount",
          (SELECT e.at FROM audit_events e WHERE e.actor_id = u.id AND e.event = 'login_succeeded'
            ORDER BY e.id DESC LIMIT 1) AS "lastSignInAt",
-         ARRAY (SELECT name FROM principal_names WHERE former_of = u.id ORDER BY name) AS "formerNames"
-    FROM users u LEFT JOIN LATERAL
-         (SELECT array_agg(name ORDER BY lower(name), name) AS names
-            FROM groups JOIN group_members m ON m.group_id = groups.id WHERE m.user_id = u.id) g ON true
-   WHERE u.id = ANY ($1)`;
+         ARRAY (SELECT name FROM principal_names WHERE former_of = u.id ORDER BY name) AS "formerNames"`;
 
 /** Rows of one statement, which must end far below the statement timeout. */
 const CHUNK = 1_000;
@@ -205,15 +204,13 @@ export class UserStore {
   }
 
   /** By rising id, beginning above `after` (null: at the first), at most `limit`. */
-  async page(filter: UserFilter, after: number | null, limit: number): Promise<Account[]> {
-    const list = `SELECT ${ACCOUNT_COLUMNS} ${FILTERED} AND u.id > $5 ORDER BY u.id LIMIT $6`;
-    return this.session.query<Account>(list, [...filterValues(filter), after ?? 0, limit]);
+  page(filter: UserFilter, after: number | null, limit: number): Promise<UsedAccount[]> {
+    const list = `${SELECT_USED} ${FILTERED} AND u.id > $5 ORDER BY u.id LIMIT $6`;
+    return this.session.query<UsedAccount>(list, [...filterValues(filter), after ?? 0, limit]);
   }
 
-  /** How accounts are used, by their ids. */
-  async useOf(ids: readonly number[]): Promise<Map<number, AccountUse>> {
-    const rows = await this.session.query<AccountUse & { id: number }>(USES, [ids]);
-    return new Map(rows.map(({ id, ...use }) => [id, use]));
+  findUsed(id: number): Promise<UsedAccount | null> {
+    return this.session.first<UsedAccount>(`${SELECT_USED} FROM users u WHERE u.id = $1`, [id]);
   }
 
   async count(filter: UserFilter): Promise<number> {

@@ -25,8 +25,8 @@ export interface Account {
   oneTimeUntil: Date | null;
 }
 
-/** How an account is used, for the list of accounts. */
-export interface AccountUse {
+/** An account with how it is used, for the list of accounts. */
+export interface UsedAccount extends Account {
   /** The first three of its groups, by name. */
   groups: readonly string[];
   /** The number of all its groups. */
