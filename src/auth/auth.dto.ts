@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, IntersectionType, PickType } from '@nestjs/swagger';
 import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
 import { TextRule, WITHOUT_NUL, anyText } from '../platform/http/validation.js';
 import {
@@ -64,15 +64,10 @@ export class PasswordChangeDto {
   new_password!: string;
 }
 
-export class EmailChangeDto {
-  @ApiProperty({ format: 'email', maxLength: 254 })
-  @TextRule(emailProblem)
-  email!: string;
-
-  @ApiProperty({ pattern: WITHOUT_NUL })
-  @TextRule(passwordCharacterProblem)
-  current_password!: string;
-}
+export class EmailChangeDto extends IntersectionType(
+  PickType(RegisterDto, ['email']),
+  PickType(PasswordChangeDto, ['current_password']),
+) {}
 
 export class TokenResponse {
   @ApiProperty() access_token!: string;
@@ -101,10 +96,7 @@ export class OneTimePasswordResponse {
   revoked_tokens!: number;
 }
 
-export class RevokedTokensResponse {
-  @ApiProperty({ ...INTEGER, description: 'API tokens of the account, which ended with the former password.' })
-  revoked_tokens!: number;
-}
+export class RevokedTokensResponse extends PickType(OneTimePasswordResponse, ['revoked_tokens']) {}
 
 export class UserResponse {
   @ApiProperty({ ...INTEGER, example: 12 }) id!: number;

@@ -2,8 +2,6 @@ import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
-import { Refused } from '../kernel/errors.js';
-import { isUuid } from '../kernel/ids.js';
 import { mapPage } from '../kernel/page.js';
 import {
   type AuthenticatedUser,
@@ -74,16 +72,15 @@ export class OwnAccountController {
     return mapPage(sessions, (session) => toSessionResponse(session, sessionIdOf(user)));
   }
 
-  /** A malformed id gets 404, like an unknown one. */
   @ApiRoute('endSession', 'End one own session')
   @Delete('sessions/:id')
   @NoContent()
-  async end(
+  end(
     @Param('id') id: string,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    if (!isUuid(id) || !(await this.sessions.end(user.id, id, by))) throw new Refused('not_found');
+    return this.sessions.end(user.id, id, by);
   }
 
   @BeforePasswordChange()

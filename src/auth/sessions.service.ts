@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, type AuditSubject, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import { Ids } from '../kernel/ids.js';
+import { Ids, isUuid } from '../kernel/ids.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import {
   type AdmittedUser,
@@ -265,15 +265,14 @@ export class SessionsService {
     return pageOf(sessions, limit, (session) => session.number);
   }
 
-  /** False: the user never had such a session. Ending an ended one is no event. */
-  async end(userId: number, sessionId: string, by: AuditContext): Promise<boolean> {
-    return this.transaction.run(async () => {
+  /** Ending an ended one is no event. A malformed id is that of no session. @throws Refused `not_found` */
+  async end(userId: number, sessionId: string, by: AuditContext): Promise<void> {
+    if (!isUuid(sessionId)) throw new Refused('not_found');
+    await this.transaction.run(async () => {
       const end = await this.sessions.endOf(userId, sessionId, this.clock.now());
-      if (end === 'ended') {
-        const subject = sessionSubject(sessionId);
-        await this.audit.record({ event: 'session_ended', ...by, subject, details: {} });
-      }
-      return end !== 'unknown';
+      if (end === 'unknown') throw new Refused('not_found');
+      if (end === 'had-ended') return;
+      await this.audit.record({ event: 'session_ended', ...by, subject: sessionSubject(sessionId), details: {} });
     });
   }
 }

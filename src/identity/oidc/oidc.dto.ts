@@ -1,8 +1,7 @@
-import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
-import { TokenResponse } from '../../auth/auth.dto.js';
-import { passwordCharacterProblem } from '../../users/domain/account.js';
+import { ApiProperty, ApiPropertyOptional, OmitType, PickType } from '@nestjs/swagger';
+import { PasswordChangeDto, TokenResponse } from '../../auth/auth.dto.js';
 import { NULLABLE_MOMENT, NULLABLE_TEXT } from '../../platform/http/api-fields.js';
-import { anyText, FieldRule, TextRule, WITHOUT_NUL } from '../../platform/http/validation.js';
+import { anyText, FieldRule, TextRule } from '../../platform/http/validation.js';
 import { challengeProblem, PAGE_PATH, pagePathProblem, verifierProblem } from './domain/flow.js';
 import type { Link } from './domain/provider-session.js';
 
@@ -51,11 +50,7 @@ export class ConfirmUrlResponse {
   confirm_url!: string;
 }
 
-export class LinkDto {
-  @ApiProperty({ pattern: WITHOUT_NUL })
-  @TextRule(passwordCharacterProblem)
-  current_password!: string;
-}
+export class LinkDto extends PickType(PasswordChangeDto, ['current_password']) {}
 
 export class LinkUrlResponse {
   @ApiProperty({ format: 'uri', description: 'Where the browser goes to sign in at the provider as whom it is.' })

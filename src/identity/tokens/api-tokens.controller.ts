@@ -3,7 +3,6 @@ import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nest
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { SessionsService } from '../../auth/sessions.service.js';
-import { found, Refused } from '../../kernel/errors.js';
 import {
   AdministratorsOnly,
   type AuthenticatedUser,
@@ -66,12 +65,12 @@ export class ApiTokensController {
   @ApiRoute('revokeToken', 'Revoke an own API token')
   @Delete(':id')
   @NoContent()
-  async revoke(
+  revoke(
     @Param('id') id: string,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    if (!(await this.tokens.revoke(user.id, id, by))) throw new Refused('not_found');
+    return this.tokens.revoke(user.id, id, by);
   }
 }
 
@@ -86,17 +85,17 @@ export class ApiTokensAdministrationController {
   @Get()
   @ApiOkResponse({ type: ApiTokenList })
   async list(@Param('id', RowIdPipe) id: number): Promise<ApiTokenList> {
-    return toApiTokenList(found(await this.tokens.listOfAccount(id)));
+    return toApiTokenList(await this.tokens.listOfAccount(id));
   }
 
   @ApiRoute('revokeUserToken', 'Revoke an API token of an account')
   @Delete(':token')
   @NoContent()
-  async revoke(
+  revoke(
     @Param('id', RowIdPipe) id: number,
     @Param('token') token: string,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    if (!(await this.tokens.revoke(id, token, by))) throw new Refused('not_found');
+    return this.tokens.revoke(id, token, by);
   }
 }

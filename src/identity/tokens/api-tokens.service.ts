@@ -5,7 +5,7 @@ import { invalidToken } from '../../auth/domain/claims.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import { Registry } from 'prom-client';
 import { Clock, Timers } from '../../kernel/clock.js';
-import { Refused } from '../../kernel/errors.js';
+import { found, Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
 import type { AuthenticatedUser } from '../../platform/http/access.js';
 import { KeyedDigests } from '../../platform/settings/keyed-digests.js';
@@ -81,21 +81,21 @@ export class ApiTokensService {
     return this.store.listOf(userId);
   }
 
-  /** Null: there is no such account. */
-  async listOfAccount(userId: number): Promise<ApiToken[] | null> {
-    return (await this.users.find(userId)) === null ? null : this.listOf(userId);
+  /** @throws Refused `not_found` */
+  async listOfAccount(userId: number): Promise<ApiToken[]> {
+    found(await this.users.find(userId));
+    return this.listOf(userId);
   }
 
-  /** Revokes a token from the next request on. Revoking a revoked one is no event. False: the account has no such token. */
-  async revoke(userId: number, id: string, by: AuditContext): Promise<boolean> {
-    if (!isTokenId(id)) return false;
-    return this.transaction.run(async () => {
+  /** Revokes a token from the next request on. Revoking a revoked one is no event. @throws Refused `not_found` */
+  async revoke(userId: number, id: string, by: AuditContext): Promise<void> {
+    if (!isTokenId(id)) throw new Refused('not_found');
+    await this.transaction.run(async () => {
       const token = await this.store.revoke(userId, id, this.clock.now());
-      if (token === 'unknown') return false;
-      if (token === 'had-ended') return true;
+      if (token === 'unknown') throw new Refused('not_found');
+      if (token === 'had-ended') return;
       const details = { user_id: userId };
       await this.audit.record({ event: 'token_revoked', ...by, subject: tokenSubject(token), details });
-      return true;
     });
   }
 
