@@ -39,6 +39,31 @@ export class AccessWritesService {
     return done;
   }
 
+  /**
+   * The transaction of a file that is applied: it is written whole, or its outcome is told and nothing is written. It waits for no turn.
+   * @param work gets a function that ends the transaction without its writes, and with an outcome
+   * @throws CommitUnconfirmed with its cause
+   */
+  async runFile<T>(work: (rollBack: (outcome: T) => never) => Promise<T>): Promise<T> {
+    const state = { isWritten: false };
+    const whole = async (): Promise<T> => {
+      state.isWritten = false;
+      const written = await work((outcome) => {
+        throw new RolledBack(outcome);
+      });
+      state.isWritten = true;
+      return written;
+    };
+    try {
+      const outcome = await retried(() => this.transaction.run(whole));
+      this.changes.announce();
+      return outcome;
+    } catch (error) {
+      if (error instanceof RolledBack) return error.outcome as T;
+      throw state.isWritten ? new CommitUnconfirmed('the commit failed', { cause: error }) : error;
+    }
+  }
+
   private async inTurn<T>(work: () => Promise<T>): Promise<T> {
     const place = this.turns.enter('');
     if (place === null) throw new Error('no place in a queue without a limit');
@@ -56,42 +81,12 @@ export class AccessWritesService {
   }
 }
 
-/** The transaction of a file that is applied: it is written whole, or its outcome is told and nothing is written. */
-@Injectable()
-export class FileTransaction {
-  constructor(
-    private readonly transaction: Transaction,
-    private readonly changes: AccessChangesService,
-  ) {}
-
-  /**
-   * Runs `work`, then tells the publisher.
-   * @param work gets a function that ends the transaction without its writes, and with an outcome
-   * @throws CommitUnconfirmed with its cause
-   */
-  async run<T>(work: (rollBack: (outcome: T) => never) => Promise<T>): Promise<T> {
-    const state: { isWritten: boolean; rolledBack: { outcome: T } | null } = { isWritten: false, rolledBack: null };
-    const whole = async (): Promise<T> => {
-      state.isWritten = false;
-      const written = await work((outcome) => {
-        state.rolledBack = { outcome };
-        throw new RolledBack('rolled back');
-      });
-      state.isWritten = true;
-      return written;
-    };
-    try {
-      const outcome = await retried(() => this.transaction.run(whole));
-      this.changes.announce();
-      return outcome;
-    } catch (error) {
-      if (state.rolledBack !== null) return state.rolledBack.outcome;
-      throw state.isWritten ? new CommitUnconfirmed('the commit failed', { cause: error }) : error;
-    }
+/** Carries the outcome of a transaction that ends without its writes. */
+class RolledBack extends NamedError {
+  constructor(readonly outcome: unknown) {
+    super('rolled back');
   }
 }
-
-class RolledBack extends NamedError {}
 
 /** Runs a transaction anew after a deadlock. */
 async function retried<T>(transaction: () => Promise<T>, tries = MOST_TRIES): Promise<T> {

@@ -3,7 +3,7 @@ import { AuditModule } from '../audit/audit.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AccessAdministrationController, AccessController } from './access.controller.js';
 import { AccessFileStore } from './access-file.store.js';
-import { AccessWritesService, FileTransaction } from './access-writes.service.js';
+import { AccessWritesService } from './access-writes.service.js';
 import { AccessService } from './access.service.js';
 import { AdmissionService } from './admission.service.js';
 import { CatalogAdministrationController, CatalogController } from './catalog.controller.js';
@@ -77,7 +77,7 @@ const ENGINE_NOT_ASKED: EngineNames = {
   providers: [
     SnapshotFilesService,
     UserImportService,
-    FileTransaction,
+    AccessWritesService,
     SnapshotWriter,
     AdmissionService,
     AccessFileStore,

@@ -18,7 +18,7 @@ import { AdministratorsService } from '../users/administrators.service.js';
 import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 import { AccessFileStore } from './access-file.store.js';
-import { FileTransaction } from './access-writes.service.js';
+import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService, namedIn } from './admission.service.js';
 import { readAccessFile, type RowPlaces } from './domain/access-file.js';
 import {
@@ -68,7 +68,7 @@ export class SnapshotFilesService {
     private readonly administrators: AdministratorsService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
-    private readonly fileTransaction: FileTransaction,
+    private readonly writes: AccessWritesService,
     private readonly clock: Clock,
   ) {}
 
@@ -93,7 +93,7 @@ export class SnapshotFilesService {
     by: AuditContext,
     report: ReportProgress = () => undefined,
   ): Promise<Applied> {
-    return this.fileTransaction.run((rollBack) => this.applied(value, options, by, report, rollBack));
+    return this.writes.runFile((rollBack) => this.applied(value, options, by, report, rollBack));
   }
 
   private async applied(

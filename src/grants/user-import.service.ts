@@ -10,7 +10,7 @@ import { accountKey, accountNameProblem, type Creation, emailProblem, holderText
 import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
 import { UserStore } from '../users/user.store.js';
 import { AccessFileStore } from './access-file.store.js';
-import { FileTransaction } from './access-writes.service.js';
+import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
 import {
   changesBetween,
@@ -38,7 +38,7 @@ type Made = ListedPerson & { creation: Creation };
 @Injectable()
 export class UserImportService {
   constructor(
-    private readonly fileTransaction: FileTransaction,
+    private readonly writes: AccessWritesService,
     private readonly files: AccessFileStore,
     private readonly users: UserStore,
     private readonly administrators: AdministratorsService,
@@ -59,7 +59,7 @@ export class UserImportService {
     by: AuditContext,
     report: ReportProgress = () => undefined,
   ): Promise<Imported> {
-    return this.fileTransaction.run(async (rollBack) => {
+    return this.writes.runFile(async (rollBack) => {
       await this.files.lockWrites();
       const list = userList(entries);
       const made = await this.made(list, report);

@@ -3,6 +3,7 @@ import type { Explanation } from '../../trino-rules/answers/explanation.js';
 import type { RuleTrace } from '../../trino-rules/answers/rule-trace.js';
 import type { Change } from '../../trino-rules/answers/smallest-change.js';
 import type { Way } from '../../trino-rules/answers/ways.js';
+import type { Node } from '../../trino-rules/model/node.js';
 
 /** An explanation, and how the engine answers by the published rules. */
 export interface Explained extends Explanation {
@@ -30,7 +31,7 @@ export function explanationForm(explained: Explained, aboutOneself: boolean) {
     restrictions: policies.map(({ id, kind, resource }) => ({
       policy_id: id,
       kind,
-      resource: { ...index.principals.namedNode(resource), ...('column' in resource && { column: resource.column }) },
+      resource: namedResource(resource, index),
     })),
     ways: shown.slice(0, WAYS_MOST).map((way) => wayForm(way, index)),
     ways_in_all: shown.length,
@@ -61,16 +62,11 @@ function stepForm(change: Change, index: AccessIndex) {
   switch (change.kind) {
     case 'grant':
     case 'deny':
-      return {
-        ...change,
-        principal: principals.named(change.principal),
-        resource: principals.namedNode(change.resource),
-      };
     case 'hidden_column':
       return {
         ...change,
         principal: principals.named(change.principal),
-        resource: { ...principals.namedNode(change.resource), column: change.resource.column },
+        resource: namedResource(change.resource, index),
       };
     case 'revoke':
       return { kind: change.kind, grant_id: change.grant };
@@ -79,4 +75,8 @@ function stepForm(change: Change, index: AccessIndex) {
     case 'activate':
       return { kind: change.kind, principal: principals.named({ type: 'user', id: change.user }) };
   }
+}
+
+function namedResource(resource: Node & { column?: string }, { principals }: AccessIndex) {
+  return { ...principals.namedNode(resource), ...(resource.column !== undefined && { column: resource.column }) };
 }
