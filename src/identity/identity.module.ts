@@ -19,7 +19,6 @@ import { PeopleService } from './oidc/people.service.js';
 import { SealService } from './oidc/seal.service.js';
 import { ScimGroupsService } from './scim/scim-groups.service.js';
 import { ScimUsersService } from './scim/scim-users.service.js';
-import { ScimWritesService } from './scim/scim-writes.service.js';
 import { ScimDiscoveryController, ScimGroupsController, ScimUsersController } from './scim/scim.controller.js';
 import { ScimGroupStore, ScimUserStore } from './scim/scim.store.js';
 import { ApiTokenStore } from './tokens/api-token.store.js';
@@ -47,7 +46,7 @@ const OIDC = [
 ];
 
 /** People and groups that the company's identity provider pushes (RFC 7643, 7644). */
-const SCIM = [ScimWritesService, ScimUserStore, ScimUsersService, ScimGroupStore, ScimGroupsService];
+const SCIM = [ScimUserStore, ScimUsersService, ScimGroupStore, ScimGroupsService];
 
 /** Tokens with which programs act for accounts. */
 const TOKENS = [ApiTokenStore, ApiTokensService, ApiTokenStrategy];

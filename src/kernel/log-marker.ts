@@ -19,7 +19,6 @@ export const LOG_MARKERS = [
   'removed past audit events',
   // people of the identity provider
   'session could not be checked at the provider',
-  'SCIM changes',
   // service-account token
   'service-account token is empty',
   'service-account token has no usable expires_in',

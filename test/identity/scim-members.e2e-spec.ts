@@ -1,10 +1,8 @@
 import { AbstractLogger, DataSource } from 'typeorm';
-import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { sharedAdministrator } from '../support/service/administrator.js';
 import { SCIM_TOKEN, ScimClient, scimGroup, scimUser, statusOf, URN } from '../support/service/scim-client.js';
 import { MANY_PEOPLE, sharedMembers } from '../support/service/scim-members.js';
 import { sharedService } from '../support/service/service.js';
-import { until } from '../support/service/until.js';
 
 /** Every statement of the service that goes through the ORM. */
 class StatementLog extends AbstractLogger {
@@ -20,8 +18,7 @@ class StatementLog extends AbstractLogger {
 }
 
 describe('members of groups by SCIM', () => {
-  const timers = new FakeTimers();
-  const service = sharedService({ SCIM_TOKEN }, { timers });
+  const service = sharedService({ SCIM_TOKEN });
   const boss = sharedAdministrator(service);
   const scim = new ScimClient(service);
   const { id, some, patched } = sharedMembers(scim);
@@ -188,28 +185,6 @@ describe('members of groups by SCIM', () => {
         expect(changes.length).toBeGreaterThan(0);
         expect(members.includes(value)).toBe(changes.at(-1) === 'member_added');
       }
-    });
-
-    it('are told in the log while they come, with how many there are by then', async () => {
-      const lines = () =>
-        service.logLines.flatMap((line) => {
-          const { msg, changes, users, groups } = JSON.parse(line) as Record<string, unknown>;
-          return msg === 'SCIM changes' ? [{ changes, users, groups }] : [];
-        });
-      const told = async (count: number) => {
-        timers.advance(15_000);
-        await until(() => lines().length === count);
-        return lines().at(-1);
-      };
-      const before = lines().length;
-      const { body } = await scim.get('/Groups?count=0');
-      expect(await told(before + 1)).toEqual({
-        changes: expect.any(Number) as number,
-        users: 10_004,
-        groups: body?.['totalResults'],
-      });
-      await scim.patch(path, add(...all.slice(0, 1)));
-      expect(await told(before + 2)).toMatchObject({ changes: 1 });
     });
   });
 });

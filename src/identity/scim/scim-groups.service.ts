@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
+import { AccessWritesService } from '../../grants/access-writes.service.js';
 import { GroupWritesService } from '../../grants/groups.service.js';
 import { found } from '../../kernel/errors.js';
 import { firstNames } from '../../kernel/name.js';
@@ -16,7 +17,6 @@ import {
 import { integerId, invalid, shown } from './domain/values.js';
 import { ScimGroupStore } from './scim.store.js';
 import type { VersionCheck } from './scim-request.js';
-import { ScimWritesService } from './scim-writes.service.js';
 
 /** Creates, changes and deletes groups by SCIM. */
 @Injectable()
@@ -24,7 +24,7 @@ export class ScimGroupsService {
   constructor(
     private readonly store: ScimGroupStore,
     private readonly groups: GroupWritesService,
-    private readonly writes: ScimWritesService,
+    private readonly writes: AccessWritesService,
   ) {}
 
   /** @throws Refused `not_found` */

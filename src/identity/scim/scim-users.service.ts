@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
 import { AdministrationService } from '../../auth/administration.service.js';
+import { AccessWritesService } from '../../grants/access-writes.service.js';
 import { GroupWritesService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { found, Refused } from '../../kernel/errors.js';
@@ -14,7 +15,6 @@ import { accountEmail, type ScimUser, UNSET, type UserAttributes, wholeUser } fr
 import { invalid } from './domain/values.js';
 import type { VersionCheck } from './scim-request.js';
 import { ScimUserStore } from './scim.store.js';
-import { ScimWritesService } from './scim-writes.service.js';
 
 /** Creates, adopts, changes and deletes accounts by SCIM. */
 @Injectable()
@@ -26,7 +26,7 @@ export class ScimUsersService {
     private readonly administration: AdministrationService,
     private readonly groups: GroupWritesService,
     private readonly audit: AuditService,
-    private readonly writes: ScimWritesService,
+    private readonly writes: AccessWritesService,
     private readonly transaction: Transaction,
     private readonly clock: Clock,
   ) {}
