@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DatabaseSession, sqlState } from '../platform/database/database-session.js';
 import type { Descriptions } from '../trino-rules/model/snapshot-export.js';
 
-/** Below the statement timeout, which says less about the reason. A role may have another one. */
+/** Shorter than the statement timeout, whose error does not name the reason. A lock timeout of the role itself takes precedence. */
 const LOCK_TIMEOUT = '25s';
 const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -17,7 +17,7 @@ interface DescriptionRow {
 export class AccessFileStore {
   constructor(private readonly session: DatabaseSession) {}
 
-  /** Of all rows, ended ones too. */
+  /** Descriptions of all rows, including revoked, removed and deleted ones. */
   async descriptions(): Promise<Descriptions> {
     const rows = await this.session.query<DescriptionRow>(
       ['groups', 'grants', 'policies']
@@ -37,15 +37,15 @@ export class AccessFileStore {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** At the beginning of a transaction: all that it reads is of one state. */
+  /** Called at the beginning of a transaction: all its statements then read one state of the database. */
   async readOneState(): Promise<void> {
     await this.session.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
   }
 
   /**
-   * Until the transaction ends, groups, grants and policies are changed by it alone. The groups first: a transaction that locks more
-   * than one of these has locked the groups before (see `GroupStore.missing`). EXCLUSIVE also waits for locked rows.
-   * @throws Error that says so where the locks are not free in time
+   * Until this transaction ends, no other one can change groups, grants or policies. The groups are locked first, because every
+   * transaction that locks several of these tables does so (see `GroupStore.missing`). EXCLUSIVE also waits for locked rows.
+   * @throws Error when the locks are not free in time
    */
   async lockWrites(): Promise<void> {
     await this.session.query(

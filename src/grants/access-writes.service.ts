@@ -5,17 +5,17 @@ import { Settings } from '../platform/settings/settings.js';
 import { Transaction, TransactionDeadlock } from '../platform/database/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 
-/** Everything was written, and the commit failed: where its answer was lost, the changes may be made. */
+/** The commit failed after all writes. The changes may be committed all the same, if only the database's answer was lost. */
 export class CommitUnconfirmed extends NamedError {}
 
-/** Attempts of a write: PostgreSQL rolls one of two back that wait for each other, such as batches of the same grants. */
+/** Attempts of a write. On a deadlock, as between two batches of the same grants, PostgreSQL rolls one transaction back. */
 const MOST_TRIES = 5;
-/** Milliseconds that a write waits for its turn at most. */
+/** The longest time in milliseconds that a write waits for its turn. */
 const LONGEST_WAIT = 10_000;
 
 /**
- * Writes of groups, grants and policies. Half of the connections are theirs at most: a snapshot file that is applied locks all of
- * them out, and where each waited on a connection of its own, nobody could sign in.
+ * Writes groups, grants and policies. The writes use at most half of the database connections: while a snapshot file is applied they
+ * all wait for its locks, and if they held every connection nobody could sign in.
  */
 @Injectable()
 export class AccessWritesService {
@@ -30,8 +30,8 @@ export class AccessWritesService {
   }
 
   /**
-   * Runs `work` in one transaction, then tells the publisher. After a deadlock it runs anew.
-   * @throws Refused `busy` when it does not get its turn
+   * Runs `work` in one transaction, again after a deadlock, then notifies the publisher.
+   * @throws Refused `busy` when the write does not get its turn in time
    */
   async run<T>(work: () => Promise<T>): Promise<T> {
     const done = await this.inTurn(() => retried(() => this.transaction.run(work)));
@@ -40,8 +40,8 @@ export class AccessWritesService {
   }
 
   /**
-   * The transaction of a file that is applied: it is written whole, or its outcome is told and nothing is written. It waits for no turn.
-   * @param work gets a function that ends the transaction without its writes, and with an outcome
+   * Runs the transaction that applies a file, without waiting for a turn.
+   * @param work gets a function that rolls the transaction back and returns an outcome
    * @throws CommitUnconfirmed with its cause
    */
   async runFile<T>(work: (rollBack: (outcome: T) => never) => Promise<T>): Promise<T> {
@@ -81,14 +81,14 @@ export class AccessWritesService {
   }
 }
 
-/** Carries the outcome of a transaction that ends without its writes. */
+/** Carries the outcome of a transaction that is rolled back. */
 class RolledBack extends NamedError {
   constructor(readonly outcome: unknown) {
     super('rolled back');
   }
 }
 
-/** Runs a transaction anew after a deadlock. */
+/** Runs a transaction again after a deadlock. */
 async function retried<T>(transaction: () => Promise<T>, tries = MOST_TRIES): Promise<T> {
   try {
     return await transaction();

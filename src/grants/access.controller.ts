@@ -56,12 +56,12 @@ export class AccessController {
   @ApiOkResponse({ type: ExplanationResponse })
   async explain(@Query() query: ExplainQuery, @CurrentUser() { id }: AuthenticatedUser): Promise<ExplanationResponse> {
     const { as: _, queries, ...node } = nodeOfQuery(query);
-    // The answer names whom the question names by an id.
+    // The answer contains the name of the user whose id is asked about.
     if (queries !== undefined) {
       const message = 'is asked about by administrators alone';
       throw new Refused('validation_failed', { errors: [{ field: 'queries', message }] });
     }
-    // An account acts as nobody, and learns nothing of whom others act as.
+    // `as` is left out: no account impersonates others, and none may learn who does.
     return explanationForm(await this.access.explain({ type: 'user', id }, toQuestion(query, node)), true);
   }
 }

@@ -26,7 +26,7 @@ export class EffectiveOfQuery extends NamePageQuery {
   principal!: string;
 }
 
-/** A node; where a privilege is asked about, one whose `as` or `queries` names one user or one engine principal. */
+/** A node. With a privilege, its `as` or `queries` must name one user or one engine principal. */
 abstract class PlaceQuery extends NodeNamesQuery {
   abstract privilege?: Privilege;
 
@@ -87,7 +87,7 @@ export function namesOfNode(node: Node): string[] {
   return nodeKey(node).split('\0');
 }
 
-/** The node of a cursor; null: none. */
+/** The node of a cursor; null for the first page. */
 export function nodeOfCursor(names: readonly string[] | null): Node | null {
   if (names === null) return null;
   const [catalog = '', schema, table, routine] = names;
@@ -98,7 +98,7 @@ export function nodeOfCursor(names: readonly string[] | null): Node | null {
   return schema === 'queries' ? { queries: named } : schema === 'as' ? { as: named } : {};
 }
 
-/** A privilege that can be given on the node that is asked about. */
+/** The problem of a privilege that cannot be granted on the node of the query. */
 function placed(privilege: unknown, query: NodeQuery): string | null {
   const asked = PRIVILEGES.find((one) => one === privilege);
   if (asked === undefined || misplacedField(query) !== null) return null;

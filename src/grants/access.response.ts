@@ -99,10 +99,10 @@ class InsideResponse {
   @ApiProperty({ enum: PRIVILEGES, isArray: true }) privileges!: Privilege[];
 }
 
-/** Nodes that the answer names of what one holder has inside. */
+/** The most nodes inside the asked one that the answer names for one holder. */
 const MOST_INSIDE = 20;
 
-/** `privileges` are those with all of the node; of a catalog or schema, none where there is only something inside. */
+/** `privileges` hold for the whole node. They are empty for a principal with access only to something inside a catalog or schema. */
 class HolderResponse extends AccessResponse {
   @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
 
@@ -135,7 +135,7 @@ class InsideTotalsResponse {
   @ApiProperty({ ...INTEGER, description: 'Service accounts among them.' }) engine_principals!: number;
 }
 
-/** Of those who have all of the node. */
+/** Counts of holders of the whole node. */
 class HolderTotalsResponse extends InsideTotalsResponse {
   @ApiProperty({ description: 'Those who have not all of it, and something in it.' }) inside!: InsideTotalsResponse;
 

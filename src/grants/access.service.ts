@@ -27,7 +27,7 @@ export interface NamedAccess extends EffectiveAccess {
   resource: NamedNode;
 }
 
-/** Answers who may do what, and why: by what is granted now, which the next publication tells the engine. */
+/** Answers who may do what, and why, by the recorded grants and policies, which the engine follows from the next publication on. */
 @Injectable()
 export class AccessService {
   constructor(
@@ -38,7 +38,7 @@ export class AccessService {
   ) {}
 
   /**
-   * A node that is asked about, with the names of those whom it names.
+   * A node of a question, with the names of the principals in it.
    * @throws Refused `validation_failed`: no such account
    */
   async named(node: Node): Promise<NamedNode> {
@@ -73,7 +73,7 @@ export class AccessService {
   /** Grants and policies above and below a node. */
   private async around(question: HolderQuestion): Promise<Snapshot> {
     const asked = nodeAsked(question);
-    // Whom somebody acts as depends on who else does; whose queries, on groups; and killing brings its procedure.
+    // Impersonation depends on who else impersonates, access to queries on groups, and killing queries includes a procedure.
     const isWhole = asked === null || namedBy(asked) !== undefined || isKillQuery(asked);
     if (isWhole) return this.snapshots.read();
     const touched = await this.snapshots.readTouched({ nodes: [areaOf(asked)], groups: [] }, Infinity);
@@ -101,7 +101,7 @@ export class AccessService {
     };
   }
 
-  /** @param isWhole the answer depends on others */
+  /** @param isWhole whether the answer depends on other principals, so that the whole snapshot is needed */
   private async indexFor(
     principal: Principal,
     node: Node | null,
@@ -120,7 +120,7 @@ export class AccessService {
     return index;
   }
 
-  /** The name, as an account or another engine principal has it, where that closes it to an engine principal. */
+  /** The name's spelling, where it belongs to an account or to an engine principal in another spelling; null: the name is usable. */
   private async closedName(principal: Principal): Promise<string | null> {
     if (principal.type !== 'engine') return null;
     const [held] = await this.names.closedToEngine([principal.name]);
@@ -128,30 +128,30 @@ export class AccessService {
   }
 }
 
-/** Whether it names somebody, who may be an account. */
+/** Whether the question names another principal, which may be an account. */
 function isAboutOthers(question: Question): boolean {
   return question.about === 'impersonation' || (question.about === 'queries' && question.owner !== undefined);
 }
 
-/** Null: the answer follows from what is granted anywhere, as rights do, and what all read in `system`. */
+/** The node of a question. Null: grants anywhere decide the answer, as for rights and for the part of `system` that everybody reads. */
 function nodeAsked(question: HolderQuestion): Node | null {
   return isAtNode(question) && !isOpenSystem(question.resource) ? question.resource : null;
 }
 
-/** The node above all that the answer follows from: a restriction anywhere in a catalog outweighs a right to its routines. */
+/** The node that contains everything the answer depends on: a restriction anywhere in a catalog outweighs a right to its routines. */
 function areaOf(node: Node): Node {
   const { catalog, table } = node;
   return catalog !== undefined && table === undefined ? { catalog } : node;
 }
 
-/** The engine asks no rule about this schema, so no answer would follow from what is granted. */
+/** Refuses questions about `information_schema`: the engine applies no rule to it, so grants do not decide access. */
 function refuseKept(question: HolderQuestion): void {
   if (!isAtNode(question) || question.resource.schema !== INFORMATION_SCHEMA) return;
   const message = 'is kept by the engine itself: whoever may enter the catalog reads it, filtered';
   throw new Refused('validation_failed', { errors: [{ field: 'schema', message }] });
 }
 
-/** Null: a group is no user of the engine. */
+/** The engine's answer by the published rules. Null for a group, which is no user of the engine. */
 function traced(
   { version, engine }: PublishedVersion,
   index: AccessIndex,
@@ -167,7 +167,7 @@ function traced(
   return { version, ...trace, isSame, text: trace.rule && textOfRule(engine.rules, trace.rule) };
 }
 
-/** Whether the rules restrict reading as the grants and policies do; of other questions nothing is restricted. */
+/** Whether the rules restrict reading as the grants and policies do. Only reading is restricted, so other questions get true. */
 function isReadAlike(
   engine: Evaluator,
   name: string,
@@ -180,7 +180,7 @@ function isReadAlike(
   return hasTheseLimits(engine, name, question, accessToColumn(intent, question.column));
 }
 
-/** Longest time without other work in between. */
+/** The longest time for which the steps keep other requests waiting. */
 const SLICE_MS = 20;
 
 /** Lets other requests through between the steps. */
@@ -194,20 +194,20 @@ export async function* inSlices<T>(steps: Iterable<T>): AsyncGenerator<T> {
   }
 }
 
-/** How many have something through one group; null: directly, as one of everyone, or by the settings. */
+/** Counts of holders with access through one group. `group` null: directly, as one of everyone, or by the settings. */
 interface HolderWay {
   group: { id: number; name: string } | null;
   people: number;
   enginePrincipals: number;
 }
 
-/** Counts all holders, who come by name, and keeps a page of them: one more than was asked for, where there are more. */
+/** Counts all holders, added in the order of their names, and keeps a page of them, with one more than the page where there are more. */
 export class HolderCount {
   readonly page: Holder[] = [];
   people = 0;
   /** Service accounts among them. */
   enginePrincipals = 0;
-  /** Those who have not all of the node, and something in it. */
+  /** Counts of principals with access to a part of the node only. */
   readonly inside = { people: 0, enginePrincipals: 0 };
   private readonly byGroup = new Map<number | null, HolderWay>();
 
@@ -233,7 +233,7 @@ export class HolderCount {
     }
   }
 
-  /** A holder of all of it counts in each of its ways. Most holders first. */
+  /** Most holders first. A holder of the whole node counts once for each of its ways. */
   get ways(): HolderWay[] {
     const size = ({ people, enginePrincipals }: HolderWay): number => people + enginePrincipals;
     return [...this.byGroup.values()].sort(

@@ -27,13 +27,13 @@ import type { NewPolicy, Policy, PolicyRule } from './domain/policy.js';
 import { SnapshotStore, type Touched } from './domain/snapshot-store.js';
 import { GroupStore } from './group.store.js';
 
-/** A principal or a node of a request body, with the path of its field. */
+/** A principal or a node of a request body, with the path of its field there. */
 interface NamedIn<T> {
   field: string;
   named: T;
 }
 
-/** A grant of a request body. `fieldPrefix`: of its fields' paths there, such as `grant.0.`, or empty. */
+/** A grant of a request body. `fieldPrefix`: the beginning of its fields' paths, such as `grant.0.`, or empty. */
 export interface GrantRequest {
   fieldPrefix: string;
   grant: NewGrant;
@@ -41,7 +41,7 @@ export interface GrantRequest {
 
 type ActingRequest = Pick<GrantRequest, 'fieldPrefix'> & { grant: Pick<NewGrant, 'resource'> };
 
-/** A write that touches more grants is proved by the run only: reading them takes too long for a request. */
+/** A write that touches more grants is proved by the publication run only, because reading them takes too long for a request. */
 const PROVED_GRANTS = 20_000;
 
 /**
@@ -67,7 +67,7 @@ export class AdmissionService {
     });
   }
 
-  /** Grants that would be refused whatever is written beside them: on closed nodes, of privileges that are none there, or over already. */
+  /** Errors of single grants: closed nodes, privileges that the node or the principal cannot have, and an expiry in the past. */
   grantErrors(asked: readonly GrantRequest[], now: Date): FieldError[] {
     const { metadataCatalog } = this.settings.acl;
     return asked.flatMap(({ fieldPrefix, grant: { principal, resource, privileges, expiresAt } }) =>
@@ -80,7 +80,7 @@ export class AdmissionService {
     );
   }
 
-  /** Grants that name an engine principal as whom nobody acts, because it acts as others. */
+  /** Errors of grants to impersonate an engine principal that impersonates others itself. */
   actingErrors(asked: readonly ActingRequest[], actors: ReadonlySet<string>): FieldError[] {
     return asked.flatMap(({ fieldPrefix, grant: { resource } }): FieldError[] => {
       if (resource.as?.type !== 'engine' || !actors.has(resource.as.name)) return [];
@@ -102,7 +102,7 @@ export class AdmissionService {
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
   }
 
-  /** Principals that do not exist, and service accounts. */
+  /** Errors of principals that do not exist, and of service accounts, whose rights only the settings decide. */
   principalErrors(
     principals: readonly NamedIn<PolicyPrincipal>[],
     exists: (named: PolicyPrincipal) => boolean,
@@ -116,7 +116,7 @@ export class AdmissionService {
   }
 
   /**
-   * Checks that the principals exist, until the transaction ends, and claims the names of engine principals.
+   * Checks that the principals exist, locks them until the transaction ends, and claims the names of engine principals.
    * @throws Refused `validation_failed` with all invalid principals; `name_taken` for a name that an account has
    */
   async admitPrincipals(principals: readonly NamedIn<PolicyPrincipal>[]): Promise<void> {
@@ -128,7 +128,7 @@ export class AdmissionService {
     if (held !== undefined) throw new Refused('name_taken', { detail: holderText(held) });
   }
 
-  /** Why `admitPrincipals` would refuse engine principals; null: it would not. */
+  /** Why `admitPrincipals` would refuse the names of engine principals; null: it would not. */
   async takenName(principals: readonly PolicyPrincipal[]): Promise<string | null> {
     const [held] = await this.names.closedToEngine(engineNames(principals));
     return held === undefined ? null : holderText(held);
@@ -136,7 +136,7 @@ export class AdmissionService {
 
   /**
    * @param former the policy before, where the transaction has replaced it
-   * @throws Refused `mask_conflict` when the policy, as the transaction has written it, contradicts another one that it did not before
+   * @throws Refused `mask_conflict` when the policy, as the transaction has written it, has a conflict that `former` did not have
    */
   async admitMask(policyId: number, former: Policy | null): Promise<void> {
     const conflict = new MaskConflicts(await this.snapshots.read()).of(
@@ -151,8 +151,8 @@ export class AdmissionService {
   }
 
   /**
-   * Checks that the state the transaction leaves fits the target and can be proved. Not called for writes that only take away:
-   * these must stay possible, to resolve a refusal.
+   * Checks that the state that the transaction leaves fits the target and can be proved. Not called for writes that only take access
+   * away: they must stay possible, to resolve a refusal.
    * @returns a warning where little capacity is left
    * @throws Refused `rules_too_large`, `rules_unprovable`
    */
@@ -170,7 +170,7 @@ export class AdmissionService {
 
   /**
    * The verdict of `admitRules` on a state that is not written.
-   * @param touched its part that a write would touch
+   * @param touched the part of `whole` that the write would touch
    */
   async forecast(
     whole: Snapshot,
@@ -192,20 +192,20 @@ export class AdmissionService {
     return traced('rules proof', () => this.proof.refusal(snapshot));
   }
 
-  /** Of each grant that the transaction has written, the privileges that a restriction takes: only a warning, as policies may go. */
+  /** Warnings on each written grant whose privileges a restriction removes. Not errors, because the policy may be deleted later. */
   async effectWarnings(grants: readonly NewGrant[]): Promise<string[][]> {
     const nodes = grants.filter(({ privileges }) => privileges.some(canYield)).map(({ resource }) => resource);
     const snapshot = nodes.length === 0 ? null : await this.snapshots.readTouched({ nodes, groups: [] }, PROVED_GRANTS);
     return grants.map((grant) => (snapshot === null ? [] : privilegesWithoutEffect(snapshot, grant)));
   }
 
-  /** The parts of each node that the engine does not know: only a warning, as they may be created later. */
+  /** Warnings on the parts of each node that the engine does not know. Not errors, because they may be created later. */
   async nameWarnings(nodes: readonly EngineNode[]): Promise<string[][]> {
     const unknown = await this.engine.unknownParts(nodes);
     return nodes.map((_, i) => [unknown[i] ?? []].flat());
   }
 
-  /** What is remarkable about a policy's expression, and the parts of its node that the engine does not know, or its error there. */
+  /** Warnings on a policy's expression, and on unknown parts of its node or, if there are none, the engine's error for the expression. */
   async policyWarnings(rule: PolicyRule): Promise<string[]> {
     const [unknown = []] = await this.nameWarnings([rule.resource]);
     if (rule.kind !== 'row_filter' && rule.kind !== 'column_mask') return unknown;
@@ -216,7 +216,7 @@ export class AdmissionService {
   }
 }
 
-/** Those whom a node of acting as others or of queries names, with the path of their field. */
+/** The principal that an IMPERSONATE or query node names, with the path of its field. */
 export function namedIn(fieldPrefix: string, node: Node): NamedIn<PolicyPrincipal>[] {
   const named = namedBy(node);
   return named === undefined ? [] : [{ field: `${fieldPrefix}resource.${node.as ? 'as' : 'queries'}`, named }];
@@ -249,8 +249,8 @@ function canYield(privilege: Privilege): boolean {
 }
 
 /**
- * Sentences on privileges of a grant that have no effect, because a row filter, a mask, a hidden column or a deny takes them from the
- * principal at its node. None for a grant to everyone, which restrictions take from some.
+ * Sentences on privileges of a grant that have no effect, because a row filter, a mask, a hidden column or a deny removes them from
+ * the principal at that node. None for a grant to everyone, because restrictions remove it from some users only.
  * @param snapshot with the grant in it
  */
 function privilegesWithoutEffect(snapshot: Snapshot, { principal, resource, privileges }: NewGrant): string[] {

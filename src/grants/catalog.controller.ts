@@ -149,7 +149,7 @@ function underProblem(value: unknown): string | null {
   return node !== null && levelBelow(node) !== null ? null : 'must be like sales or sales.eu';
 }
 
-/** The tree of the data, as it is for the caller. */
+/** Catalogs, schemas and tables that the engine shows the caller or that grants to the caller name. */
 @ApiTags('catalog')
 @ApiBearerAuth('access-token')
 @Controller('api/catalog')
@@ -180,7 +180,7 @@ export class CatalogController {
   }
 }
 
-/** The tree of the data, as grants, policies and the engine know it. */
+/** Catalogs, schemas and tables that grants and policies name or the engine lists. */
 @ApiTags('catalog')
 @AdministratorsOnly()
 @Controller('api/admin/catalog')

@@ -104,7 +104,7 @@ function toMembership({ group_id: group, user_id = 0, engine }: MembershipDto): 
   return { group, member: engine === undefined ? { type: 'user', id: user_id } : { type: 'engine', name: engine } };
 }
 
-/** What a principal gains at a node: privileges, and restrictions that end; or loses: privileges, and restrictions that begin. */
+/** A gain of a principal at a node (privileges, and restrictions that end) or a loss (privileges, and restrictions that begin). */
 class AccessDifferenceResponse extends AccessResponse {
   @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
   @ApiProperty(RESOURCE_ANSWER) resource!: NamedNode;

@@ -33,19 +33,19 @@ export interface NamedDifference extends AccessDifference {
 
 export interface Unchanged {
   principal: NamedPrincipal;
-  /** How it has it without the draft. */
+  /** The origin of the access that the principal has without the draft. */
   through: Through;
 }
 
 export interface DraftPreview {
-  /** By principal, then by node; together with `unchanged` one more than was asked for, where there are more. */
+  /** A page, ordered by principal, then by node. Together with `unchanged` it has one more than the limit where there are more. */
   differences: NamedDifference[];
-  /** Whom the draft gives something, and who have all of it already; by principal. */
+  /** Principals to whom the draft gives only access that they have already, ordered by name. */
   unchanged: Unchanged[];
   peopleGaining: number;
   peopleLosing: number;
   peopleUnchanged: number;
-  /** Those that are known, where something on everything changes. */
+  /** The known data catalogs if the draft changes an entry on everything; otherwise empty. */
   catalogs: readonly string[];
   checks: DraftCheck[];
   warnings: string[];
@@ -58,11 +58,11 @@ export interface DraftCursor {
   resource: Node;
 }
 
-/** A draft for everybody on a whole catalog takes seconds of a core: so many at a time per replica. */
+/** Drafts computed at a time per replica: one for everybody on a whole catalog takes seconds of a core. */
 const DRAFTS = { name: 'drafts', limit: 4 };
 const RETRY_AFTER_SECONDS = 1;
 
-/** Shows what changes of grants, policies and members would give and take. Writes nothing. */
+/** Previews the access that changes of grants, policies and members would give and take. Writes nothing. */
 @Injectable()
 export class DraftsService {
   private underWay = 0;
@@ -97,11 +97,11 @@ export class DraftsService {
     const touched = touchedBy(before, draft);
     const nodes = touched.flatMap((each) => each.nodes);
     const gives = draft.grants.length + draft.policies.length + draft.joined.length > 0;
-    // A write that only takes away is never refused.
+    // A write that only takes access away is never refused.
     const forecast = gives
       ? this.admission.forecast(after, touchedPart(after, nodes), growthOf(before, draft))
       : { size: null, unprovable: null };
-    // The proof has a process of its own.
+    // The forecast's proof runs in another process, at the same time.
     const [{ size, unprovable }, counted] = await Promise.all([
       forecast,
       counting(accessDifferences(before, after, touched, givenBy(before, draft)), page),
@@ -129,7 +129,7 @@ export class DraftsService {
   private errors(before: Snapshot, request: DraftRequest): FieldError[] {
     const { policies, joined } = request;
     const known = new Principals(before);
-    // A service account is refused as one.
+    // Engine principals count as existing: `principalErrors` refuses those that are service accounts.
     const exists = (named: PolicyPrincipal): boolean => named.type === 'engine' || known.exists(named);
     const principals = [
       ...grantRequests(request).flatMap(namesOfGrant),
@@ -164,7 +164,7 @@ type Counted = Omit<DraftPreview, 'differences' | 'catalogs' | 'checks' | 'warni
   differences: AccessDifference[];
 };
 
-/** Counts everybody and keeps a page. */
+/** Counts the principals of all outcomes and keeps a page of differences. */
 async function counting(
   outcomes: Iterable<AccessOutcome | null>,
   { after, limit }: { after: DraftCursor | null; limit: number },

@@ -14,7 +14,7 @@ import { UserStore } from '../users/user.store.js';
 import { PublishedRules } from './domain/admission-ports.js';
 import { SnapshotStore } from './domain/snapshot-store.js';
 
-/** Names that accounts were renamed away from. */
+/** Former names of renamed accounts, which are reserved until they are freed. */
 @Injectable()
 export class FormerNamesService {
   constructor(
@@ -27,8 +27,8 @@ export class FormerNamesService {
   ) {}
 
   /**
-   * Frees a former name, which anybody can have from then on.
-   * @throws Refused `not_found`; `name_in_use` where the published rules, or an expression of a policy, name it
+   * Frees a former name, so that anybody can take it.
+   * @throws Refused `not_found`; `name_in_use` where the published rules or an expression of a policy contain the name
    */
   async free(id: number, name: string, by: AuditContext): Promise<void> {
     const account = found(await this.users.find(id));
@@ -43,7 +43,7 @@ export class FormerNamesService {
   private async uses(name: string): Promise<string[]> {
     const published = await this.published.current();
     const isPublished = published !== null && new UserUniverse([], [published.engine.rules]).strangers.includes(name);
-    // In any case: an expression may compare with lower(current_user).
+    // Compared without case, because an expression may use lower(current_user).
     const literal = `'${name.replaceAll("'", "''")}'`.toLowerCase();
     const { policies } = await this.snapshots.read();
     const naming = policies.filter(

@@ -35,8 +35,8 @@ const SELECT_GRANTS = `
     LEFT JOIN users revoker ON revoker.id = g.revoked_by`;
 
 /**
- * Where two live grants are the same one, by whether they name a catalog: as in the indexes `grants_one_live` (migration 0020) and
- * `grants_one_live_without_catalog` (0071). The privileges tell a routine from a table.
+ * Conditions that two live grants are equal, for grants with and without a catalog, as in the indexes `grants_one_live`
+ * (migration 0020) and `grants_one_live_without_catalog` (0071). The privileges tell a routine from a table.
  */
 const SAME = [
   inBoth(
@@ -51,11 +51,11 @@ const SAME = [
 ];
 
 const COLUMNS = [...ENTRY_COLUMNS, 'privileges', 'expires_at', 'description'];
-/** Privileges as an array's text, because PostgreSQL has no arrays of different lengths in one. */
+/** Each grant's privileges are sent as the text of an array, because rows of a PostgreSQL array have equal lengths. */
 const TYPES = [...ENTRY_TYPES, 'text', 'timestamptz', 'text'];
 const PARAMETERS = TYPES.length;
 
-/** New grants out of the parameters that `values` makes; `place` counts them from 1. */
+/** Selects new grants from the parameters of `values`; `place` numbers them from 1. */
 const ASKED = `
   (SELECT ${COLUMNS.map((column) => (column === 'privileges' ? 'privileges::text[]' : column)).join(', ')}, place
      FROM unnest(${TYPES.map((type, i) => `$${i + 1}::${type}[]`).join(', ')}) WITH ORDINALITY AS row (${COLUMNS.join(', ')}, place)) AS asked`;
@@ -65,7 +65,7 @@ const ASKED = `
 export class GrantStore {
   constructor(private readonly session: DatabaseSession) {}
 
-  /** The outcome of each, in their order; ids rise in it. */
+  /** Outcomes in the order of the grants, in which ids of new grants rise. */
   async grant(grants: readonly NewGrant[], by: number | null, at: Date): Promise<GrantOutcome[]> {
     const granted: GrantOutcome[] = [];
     // After a conflict, the equal grant is read. If it was revoked in between, the insert is tried again.
@@ -79,7 +79,7 @@ export class GrantStore {
       );
       const created = new Set(made.map(({ id }) => id));
       const found = await this.session.query<Grant & { place: number }>(
-        // LIMIT: each is looked up in the index, whatever statistics a table has that this transaction fills.
+        // LIMIT makes the planner look each grant up in the index, also when this transaction fills the table and statistics are stale.
         `${SAME.map(
           (isSame) => `SELECT asked.place::integer AS place, equal.*
             FROM ${ASKED} CROSS JOIN LATERAL (${SELECT_GRANTS} WHERE g.revoked_at IS NULL AND ${isSame} LIMIT 1) AS equal`,
@@ -94,7 +94,7 @@ export class GrantStore {
     return granted;
   }
 
-  /** The outcome of each id, in their order. Null: there is no such grant. */
+  /** Outcomes in the order of the ids; null: there is no such grant. */
   async revoke(ids: readonly number[], by: number | null, at: Date): Promise<(RevokeOutcome | null)[]> {
     const rows = await this.session.query<{ id: number }>(
       'UPDATE grants SET revoked_by = $2, revoked_at = $3 WHERE id = ANY ($1) AND revoked_at IS NULL RETURNING id',
@@ -109,7 +109,7 @@ export class GrantStore {
     });
   }
 
-  /** Ids of grants that were not revoked, to this principal or on a node that names it. */
+  /** Ids of unrevoked grants to this principal or on a node that names it. */
   async naming(principal: Principal): Promise<number[]> {
     const rows = await this.session.query<{ id: number }>(
       `SELECT id FROM grants WHERE revoked_at IS NULL AND ($1::integer IN (user_id, as_user_id)
@@ -123,7 +123,7 @@ export class GrantStore {
     return this.session.first<Grant>(`${SELECT_GRANTS} WHERE g.id = $1`, [id]);
   }
 
-  /** By id, the oldest first. */
+  /** Grants ordered by id, the oldest first. */
   async list(filter: GrantFilter, { limit, after }: PageRequest, at: Date): Promise<Page<Grant>> {
     const own = (place: number): string => `$${FILTER_PARAMETERS + place}`;
     const rows = await this.session.query<Grant>(
@@ -139,7 +139,7 @@ export class GrantStore {
     return pageOf(rows, limit, ({ id }) => id);
   }
 
-  /** Children of a node that live grants and policies name; at most `limit` and one more. */
+  /** Children of a node that live grants and policies name; at most `limit` + 1. */
   async namedChildren({ under, q, after, limit }: ChildrenRequest, at: Date): Promise<NamedChild[]> {
     const level = levelBelow(under);
     if (level === null) return [];
@@ -147,13 +147,13 @@ export class GrantStore {
     return this.session.query<NamedChild>(childrenIn(COLUMN[level]), [at, catalog, schema, q, after, limit + 1]);
   }
 
-  /** Tables of a catalog that these name, ordered by schema and name. */
+  /** Tables of a catalog that live grants and policies name, ordered by schema and name. */
   namedTables({ catalog, q, limit }: TablesRequest, at: Date): Promise<NamedTable[]> {
     return this.session.query<NamedTable>(TABLES, [at, catalog, q, limit]);
   }
 }
 
-/** A condition that the columns are equal in an asked grant and in one of the table. */
+/** A condition that the columns of a requested grant equal those of a row of the table. */
 function inBoth(columns: (row: 'asked' | 'g') => string): string {
   return `(${columns('g')}) = (${columns('asked')})`;
 }
@@ -169,7 +169,7 @@ function values({ principal, resource, privileges, expiresAt, description }: New
 
 const COLUMN = { catalog: 'catalog_name', schema: 'schema_name', table: 'table_name' } as const;
 
-/** $1: now; $2 and $3: the catalog and the schema; $4: a part of the name; $5: the name before; $6: how many. Of routines, the schema counts. */
+/** $1: now; $2 and $3: catalog and schema; $4: part of the name; $5: the last name of the page before; $6: limit. Routines count for their catalog and schema. */
 const childrenIn = (column: string) => {
   const there = `node_kind ${column === COLUMN.table ? `= 'tree'` : `IN ('tree', 'routine')`} AND ${column} IS NOT NULL
     AND ($2::text IS NULL OR catalog_name = $2) AND ($3::text IS NULL OR schema_name = $3)
@@ -181,7 +181,7 @@ const childrenIn = (column: string) => {
    GROUP BY name ORDER BY name COLLATE "C" LIMIT $6`;
 };
 
-/** $1: now; $2: the catalog; $3: a part of the name; $4: how many. */
+/** $1: now; $2: the catalog; $3: part of the name; $4: limit. */
 const TABLES = `SELECT schema, name, count(*) FILTER (WHERE is_grant)::int AS grants, count(*) FILTER (WHERE NOT is_grant)::int AS policies
   FROM (SELECT schema_name AS schema, table_name AS name, true AS is_grant, node_kind, catalog_name FROM grants
          WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)

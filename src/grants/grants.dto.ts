@@ -73,7 +73,7 @@ export class GrantDto {
 
 export const WRITE_REFUSALS = ['busy', 'name_taken', 'rules_too_large', 'rules_unprovable'] as const;
 
-/** Entries in each list of a batch or a draft. */
+/** The most entries in each list of a batch or a draft. */
 export const BATCH_MOST = 1000;
 
 export function RowIds(): PropertyDecorator {
@@ -90,7 +90,7 @@ export function RowIds(): PropertyDecorator {
   );
 }
 
-/** Applied completely or not at all. */
+/** A batch of grants and revocations that is applied completely or not at all. */
 export class GrantBatchDto {
   @ApiPropertyOptional({ type: [GrantDto], maxItems: BATCH_MOST })
   @NestedArray(() => GrantDto, BATCH_MOST)

@@ -29,13 +29,13 @@ import { UserImportService } from './user-import.service.js';
 const STORES = [GroupStore, GrantStore, PolicyStore];
 const SNAPSHOT_STORE = { provide: SnapshotStore, useClass: PostgresSnapshotStore };
 
-/** Recorded access: groups, grants and policies, with the principals that they name, and the snapshot of them all. */
+/** Stores of groups, grants and policies, and of the snapshot of them all. */
 @Module({ providers: [...STORES, SNAPSHOT_STORE], exports: [...STORES, SnapshotStore] })
 export class GrantStoresModule {}
 
 /**
- * Access that administrators record: grants, groups, policies; and the answers that follow from it. Its ports
- * (`domain/admission-ports.ts`) are implemented by global modules that come later in the order.
+ * Grants, groups and policies that administrators record, and answers about access. Global modules that come later in the order
+ * implement the ports of `domain/admission-ports.ts`.
  */
 @Module({
   imports: [AuditModule, UsersModule, GrantStoresModule],
@@ -64,13 +64,13 @@ export class GrantStoresModule {}
 })
 export class GrantsModule {}
 
-/** The engine is not asked about a file: its names give warnings only. */
+/** The engine is not asked about names in files, because unknown names only give warnings. */
 const ENGINE_NOT_ASKED: EngineNames = {
   unknownParts: (nodes) => Promise.resolve(nodes.map(() => null)),
   expressionError: () => Promise.resolve(null),
 };
 
-/** Snapshot files and lists of users: commands, and routes. */
+/** Services for snapshot files and lists of users, used by commands and routes. */
 @Module({
   imports: [AuditModule, UsersModule, GrantStoresModule],
   controllers: [SnapshotController],

@@ -11,7 +11,7 @@ import type { Grant, GrantOutcome, NewGrant } from './domain/grant.js';
 import { GrantStore } from './grant.store.js';
 
 export interface Granted extends GrantOutcome {
-  /** Privileges that a restriction takes, a name under which no SQL is run, parts of the node that the engine does not know, and little capacity. */
+  /** Sentences on privileges without effect, a user name that cannot run SQL, parts of the node that the engine does not know, and low capacity. */
   warnings: string[];
 }
 
@@ -47,7 +47,7 @@ export class GrantsService {
     if (errors.length > 0) throw validationFailed(errors);
     const { outcomes, revoked, withoutEffect, capacity } = await this.writes.run(async () => {
       await this.admission.admitPrincipals(asked.flatMap(namesOfGrant));
-      // First, so that one that is given again is a new grant and not the revoked one.
+      // Revoking comes before granting: a grant that is revoked and given again in one request must be a new one.
       const revoked = (await this.revokeGrants(revoke, by, now)).map((grant, i) => {
         if (grant === null) throw validationFailed([{ field: `revoke.${i}`, message: 'there is no such grant' }]);
         return grant;
@@ -69,7 +69,7 @@ export class GrantsService {
     return { granted, revoked };
   }
 
-  /** Null: there is no such grant. One that was revoked before is unchanged. */
+  /** Revokes a grant, unless it was revoked before. Null: there is no such grant. */
   async revoke(id: number, by: AuditContext): Promise<Grant | null> {
     const [grant = null] = await this.writes.run(() => this.revokeGrants([id], by, this.clock.now()));
     return grant;
@@ -86,7 +86,7 @@ function validationFailed(errors: FieldError[]): Refused {
   return new Refused('validation_failed', { errors });
 }
 
-/** Groups are named in no header. */
+/** A warning if the user's name cannot be sent in the engine's header. Names of groups are never sent. */
 function holderWarnings({ principal }: Grant): string[] {
   const isUser = principal.type === 'user' || principal.type === 'engine';
   return isUser ? [headerNameWarning(principal.name) ?? []].flat() : [];

@@ -31,7 +31,7 @@ const USES = `
 export class GroupStore {
   constructor(private readonly session: DatabaseSession) {}
 
-  /** In their order. Null: another group has that name, compared without case. */
+  /** The new groups in the order of the request; null: another group has that name, compared without case. */
   async create(groups: readonly NewGroup[], at: Date): Promise<(Group | null)[]> {
     const made = await this.session.query<{ id: number }>(
       `INSERT INTO groups (name, description, source, external_id, created_at)
@@ -62,7 +62,7 @@ export class GroupStore {
     });
   }
 
-  /** `uses`: live grants and policies that refer to it, the first of them. `gone`: it was deleted before. */
+  /** `uses`: the first of the unrevoked grants and policies that refer to the group. `gone`: it was deleted before. */
   delete(id: number, at: Date): Promise<'deleted' | 'gone' | 'missing' | { uses: GroupUse[] }> {
     return this.session.run(async () => {
       const present = await this.locked(id);
@@ -79,13 +79,13 @@ export class GroupStore {
     return this.session.first<Group>(`${SELECT_GROUPS} AND g.id = $1`, [id]);
   }
 
-  /** Of one that is not deleted; its members are not counted for it. */
+  /** The name of a group that is not deleted. Cheaper than `find`, which counts members. */
   async nameOf(id: number): Promise<string | null> {
     const select = 'SELECT name FROM groups WHERE id = $1 AND deleted_at IS NULL';
     return (await this.session.first<{ name: string }>(select, [id]))?.name ?? null;
   }
 
-  /** Of these names, in any case. */
+  /** Groups with these names, compared without case. */
   named(names: readonly string[]): Promise<Group[]> {
     return this.session.query<Group>(
       `${SELECT_GROUPS} AND lower(g.name COLLATE "C") = ANY (SELECT lower(asked COLLATE "C") FROM unnest($1::text[]) AS asked)
@@ -107,7 +107,7 @@ export class GroupStore {
     return pageOf(rows, limit, (group) => group.id);
   }
 
-  /** By name; null: no such group. */
+  /** Members ordered by name; null: no such group. */
   async members(id: number, { limit, after }: NamePageRequest): Promise<Page<Member> | null> {
     if ((await this.find(id)) === null) return null;
     const rows = await this.session.query<Member>(
@@ -121,7 +121,7 @@ export class GroupStore {
     return pageOf(rows, limit, ({ principal }) => [principal.name]);
   }
 
-  /** Whether each was added, in their order; null: no such group, or no such account. Names of engine principals must be claimed. */
+  /** For each membership whether it was added; null: no such group or account. The caller must have claimed names of engine principals. */
   addMembers(added: readonly Membership[], at: Date): Promise<(boolean | null)[]> {
     // Until the transaction ends these groups cannot be deleted.
     const lock = 'ORDER BY id FOR UPDATE';
@@ -130,7 +130,7 @@ export class GroupStore {
     return this.session.run(() => this.writeMembers(added, at, statement, lock));
   }
 
-  /** Whether each was removed, as of those that are added. */
+  /** For each membership whether it was removed; null: no such group or account. */
   removeMembers(removed: readonly Membership[], at: Date): Promise<(boolean | null)[]> {
     const statement = `DELETE FROM group_members
       WHERE (group_id, user_id) IN (SELECT group_id, user_id FROM ${ASKED} WHERE user_id IS NOT NULL)
@@ -156,11 +156,11 @@ export class GroupStore {
   }
 
   /**
-   * Those users and groups of `principals` that do not exist. Locks the groups that do until the transaction ends, so it comes before
-   * the transaction's writes. Engine principals are never missing: `users` claims their names.
+   * The users and groups of `principals` that do not exist. Locks the existing groups until the transaction ends, so it must be called
+   * before the transaction's writes. Engine principals are never missing: `users` claims their names.
    */
   async missing(principals: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]> {
-    // Also where no group is named: a snapshot file locks the groups first, so that it never waits for one that waits for it.
+    // Locked even if no group is named: applying a snapshot file locks this table first, and one order of locks prevents deadlocks.
     await this.session.query('LOCK TABLE groups IN ROW SHARE MODE');
     const ids = (type: 'user' | 'group') => principals.flatMap((named) => (named.type === type ? [named.id] : []));
     const known = await this.knownIds(ids('group'), ids('user'), 'ORDER BY id FOR SHARE');
@@ -169,7 +169,7 @@ export class GroupStore {
     );
   }
 
-  /** Locks the group's row: until the transaction ends it cannot be deleted or named by a new grant or policy. */
+  /** Locks the group's row: until the transaction ends, nobody can delete it or name it in a new grant or policy. */
   private async locked(id: number): Promise<'live' | 'gone' | 'missing'> {
     const select = 'SELECT deleted_at IS NULL AS is_live FROM groups WHERE id = $1 FOR UPDATE';
     const row = await this.session.first<{ is_live: boolean }>(select, [id]);
@@ -185,7 +185,7 @@ export class GroupStore {
     return written !== null;
   }
 
-  /** Whether the group and, where it is an account, the member of a membership exist. @param lock of the groups' rows, for the rest of the transaction */
+  /** Tells whether a membership's group and account exist. @param lock clause that locks the groups' rows until the transaction ends */
   private async known(memberships: readonly Membership[], lock = ''): Promise<(membership: Membership) => boolean> {
     const groupIds = memberships.map(({ groupId }) => groupId);
     const userIds = memberships.flatMap(({ member }) => (member.type === 'user' ? [member.id] : []));
@@ -204,7 +204,7 @@ export class GroupStore {
   }
 }
 
-/** Memberships out of the parameters that `values` makes. */
+/** Selects memberships from the parameters of `values`. */
 const ASKED = 'unnest($1::integer[], $2::integer[], $3::text[]) AS asked (group_id, user_id, engine_name)';
 
 function values(memberships: readonly Membership[]): unknown[][] {

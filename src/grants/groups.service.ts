@@ -16,7 +16,7 @@ import { GrantStore } from './grant.store.js';
 import { GroupStore } from './group.store.js';
 import { EVERY_ROW } from './snapshot-writer.service.js';
 
-/** Changes groups of any source in the running transaction, with the audit event of each change and the roles that follow from it. */
+/** Changes groups of any source in the running transaction. Records audit events and updates the roles that follow from membership. */
 @Injectable()
 export class GroupWritesService {
   constructor(
@@ -37,7 +37,7 @@ export class GroupWritesService {
     return group;
   }
 
-  /** Nothing where another group has the name. */
+  /** Creates a group unless another one has the name. */
   async createIfMissing(asked: NewGroup, by: AuditContext): Promise<void> {
     await this.create(asked, by).catch((error: unknown) => {
       if (!(error instanceof Refused && error.code === 'name_taken')) throw error;
@@ -67,7 +67,7 @@ export class GroupWritesService {
     await this.administrators.follow(by);
   }
 
-  /** @returns whether anybody was added or removed. @throws Refused `not_found` for the group, or one of the members */
+  /** Adds or removes members. @returns whether anything changed. @throws Refused `not_found` for the group or a member */
   async moveMembers(
     event: 'member_added' | 'member_removed',
     id: number,
@@ -88,7 +88,7 @@ export class GroupWritesService {
     return true;
   }
 
-  /** Revokes the grants of an account that is gone for good, those on acting as it and on its queries; takes it out of all groups. */
+  /** Revokes the grants to an account that is gone for good, and those to impersonate it or on its queries; removes it from all groups. */
   async removeAccount(user: GroupMember & { type: 'user' }, by: AuditContext): Promise<void> {
     const ids = await this.grants.naming(user);
     const outcomes = await this.grants.revoke(ids, by.actor?.id ?? null, this.clock.now());
@@ -107,7 +107,7 @@ function groupInUse(uses: readonly GroupUse[]): Refused {
   return new Refused('group_in_use', { detail: `Named by ${named}: revoke or change them first.` });
 }
 
-/** Groups and their members: for administrators, and as the identity provider says them. */
+/** Groups and their members, changed by administrators or following the identity provider. */
 @Injectable()
 export class GroupsService {
   constructor(
@@ -125,7 +125,7 @@ export class GroupsService {
     return this.writes.run(() => this.groups.create(localGroup(name, description), by));
   }
 
-  /** @throws Refused `not_found`, `name_taken`; `managed_elsewhere` for the name of a group of the identity provider's */
+  /** @throws Refused `not_found`, `name_taken`; `managed_elsewhere` for the name of a group of the identity provider */
   change(id: number, change: GroupChange, by: AuditContext): Promise<Group> {
     return this.writes.run(async () => {
       if (change.name !== undefined) {
@@ -146,8 +146,8 @@ export class GroupsService {
   }
 
   /**
-   * @throws Refused `not_found`, `managed_elsewhere`, `rules_too_large`, `rules_unprovable`; of an engine principal as
-   * `GrantsService.grant` does
+   * @throws Refused `not_found`, `managed_elsewhere`, `rules_too_large`, `rules_unprovable`; for an engine principal also the refusals
+   * of `GrantsService.grant`
    */
   addMember(id: number, member: GroupMember, by: AuditContext): Promise<void> {
     return this.writes.run(async () => {
@@ -166,7 +166,7 @@ export class GroupsService {
     });
   }
 
-  /** A group's source never changes. */
+  /** Refuses a group of the identity provider. Needs no lock, because a group's source never changes. */
   private async checkLocal(id: number): Promise<void> {
     const group = found(await this.store.find(id));
     if (group.source !== 'local') throw managedElsewhere(group);
@@ -177,17 +177,17 @@ export class GroupsService {
       throw new Refused('name_taken', { detail: `${name} ${GROUP_NAME_TAKEN}.` });
   }
 
-  /** What a provider that is asked no more left behind can be deleted. */
+  /** Whether the settings still let the identity provider manage a group. A group of a disabled provider can be deleted. */
   private isFollowed({ source }: Group): boolean {
     const { oidc, scim } = this.settings;
     return source === 'oidc' ? (oidc?.groupsClaim ?? null) !== null : source === 'scim' && scim.tokens.length > 0;
   }
 
   /**
-   * Makes the user a member of the groups of these names with the source `oidc`, which are made where there are none, and of no others of that source.
-   * @param isCurrent whether that still is to be done; asked before groups are read, and again in the transaction, which then holds
-   *   back others who ask
-   * @returns the names that administrators or SCIM gave to a group, which nobody joins so
+   * Makes the user a member of exactly the groups with the source `oidc` that have these names, and creates missing ones.
+   * @param isCurrent whether the change is still due; called before groups are read, and again in the transaction, where it also locks
+   *   out concurrent callers
+   * @returns names that belong to a local or SCIM group, which the user does not join
    * @throws Refused `busy`
    */
   async follow(
@@ -202,7 +202,7 @@ export class GroupsService {
     if (settled.missing.length + settled.joins.length + settled.leaves.length === 0) return settled.taken;
     return this.writes.run(async () => {
       if (!(await isCurrent())) return [];
-      // In one order, so that people who sign in at once do not wait in a circle.
+      // One order for all, so that concurrent sign-ins do not deadlock.
       for (const name of settled.missing.toSorted()) {
         await this.groups.createIfMissing({ name, description: null, source: 'oidc', externalId: null }, by);
       }

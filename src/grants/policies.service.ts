@@ -31,7 +31,7 @@ export class PoliciesService {
 
   /**
    * Changes a policy in one step, so that no access is open in between.
-   * @param ifMatch the versions that it may replace; null: any
+   * @param ifMatch the `If-Match` header: versions that may be replaced; null: any
    * @throws Refused as `create`, and `not_found`, `precondition_failed`
    */
   replace(
@@ -48,7 +48,7 @@ export class PoliciesService {
   }
 
   /**
-   * @param ifMatch the versions that it may delete; null: any
+   * @param ifMatch the `If-Match` header: versions that may be deleted; null: any
    * @throws Refused `not_found`, `precondition_failed`
    */
   async remove(id: number, by: AuditContext, ifMatch: string | null): Promise<void> {

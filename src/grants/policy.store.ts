@@ -55,7 +55,7 @@ export class PolicyStore {
     });
   }
 
-  /** In one step, so that no access is open in between. Null: no such policy. */
+  /** Replaces a policy in one step, so that no access is open in between. Null: no such policy. */
   replace(id: number, policy: NewPolicy, at: Date): Promise<{ former: Policy; policy: Policy } | null> {
     return this.session.run(async () => {
       await this.lock();
@@ -72,7 +72,7 @@ export class PolicyStore {
     });
   }
 
-  /** The policy as it was; `gone`: it was removed before. */
+  /** Removes a policy and returns it as it was; `gone`: it was removed before. */
   remove(id: number, at: Date): Promise<Policy | 'gone' | 'missing'> {
     return this.session.run(async () => {
       await this.lock();

@@ -30,10 +30,10 @@ const choices = (more: Record<string, object>) => [
 ];
 const EVERYONE = only({ type: { type: 'string', enum: ['everyone'] } });
 
-/** OpenAPI schemas in a request: of a principal, and of a grant's or a policy's, which may be everyone. */
+/** OpenAPI schemas in requests: a principal, and the principal of a grant or policy, which can be everyone. */
 export const PRINCIPAL = { oneOf: choices({}) };
 export const POLICY_PRINCIPAL = { oneOf: [...choices({}), EVERYONE] };
-/** The same in a response, with its current name. */
+/** The same schemas in responses, with the principal's current name. */
 export const PRINCIPAL_ANSWER = { oneOf: choices({ name: NAME }) };
 export const POLICY_PRINCIPAL_ANSWER = { oneOf: [...choices({ name: NAME }), EVERYONE] };
 

@@ -35,7 +35,7 @@ const NAME = {
   pattern: '^[^A-Z\\u0000-\\u001f\\u007f-\\u009f]+$',
 };
 
-/** A name, in a place where the fields around it leave room for it. */
+/** Checks a name, and that its field can be given together with the other fields. */
 const name = (field: keyof NodeFields) => (value: unknown, fields: NodeFields) =>
   nameProblem(value) ?? misplaced(field, fields);
 
@@ -90,7 +90,7 @@ export class PolicyResourceDto extends ResourceDto {
   column?: string;
 }
 
-/** A node in a query string, but for those whom it names. */
+/** A node in a query string, without the fields `as` and `queries`. */
 export abstract class NodeNamesQuery extends NodeNames {
   @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'The engine itself.' })
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
@@ -102,7 +102,7 @@ export abstract class NodeNamesQuery extends NodeNames {
   column?: string;
 }
 
-/** A node in a query string that was validated: without any field, everything. */
+/** A node in a validated query string. Without any field it is everything. */
 export interface NodeQuery extends NodeNamesQuery {
   as?: string;
   queries?: string;
@@ -122,9 +122,8 @@ export function nodeOfQuery({ as = '', queries = '', ...fields }: NodeQuery): No
 }
 
 /**
- * OpenAPI schema of a node: one shape for each kind, each before those whose fields it has too, because generated clients take the
- * first that fits.
- * @param more columns, which tables have
+ * OpenAPI schema of a node: one shape for each kind, the most specific first, because generated clients take the first that matches.
+ * @param more further fields of the shapes, such as a column
  */
 function nodes(principal: object, more: Record<string, object> = {}) {
   const named = (fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, NAME]));
@@ -151,7 +150,7 @@ const COLUMN = { column: { ...NAME, description: 'Of a mask or a hidden column, 
 
 export const RESOURCE = { type: Object, ...nodes(POLICY_PRINCIPAL) };
 export const POLICY_RESOURCE = { type: Object, ...nodes(POLICY_PRINCIPAL, COLUMN) };
-/** In a response, with the names of those whom it names. */
+/** A node in a response, with the names of the principals in it. */
 export const RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER) };
 export const POLICY_RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER, COLUMN) };
 
@@ -224,7 +223,7 @@ export function toEntryFilter(query: EntryQuery): EntryFilter {
   };
 }
 
-/** A filter by the engine, by acting as others, or by queries, that no entry could pass with the other filters. */
+/** The problem of a filter by the engine, impersonation or queries that contradicts the other filters. */
 function besideProblem(field: 'engine' | 'as' | 'queries', query: EntryQuery) {
   if (query[field] === undefined) return null;
   const { engine, as, queries, catalog, schema, table, routine } = query;
@@ -234,7 +233,7 @@ function besideProblem(field: 'engine' | 'as' | 'queries', query: EntryQuery) {
   return problem.field === field ? problem.message : `cannot be given beside ${problem.field}`;
 }
 
-/** A query parameter that is given once. PostgreSQL text has no NUL. */
+/** The problem of a query parameter that is repeated, or contains NUL, which PostgreSQL cannot store. */
 function oneText(value: unknown): string | null {
   return typeof value === 'string' && !value.includes('\0') ? null : 'must be given once, without NUL';
 }
@@ -245,7 +244,7 @@ function coveringProblem(value: unknown): string | null {
     : 'must be like sales, sales.eu or sales.eu.orders';
 }
 
-/** A node of the tree by its path, as SQL writes one; null: it is none. */
+/** The node of a path in SQL notation; null: the text is no such path. */
 export function pathNode(path: string): Node | null {
   const name = /\.(?:"((?:[^"]|"")+)"|([^".]+))/y;
   const names: string[] = [];

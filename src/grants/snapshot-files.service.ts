@@ -33,9 +33,9 @@ import { EVERY_ROW, type ReportProgress, SnapshotWriter, type Written } from './
 import { SnapshotStore } from './domain/snapshot-store.js';
 
 export interface ApplyOptions {
-  /** Everything is carried out and judged, and rolled back. */
+  /** Writes and checks everything, then rolls back. */
   dryRun: boolean;
-  /** Removes what the file does not name. */
+  /** Removes entries that the file does not name. */
   prune: boolean;
 }
 
@@ -82,10 +82,10 @@ export class SnapshotFilesService {
   }
 
   /**
-   * Applies a file in one transaction that locks other writers out. Refuses what the API would refuse, and lists every problem with
-   * its place in the file; nothing is changed then.
+   * Applies a file in one transaction that locks other writers out. A change that the API would refuse is a problem: then nothing is
+   * changed, and every problem is listed with its place in the file.
    * @throws CommitUnconfirmed with its cause
-   * @param value what JSON or YAML was parsed to
+   * @param value the parsed JSON or YAML
    */
   apply(
     value: unknown,
@@ -139,7 +139,7 @@ export class SnapshotFilesService {
     return { kind: 'applied', plan, remarks, warnings };
   }
 
-  /** A grant whose expiry has passed is refused as by the API, unless it was given before it passed. */
+  /** Refuses new grants with an expiry in the past, as the API does, except those that the database holds as expired grants. */
   private async endedGrants({ grants }: SnapshotChanges, file: DescribedSnapshot, places: RowPlaces) {
     const now = this.clock.now();
     const ended = grants.flatMap(({ before, after }) =>

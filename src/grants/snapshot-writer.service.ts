@@ -22,7 +22,7 @@ export interface Written {
   policies: Map<number, number>;
 }
 
-/** The changes to write, and the two sides that they lead from and to. */
+/** The changes to write, with the state before and after them. */
 interface SnapshotWrite {
   changes: SnapshotChanges;
   recorded: DescribedSnapshot;
@@ -34,10 +34,10 @@ type Writing = SnapshotWrite & { ids: RecordedIds; written: Written; by: AuditCo
 /** Called with the progress so far: `5000 of 100000 grants written`. */
 export type ReportProgress = (progress: string) => void;
 
-/** Rows of one statement, which must end far below the statement timeout. */
+/** Rows of one statement, which must end long before the statement timeout. */
 const CHUNK = 1_000;
 
-/** Carries out the changes of a snapshot file, each with the audit event that the API records for it. */
+/** Writes the changes of a snapshot file, each with the audit event that the API would record. */
 @Injectable()
 export class SnapshotWriter {
   constructor(
@@ -56,7 +56,7 @@ export class SnapshotWriter {
     await this.writeGroups(writing);
     await this.writeGrants(writing);
     await this.writePolicies(writing);
-    // Last, because no grant and no policy may name a group that goes.
+    // Groups are deleted last, when no grant and no policy names them any more.
     const gone = write.changes.groups.flatMap(({ before, after }) => (after === null && before ? [before] : []));
     for (const chunk of chunks(gone, 'groups removed', report))
       for (const group of chunk) await this.deleteGroup(group, by);
@@ -152,10 +152,10 @@ export class SnapshotWriter {
   }
 }
 
-/** No more rows than PostgreSQL counts in an integer. */
+/** A page size that includes every row: the page queries add 1, and PostgreSQL's integer must hold the sum. */
 export const EVERY_ROW = 2 ** 31 - 2;
 
-/** The progress is reported when the loop asks for the next chunk, which is when it has written this one. */
+/** Reports progress when the loop asks for the next chunk, because by then it has written the present one. */
 export function* chunks<T>(rows: readonly T[], written: string, report: ReportProgress): Generator<T[]> {
   for (let start = 0; start < rows.length; start += CHUNK) {
     const chunk = rows.slice(start, start + CHUNK);
@@ -164,7 +164,7 @@ export function* chunks<T>(rows: readonly T[], written: string, report: ReportPr
   }
 }
 
-/** The database's ids of what a file names by its own. */
+/** Translates the file's ids of users and groups to the database's. */
 class RecordedIds {
   private readonly users: ReadonlyMap<string, number>;
   private readonly groups: Map<string, number>;
@@ -178,7 +178,7 @@ class RecordedIds {
     this.fileGroups = new Map(file.snapshot.groups.map(({ id, name }) => [id, name]));
   }
 
-  /** A group that was made; null: it could not be. */
+  /** Adds a created group; null (its name was taken) is a fault. */
   addGroup(made: { id: number; name: string } | null): void {
     if (made === null) throw new Error('a group of the file was made by another writer, under the lock');
     this.groups.set(made.name, made.id);

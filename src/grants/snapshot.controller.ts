@@ -19,7 +19,7 @@ import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import type { PlanRow, PlanStep } from './domain/snapshot-changes.js';
 import { appliedForm, type AppliedForm, SnapshotFilesService } from './snapshot-files.service.js';
 
-/** The fields of rows differ by kind: `snapshot export` shows them, and `apply` refuses others with their places. */
+/** The fields of rows differ by kind, so the schema leaves them open. `apply` refuses unknown fields with their places. */
 const ROWS = { type: 'array', items: {} } as const;
 
 const SNAPSHOT = {
@@ -31,13 +31,13 @@ const SNAPSHOT = {
   },
 } as const;
 
-/** Of this nothing is transformed: class-transformer calls what a field named `constructor` holds. */
+/** Keeps class-transformer from transforming the file, because it would call the value of a field named `constructor`. */
 @Exclude()
 class UnreadSnapshot {}
 
 class SnapshotDto {
   @ApiProperty({ ...SNAPSHOT, additionalProperties: true })
-  // As it was sent: the reader of snapshot files judges it.
+  // Passed on as it was sent: the reader of snapshot files validates it.
   @Type(() => UnreadSnapshot)
   @Transform(({ obj }: { obj: Record<string, unknown> }) => obj['snapshot'])
   @IsObject({ message: 'must be an object' })
@@ -90,7 +90,7 @@ class AppliedResponse implements AppliedForm {
   @ApiProperty(TEXTS) warnings!: string[];
 }
 
-/** All recorded access as one snapshot: what `snapshot export` and `snapshot apply` do, without the database's password. */
+/** Exports and applies snapshot files as the commands `snapshot export` and `snapshot apply` do, without the database's password. */
 @ApiTags('grants')
 @AdministratorsOnly()
 @Controller('api/admin/snapshot')

@@ -28,13 +28,13 @@ export type Imported =
 
 interface ImportOptions {
   dryRun: boolean;
-  /** Take accounts with passwords, which anybody may have registered, for the people of the list. */
+  /** Accepts accounts with passwords, which anybody may have registered, as the people of the list. */
   withRegistered: boolean;
 }
 
 type Made = ListedPerson & { creation: Creation };
 
-/** Makes accounts without passwords for a list, and fills groups with them. */
+/** Creates accounts without passwords for a list of users, and adds them to groups. */
 @Injectable()
 export class UserImportService {
   constructor(
@@ -49,8 +49,8 @@ export class UserImportService {
   ) {}
 
   /**
-   * Imports a list in one transaction that locks other writers of groups out. Accounts and memberships that are there stay as they
-   * are. Lists every line that cannot be imported; nothing is changed then.
+   * Imports a list in one transaction that locks other writers of groups out. Existing accounts and memberships stay as they are. If a
+   * line cannot be imported, nothing is changed and every such line is listed.
    * @throws CommitUnconfirmed with its cause
    */
   import(
@@ -144,7 +144,7 @@ export class UserImportService {
 
 const ACCOUNT = { role: 'user', source: 'import', password: null } as const;
 
-/** The groups of the list with its members, as a file that names nothing else would have them. */
+/** The list as a snapshot file that contains only its groups and their members. */
 function withMembers({ snapshot, descriptions }: DescribedSnapshot, list: UserList): DescribedSnapshot {
   const users = new Map(snapshot.users.map(({ name, id }) => [name, id]));
   const known = new Map(snapshot.groups.map(({ name, id }) => [name, id]));
@@ -168,7 +168,7 @@ function takenProblem({ name, line, creation }: Made): LineProblem[] {
   return [{ line, message: `${JSON.stringify(name)} ${holderText(creation.holder, name)}` }];
 }
 
-/** Anybody can register a name, so it does not prove a person. An administrator counts as verified. */
+/** Refuses an account that somebody registered: it may not be the person of the list. An administrator counts as verified. */
 function registeredProblem({ name, line, creation }: Made, steps: readonly PlanStep[]): LineProblem[] {
   if (creation.kind !== 'exists') return [];
   const { hasPassword, source, role } = creation.account;
@@ -227,22 +227,22 @@ export interface LineProblem {
   message: string;
 }
 
-/** A user of the list: all of its lines together. */
+/** A user of the list, merged from all lines with the name. */
 interface ListedPerson {
   name: string;
   email: string | null;
-  /** Of its first line. */
+  /** Number of the user's first line. */
   line: number;
 }
 
 interface UserList {
   people: ListedPerson[];
-  /** The names of members, by the group's. */
+  /** Names of members by the name of the group. */
   groups: Map<string, Set<string>>;
   problems: LineProblem[];
 }
 
-/** The users and groups of a list, and all that makes a line unfit for accounts. A person with problems is in neither. */
+/** The users, groups and problems of a list. A person with problems is left out of users and groups. */
 function userList(entries: readonly ListEntry[]): UserList {
   const problems: LineProblem[] = [];
   const people = new Map<string, ListedPerson>();
@@ -267,7 +267,7 @@ function addressProblems(email: string | null, former: string | null): string[] 
   return former === null || former === email ? [] : [`has the address <${former}> already`];
 }
 
-/** The spelling of each name, which another line must not differ from in case only. */
+/** Checks names: those of two lines must not differ in case only. Keeps the first spelling of each. */
 class Spellings {
   private readonly users = new Map<string, { name: string; line: number }>();
   private readonly groups = new Map<string, { name: string; line: number }>();
@@ -277,13 +277,13 @@ class Spellings {
   user(name: string, line: number): string[] {
     const first = getOrInsert(this.users, accountKey(name), () => ({ name, line }));
     if (first.name !== name) return [`differs from ${first.name} of line ${first.line} in case only`];
-    // They are the list's own signs, so a name that has them is a line that was meant otherwise.
+    // A name with signs of the list's syntax comes from a line that was written wrongly.
     if (/[<>]/.test(name)) return ['has < or >, between which an e-mail address stands, at the end of the name'];
     const problem = accountNameProblem(name);
     return problem === null ? [] : [problem];
   }
 
-  /** False: the group cannot have that name, which is reported. */
+  /** Whether a group can have the name; if not, the problem is added. */
   group(name: string, line: number): boolean {
     const first = getOrInsert(this.groups, foldedName(name), () => ({ name, line }));
     const problem =
@@ -295,7 +295,7 @@ class Spellings {
   }
 }
 
-/** Groups of the list that are there already, in another spelling. */
+/** Problems of groups that exist in a spelling with different case. */
 function groupSpellingProblems(
   entries: readonly ListEntry[],
   list: UserList,
@@ -311,7 +311,7 @@ function groupSpellingProblems(
   );
 }
 
-/** Names with a colon inside: legal, and what a list looks like in which a blank is missing. */
+/** Remarks on names that contain a colon: they are legal, but often a blank is missing behind the colon. */
 function colonRemarks(entries: readonly ListEntry[]): LineProblem[] {
   return entries
     .filter(({ name }) => name.includes(':'))

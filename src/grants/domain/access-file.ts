@@ -13,13 +13,13 @@ export type AccessFileReading =
   | { kind: 'read'; file: DescribedSnapshot; places: RowPlaces; remarks: SnapshotProblem[] }
   | { kind: 'refused'; problems: SnapshotProblem[] };
 
-/** Where the rows are in the file, by their ids there: `grants[3]`. */
+/** The place of each row in the file, such as `grants[3]`, by the row's id in the file. */
 export type RowPlaces = Record<'groups' | 'grants' | 'policies', ReadonlyMap<number, string>>;
 
 /**
- * Reads a snapshot file that is to be applied: its accounts must be recorded ones, and it has no settings. Lists every problem at
- * once. A revoked grant counts as absent; `at` has no effect, because the database's clock judges.
- * @param recorded what the database holds: its accounts can be named without being listed
+ * Reads a snapshot file that is to be applied: its accounts must exist in the database, and it has no settings. Lists every problem at
+ * once. A revoked grant counts as absent. The field `at` has no effect, because expiry is judged by the database's clock.
+ * @param recorded the state of the database, whose accounts the file can name without listing them
  */
 export function readAccessFile(value: unknown, recorded: Snapshot): AccessFileReading {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -68,7 +68,7 @@ export function readAccessFile(value: unknown, recorded: Snapshot): AccessFileRe
   };
 }
 
-/** Limits of the API's fields that the form itself does not have. */
+/** Checks the API's limits on fields, which the snapshot format itself does not have. */
 function limitProblems(form: object): SnapshotProblem[] {
   const problems: SnapshotProblem[] = [];
   const check = (path: string, message: string | null): void => {
@@ -83,7 +83,7 @@ function limitProblems(form: object): SnapshotProblem[] {
     const [expression, except] = [fieldOf(row, 'expression'), fieldOf(row, 'except')];
     const isLong = typeof expression === 'string' && expression.length > EXPRESSION_MOST;
     check(`policies[${i}].expression`, isLong ? `must have at most ${EXPRESSION_MOST} characters` : null);
-    // What is no expression at all is refused by the form.
+    // The reader of the format refuses text that is no expression.
     const isExpression = typeof expression === 'string' && !isLong && expressionProblem(expression) === null;
     check(`policies[${i}].expression`, isExpression ? policyExpressionProblem(expression) : null);
     const isMany = Array.isArray(except) && except.length > EXCEPTIONS_MOST;
@@ -92,7 +92,7 @@ function limitProblems(form: object): SnapshotProblem[] {
   return problems;
 }
 
-/** Granting is idempotent: of equal grants the first counts, and a revoked one is none. */
+/** Removes revoked grants and all but the first of equal ones, because granting is idempotent. */
 function withoutRepeats(snapshot: Snapshot): Snapshot {
   const seen = new Set<string>();
   const grants = snapshot.grants.filter(({ principal, resource, privileges, expiresAt, revokedAt }) => {

@@ -2,11 +2,11 @@ import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Node } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
-/** An upper estimate of what the rows written since a given time add to the rules. */
+/** An upper estimate of the growth of the rules by the rows written since a given time. */
 export interface Growth {
-  /** Of rules on the granted nodes, with all principals of the grants. */
+  /** Size of the rules on the granted nodes, with all principals of the grants. */
   bytes: number;
-  /** A row can change rules on nodes that it does not name: a grant above tables, a policy, a membership. */
+  /** Whether a row, such as a grant above tables, a policy or a membership, can change rules on nodes that it does not name. */
   isWide: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface Forecast {
 export abstract class SizeForecast {
   /**
    * Called inside the writing transaction.
-   * @param read the snapshot that the transaction leaves; called only near the limit
+   * @param read reads the snapshot that the transaction leaves; called only near the limit
    * @returns null: there is enough capacity
    */
   abstract forecast(read: () => Promise<Snapshot>, growth: (since: Date) => Promise<Growth>): Promise<Forecast | null>;
@@ -37,17 +37,17 @@ export abstract class AdmissionProof {
   abstract refusal(snapshot: Snapshot): Promise<string | null>;
 }
 
-/** A node, or a column in everything below it. */
+/** A node, or the column of a name in all tables below it. */
 export type EngineNode = Node & { column?: string };
 
 /**
- * Port: the engine's catalogs, and its analysis of expressions. `query-engine` implements it. Answers within one or two seconds,
- * and with null where the engine does not answer.
+ * Port: the engine's catalogs, and its analysis of expressions. `query-engine` implements it. Its methods answer within one or two
+ * seconds, with null when the engine does not answer.
  */
 export abstract class EngineNames {
-  /** For each node a sentence on the part that the engine does not know; null: all is known, or no answer. */
+  /** For each node a sentence on the part that the engine does not know; null: the engine knows all of it, or does not answer. */
   abstract unknownParts(nodes: readonly EngineNode[]): Promise<(string | null)[]>;
-  /** A sentence on why the engine would not take a filter on a table or a mask of its column; null: it can, or no answer. */
+  /** A sentence on why the engine would refuse the row filter or the mask; null: it accepts the expression, or does not answer. */
   abstract expressionError(
     kind: 'row_filter' | 'column_mask',
     node: EngineNode,
@@ -55,13 +55,13 @@ export abstract class EngineNames {
   ): Promise<string | null>;
 }
 
-/** A version, and what the engine answers by it. */
+/** A published version, with an evaluator that answers as the engine does by it. */
 export interface PublishedVersion {
   version: number;
   engine: Evaluator;
 }
 
-/** Port: the rules that were published last. `acl-sync` implements it with its history. */
+/** Port: the last published rules. `acl-sync` implements it with its history. */
 export abstract class PublishedRules {
   /** Null: nothing is published yet. */
   abstract current(): Promise<PublishedVersion | null>;

@@ -6,7 +6,7 @@ import type { Grant, GrantOutcome, RevokeOutcome } from './grant.js';
 import type { Group } from './group.js';
 import type { Policy, PolicyDraft } from './policy.js';
 
-/** The details of a grant or policy in its audit event, comparable with those of a row. */
+/** The details of an audit event about a grant or policy, comparable with the details made from its row. */
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
 type GrantTerms = Omit<SnapshotGrant, 'id' | 'revokedAt'>;
@@ -20,7 +20,7 @@ export function grantDetails({ principal, resource, privileges, expiresAt }: Gra
   };
 }
 
-/** Without the names that those have whom the node names. */
+/** A node with ids instead of names of users and groups, because names change. */
 function resourceDetails(resource: SnapshotPolicy['resource']): AuditDetails {
   return withNamed(resource, principalText);
 }
@@ -81,7 +81,7 @@ export function groupEvent(
   return { event, ...by, subject: { type: 'group', id: String(id), name }, details };
 }
 
-/** Of who joins a group or leaves it. */
+/** Details of an event about a member that joins or leaves a group. */
 export function memberDetails(member: GroupMember): AuditDetails {
   return member.type === 'user' ? { user_id: member.id } : { engine: member.name };
 }
@@ -95,7 +95,7 @@ export function detailsText(details: unknown): string {
   );
 }
 
-/** The first comparison is the fast path: nearly all are equal, with the same order of keys. */
+/** Whether two details are equal. The first comparison is the fast path: nearly all are equal, with the same order of keys. */
 export function sameDetails(a: AuditDetails, b: AuditDetails): boolean {
   return JSON.stringify(a) === JSON.stringify(b) || detailsText(a) === detailsText(b);
 }

@@ -3,13 +3,13 @@ import { compareNames, LEVELS, type Level, type Node, namesOf } from '../../trin
 /** Children of everything, of a catalog or of a schema, ordered by name. */
 export interface ChildrenRequest {
   under: Node;
-  /** What a name contains; empty: any. */
+  /** A part of the name; empty: any name. */
   q: string;
   after: string | null;
   limit: number;
 }
 
-/** A child that grants or policies name, or in which they name something: how many. */
+/** A child, with the number of grants and of policies on it or on something in it. */
 export interface NamedChild {
   name: string;
   grants: number;
@@ -17,11 +17,11 @@ export interface NamedChild {
 }
 
 export interface EngineListing {
-  /** The first of the page and one more, where there is one. */
+  /** The names of the page, and the next one where there are more. */
   names: readonly string[];
-  /** Of all pages. */
+  /** Number of names on all pages. */
   total: number;
-  /** Whether the engine lacks a name that it does not list; false: it may hide it. */
+  /** Whether a name that is not listed does not exist in the engine; false: the engine may hide it. */
   isJudge: (name: string) => boolean;
 }
 
@@ -36,12 +36,12 @@ export interface Child extends NamedChild {
 export interface Children {
   /** One more than the page holds, where there is a next page. */
   items: Child[];
-  /** That the engine lists on all pages or, where it does not, null. */
+  /** Number of children that the engine lists on all pages; null: no listing. */
   total: number | null;
   engine: EngineSilence | 'listed';
 }
 
-/** Tables of a catalog by a part of their name, of whichever schema. */
+/** Asks for tables of any schema of a catalog by a part of their name. */
 export interface TablesRequest {
   catalog: string;
   q: string;
@@ -66,7 +66,7 @@ export interface FoundTables {
 
 /** Port: names in the engine's catalogs. `query-engine` implements it. */
 export abstract class EngineCatalog {
-  /** @param username whose name asks; null: the service's own */
+  /** @param username the engine's user for the request; null: the service account */
   abstract children(
     request: ChildrenRequest,
     username: string | null,
@@ -76,12 +76,12 @@ export abstract class EngineCatalog {
   abstract tables(request: TablesRequest, signal: AbortSignal): Promise<EngineTables | EngineSilence>;
 }
 
-/** The level of what is below a node; null: nothing is, below a table. */
+/** The level of a node's children; null for a table, which has none. */
 export function levelBelow(under: Node): Level | null {
   return LEVELS[namesOf(under).length] ?? null;
 }
 
-/** The children of a page that some of these nodes name. */
+/** The children of a page that the nodes of these grants name. */
 export function namedChildren(grants: readonly Node[], { under, q, after, limit }: ChildrenRequest): NamedChild[] {
   const path = namesOf(under);
   const counts = new Map<string, number>();
@@ -96,7 +96,7 @@ export function namedChildren(grants: readonly Node[], { under, q, after, limit 
   return named.sort((a, b) => compareNames(a.name, b.name)).slice(0, limit + 1);
 }
 
-/** A page of what is named and what the engine lists; both begin behind the same name and hold one more than the page. */
+/** Merges named children with those that the engine lists. Both begin after the same name and hold one more than the page. */
 export function pageOfChildren(
   { under, limit }: ChildrenRequest,
   named: readonly NamedChild[],
@@ -116,7 +116,7 @@ export function pageOfChildren(
   return { items, total: listed?.total ?? null, engine: typeof listing === 'string' ? listing : 'listed' };
 }
 
-/** The first tables that are named or listed; the engine lacks one only where it has listed all. */
+/** Merges named tables with those that the engine lists. An unlisted table is reported as missing only if the engine listed all. */
 export function foundTables(
   { limit }: TablesRequest,
   named: readonly NamedTable[],

@@ -21,7 +21,7 @@ export interface DraftCheck {
   message: string;
 }
 
-/** New rows get ids below all others. */
+/** A draft whose new rows have negative ids, below those of all recorded rows. */
 export function numbered({ grants, revoked, policies, deleted, joined, left }: DraftRequest): Draft {
   return {
     ...{ revoked, deleted, joined, left },
@@ -37,7 +37,7 @@ export function numbered({ grants, revoked, policies, deleted, joined, left }: D
   };
 }
 
-/** As the store estimates it of rows that are written. */
+/** The same estimate for a draft as `SnapshotStore.growth` makes for written rows. */
 export function growthOf(snapshot: Snapshot, { grants, policies, joined }: Draft): Growth {
   const principals = new Principals(snapshot);
   const bytesOf = (named: PolicyPrincipal | undefined): number =>
@@ -58,14 +58,14 @@ export function growthOf(snapshot: Snapshot, { grants, policies, joined }: Draft
   };
 }
 
-/** The data catalogs that anything names: a grant, a policy, or the settings. */
+/** The data catalogs that a grant, a policy or a setting names. */
 export function knownCatalogs({ grants, policies, settings }: Snapshot): string[] {
   const named = [...grants, ...policies].flatMap(({ resource }) => resource.catalog ?? []);
   const all = new Set([...named, ...settings.readableCatalogs, ...settings.writableCatalogs]);
   return [...all].filter((name) => name !== 'system' && name !== settings.metadataCatalog).sort(compareNames);
 }
 
-/** New mask conflicts of the written policies, one after the other; null for a policy without one. */
+/** For each written policy its new mask conflict, or null. */
 export function* maskChecks(
   before: Snapshot,
   after: Snapshot,
@@ -84,7 +84,7 @@ function maskCheck({ with: id, principal }: MaskConflict): DraftCheck {
   return { code: 'mask_conflict', message: `${other} masks the same column at the same distance for ${principal}` };
 }
 
-/** The rows of a draft that do not exist, and those that two of its parts change: what these leave depends on their order. */
+/** Errors of rows that do not exist, and of rows that two parts of the draft change, because the result would depend on their order. */
 export function rowErrors(before: Snapshot, { revoked, policies, deleted, joined, left }: DraftRequest): FieldError[] {
   const put = policies.map(({ id }) => id);
   return [
@@ -129,7 +129,7 @@ function missingMembers({ groups, users }: Snapshot, members: readonly Membershi
   ];
 }
 
-/** @param field with an asterisk for the place in the list */
+/** @param field path of the field, with an asterisk for the index in the list */
 function missing(
   field: string,
   ids: readonly (number | null)[],

@@ -5,19 +5,19 @@ import type { Change } from '../../trino-rules/answers/smallest-change.js';
 import type { Way } from '../../trino-rules/answers/ways.js';
 import type { Node } from '../../trino-rules/model/node.js';
 
-/** An explanation, and how the engine answers by the published rules. */
+/** An explanation, with the engine's answer by the published rules. */
 export interface Explained extends Explanation {
   ways: Way[];
   smallestChange: Change[] | null;
   /** Null: nothing is published yet, or the question is about a group, which the engine does not know. */
   published: (RuleTrace & { version: number; isSame: boolean; text: string | null }) | null;
-  /** The snapshot's names, for the steps of the change. */
+  /** Resolves the names of principals in the steps of the smallest change. */
   index: AccessIndex;
 }
 
 /**
- * In the names of the API and the command line.
- * @param aboutOneself without the text of the rule, which names others, and the groups of others
+ * An explanation with the field names of the API and the command line.
+ * @param aboutOneself leaves out the text of the rule, which names other users, and groups that the user is not in
  */
 export function explanationForm(explained: Explained, aboutOneself: boolean) {
   const shown = explained.ways.filter(({ endsAt }) => !aboutOneself || endsAt?.kind !== 'not_a_member');
@@ -40,7 +40,7 @@ export function explanationForm(explained: Explained, aboutOneself: boolean) {
   };
 }
 
-/** The first ways of an answer: a person can be in none of thousands of groups. */
+/** The most ways in an answer: there can be thousands of groups through which a person could have access. */
 const WAYS_MOST = 100;
 
 function wayForm({ group, isForEveryone, grant, node, endsAt }: Way, { principals }: AccessIndex) {

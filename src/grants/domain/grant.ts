@@ -2,7 +2,7 @@ import type { NamedNode, Node, NodeKind } from '../../trino-rules/model/node.js'
 import type { NamedPolicyPrincipal, PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 
-/** Which grants, or which policies, by whom they are for and by their nodes. Absent or null: any. */
+/** A filter of grants or policies by principal and node. Absent or null fields match any. */
 export interface EntryFilter {
   principal?: PolicyPrincipal | null;
   catalog?: string | undefined;
@@ -10,11 +10,11 @@ export interface EntryFilter {
   table?: string | undefined;
   routine?: string | undefined;
   kind?: NodeKind | undefined;
-  /** Whom the node names: as whom somebody acts, or whose queries they are. */
+  /** The principal that an IMPERSONATE or query node names. */
   named?: PolicyPrincipal | null;
-  /** A node of the tree: those on it and above it. */
+  /** A node of the tree: matches entries on it and on its ancestors. */
   covering?: Node | null;
-  /** Part of the name of whom it is for, or of its node; in any case. */
+  /** Part of the name of the principal or of the node, compared without case. */
   text?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface Grant {
   principal: NamedPolicyPrincipal;
   resource: NamedNode;
   privileges: Privilege[];
-  /** No effect from this time on. */
+  /** The grant has no effect from this time on. */
   expiresAt: Date | null;
   description: string | null;
   grantedBy: Actor;
@@ -44,13 +44,13 @@ export interface NewGrant {
   description: string | null;
 }
 
-/** `created` false: a grant with the same principal, resource, privileges and expiry existed that was not revoked. */
+/** `created` false: a live grant with the same principal, resource, privileges and expiry existed. */
 export interface GrantOutcome {
   grant: Grant;
   created: boolean;
 }
 
-/** `revoked` false: it was revoked before and is unchanged. */
+/** `revoked` false: the grant had been revoked before and is unchanged. */
 export interface RevokeOutcome {
   grant: Grant;
   revoked: boolean;
@@ -61,9 +61,9 @@ export type GrantState = (typeof GRANT_STATES)[number];
 
 export interface GrantFilter extends EntryFilter {
   state: GrantState;
-  /** Exclusive; absent: whenever, and never. */
+  /** Exclusive bound of the expiry; absent: any expiry or none. */
   expiresBefore?: Date | undefined;
-  /** Those of any of these; absent: of any at all. */
+  /** Matches grants with any of these privileges; absent: all grants. */
   privileges?: readonly Privilege[] | undefined;
 }
 

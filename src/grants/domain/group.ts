@@ -1,32 +1,32 @@
 import type { GroupMember } from '../../trino-rules/model/principal.js';
 import type { Member as NamedMember } from '../../trino-rules/model/principals.js';
 
-/** Who says how a group is called and which members it has: administrators, or the identity provider alone, by one of two ways. */
+/** The source that decides a group's name and members: administrators (`local`), or the identity provider by OIDC or SCIM. */
 export const GROUP_SOURCES = ['local', 'oidc', 'scim'] as const;
 export type GroupSource = (typeof GROUP_SOURCES)[number];
 
-/** A group; its members are accounts and, of a local one, engine principals. */
+/** A group. Its members are accounts; a local group can also have engine principals. */
 export interface Group {
   id: number;
   name: string;
   source: GroupSource;
-  /** The identity provider's own id of it. */
+  /** The identity provider's id of the group. */
   externalId: string | null;
   description: string | null;
   memberCount: number;
   createdAt: Date;
 }
 
-/** Which groups. Absent or null: any. */
+/** A filter of groups. Absent or null fields match any. */
 export interface GroupFilter {
-  /** Part of the name, in any case. */
+  /** Part of the name, compared without case. */
   text?: string | undefined;
   member: GroupMember | null;
 }
 
 export interface Member {
   principal: NamedMember;
-  /** Of an account; null: an engine principal. */
+  /** Whether the account is active; null for an engine principal. */
   isActive: boolean | null;
   addedAt: Date;
 }

@@ -14,7 +14,7 @@ import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.
 
 export type PolicyKind = PolicyRule['kind'];
 
-/** UTF-16 units of an expression, and exceptions of a policy. */
+/** Limits: UTF-16 units of an expression, and exceptions of a policy. */
 export const EXPRESSION_MOST = 10_000;
 export const EXCEPTIONS_MOST = 1000;
 
@@ -42,7 +42,7 @@ export interface Policy {
   changedAt: Date;
 }
 
-/** A policy as a request or a row has it: the fields of all kinds. */
+/** A policy as in a request or a row, with the fields of all kinds. */
 export interface PolicyDraft {
   kind: PolicyKind;
   resource: Node & { column?: string };
@@ -75,7 +75,7 @@ export function parsePolicyRule(draft: PolicyDraft): PolicyRule | FieldError[] {
   return policyRule({ ...draft, privileges: privilegesOn(node).filter((one) => privileges?.includes(one) ?? true) });
 }
 
-/** The rule of fields that match their kind. */
+/** The rule of a draft whose fields match its kind. */
 export function policyRule({ kind, resource: { column = '', ...node }, ...fields }: PolicyDraft): PolicyRule {
   const { expression, privileges } = fields;
   switch (kind) {
@@ -90,7 +90,7 @@ export function policyRule({ kind, resource: { column = '', ...node }, ...fields
   }
 }
 
-/** The entity tag of a policy: another one after every change, whatever its principals are called meanwhile. */
+/** The entity tag of a policy. Every change of the policy gives another one; a new name of a principal does not. */
 export function policyVersion({ id, rule, principal, except, description, changedAt }: Policy): string {
   const content = [
     id,

@@ -2,13 +2,13 @@ import { groupedBy } from '../../kernel/collections.js';
 import { type Descriptions, type ExportedGroup, RowExport } from '../../trino-rules/model/snapshot-export.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 
-/** Recorded access with its descriptions: of the database, or of a file. */
+/** Access recorded in the database or in a file, with its descriptions. */
 export interface DescribedSnapshot {
   snapshot: Pick<Snapshot, 'users' | 'groups' | 'grants' | 'policies'>;
   descriptions: Descriptions;
 }
 
-/** A row of the file beside the row that the database has in its place; null: none. */
+/** A change of one row: `before` as in the database, null for a new row; `after` as in the file, null for a removed row. */
 interface Pair<T> {
   before: T | null;
   after: T | null;
@@ -19,12 +19,12 @@ export type FileMember = ExportedGroup['members'][number];
 
 type GroupChange = Pair<SnapshotGroup> & { addedMembers: FileMember[]; removedMembers: FileMember[] };
 
-/** Changes that bring recorded access to the state of a file. Ids in a row are those of the side that it comes from. */
+/** Changes that bring recorded access to the state of a file. A `before` has the database's ids, an `after` those of the file. */
 export interface SnapshotChanges {
   groups: GroupChange[];
   grants: Pair<SnapshotGrant>[];
   policies: Pair<SnapshotPolicy>[];
-  /** Groups of the identity provider's that differ from the file; they stay as they are. */
+  /** Groups of the identity provider that differ from the file and stay as they are. */
   managed: Pair<SnapshotGroup>[];
 }
 
@@ -35,8 +35,8 @@ interface ChangeOptions {
 }
 
 /**
- * The changes from recorded access to a file. Only with `prune` rows are removed that the file does not name. A policy
- * is changed in one step where it is the only one of its kind for its principal on its node, so that no access is open in between.
+ * The changes from recorded access to a file. Rows that the file does not name are removed only with `prune`. A policy that is the
+ * only one of its kind for its principal on its node is changed in one step, so that no access is open in between.
  */
 export function changesBetween(
   recorded: DescribedSnapshot,
@@ -62,7 +62,7 @@ export function changesBetween(
   };
 }
 
-/** A row with texts that are equal for equal rows, and for rows of which one takes the place of the other. */
+/** A row with two keys: `text` is equal for equal rows, `identity` for rows of which one can replace the other. */
 interface Keyed<T> {
   row: T;
   text: string;
@@ -113,7 +113,7 @@ function groupChanges(recorded: DescribedSnapshot, file: DescribedSnapshot, prun
   return [...kept, ...removed];
 }
 
-/** So is a group that the file does not name. */
+/** Whether a group has the same description in the file. True for a group that the file does not name. */
 function isDescribedAlike(
   recorded: DescribedSnapshot,
   file: DescribedSnapshot,
@@ -127,7 +127,7 @@ function notIn<T>(some: ReadonlyMap<string, unknown>, others: ReadonlyMap<string
   return [...others].flatMap(([key, member]) => (some.has(key) ? [] : [member]));
 }
 
-/** Equal rows cancel out; of the others, two that are alone with their identity on either side are one change. */
+/** Changes between two lists. Equal rows cancel out. A removed and an added row make one change if no other row has their identity. */
 function pairs<T>(before: readonly Keyed<T>[], after: readonly Keyed<T>[]): Pair<T>[] {
   const equal = new Map<string, Keyed<T>[]>(groupedBy(before, ({ text }) => text));
   const added = after.filter(({ text }) => equal.get(text)?.pop() === undefined);
@@ -146,15 +146,15 @@ function pairs<T>(before: readonly Keyed<T>[], after: readonly Keyed<T>[]): Pair
   return [...written, ...gone];
 }
 
-/** A row by name, as in the file. */
+/** A row of a snapshot file, with principals by name. */
 export type PlanRow = Readonly<Record<string, unknown>> & { description?: string };
 
-/** One step of a plan, as `--json` prints it: rows by name, as in the file. */
+/** One step of a plan, as `--json` prints it. */
 export interface PlanStep {
   action: 'add' | 'change' | 'remove';
   kind: 'user' | 'group' | 'member' | 'grant' | 'policy';
   row: PlanRow;
-  /** Of a change: the row that it replaces. */
+  /** The row that a change replaces. */
   before?: PlanRow;
 }
 

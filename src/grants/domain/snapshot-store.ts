@@ -7,36 +7,36 @@ import type { Growth } from './admission-ports.js';
 
 /** The nodes and groups whose rules a transaction changes. */
 export interface Touched {
-  /** Each with its ancestors and descendants. A table counts as its schema, whose tables share rules. */
+  /** Touches each node's ancestors and descendants as well. A table counts as its schema, because its tables share rules. */
   nodes: readonly Node[];
-  /** Ids. Touches every node where a grant or a policy names one of these groups. */
+  /** Ids of groups. Touches every node where a grant or a policy names one of them. */
   groups: readonly number[];
 }
 
 /** Reads the input of the rules. */
 export abstract class SnapshotStore {
   /**
-   * One consistent state; inside a transaction, with its own writes. Revoked grants, and those expired by now, are left out:
-   * they have no effect, so snapshots must not differ by them.
+   * Reads one consistent state; inside a transaction, with its writes. Leaves out revoked and expired grants, because they have no
+   * effect and snapshots must not differ by them.
    */
   abstract read(): Promise<Snapshot>;
-  /** The same for the touched rows and the principals that they name. Null: these are more than `maxRows` rows. */
+  /** Reads only the touched rows and the principals that they name. Null: there are more than `maxRows` of them. */
   abstract readTouched(touched: Touched, maxRows: number): Promise<Snapshot | null>;
   /**
-   * The same for one principal: with its row, its groups without their other members, and what names it, one of them or everyone.
-   * @param node only with what is granted there or above; null: everywhere. Of an engine principal all its grants, which make it one
-   * of everyone.
+   * Reads only what concerns one principal: its row, its groups without their other members, and entries for it, its groups or everyone.
+   * @param node limits grants to those on the node or above; null: no limit. An engine principal always comes with all its grants,
+   * because having a grant makes it one of everyone.
    */
   abstract readFor(principal: Principal, node: Node | null): Promise<Snapshot>;
-  /** Grants on the node and above it that were never revoked, expired ones too: to the principal, to any group, and to everyone. */
+  /** Grants on the node and above it to the principal, to any group and to everyone: expired ones too, but no revoked ones. */
   abstract grantsOnPath(principal: Principal, node: Node): Promise<GrantOnPath[]>;
-  /** When the first grant expires after that; null: none does. */
+  /** The earliest expiry of a grant after a time; null: there is none. */
   abstract nextExpiry(after: Date): Promise<Date | null>;
-  /** The growth by rows written since then that still have effect. */
+  /** The growth by rows that were written since a time and still have effect. */
   abstract growth(since: Date): Promise<Growth>;
 }
 
-/** The settings that the rules depend on, out of all. */
+/** Selects the settings that the rules depend on. */
 export function snapshotSettings({
   acl,
   engine,
@@ -58,15 +58,15 @@ export function snapshotSettings({
   };
 }
 
-/** What shares rules with a node: those beside the data together, else its schema, its catalog, or with nulls all catalogs. */
+/** The nodes that share rules with a node: all non-data nodes, or those of its schema, its catalog (`schema` null) or all catalogs. */
 interface Area {
-  /** The engine with its queries, and acting as others. */
+  /** True for the nodes outside the data: the engine, queries, and impersonation. */
   isBeside: boolean;
   catalog: string | null;
   schema: string | null;
 }
 
-/** A table counts as its schema, and a routine, which a restriction anywhere in its catalog closes, as its catalog. */
+/** The area of a node: of a table its schema; of a routine its catalog, because a restriction anywhere in there closes it. */
 export function areaOf(node: Node): Area {
   const { catalog = null, schema = null } = node;
   const kind = kindOf(node);
@@ -78,8 +78,8 @@ export function areaOf(node: Node): Area {
 }
 
 /**
- * The part of a snapshot that a change of these nodes touches: entries in their areas, above and below, and the principals that these
- * name. What is said on everything is above all catalogs. As the store reads it of rows that are written.
+ * The part of a snapshot that a change of these nodes touches: entries in their areas, above and below, and the principals of these
+ * entries. An entry on everything is above all catalogs. `SnapshotStore.readTouched` selects the same rows in the database.
  */
 export function touchedPart(snapshot: Snapshot, nodes: readonly Node[]): Snapshot {
   const areas = nodes.map(areaOf);
@@ -100,7 +100,7 @@ export function touchedPart(snapshot: Snapshot, nodes: readonly Node[]): Snapsho
   const ids = (type: 'user' | 'group') => new Set(named.flatMap((each) => (each.type === type ? [each.id] : [])));
   const groupIds = ids('group');
   const isForAll = isAboutEveryone(grants, policies);
-  // Engine principals in any group are among everyone.
+  // Everyone includes the engine principals that are in any group.
   const groups = snapshot.groups.filter(({ id, engines }) => groupIds.has(id) || (isForAll && engines.length > 0));
   const userIds = new Set([...ids('user'), ...groups.flatMap(({ members }) => members)]);
   const users = snapshot.users.filter(({ id }) => isForAll || userIds.has(id));

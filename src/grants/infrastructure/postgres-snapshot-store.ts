@@ -46,10 +46,10 @@ const EVERYTHING = snapshotOf({
 
 const BESIDE = `('engine', 'queries', 'acting')`;
 
-/** As `areaOf` of the domain. */
+/** The columns of `areaOf` in `domain/snapshot-store.ts`. */
 const AREA = `node_kind IN ${BESIDE} AS is_beside, catalog_name, CASE WHEN node_kind <> 'routine' THEN schema_name END AS schema_name`;
 
-/** As `touchedPart` of the domain; a spec compares them over random snapshots. Three lookups in hashed lists instead of one join with an OR, which compares every row with every node. */
+/** The condition of `touchedPart`; a spec compares both over random snapshots. Three lookups in hashed lists replace one join with an OR, which would compare every row with every node. */
 const onTouchedNode = (row: string) => `CASE
   WHEN ${row}.node_kind IN ${BESIDE} THEN (SELECT bool_or(is_beside) FROM touched)
   WHEN ${row}.catalog_name IS NULL THEN (SELECT bool_or(NOT is_beside) FROM touched)
@@ -60,7 +60,7 @@ const onTouchedNode = (row: string) => `CASE
         AND ${row}.catalog_name IN (SELECT catalog_name FROM touched WHERE catalog_name IS NOT NULL))
   END`;
 
-/** $2, $3 and $4: areas of nodes; $5: groups. */
+/** $2, $3 and $4: columns of the nodes' areas; $5: ids of groups. */
 const TOUCHED = `WITH
   touched AS (
     SELECT * FROM unnest($2::boolean[], $3::text[], $4::text[]) AS node (is_beside, catalog_name, schema_name)
@@ -100,7 +100,7 @@ const TOUCHED_SNAPSHOT = `${TOUCHED},
     policies: 'policies_there',
   })}`;
 
-/** $2, $3 and $4: a user, a group or an engine principal; the others are null. $5 to $8: a node of the tree or a routine; without a catalog, any. */
+/** $2, $3 and $4: a user, a group or an engine principal, two of them null. $5 to $8: a node of the tree or a routine; $5 null: any node. */
 const NAMED = `(user_id = $2 OR group_id = $3 OR engine_name = $4 OR group_id = ANY (ARRAY(SELECT group_id FROM own_memberships)))`; // IN would read every grant
 const ON_PATH = `($5::text IS NULL OR catalog_name IS NULL OR (catalog_name = $5 AND (schema_name IS NULL OR schema_name = $6)
   AND (table_name IS NULL OR (table_name = $7 AND (node_kind = 'routine') = $8::boolean))))`;
@@ -123,7 +123,7 @@ const OF_PRINCIPAL = `WITH
   })}`;
 
 const WITHOUT_PATH = `($4 = 'everything' OR $4 IN ${BESIDE})`;
-/** $1 to $3: the principal; $4: the kind of the node, $5 to $8: the node, both as for `OF_PRINCIPAL`. */
+/** $1 to $3: a user, a group or an engine principal; $4: the kind of the node; $5 to $8: the node as for `OF_PRINCIPAL`. */
 const ON_PATH_TO = `SELECT g.id, ${principalForm('g.', 'named')} AS principal, ${resourceForm('g', 'unnamed')} AS resource, g.privileges,
        g.expires_at AS "expiresAt"
   FROM grants g
@@ -185,7 +185,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
   }
 
   override async readTouched({ nodes, groups }: Touched, maxRows: number): Promise<Snapshot | null> {
-    // Each of them is a row that was written: more of them need not be joined to be counted.
+    // Each node comes from a written row, so more than `maxRows` nodes mean more than `maxRows` rows.
     if (nodes.length > maxRows) return null;
     const areas = nodes.map(areaOf).map(({ isBeside, catalog, schema }) => [isBeside, catalog, schema]);
     const touched = [...(areas.length === 0 ? [[], [], []] : columnArrays(areas)), groups];
@@ -202,7 +202,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
     return this.session.query<GrantOnPath>(ON_PATH_TO, asked);
   }
 
-  /** @param query whose first parameter is the present time, before those of `values` */
+  /** @param query gets the present time as $1, then `values` */
   private async snapshot(query: string, values: unknown[] = []): Promise<Snapshot> {
     const at = this.clock.now();
     const lists = await this.session.one<Lists>(query, [at, ...values]);

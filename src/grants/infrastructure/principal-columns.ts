@@ -2,7 +2,7 @@ import { kindOf, namedBy, type Node } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { EntryFilter } from '../domain/grant.js';
 
-/** The columns of whom an entry names and of its node, in the tables `grants` and `policies`, with their types. */
+/** The columns of an entry's principal and node in the tables `grants` and `policies`, with their types. */
 const COLUMNS = {
   user_id: 'integer',
   group_id: 'integer',
@@ -49,17 +49,17 @@ export function principalValues(principal: Principal): PrincipalValues {
   }
 }
 
-/** The same, and the value for `is_for_everyone`. */
+/** The values for `user_id, group_id, engine_name, is_for_everyone`. */
 function policyPrincipalValues(principal: PolicyPrincipal): [...PrincipalValues, boolean] {
   return principal.type === 'everyone' ? [null, null, null, true] : [...principalValues(principal), false];
 }
 
-/** Whether a principal has its current name with it, which rules do not need. */
+/** Whether a principal's JSON includes its current name, which rules do not need. */
 type Naming = 'named' | 'unnamed';
 
 /**
- * A PolicyPrincipal, with its name a NamedPolicyPrincipal, as JSON. The tables' checks hold that none of the columns is set for everyone alone.
- * The group comes last: a member's is the one that it is in.
+ * A PolicyPrincipal or, with the name, a NamedPolicyPrincipal as JSON. Table checks guarantee that all three columns are null only for
+ * everyone. The group comes last, because in `group_members` it is the group that the member is in.
  * @param prefix of the columns `user_id`, `group_id` and `engine_name`, such as `g.`
  */
 export function principalForm(prefix: string, naming: Naming): string {
@@ -84,7 +84,7 @@ export function resourceForm(alias: string, naming: Naming, column = 'NULL::text
     'column', ${column}))`;
 }
 
-/** How many parameters `filterValues` makes: the ones of a statement that come after them have higher numbers. */
+/** The number of parameters of `filterValues`. A statement numbers its own parameters after them. */
 export const FILTER_PARAMETERS = 18;
 
 /** The condition of a filter on a row of `grants` or `policies`, with the parameters of `filterValues` as its first ones. */
@@ -125,7 +125,7 @@ export function filterValues(filter: EntryFilter): unknown[] {
   ];
 }
 
-/** What a principal's columns must be. */
+/** The values that a principal's columns must have; nulls match any principal. */
 function wanted(principal: PolicyPrincipal | null | undefined): unknown[] {
   if (!principal) return [null, null, null, null];
   const [user, group, engine, isEveryone] = policyPrincipalValues(principal);
