@@ -29,7 +29,7 @@ export class DifferenceFindings {
     private readonly listed: readonly ListedUser[],
   ) {}
 
-  /** @param isListed whether patterns were resolved over a listing, so that other names have a finding of their own */
+  /** @param isListed whether patterns were resolved to the names of a listing: all other names then have a finding of their own */
   lost(differences: readonly AccessDifference[], { grants }: Snapshot, isListed: boolean): ImportFinding[] {
     const asEveryone = new Set(
       grants.flatMap(({ principal, resource: { as } }) =>
@@ -70,9 +70,9 @@ export class DifferenceFindings {
   }
 
   /**
-   * What joiners do not get although the file gives it to a user of their groups: those of the list who are alike keep it by name; nobody
-   * of the list is in both groups of a pair.
-   * @param lost of joiners and of users of the list
+   * Access that the file gives by groups and joiners do not get: listed users in the same groups have it by name, or no listed user is
+   * in the combination.
+   * @param lost access that joiners and listed users lose
    */
   ofJoiners(lost: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
     const known = new Map(joiners.map((joiner) => [joiner.name, joiner]));
@@ -103,7 +103,7 @@ export class DifferenceFindings {
     return [...findings('import-joiners', OF_JOINERS), ...findings('import-combinations', OF_COMBINATIONS)];
   }
 
-  /** What users keep whom a rule names when they leave a group without which the file does not give it to them. */
+  /** Access that users whom a rule names keep after leaving a group, although the file gives it only to members of the group. */
   ofLeavers(kept: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
     const names = new Map(joiners.map(({ name, knownAs = name }) => [name, knownAs]));
     return this.atRules('import-leavers', kept.filter(isOfMembers), OF_LEAVERS).map((finding) => ({
@@ -112,7 +112,7 @@ export class DifferenceFindings {
     }));
   }
 
-  /** Differences that a statement can tell: `system` has few tables. */
+  /** Only the differences that some statement can show: `system` has few tables. */
   ofEffect(differences: readonly AccessDifference[], next: Evaluator): AccessDifference[] {
     return differences.filter(({ fact, people }) => {
       // The mode `all` alone and the catalog `system` alone permit no statement.
@@ -127,7 +127,7 @@ export class DifferenceFindings {
     });
   }
 
-  /** The way around a restriction that is closed here (docs/limits.md); null: it is other access. */
+  /** The way around a restriction (docs/limits.md) that grants do not open; null: the fact is no such way. */
   private doorOf(fact: AccessFact, user: string): Door | null {
     if (fact.about === 'table-procedures') return PROCEDURES;
     if (fact.about === 'hidden-column') return STORAGE_COLUMNS.includes(fact.column) ? STORAGE : null;
@@ -265,7 +265,7 @@ export class DifferenceFindings {
   }
 }
 
-/** Rights in `system` other than reading: only views for others use them. */
+/** Whether a fact is a right in `system` other than reading: only views for others use such a right. */
 function isOfSystem(fact: AccessFact): boolean {
   if (!('resource' in fact) || fact.resource.catalog !== SYSTEM) return false;
   return (
@@ -275,7 +275,7 @@ function isOfSystem(fact: AccessFact): boolean {
   );
 }
 
-/** Access that depends on groups. */
+/** Whether an access can depend on groups. */
 function isOfMembers({ fact }: AccessDifference): boolean {
   return !['session-property', 'catalog-mode', 'impersonation'].includes(fact.about) && !isOfSystem(fact);
 }
@@ -291,7 +291,7 @@ function isUnnamed(name: string | undefined): boolean {
   return name?.includes(FRESH_PREFIX) === true;
 }
 
-/** Combinations of groups in a line. */
+/** Limit of the combinations of groups in a line. */
 const MOST_NAMED = 20;
 
 const LIMIT_OF_SYSTEM =

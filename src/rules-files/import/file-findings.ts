@@ -18,7 +18,7 @@ export interface RulesForUsers {
   evaluator: Evaluator;
   /** Users that act as others are marked as programs. */
   users: readonly ListedUser[];
-  /** One finding for each rule; `what` has the lines that mark the programs. */
+  /** One finding for each rule; `what` has the lines by which a list of users marks the programs. */
   programs: ImportFinding[];
 }
 
@@ -229,5 +229,5 @@ export function findingsOfList(
 
 const OF_NEWCOMERS =
   'the list has not got them: who comes under such a name, or into such a group, has what the rules behind give';
-/** Names in a line. */
+/** Limit of the names in a line. */
 const MOST_NAMED = 20;

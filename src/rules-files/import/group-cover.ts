@@ -5,7 +5,7 @@ import type { SnapshotGroup, SnapshotUser } from '../../trino-rules/model/snapsh
 import type { ListedUser } from '../foreign/audiences.js';
 import type { Joiner } from './joiners.js';
 
-/** Everyone, a group of the list, or one user: whom a grant or a policy can name. */
+/** A principal that a grant or a policy can name: everyone, a listed group, or one user. */
 interface Holder {
   /** Null: everyone. */
   name: string | null;
@@ -20,18 +20,18 @@ interface Application {
 }
 
 /**
- * Chooses the principals of each row of the import: groups of the list for what rules give groups, so that new members have it, and
- * everyone for what rules give everybody. What joiners have is never granted to users by name.
+ * Chooses the principals of each imported grant or policy: listed groups where rules give access to groups, so that new members have
+ * it, too, and everyone where rules give it to everybody. The access of joiners is never granted to users by name.
  */
 export class GroupCover {
   private readonly shared: Holder[];
   private readonly groups: Holder[];
   private readonly isJoiner: ReadonlySet<string>;
-  /** Joiners of two groups that have no common member in the list. */
+  /** Joiners in a combination of groups that no listed user is in. */
   readonly isPair: ReadonlySet<string>;
   /** The joiner without a group. */
   private readonly alone: string;
-  /** Users, each with the joiners that stand for it after leaving a group. */
+  /** Listed users, each under its own name and those of the joiners that represent it after leaving a group. */
   private readonly users: ReadonlyMap<string, Holder>;
   /** Programs without a group: a grant to everyone reaches them only beside a grant of their own. */
   private readonly unknown: ReadonlySet<string>;
@@ -58,11 +58,11 @@ export class GroupCover {
   }
 
   /**
-   * The groups that hold a grant.
-   * @param names people who must have it
-   * @param barred pairs that no policy can restrict: none of their groups may hold it
-   * @param may whether a person may have it
-   * @param canDeny whether denies can take it from all of these people, and nothing else
+   * Chooses the groups that get a grant.
+   * @param names people who must get it
+   * @param barred joiners that no policy can restrict: none of their groups may get it
+   * @param may whether a person outside of `names` may get it, too
+   * @param canDeny whether denies can take it from all of these people, without taking anything else
    * @returns `denied`: people who need a deny; `left`: users who get it by name
    */
   ofGrant(
@@ -73,7 +73,7 @@ export class GroupCover {
   ): { holders: Holder[]; denied: Set<string>; left: string[] } {
     const left = new Set([...names].filter((name) => !this.isPair.has(name)));
     const [holders, denied] = [[] as Holder[], new Set<string>()];
-    // Everyone may have only what the file gives people without a group.
+    // Everyone includes people without a group.
     const isForAll = names.has(this.alone) || may(this.alone);
     const open = this.shared.filter(
       ({ kind, members }) =>
@@ -104,10 +104,10 @@ export class GroupCover {
   }
 
   /**
-   * The groups that a policy names, and their exceptions.
+   * Chooses the groups that a policy names, and their exceptions.
    * @param names people to whom it must apply
-   * @param isSpared whether it must not apply to a person
-   * @param isBeside whether a person is spared for other rights than the policy is about, which a second group could give to a pair
+   * @param isSpared whether a person must be excepted
+   * @param isBeside whether that is only because of rights that yield to the policy: a second group could give a pair what it takes
    * @param isForAll whether it may name everyone
    * @returns `left`: users to whom it applies by name; `missed`: people to whom it cannot apply
    */
@@ -198,13 +198,13 @@ function countIn(names: ReadonlySet<string>, { members }: Holder): number {
   return count;
 }
 
-/** The users and groups of an import. Groups are made when asked for: those of the list by their names, others by numbers. */
+/** The users and groups of an import. Groups are created on first use: listed ones with their names, others as `imported-1` and so on. */
 export class ImportedPrincipals {
   readonly users: SnapshotUser[];
   readonly groups: SnapshotGroup[] = [];
-  /** Ids of the groups of the list by name. */
+  /** Ids of the listed groups, by name. */
   readonly ofList = new Map<string, number>();
-  /** New names of groups of the list whose names are taken or invalid. */
+  /** New names of listed groups whose own names are in use or invalid. */
   readonly renamed = new Map<string, string>();
   private readonly ids: ReadonlyMap<string, number>;
   private readonly numbered = new Map<string, Principal>();
@@ -218,7 +218,7 @@ export class ImportedPrincipals {
     this.taken = new Set(listed.flatMap(({ groups }) => groups.map(foldedName)));
   }
 
-  /** A single user, or a new group of these. */
+  /** The single user, or an additional group of these users. */
   of(names: readonly string[]): Principal {
     const [first, ...others] = names;
     if (first !== undefined && others.length === 0) return this.user(first);

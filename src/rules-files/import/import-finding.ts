@@ -7,9 +7,9 @@ import { type Severity, SEVERITIES } from '../../trino-rules/document/finding.js
 /** Access that grants cannot express, and what the import does instead; or a remark. */
 export interface ImportFinding {
   code: ImportCode;
-  /** `error`: people may get more than the file gives; `warning`: they lose something that a statement of theirs can tell. */
+  /** `error`: people may get more than the file gives; `warning`: they lose something that one of their statements can show. */
   severity: Severity;
-  /** Empty: not known. */
+  /** Users with this access; empty: not known. */
   people: string[];
   /** The access that the rules give, or that comes with what is granted: `SELECT from sales.eu.orders`. */
   what: string[];
@@ -23,7 +23,7 @@ export interface ImportFinding {
 
 export type ImportCode = keyof typeof CHOSEN;
 
-/** Severity, and what is done instead. */
+/** By code: the severity, and what the import does instead. */
 const CHOSEN = {
   'import-engine-groups': ['error', 'taken over as it is'],
   'import-uncompared': ['error', 'not compared'],
@@ -70,7 +70,7 @@ export function compareFindings(a: ImportFinding, b: ImportFinding): number {
   return SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || a.at - b.at;
 }
 
-/** Lost access in lines, without the line of the users. */
+/** Lost access in lines, without the first one, which names the users. */
 export function linesOf(lost: AccessDifference[]): string[] {
   return accessDiffLines({ gained: [], lost })
     .slice(1)

@@ -41,7 +41,7 @@ export interface ImportedRules {
   unrestricted: Unrestricted[];
   /** New names of groups by their names in the list. */
   renamed: ReadonlyMap<string, string>;
-  /** The ids of the groups of the list, by their names there. */
+  /** Ids of the listed groups, by name. */
   ofList: ReadonlyMap<string, number>;
 }
 
@@ -165,7 +165,7 @@ function isNothing({ parts, inSystem, queries }: ImportedAccess): boolean {
   );
 }
 
-/** The rules about rights that can be granted which are about a user; the key is the same for users whom the same rules are about. */
+/** The rules about grantable rights that match a user. The key is equal for users whom the same rules match. */
 function rulesFor(
   user: string,
   { catalogs, schemas, tables, queries, functions, procedures, system_information }: RulesDocument,
@@ -217,7 +217,7 @@ interface ActingUser {
   but: string[];
 }
 
-/** Rights of engine principals to act as others; none of them acts as a principal that acts as others itself. */
+/** The engine principals that act as others. A principal that acts as others is never a target itself. */
 function actingUsers(document: RulesDocument, listed: readonly ListedUser[], patterns: PatternCache): ActingUser[] {
   if (document.impersonation.length === 0) return [];
   const evaluator = new Evaluator(document, patterns);
@@ -275,7 +275,8 @@ const RIGHTS = [
 ] as const;
 
 /**
- * Rights on the queries of others, by the rules about one user. A right over all owners but some needs these spelled out and listed.
+ * Rights on the queries of others, by the rules about one user. A right over all owners but some is only found if these are spelled out
+ * and listed.
  */
 function userQueries(
   { queries }: Pick<RulesDocument, 'queries'>,
@@ -296,7 +297,7 @@ function userQueries(
         return language.kind === 'names' && [...language.names].every((name) => isListed.has(name));
       });
     if (isOfAll) found.ofAll.push(privilege);
-    // Without such a rule, it is had over all or over none.
+    // Without a rule for some owners, a user has the right over all queries, or over none.
     if (queries.every(({ queryOwner }) => isAny(queryOwner))) continue;
     const owners = listed.filter((owner) => evaluator.mayWithQueries(user, right, owner) !== isOfAll);
     if (owners.length === 0) continue;
@@ -307,7 +308,7 @@ function userQueries(
   return found;
 }
 
-/** Without rights on the user's own queries, which the engine never asks about. */
+/** Removes rights on the user's own queries, which the engine never asks about. */
 function ofOthers({ ofAll, ofSome }: UserQueries, user: string): UserQueries {
   return { ofAll, ofSome: ofSome.filter(({ owners }) => owners.some((owner) => owner !== user)) };
 }

@@ -50,8 +50,8 @@ export interface Unrestricted {
 }
 
 /**
- * The grants and policies of an import: access of everybody or of a group goes to everyone or to that group, with denies for people who
- * have less; access of single users goes to these, or to new groups of them.
+ * The grants and policies of an import: access of everybody or of a group is granted to everyone or to that group, with denies for
+ * people who have less; access of single users is granted to them, or to new groups of them.
  */
 export class ImportedRows {
   readonly principals: ImportedPrincipals;
@@ -72,7 +72,7 @@ export class ImportedRows {
     this.isJoiner = new Set(joiners.map(({ name }) => name));
   }
 
-  /** Gives all of these the same access. */
+  /** Gives these users and joiners the same access. */
   give(names: readonly string[], access: Partial<UserAccess>): void {
     const users = names.filter((name) => !this.isJoiner.has(name));
     for (const name of users) this.alike.set(name, users);
@@ -85,7 +85,7 @@ export class ImportedRows {
     for (const row of masks) note(this.restricting, { kind: 'column_mask', ...row }, names);
   }
 
-  /** Grants it to this principal alone. */
+  /** Adds a grant to exactly this principal, which is not combined with others. */
   grant(principal: Principal, resource: Node, privileges: Privilege[]): void {
     this.alone.push({ principal, resource, privileges, ...LASTING });
   }
@@ -95,7 +95,7 @@ export class ImportedRows {
   }
 
   written(): { grants: SnapshotGrant[]; policies: SnapshotPolicy[]; unrestricted: Unrestricted[] } {
-    // Grants to groups add denies for members who have less.
+    // `grants` adds denies for members of groups who have less, so it precedes `policies`.
     const held = new HeldRights(this.given.values());
     const open = [...this.restricting.values()].flatMap(({ what, names }) => {
       const pairs = this.applied({ what, names }, held).missed.filter((name) => this.cover.isPair.has(name));
@@ -108,7 +108,7 @@ export class ImportedRows {
     return { grants, policies, unrestricted: unrestricted.filter((each) => !isOpen(each)) };
   }
 
-  /** @param open policies that cannot be applied to pairs: their groups get nothing that these take */
+  /** @param open policies that cannot be applied to some pairs: the groups of such a pair get nothing that the policy takes */
   private grants(held: HeldRights, open: readonly Row<PolicyDetails>[]): SnapshotGrant[] {
     const isHeld = this.reached();
     const rows = [...this.given.values()].sort((a, b) => depth(a.what.resource) - depth(b.what.resource));
@@ -197,7 +197,7 @@ export class ImportedRows {
     return this.cover.ofPolicy(names, isSpared, (name) => held.isBeside(name, what), isForAll);
   }
 
-  /** Users for whom a privilege on a node changes nothing: they have it there, or a deny there or above takes it. */
+  /** By node and privilege, the users for whom a grant changes nothing: they have the privilege there, or a deny takes it. */
   private reached(): Map<string, Set<string>> {
     const found = new Map<string, Set<string>>();
     const add = (node: Node, privileges: Iterable<Privilege>, names: ReadonlySet<string>): void => {
@@ -218,7 +218,7 @@ export class ImportedRows {
     return found;
   }
 
-  /** As whom rows of single users are written: those who hold the same on several nodes together, otherwise those who are alike. */
+  /** Divides the users of each row into groups: all together if the same users have rows on several nodes, otherwise by equal access. */
   private byName<T extends { resource: Node }>(rows: readonly Row<T>[]): { what: T; groups: string[][] }[] {
     const place = (name: string): number => this.places.get(name) ?? 0;
     const ordered = rows.map(({ what, names }) => ({ what, users: [...names].sort((a, b) => place(a) - place(b)) }));
@@ -234,14 +234,14 @@ export class ImportedRows {
   }
 }
 
-/** Users of so many kinds who hold one row are a group. */
+/** Users of one row with this many different kinds of access become one group. */
 const MOST_KINDS = 4;
 
 function isPrincipal(principal: PolicyPrincipal): principal is Principal {
   return principal.type !== 'everyone';
 }
 
-/** Whether groups and everyone may hold it. */
+/** Whether groups and everyone can hold a privilege. */
 function isHeldByAll(privilege: Privilege): boolean {
   return holderProblem([privilege], { type: 'everyone' }) === null;
 }
@@ -262,7 +262,7 @@ function keyOf(node: Node, privilege: Privilege): string {
   return `${nodeKey(node)} ${privilege}`;
 }
 
-/** Grouped by principal, and numbered. */
+/** Orders rows by principal, and numbers them. */
 function byPrincipal<T extends { principal: PolicyPrincipal }>(rows: readonly T[]): (T & { id: number })[] {
   const found = new Map<string, T[]>();
   for (const row of rows) getOrInsert(found, principalText(row.principal), () => []).push(row);
@@ -277,7 +277,7 @@ class HeldRights {
     for (const { what, names } of given) for (const name of names) getOrInsert(this.byName, name, () => []).push(what);
   }
 
-  /** The node of a deny that takes these privileges and nothing that the user has: the catalog, where the user has nothing in it; null: there is none. */
+  /** The node of a deny that takes nothing else from the user: the catalog if the user has nothing in it; null: every deny takes more. */
   deniable(name: string, resource: Node, privileges: Privilege[]): Node | null {
     const { catalog } = resource;
     const held = this.of(name);
@@ -288,7 +288,7 @@ class HeldRights {
     return held.some((each) => isHarmed(each, { kind: 'deny', resource, privileges })) ? null : resource;
   }
 
-  /** Whether a policy takes something from a user to whom it is not to apply. */
+  /** Whether a user must be excepted from a policy, because it would take something. */
   isSpared(name: string, policy: PolicyDetails, isListed: boolean): boolean {
     const { resource } = policy;
     const { catalog } = resource;
@@ -300,7 +300,7 @@ class HeldRights {
     return held.some((each) => catalog === undefined || isInCatalog(each.resource, catalog));
   }
 
-  /** Whether a deny takes only rights that yield to it, so that another group may give what it takes. */
+  /** Whether a deny takes only rights that yield to it from a user, to whom another group may then give what it denies. */
   isBeside(name: string, policy: PolicyDetails): boolean {
     if (policy.kind !== 'deny' || policy.resource.catalog === SYSTEM) return false;
     return !this.of(name).some((each) => isTaken(each, policy));
@@ -324,7 +324,7 @@ function isTaken({ resource, privilege }: Given, policy: PolicyDetails): boolean
   return [...withContained([privilege])].some((each) => lost.has(each));
 }
 
-/** Whether a deny takes a right, or one that yields to denies. */
+/** Whether a deny takes a held right, by name or because the right yields to it. */
 function isHarmed(held: Given, policy: Extract<PolicyDetails, { kind: 'deny' }>): boolean {
   if (isTaken(held, policy)) return true;
   if (!policy.privileges.some(isOverData)) return false;

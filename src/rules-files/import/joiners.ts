@@ -12,30 +12,30 @@ import {
 } from '../check/foreign-rules.js';
 import { isJudged, type ListedUser } from '../foreign/audiences.js';
 
-/** A user in exactly these groups of those that rules name: a new user, or one of the list after leaving a group. */
+/** A hypothetical user for whom the import is checked as well: a new one in some groups, or a listed one who has left a group. */
 export interface Joiner extends ListedUser {
-  /** For a new user, users of the list in exactly these groups. */
+  /** Listed users in the same groups, of those that rules name; empty for a user who has left a group. */
   like: readonly string[];
-  /** In groups that nobody of the list has alone: may get less than by the file, and never more. */
+  /** No listed user is in this combination of groups: the import may give less than the file, never more. */
   isPair?: true;
 }
 
-/** Not allowed in names, so that only patterns that match nearly everybody match a joiner. */
+/** Begins the names of joiners. Real names cannot hold it, so only patterns that match nearly every name match a joiner. */
 const SIGN = '\u0001';
 const MOST_PAIRS = 1_000;
 const PRIVATE_USE = 0xf0000;
 
 /**
- * New users for each combination of groups in the list, for each group alone, for no group, for each pair of groups with
- * overlapping rules, alone and with the groups that let in. Users whom a rule names are added once without each of their groups.
- * @param apart combinations and users to compare besides
+ * New users for each combination of groups in the list, for each single group, for no group, and for each pair of groups with
+ * overlapping rules, also together with `openingGroups`. A listed user whom a rule names is added once for each group that can be left.
+ * @param extra further combinations of groups, and further users who leave groups
  * @returns `uncompared`: combinations beyond the limit
  */
 export function joinersOf(
   rules: ForeignRules,
   listed: readonly ListedUser[],
   patterns: PatternCache,
-  apart: Apart,
+  extra: ExtraJoiners,
 ): { joiners: Joiner[]; uncompared: string[][] } {
   const named = groupsOfRules(rules, listed, patterns);
   const about = (groups: readonly string[]) => [...new Set(groups)].filter((group) => named.has(group)).sort();
@@ -51,7 +51,7 @@ export function joinersOf(
     contending.map((pair) => [...new Set([...pair, ...more])].sort()),
   );
   const asked = new Map(
-    [...contending, ...together, ...apart.combinations].map((groups) => [JSON.stringify(groups), groups]),
+    [...contending, ...together, ...extra.combinations].map((groups) => [JSON.stringify(groups), groups]),
   );
   const pairs = [...asked].flatMap(([key, groups]) => (combinations.has(key) ? [] : [groups]));
   for (const groups of pairs.slice(0, MOST_PAIRS))
@@ -60,7 +60,7 @@ export function joinersOf(
   const ofSome = [...texts].filter((text) => !isJudged(text) || !patterns.matches(text, SIGN));
   const isNamed = (name: string): boolean => ofSome.some((text) => !isJudged(text) || patterns.matches(text, name));
   const leavers = listed
-    .filter(({ name }) => isNamed(name) || apart.leavers.includes(name))
+    .filter(({ name }) => isNamed(name) || extra.leavers.includes(name))
     .flatMap(({ name, groups }) =>
       about(groups).map((left) => ({ groups: about(groups).filter((each) => each !== left), like: [], knownAs: name })),
     );
@@ -73,8 +73,8 @@ export function joinersOf(
 }
 
 /**
- * A snapshot with the joiners in their groups; users who left a group keep what they have by name.
- * @param ids those of the groups of the list, by their names there
+ * Adds the joiners to a snapshot, in their groups. A user who has left a group keeps what is given to this user by name.
+ * @param ids ids of the listed groups, by name
  */
 export function withJoiners(
   snapshot: Snapshot,
@@ -106,7 +106,7 @@ export function withJoiners(
     return { ...group, members: [...group.members, ...more] };
   });
   const grants = snapshot.grants.flatMap((grant) =>
-    // Only programs act as others.
+    // Only programs can act as others, and joiners are added as accounts.
     (grant.resource.as === undefined ? same(grant.principal) : [grant.principal]).map((principal) => ({
       ...grant,
       principal,
@@ -118,24 +118,24 @@ export function withJoiners(
   return { ...snapshot, users: [...snapshot.users, ...joined], groups, grants, policies };
 }
 
-/** Groups together, and users out of each of their groups, that are compared because rows of an import name them apart. */
-export interface Apart {
+/** Joiners that are added because imported policies have exceptions, or imported rows name single users. */
+export interface ExtraJoiners {
   combinations: readonly string[][];
   leavers: readonly string[];
 }
 
 /**
- * Of policies with exceptions, the groups together: who is in an excepted group may have of another one what the policy else takes. And
- * users who hold something by name, or are excepted.
- * @param ids of the groups of the list, by their names there
- * @returns with those of before
+ * Combines each excepted group of a policy with other groups, because a member of both may keep what the policy takes from the other
+ * one. Users whom a grant, a policy or an exception names leave their groups.
+ * @param ids ids of the listed groups, by name
+ * @returns also those of `before`
  */
-export function namedApart(
+export function extraJoiners(
   { users, groups, grants, policies }: Snapshot,
   joiners: readonly Joiner[],
   ids: ReadonlyMap<string, number>,
-  before: Apart,
-): Apart {
+  before: ExtraJoiners,
+): ExtraJoiners {
   const all = new Set(joiners.flatMap((joiner) => joiner.groups));
   const ofList = new Map([...ids].map(([name, id]) => [id, name]));
   const groupOf = (named: PolicyPrincipal): string[] =>
@@ -144,7 +144,7 @@ export function namedApart(
     if (principal.type !== 'group' && principal.type !== 'everyone') return [];
     const own = groupOf(principal);
     const excepted = except.flatMap(groupOf);
-    // With one other group, and in all groups.
+    // Together with each other group, and with all groups.
     return excepted.flatMap((one) =>
       [...[...own, ...all].map((other) => [...own, one, other]), [...all]].map((groups) => [...new Set(groups)].sort()),
     );
@@ -164,8 +164,8 @@ export function namedApart(
 }
 
 /**
- * Pairs of groups with overlapping rules of one section that give different things: members of both get what the first rule gives. Also
- * pairs of which a rule of one section takes something from one, and a rule of another section gives the other something there.
+ * Pairs of groups with overlapping rules of one section that give different access: the first rule decides for members of both. Also
+ * pairs where a rule takes something from one group, and a rule of another section gives the other group something in that catalog.
  */
 function contendingGroups(rules: ForeignRules, named: ReadonlySet<string>, patterns: PatternCache): string[][] {
   const found = new Map<string, string[]>();
@@ -211,7 +211,7 @@ interface RuleOfGroups {
   gives: string;
 }
 
-/** Groups that are let into a catalog, or execute: what other groups give has effect for those who are in one of these, too. */
+/** Groups that may enter a catalog or execute queries. Members get what rules give their other groups only through one of these. */
 function openingGroups(rules: ForeignRules, named: ReadonlySet<string>, patterns: PatternCache): string[] {
   const texts = GATES.flatMap((gate) => rules.get(gate) ?? [])
     .filter(givesSomething)
@@ -219,12 +219,12 @@ function openingGroups(rules: ForeignRules, named: ReadonlySet<string>, patterns
   return [...named].filter((group) => texts.some((text) => !isJudged(text) || patterns.matches(text, group)));
 }
 
-/** Whether who is meant by a rule lacks something that the other one behind it gives. */
+/** Whether users whom `rule` matches miss something that the later rule `other` gives. */
 function takesFrom(rule: ForeignRule, other: ForeignRule): boolean {
   return keepsFrom(rule, other) || (other.gives.includes('all') && !rule.gives.includes('all'));
 }
 
-/** Sections without which what others give has no effect. */
+/** Rights in other sections have no effect without a right in each of these. */
 const GATES: readonly SectionName[] = ['catalogs', 'queries'];
 
 const SECTIONS_WITHOUT_PAIRS: ReadonlySet<string> = new Set([
@@ -235,7 +235,7 @@ const SECTIONS_WITHOUT_PAIRS: ReadonlySet<string> = new Set([
   'catalog_session_properties',
 ]);
 
-/** Whether two rules of a section may be about the same name, and the same user where that is a level. */
+/** Whether two rules may match the same names at these levels. */
 function areAboutSame(
   one: ForeignRule,
   other: ForeignRule,
@@ -262,8 +262,8 @@ function groupsOfRules(rules: ForeignRules, listed: readonly ListedUser[], patte
 }
 
 /**
- * Names and groups that the list has not, or patterns of them, from which a rule keeps what one behind it gives: the import cannot keep
- * it from those who come under them later.
+ * Users and groups that the list lacks (names, or patterns) and that miss something by a rule which a later rule gives. The import
+ * cannot keep it from users who are added later.
  */
 export function restrictedNewcomers(
   rules: ForeignRules,
@@ -292,7 +292,7 @@ export function restrictedNewcomers(
   return { names: [...found].sort(), rule: first };
 }
 
-/** Whether a rule gives nothing, or restricts what it gives otherwise, where the other one gives something. */
+/** Whether `other` gives something that `rule` does not give, or gives only with other restrictions. */
 function keepsFrom(rule: ForeignRule, other: ForeignRule): boolean {
   const isRestricting = rule.filter !== null || rule.columns.length > 0;
   const restrictions = ({ filter, columns }: ForeignRule): string => JSON.stringify([filter, columns]);

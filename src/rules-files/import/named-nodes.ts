@@ -61,7 +61,7 @@ export function namedNodes(
   });
 }
 
-/** Whether access to data can be granted there. */
+/** Whether access to data can be granted on a node. */
 export function isOpen(resource: Node, { metadataCatalog }: SnapshotSettings): boolean {
   const isClosed = resource.catalog === SYSTEM || closedProblem(resource, metadataCatalog) !== null;
   return !isClosed && privilegesOn(resource).includes('SELECT');
@@ -73,9 +73,7 @@ interface NamedRule {
   name?: string | undefined;
 }
 
-/**
- * Names of a listing, where a rule matches only some names of their level, and names that patterns exclude.
- */
+/** Further names with nodes of their own: those of a listing, where a rule matches only some names, and those that patterns exclude. */
 class KnownNames {
   private readonly byCatalog = new Map<string, Map<string, Set<string>>>();
   private readonly rules: readonly NamedRule[];
@@ -145,7 +143,7 @@ const LOOK_AHEAD = '(?!';
 const MOST_NAMES = 100;
 const MOST_NODES = 2_000;
 
-/** A file has few patterns, which are asked for each of its users and nodes. */
+/** Kept, because the few patterns of a file are looked up for each user and node. */
 const found = new WeakMap<object, ReadonlySet<string> | null>();
 
 /** The names that a pattern excludes if it matches nearly any, as `(?!secret$).*` does; null: it matches only some names. */

@@ -45,7 +45,7 @@ export class OutcomeReader {
   /** Whether a set of names has one that is no valid resource name. */
   private readonly nameless = new Map<ReadonlySet<string>, boolean>();
 
-  /** @param isRefused whether no policies can restrict as a rule does */
+  /** @param isRefused whether policies cannot express the restrictions of a rule */
   constructor(
     private readonly rules: RulesDocument,
     private readonly patterns: PatternCache,
@@ -175,7 +175,7 @@ export class OutcomeReader {
 
 const STEPS_PER_RULE = 20;
 
-/** Whether the first hides at least what the second hides. */
+/** Whether `one` hides at least what `other` hides. */
 function restrictsAsMuch(one: Omit<NodeOutcome, 'privileges'>, other: Omit<NodeOutcome, 'privileges'>): boolean {
   return (
     [...other.filters].every((filter) => one.filters.has(filter)) &&

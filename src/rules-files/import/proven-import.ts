@@ -18,7 +18,7 @@ import {
 } from './file-findings.js';
 import { compareFindings, importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, type ImportedRules, importRules } from './import-rules.js';
-import { type Apart, joinersOf, namedApart } from './joiners.js';
+import { type ExtraJoiners, joinersOf, extraJoiners } from './joiners.js';
 import { type ListedRules, listedRules } from './listed-rules.js';
 import type { ListedName } from './named-nodes.js';
 
@@ -29,11 +29,11 @@ export interface ProvenImport {
 }
 
 /**
- * Imports rules of any file that the engine loads, compiles what came out, and compares both for these users on every node that either
- * names. Nobody gains anything but what comes with any access, which is a finding.
+ * Imports rules of any file that the engine loads, compiles the resulting snapshot, and compares both documents for these users on every
+ * node that either names. Users gain nothing except what comes with any access, which is a finding.
  * @param file what `readLeniently` made of a text, without refusals
- * @param listing what the engine has, over which patterns are resolved
- * @param apart groups together, and users out of their groups, that are compared besides
+ * @param listing names that exist on the engine, to which patterns are resolved
+ * @param extra further joiners to compare, found by a first import
  * @throws BudgetExceeded
  */
 export function provenImport(
@@ -42,17 +42,17 @@ export function provenImport(
   defaults: { settings: SnapshotSettings; at: Date },
   budget: WorkBudget,
   listing: readonly ListedName[] = [],
-  apart: Apart = { combinations: [], leavers: [] },
+  extra: ExtraJoiners = { combinations: [], leavers: [] },
 ): ProvenImport {
   const { rules, at } = file;
   const { listed, given, evaluator, users: known, programs } = rulesForUsers(rules, users, budget);
   const names = users.map(({ name }) => name);
   const strangers = usersWithoutPrincipal(rules, listed);
   const letIn = new Set(names.filter((name) => !strangers.includes(name)));
-  // Who may not execute queries gets nothing that statements use.
+  // Users who may not execute queries get nothing that statements use.
   const silent = [...letIn].filter((name) => !evaluator.mayWithQueries(name, 'execute'));
   const judged = new Set([...letIn].filter((name) => !silent.includes(name)));
-  const { joiners, uncompared } = joinersOf(rules, listed.users, anyPatterns(budget), apart);
+  const { joiners, uncompared } = joinersOf(rules, listed.users, anyPatterns(budget), extra);
   const isJoiner = new Set(joiners.map(({ name }) => name));
   const leavers = new Set(joiners.filter(({ knownAs }) => knownAs !== undefined).map(({ name }) => name));
   const excluded: Exclusion[] = [...strangers, ...(letsJoinersIn(rules, anyPatterns(budget)) ? [] : isJoiner)].map(
@@ -86,7 +86,7 @@ export function provenImport(
       excluded.push(...next);
       continue;
     }
-    const further = namedApart(snapshot, joiners, made.ofList, apart);
+    const further = extraJoiners(snapshot, joiners, made.ofList, extra);
     if (joinersOf(rules, listed.users, anyPatterns(budget), further).joiners.length > joiners.length)
       return provenImport(file, users, defaults, budget, listing, further);
     const evaluatorOfAll = new Evaluator(forAll.document, anyPatterns(budget));
@@ -119,7 +119,7 @@ export function provenImport(
   }
 }
 
-/** Access that users get and the rules do not give them, but what they keep when they leave a group. */
+/** Access that users get and the rules do not give them, without what they keep after leaving a group. */
 function tooMuchGiven(
   { unrestricted }: ImportedRules,
   more: readonly AccessDifference[],

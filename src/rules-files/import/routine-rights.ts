@@ -33,7 +33,7 @@ function levelBelow(node: Node): Level | null {
   return LEVELS.find((level) => node[level] === undefined) ?? null;
 }
 
-/** Privileges of each node, without those that another of the node brings by itself. */
+/** The privileges on each node, without those that another privilege there implies. */
 function byNode(found: readonly (readonly [Node, Privilege])[], brings: 'contains' | 'takes'): RightsOnNode[] {
   return [...groupedBy(found, ([node]) => JSON.stringify(node)).values()].map((rights) => {
     const all = orderedPrivileges(rights.map(([, privilege]) => privilege));
@@ -44,7 +44,7 @@ function byNode(found: readonly (readonly [Node, Privilege])[], brings: 'contain
 
 /** The rights of one user to functions and procedures, by the rules about this user. */
 export class RoutineRights {
-  /** @param catalogs the named catalogs with their named schemas, and a fresh one */
+  /** @param catalogs the named catalogs with their named schemas, and the fresh name of an unnamed one */
   constructor(
     private readonly rules: RulesDocument,
     private readonly evaluator: Evaluator,
@@ -65,7 +65,7 @@ export class RoutineRights {
       restricted.some((each) => each.catalog === undefined || each.catalog === catalog);
     const mayIn = (catalog: string): boolean => !isRestricted(catalog) && this.evaluator.mayRead(user, catalog);
     const { named, fresh } = this.catalogs;
-    // A right on everything has no effect in catalogs where something restricts.
+    // A right on everything has no effect in catalogs where data is restricted.
     const may = ({ catalog }: Node): boolean =>
       catalog !== undefined
         ? mayIn(catalog)
@@ -86,7 +86,7 @@ export class RoutineRights {
     return { grants: byNode(granted, 'contains'), denies: byNode(denied, 'takes') };
   }
 
-  /** The widest nodes, at a node or below it, that rules give whole, with their named exceptions. */
+  /** The widest nodes, at or below a node, on which rules give the right except for some named nodes. */
   private *widest(
     node: Node,
     rules: readonly RoutineRule[],
@@ -106,7 +106,7 @@ export class RoutineRights {
     for (const [below, about] of this.below(node, level, spelled, rules)) yield* this.widest(below, about, user);
   }
 
-  /** The denies below a node that is given otherwise, or the node itself if nothing is given; null: denies cannot say it. */
+  /** Nodes below a node that need a deny, or the node itself if rules give nothing there; null: denies cannot express the rules. */
   private exceptions(node: Node, rules: readonly RoutineRule[], user: UserCatalogs): Node[] | null {
     const deciding = rules.findIndex((rule) => this.isAboutAll(rule, node));
     const isApart = (rule: RoutineRule): boolean =>
@@ -131,7 +131,7 @@ export class RoutineRights {
     return denied;
   }
 
-  /** Nodes of these names, each with its rules. */
+  /** The children of a node with these names, each with the rules that match it. */
   private *below(
     node: Node,
     level: Level,
@@ -149,7 +149,7 @@ export class RoutineRights {
     return LEVELS.every((level) => node[level] !== undefined || isAny(rule[level]));
   }
 
-  /** Whether a rule names its catalogs, and all of them pass. */
+  /** Whether a rule is for a list of catalogs that all pass the test. */
   private isAbout({ catalog }: RoutineRule, isSuch: (catalog: string) => boolean): boolean {
     const language = this.patterns.language(catalog);
     return language.kind === 'names' && [...language.names].every(isSuch);

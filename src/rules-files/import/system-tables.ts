@@ -9,7 +9,7 @@ import { isReadingRestricted, type OutcomeReader, type UserAccess } from './node
 type Grants = UserAccess['grants'];
 type InSystem = Pick<UserAccess, 'grants' | 'denies'>;
 
-/** By schema, from Trino's sources. */
+/** Tables by schema, from Trino's sources. */
 const SYSTEM_TABLES: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'jdbc',
@@ -55,7 +55,7 @@ export function systemTables(
         .filter((table) => isNamed(schema, table))
         .map((table) => selectFrom(schema, table));
     if (readsBut(schema)) return { grants: isWhole ? [] : [selectFrom(schema)], denies: from(false) };
-    // A deny on the schema, of what everybody reads there, would take its tables, too.
+    // An open schema is denied as a whole (`systemBeside`), which takes its tables, too.
     return { grants: OPEN_SYSTEM_SCHEMAS.includes(schema) ? [] : from(true), denies: [] };
   });
   return {
@@ -69,7 +69,7 @@ export function mayCallKilling(evaluator: Evaluator, user: string): boolean {
   return evaluator.allows(user, PRIVILEGE_TERMS.CALL_PROCEDURE.asks(KILL_QUERY));
 }
 
-/** The grant or deny of `CALL system.runtime.kill_query` beside the right to kill, which brings it. */
+/** The grant or deny of `CALL system.runtime.kill_query` that is needed besides the right to kill, which includes the call. */
 export function killingBeside(calls: boolean, kills: boolean): InSystem {
   return { grants: calls && !kills ? [CALL_KILLING] : [], denies: kills && !calls ? [CALL_KILLING] : [] };
 }
@@ -77,7 +77,7 @@ export function killingBeside(calls: boolean, kills: boolean): InSystem {
 export const CALL_KILLING: Grants[number] = { resource: KILL_QUERY, privileges: ['CALL_PROCEDURE'] };
 
 /**
- * Grants and denies in `system` beside other grants, so that no more is read there than by the rules.
+ * Adapts grants and denies in `system` to the user's other grants, which open schemas there, so that the user reads only what rules give.
  * @param given access by the rules
  * @param others all other grants of the user
  */
