@@ -25,7 +25,7 @@ export function checkText(text: string, settings: ServiceSettings): PlacedFindin
           ...openDoors(rules, settings, at),
           ...fileInvariants(rules, settings, at),
         ];
-  // A single catalog's rules are not about `system`.
+  // Rules of a single catalog cannot open `system`, where JDBC tools list tables.
   const found = settings.isOfOneCatalog === true ? all.filter(({ code }) => code !== 'rules-listings-closed') : all;
   return found.sort((a, b) => a.at - b.at);
 }

@@ -269,5 +269,5 @@ export interface PlacedFinding {
   witness?: string;
 }
 
-/** Takes a finding down. */
+/** Records a finding. */
 export type Report = (code: CheckCode, message: string, at: number) => void;

@@ -16,7 +16,7 @@ import { anyName, languageOf, maxListedNames, regularPattern } from './foreign-l
 /** The fields that rules of a section are matched by: the user first, then groups and objects. */
 type Fields = readonly [user: string, ...objects: string[]];
 
-/** By section, the fields of each question of the engine; of several questions, a rule answers those whose last field it has. */
+/** By section, the fields for each kind of question. Where a section has two kinds, a rule answers those whose last field it has. */
 const MATCHED: readonly (readonly [section: SectionName, ...questions: Fields[]])[] = [
   ['catalogs', ['user', 'group', 'catalog']],
   ['schemas', ['user', 'group', 'catalog', 'schema']],
@@ -32,13 +32,13 @@ const MATCHED: readonly (readonly [section: SectionName, ...questions: Fields[]]
 ];
 
 /**
- * Rules that never decide, because earlier ones match whatever they match, each with the rule that decides instead. A user in
- * several groups matches by any of them, so a rule for a group is one for each of its members.
+ * Rules that never decide, because earlier ones match whatever they match, each with the rule that decides instead. Users match by
+ * any of their groups, so a rule for a group counts as a rule for each of its members.
  */
 export function deadRules(rules: ForeignRules): PlacedFinding[] {
   const budget = new WorkBudget(STEPS);
   return MATCHED.flatMap(([section, ...questions]) => {
-    // A role never matches, and what Java refuses is reported as such.
+    // Rules for roles never match, and patterns that Java refuses have findings of their own.
     const judged = (rules.get(section) ?? []).filter(isJudged);
     const asked = questions.map((fields) => {
       const isAsked = ({ patterns }: ForeignRule): boolean =>
@@ -62,7 +62,7 @@ interface Answered {
 
 function answered(section: SectionName, rules: readonly ForeignRule[], fields: Fields, budget: WorkBudget): Answered {
   const found = new Map<ForeignRule, PlacedFinding>();
-  // A rule with a pattern that is not judged is neither dead nor covers others.
+  // A rule with a pattern that cannot be judged is never dead, and makes no other rule dead.
   const texts = new Map(rules.map((rule) => [rule, fields.map((field) => anyName(field, matchedText(rule, field)))]));
   const regular = rules.filter((rule) => texts.get(rule)?.every((text) => languageOf(text).kind !== 'opaque') === true);
   if (regular.length < 2) return { found, unfinished: null };
@@ -84,17 +84,17 @@ function isJudged(rule: ForeignRule): boolean {
   return !rule.isRefused && rolePattern(rule) === undefined;
 }
 
-/** A field as the engine matches it; a `new_user` that is not the same for every user is not judged. */
+/** The pattern that the engine matches a field with; a `new_user` that depends on the user cannot be judged. */
 function matchedText({ section, patterns }: ForeignRule, field: string): string | undefined {
   const text = patterns.get(field)?.text;
   if (text === undefined || section !== 'impersonation' || field !== 'new_user') return text;
   return newUserPattern(text, patterns.has('original_user')) ?? NOT_JUDGED;
 }
 
-/** A look-behind. */
+/** A pattern that cannot be judged: it has a look-behind. */
 const NOT_JUDGED = '(?<=)';
 
-/** About ten nanoseconds each. */
+/** Budget for a file, in steps of about ten nanoseconds. */
 const STEPS = 60_000_000;
 
 /** Limits of one question about languages. */
@@ -103,10 +103,10 @@ const QUESTION = { characters: 20_000, nodes: 10_000, stepsPerCharacter: 1_000, 
 /** The texts of a rule's patterns by field; undefined matches any name. */
 type Texts = readonly (string | undefined)[];
 
-/** Judges the rules of a section by the texts that one question of the engine matches them with. */
+/** Judges the rules of a section for one kind of question, by the pattern texts of its fields. */
 class SectionJudge {
   private readonly patterns: PatternCache;
-  /** Users have names of their own, which may be spelled like the fresh name of an object. */
+  /** A cache of its own, because a user may be spelled like the fresh name of an object. */
   private readonly userPatterns: PatternCache;
   private readonly trie: RuleTrie;
 
@@ -141,7 +141,7 @@ class SectionJudge {
     });
   }
 
-  /** Dead, or undecided; null where some name may still reach it. */
+  /** The finding that a rule is dead or undecided; null: some names reach the rule. */
   private judged(rule: ForeignRule, index: number, isCertain: boolean): PlacedFinding | null {
     const sample = this.sample(index);
     const deciders = this.deciders(index, sample);
@@ -168,7 +168,7 @@ class SectionJudge {
     );
   }
 
-  /** Earlier rules that match the sample. */
+  /** Earlier rules that match these sample names. */
   private deciders(index: number, [user = '', ...objects]: readonly string[]): number[] {
     return this.trie.at(objects).filter((earlier) => {
       this.budget.spend(STEPS_PER_LOOKUP);
@@ -227,7 +227,7 @@ class SectionJudge {
     });
   }
 
-  /** At least one level, so that every section has a path. */
+  /** The users and the path of a rule, with one level in sections without objects. */
   private reach([user, ...objects]: Texts, people: UserUniverse): Reach {
     const texts = objects.length === 0 ? [undefined] : objects;
     return { people: people.matching(user), path: texts.map((text) => this.patterns.language(text)) };

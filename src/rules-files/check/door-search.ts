@@ -25,21 +25,21 @@ export interface Opening<Found> {
   found: Found;
   path: Path;
   person: Person;
-  /** Of the first people and tables that the rule spells out, how many are alike. */
+  /** How many of the first people that the rule spells out have the same opening; `tables`: how many tables. */
   people: number;
   tables: number;
 }
 
-/** A way around restrictions that a rule leaves open, or a right of it without effect. */
+/** A way around restrictions that a rule leaves open, or a right that a rule gives without effect. */
 export interface Door {
   code: PlacedFinding['code'];
-  /** Mode of the catalog that the door needs; `none`: the catalog may be shut. Default: `read-only`. */
+  /** Catalog mode that a person needs for it; `none`: needs no entry to the catalog. Default: `read-only`. */
   mode?: 'all' | 'none';
-  /** Reported once a file. */
+  /** Reported at most once for a file. */
   isOnce?: true;
-  /** Whether a rule can leave it open. */
+  /** Whether a rule can have this door. */
   isIn(rule: ForeignRule): boolean;
-  /** Other rules that may be about the same people. */
+  /** Rules that must match the same person. Default: the rule itself. */
   beside?(rule: ForeignRule, path: Path): Iterable<ForeignRule>;
   through(rule: ForeignRule, path: Path, person: Person): Through | null;
 }
@@ -47,20 +47,20 @@ export interface Door {
 export interface Through {
   problem: string;
   statement: string;
-  /** Another rule by which it goes through. */
+  /** Another rule that takes part. */
   by?: ForeignRule;
 }
 
-/** Rules of a section without which rules of other sections give a person nothing; the first that matches decides. */
+/** Rules that a person must pass before rules of other sections have any effect; the first that matches decides. */
 export interface Gate {
-  /** Undefined: the section is absent, and open. */
+  /** Undefined: the section is absent, and lets everybody pass. */
   rules: readonly ForeignRule[] | undefined;
   /** Whether the rules are about catalogs. */
   isOfCatalogs: boolean;
   isOpen: (rule: ForeignRule) => boolean;
 }
 
-/** Tables of a rule, and names of each level of an open pattern, that are tried. */
+/** Limits: tables that are tried for a rule, and names for each level of an open pattern. */
 const MOST_PATHS = 60;
 const MOST_COUNTED = 20;
 const MOST_OPEN_NAMES = [20, 8, 12] as const;
@@ -72,8 +72,8 @@ const ANYBODY = `${FRESH_PREFIX}0`;
 const OF_TABLES = ['catalog', 'schema', 'table'];
 
 /**
- * Evaluates rules for tables and people: those that they spell out, and one of any other name. Groups have unknown members, so anybody may
- * be in them. Rules that are not judged decide, and give nothing.
+ * Evaluates rules for the tables and people that they spell out, and for one of any other name. Members of groups are unknown, so anybody
+ * may be in them. Rules with patterns that cannot be judged match, and give nothing.
  */
 export class DoorSearch {
   readonly rules: readonly ForeignRule[];
@@ -87,10 +87,10 @@ export class DoorSearch {
   private readonly byUser = new Map<readonly ForeignRule[], RuleTrie>();
 
   /**
-   * @param catalogs undefined: everybody may enter all of them
-   * @param listed catalogs that are tried besides those of the rules
+   * @param catalogs rules of the section `catalogs`; undefined: everybody may enter all catalogs
+   * @param listed further catalogs that are tried
    * @param levels fields of the rules that match an object
-   * @param others rules of gates
+   * @param others further rules of gates
    */
   constructor(
     private readonly all: readonly ForeignRule[],
@@ -104,7 +104,7 @@ export class DoorSearch {
     this.names = new PatternCache(budget, regularPattern, maxListedNames);
     const asked = [...all, ...(catalogs ?? []), ...others];
     budget.spend(STEPS_PER_CHARACTER * asked.reduce((sum, { patterns }) => sum + charactersOf(patterns), 0));
-    // Reading a long pattern takes longer than asking it.
+    // Patterns are read once, because reading a long one takes longer than matching it.
     for (const rule of asked) this.texts.set(rule, judgedTexts(rule));
     this.rules = all.filter((rule) => this.isJudged(rule));
     this.trie = new RuleTrie(budget);
@@ -115,8 +115,8 @@ export class DoorSearch {
   }
 
   /**
-   * A person and a table for whom a rule decides and a door is open; null: none of those that were tried.
-   * @param beside other rules that must be about the same person
+   * A person and a table for which the rule decides and `ask` finds a way; null: none of those that are tried.
+   * @param beside rules that must match the same person
    */
   opening<Found>(
     rule: ForeignRule,
@@ -151,7 +151,7 @@ export class DoorSearch {
     );
   }
 
-  /** The rule that decides; undefined: none, or one that is not judged. */
+  /** The rule that decides; undefined: none, or one that cannot be judged. */
   decider(path: Path, person: Person): ForeignRule | undefined {
     const rule = this.about(path).find((each) => this.isAbout(each, person));
     return rule !== undefined && this.isJudged(rule) ? rule : undefined;
@@ -163,7 +163,7 @@ export class DoorSearch {
     return !rule.patterns.has('group') || groups.some((group) => this.isNamed(this.textOf(rule, 'group'), group));
   }
 
-  /** Whether the first rule is about all people of the second; false where it is not known. */
+  /** Whether `wide` matches all people whom `narrow` matches; false if it is not known. */
   includesPeople(wide: ForeignRule, narrow: ForeignRule): boolean {
     const [all, some, group] = [
       this.textOf(wide, 'user'),
@@ -179,7 +179,7 @@ export class DoorSearch {
     return [...names.names].every((name) => this.isNamed(all, name));
   }
 
-  /** The people of a rule to whom a gate is shut, by name; null: all of them. */
+  /** Names of people of a rule who do not pass a gate; null: nobody of the rule passes. */
   shutOut(rule: ForeignRule, gate: Gate): readonly string[] | null {
     return getOrInsert(
       getOrInsert(this.shut, gate, () => new Map()),
@@ -193,9 +193,9 @@ export class DoorSearch {
     );
   }
 
-  /** Whether a gate is open to somebody of a rule, or to this person; true where it is not known. */
+  /** Whether somebody of a rule, or the person of this name, passes a gate; true if it is not known. */
   private lets(rule: ForeignRule, { rules, isOfCatalogs, isOpen }: Gate, name?: string): boolean {
-    // Everybody enters `system`, unless a rule shuts it.
+    // Everybody may enter `system`, unless a rule forbids it.
     if (rules === undefined || (isOfCatalogs && this.spelled(rule, 'catalog').includes(SYSTEM))) return true;
     const mayOpen = (each: ForeignRule | undefined) => each !== undefined && (!this.isJudged(each) || isOpen(each));
     return (name === undefined ? rules : this.aboutUser(rules, name)).some((gate) => {
@@ -226,7 +226,7 @@ export class DoorSearch {
     return trie.at([name]).flatMap((index) => rules[index] ?? []);
   }
 
-  /** Names that patterns of two rules both match, one where both match any; null where they are not known. */
+  /** Names that the patterns of both rules match, only one if both match any name; null: not known. */
   private common(key: 'user' | 'catalog', rule: ForeignRule, other: ForeignRule): string[] | null {
     const patterns = key === 'user' ? this.names : this.objects;
     const [own, others] = [this.textOf(rule, key), this.textOf(other, key)];
@@ -266,7 +266,7 @@ export class DoorSearch {
     return [...all].filter((name) => name !== '' && this.objects.matches(text, name)).slice(0, MOST_OPEN_NAMES[level]);
   }
 
-  /** People of both rules who may enter the catalog, each in as few groups as possible. */
+  /** People whom both rules match, in as few groups as possible, with those that let them into the catalog. */
   private *people(catalog: string, rule: ForeignRule, other: ForeignRule): Iterable<Person> {
     const entries = (this.catalogs ?? []).filter((each) => this.isAboutCatalog(each, catalog));
     const users = [rule, other].map((each) => this.textOf(each, 'user'));
@@ -299,7 +299,7 @@ export class DoorSearch {
     return text === undefined || matches(this.names.pattern(text), name, this.budget);
   }
 
-  /** Undefined: any name, as by a pattern that is not judged. */
+  /** Undefined: any name, also for a pattern that cannot be judged. */
   private textOf(rule: ForeignRule, key: string): string | undefined {
     return this.texts.get(rule)?.get(key) ?? undefined;
   }
@@ -329,7 +329,7 @@ function charactersOf(patterns: ForeignRule['patterns']): number {
   return [...patterns.values()].reduce((sum, { text }) => sum + text.length, 0);
 }
 
-/** The texts of a rule's patterns by field; undefined: any name, null: not judged. */
+/** The texts of a rule's patterns by field; undefined: any name, null: cannot be judged. */
 function judgedTexts({ patterns }: ForeignRule): ReadonlyMap<string, string | undefined | null> {
   return new Map(
     [...patterns].map(([key, { text: written }]) => {

@@ -20,19 +20,19 @@ import { FAULTY_EXPRESSIONS, isMasked, reads } from './statement-faults.js';
 import { SYSTEM } from '../../trino-rules/model/node.js';
 import type { SectionName } from './engine-format.js';
 
-/** About ten nanoseconds each. */
+/** Budget for a file, in steps of about ten nanoseconds. */
 const STEPS = 60_000_000;
-/** More rules of this kind are one finding: most files have them. */
+/** More rules that open table procedures are one finding, because most files have them. */
 const MOST_PROCEDURE_RULES = 20;
 
 /**
  * Ways around the restrictions of a file that a rule leaves open (seen on 483), and rules without effect because of their own expressions
- * or of other sections: one finding for each rule and way, with a person and a table whose statement the engine takes, or refuses.
+ * or of other sections: one finding for each rule and way, with an example of a statement that the engine accepts, or refuses.
  */
 export function openDoors(rules: ForeignRules, settings: ServiceSettings, at: number): PlacedFinding[] {
   const catalogs = rules.get('catalogs');
   const sections = GATED_SECTIONS.map(([section, levels]) => ({ section, levels, all: rules.get(section) ?? [] }));
-  // The engine refuses the file, which is reported already.
+  // The engine refuses the whole file, which has a finding of its own.
   const read = [...sections.flatMap(({ all }) => all), ...(catalogs ?? []), ...(rules.get('queries') ?? [])];
   if (read.some(({ isRefused }) => isRefused)) return [];
   const listed = [...(settings.externalTableCatalogs ?? []), ...(settings.rawColumnCatalogs ?? [])];
@@ -172,7 +172,7 @@ function companionDoor(search: DoorSearch): Door {
   };
 }
 
-/** In catalogs in which tables can be made over the files of others. */
+/** Ownership in catalogs where tables can be made over the files of others, for people with a restriction there. */
 function filesDoor(search: DoorSearch, catalogs: readonly string[]): Door {
   const all = new Map<string, { rule: ForeignRule; path: Path }[]>();
   const restrictions = (catalog: string) =>
@@ -180,7 +180,7 @@ function filesDoor(search: DoorSearch, catalogs: readonly string[]): Door {
       const inCatalog = (rule: ForeignRule) => search.paths(rule).filter(([each]) => each === catalog);
       return search.rules.filter(isRestricting).flatMap((rule) => inCatalog(rule).map((path) => ({ rule, path })));
     });
-  // A rule closes only what another rule gives.
+  // A rule that gives nothing restricts only people to whom another rule gives the table.
   const isFelt = ({ rule, path }: { rule: ForeignRule; path: Path }, person: Person): boolean =>
     search.decider(path, person) === rule &&
     (reads(rule) || search.about(path).some((other) => reads(other) && search.isAbout(other, person)));
@@ -218,7 +218,7 @@ function isRestricting(rule: ForeignRule): boolean {
   return !reads(rule) || isFiltered(rule) || maskedIn(rule).length + hiddenIn(rule).length > 0;
 }
 
-/** Companions lack the columns of a filter, so that the engine refuses the statement. */
+/** False with a row filter: companions lack its columns, so the engine refuses to read them. */
 function isOpenToReaders(rule: ForeignRule): boolean {
   return reads(rule) && !isFiltered(rule);
 }
@@ -236,10 +236,10 @@ type GatedSection = (typeof GATED_SECTIONS)[number][0];
 
 /** Rights that need the catalog's mode `all`. */
 const WRITES = ['INSERT', 'UPDATE', 'DELETE', 'OWNERSHIP', 'GRANT_SELECT'];
-/** By which a JDBC driver lists tables. */
+/** The table from which JDBC drivers list tables. */
 const LISTINGS: Path = [SYSTEM, 'jdbc', 'tables'];
 
-/** Rules of a section that are without effect for their people: "catalogs" or "queries" is shut to them, or tools cannot list the tables. */
+/** Rules of a section without effect for their people: "catalogs" or "queries" keeps them out, or tools cannot list the tables. */
 function ineffectiveRules(section: GatedSection, search: DoorSearch, rules: ForeignRules): Door[] {
   const [catalogs, queries] = [rules.get('catalogs'), rules.get('queries')];
   const entry: Gate = { rules: catalogs, isOfCatalogs: true, isOpen: (rule) => catalogMode(rule) !== 'none' };
@@ -291,7 +291,7 @@ function ineffectiveRules(section: GatedSection, search: DoorSearch, rules: Fore
     {
       code: 'rules-queries-closed',
       isOnce: true,
-      // Where nobody may, that is reported.
+      // A file in which nobody may execute queries has another finding.
       isIn: (rule) =>
         givesSomething(rule) && running.rules?.some((each) => running.isOpen(each)) === true && isShut(running, rule),
       through(rule, _, { name }) {

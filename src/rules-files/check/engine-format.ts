@@ -5,7 +5,7 @@ import {
   TABLE_PRIVILEGES,
 } from '../../trino-rules/document/rules-document.js';
 
-/** How the engine (Trino 483) reads a field of a rule, and what it does without it. */
+/** How the engine (Trino 483) reads a field of a rule, and what it does if the field is absent. */
 export type FieldFormat =
   | {
       reads: 'pattern';
@@ -16,7 +16,7 @@ export type FieldFormat =
   /** A text with references to the groups of `original_user`, then a pattern. */
   | { reads: 'new-user' }
   | { reads: 'catalog-mode' }
-  /** True when absent is documented; false is not. */
+  /** Trino documents that an absent flag is true, not that it is false. */
   | { reads: 'flag'; whenAbsent: boolean }
   /** `isEnum`: numbers count as words, too, by their order. */
   | { reads: 'words'; words: readonly string[]; isEnum: boolean }

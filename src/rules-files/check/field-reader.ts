@@ -101,7 +101,7 @@ export class FieldReader {
       return;
     }
     const isOfUser = this.trino >= OF_USER_SINCE && ['catalog', 'schema', 'table'].includes(key);
-    // The user's own name: which one is not known, as of a pattern that is not judged.
+    // `{user}` is the name of the user, which is not known: such a pattern cannot be judged.
     this.patterns.set(key, { text: isOfUser ? text.replaceAll('{user}', '(?<=)') : text, at: node.at });
     checkPattern(key, field, isOfUser ? text.replaceAll('{user}', 'user') : text, node.at, this.report);
   }
@@ -150,7 +150,7 @@ export class FieldReader {
     this.gives = given;
   }
 
-  /** Conditions on several fields. */
+  /** Checks conditions on several fields. */
   private together(): void {
     const { fields } = this.format;
     const newUser = this.patterns.get('new_user');
@@ -192,13 +192,13 @@ export class FieldReader {
   }
 }
 
-/** The release of the engine that takes `{user}` for the user's name. */
+/** First release of the engine in which `{user}` is the user's name. */
 const OF_USER_SINCE = 484;
 
 /**
  * `new_user` is a replacement text before it is a pattern (java.util.regex.Matcher, seen on Trino 483): `$1` is a group of
  * `original_user`, any other `$` fails when the rule is reached, and a backslash is eaten.
- * @param groups how many `original_user` captures; null: there is none, and the engine takes the text as it is
+ * @param groups number of groups in `original_user`; null: the rule has no `original_user`, and the engine takes the text as it is
  */
 function newUserProblem(text: string, groups: number | null): string | null {
   if (groups === null)
@@ -213,7 +213,7 @@ function newUserProblem(text: string, groups: number | null): string | null {
     : null;
 }
 
-/** Most patterns: they need no check. */
+/** Matches most patterns, which need no check. */
 const PLAIN_NAMES = /^[a-z0-9_-]+(?:\|[a-z0-9_-]+)*$/;
 
 /** Problems of one pattern, and traps: the engine matches it with whole names, by java.util.regex. */
@@ -265,7 +265,7 @@ function checkTraps(key: string, text: string, at: number, report: Report): void
     report('pattern-bare-dot', `the dot of "${key}" matches any character; a dot itself is [.]`, at);
 }
 
-/** Plain names, then one with `.*` at the end of the pattern; or the other way round. */
+/** Plain names of which only the last ends with `.*`, or only the first begins with it: `a|b.*`, `.*a|b`. */
 const BARE_ALTERNATIVE = /^(?:(?:[\w-]+\|)+[\w-]+\.[*+]|\.[*+][\w-]+(?:\|[\w-]+)+)$/;
 
 /** The likely intention behind a text that is no pattern. */
@@ -278,7 +278,7 @@ function hint(text: string): string {
 const LOWER_CASE = codePoints([0x41, 0x5a]).negate();
 const MAX_NODES = 2_000;
 
-/** False only where it is certain. */
+/** False only if the pattern certainly matches no lower-case name. */
 function matchesLowerCase(text: string, pattern: Pattern): boolean {
   return !/[A-Z]/.test(text) || mayMatchOver(pattern, LOWER_CASE, MAX_NODES);
 }

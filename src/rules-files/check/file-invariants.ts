@@ -19,9 +19,9 @@ export interface ServiceSettings extends ReadFor {
   writableCatalogs: readonly string[];
   readableCatalogs: readonly string[];
   metadataCatalog: string | null;
-  /** In which tables can be made over the files of others. */
+  /** Catalogs in which tables can be made over the files of other tables. */
   externalTableCatalogs?: readonly string[];
-  /** Whose tables have the raw row in columns of their own. */
+  /** Catalogs whose tables also have columns with the whole raw row. */
   rawColumnCatalogs?: readonly string[];
 }
 
@@ -29,8 +29,8 @@ const STEPS = 200_000_000;
 const SECTIONS = ['catalogs', 'schemas', 'tables', 'functions', 'procedures', 'catalog_session_properties'] as const;
 
 /**
- * The invariants of service accounts. Members of groups are not known: rules for groups give service accounts nothing, but may open a
- * catalog to somebody.
+ * Checks the invariants of service accounts. Members of groups are not known, so a rule for a group counts as giving service accounts
+ * nothing, but as opening a catalog to somebody.
  */
 export function fileInvariants(rules: ForeignRules, settings: ServiceSettings, at: number): PlacedFinding[] {
   const { serviceAccounts, metadataCatalog } = settings;
@@ -97,7 +97,7 @@ function unreadable(document: RulesDocument, settings: ServiceSettings): Finding
 
 const STEPS_PER_MATCH = 20;
 
-/** A document of the rules that are kept; the others keep their places, and match nobody. */
+/** A document in which only the kept rules match anybody; all other rules keep their positions. */
 function documentOf(
   rules: ForeignRules,
   isKept: (rule: ForeignRule) => boolean,

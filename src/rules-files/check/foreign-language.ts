@@ -27,7 +27,7 @@ export function languageOf(text: string | undefined): ForeignLanguage {
   return language;
 }
 
-/** Patterns that may look around, which take a thousand times as long as others: the same few of a file are asked about over and over. */
+/** Kept, because patterns that may look around take a thousand times as long to read as others, and a file repeats the same few. */
 const lookingAround = new Map<string, ForeignLanguage>();
 const MOST_KEPT = 1_000;
 
@@ -36,7 +36,7 @@ export function isRegular(text: string | undefined): boolean {
   return ['any', 'regular'].includes(languageOf(text).kind);
 }
 
-/** For patterns that are judged. @throws RangeError for others */
+/** The pattern of a text. @throws RangeError for a text that cannot be judged */
 export function regularPattern(text: string): Pattern {
   const language = languageOf(text);
   if (language.kind !== 'regular') throw new RangeError('a pattern that is not judged as a language');
@@ -44,8 +44,8 @@ export function regularPattern(text: string): Pattern {
 }
 
 /**
- * How many names a pattern of anybody's file may list: as many as it spells out, whereas `[^a]` or `[a-z]{3}` is better judged as
- * a language than name by name.
+ * Limit of the names that a pattern is expanded to: enough for all that its text spells out. `[^a]` or `[a-z]{3}` is better judged
+ * as a language than name by name.
  */
 export function maxListedNames(text: string): number {
   return text.length + MOST_UNSPELLED;
@@ -54,8 +54,8 @@ export function maxListedNames(text: string): number {
 const MOST_UNSPELLED = 500;
 
 /**
- * A pattern's text, or undefined where it matches any name: none is empty or breaks a line. The exceptions: a rule for any group
- * matches no user without a group, and one about any owner is not about running queries.
+ * A pattern's text, or undefined if it matches any name (names are never empty and have no line breaks). Exceptions: a rule for any
+ * group does not match users without a group, and one about any owner is not about executing queries.
  */
 export function anyName(field: string, text: string | undefined): string | undefined {
   if (text === undefined || NEVER_ANY.has(field) || !/[.\\]|\[\^/.test(text)) return text;
@@ -65,7 +65,7 @@ export function anyName(field: string, text: string | undefined): string | undef
 
 const NEVER_ANY: ReadonlySet<string> = new Set(['queryOwner', 'group', 'original_group']);
 
-/** `.*`, `.+`, `(a|.*)`, `.*.+`, `[^\\n]*x?`: pieces that match any text, of which one needs a character, beside pieces that need none. */
+/** Whether it matches any name: `.*`, `.+`, `.*.+`, `[^\\n]*x?`. At most one piece needs a character, and that matches any text. */
 function isAny(option: readonly PatternPiece[]): boolean {
   const others = option.filter((piece) => !isAnyText(piece));
   const needed = option.filter((piece) => isAnyText(piece) && !mayBeEmpty(piece)).length;

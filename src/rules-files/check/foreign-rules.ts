@@ -127,7 +127,7 @@ const GIVEN: Record<Section, (rule: ForeignRule) => object> = {
 
 const OBJECTS = new Map(RULE_PATTERNS.map(([section, , ...objects]) => [section, objects]));
 
-/** A rule as one of a document for a user, without filter and columns. */
+/** The same rule as a rule of a document with this pattern of users, without filter and columns. */
 export function documentRule<Name extends Section>(
   section: Name,
   rule: ForeignRule,

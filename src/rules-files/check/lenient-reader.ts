@@ -170,7 +170,7 @@ function hint(key: string): string {
   return near === undefined ? '' : `; did you mean "${near}"?`;
 }
 
-/** The engine reads the last value of a key. */
+/** One member for each key: the last, which the engine reads. */
 function lastOfEach(members: readonly JsonMember[]): JsonMember[] {
   return [...new Map(members.map((member) => [member.key, member])).values()];
 }

@@ -9,7 +9,7 @@ import {
 import { type Door, sqlFor } from './door-search.js';
 import { anyName } from './foreign-language.js';
 
-/** Why the engine refuses statements that a table rule allows: it reads filters and masks only then (seen on 483). */
+/** Why the engine refuses statements that a table rule allows: it reads filters and masks only with the statement (seen on 483). */
 export interface StatementFault {
   code: 'expression-syntax' | 'expression-hidden-column' | 'expression-write';
   /** `has a filter that …` */
@@ -27,7 +27,7 @@ export function expressionFault({ filter, columns }: ForeignRule): StatementFaul
   }
   const hidden = columns.filter(({ allow }) => !allow).map(({ name }) => name);
   for (const { what, text, runsAs } of expressions) {
-    // An expression with an identity of its own reads columns as that.
+    // An expression with an identity of its own reads columns as that identity.
     const named = runsAs === null && hidden.length > 0 ? columnsIn(text) : null;
     const column = hidden.find((name) => named?.has(name));
     if (column !== undefined)

@@ -18,7 +18,7 @@ import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 export interface ListedUser {
   name: string;
   groups: readonly string[];
-  /** True: a program, which has no account and can act as others. False: a person. Absent: what the rules take it for. */
+  /** True: a program, which has no account and can act as others. False: a person. Absent: the rules show which. */
   isEngine?: boolean;
   /** The name that patterns of users match, if the listed name is an alias of a user in other groups. */
   knownAs?: string;
@@ -49,7 +49,7 @@ export interface Audiences {
 /** A pattern that matches more names is treated as one with `.*`. */
 const MAX_NAMES = 20_000;
 
-/** A cache for patterns of any file. Patterns that are not judged are never asked for. */
+/** A cache for patterns of any file. Patterns that cannot be judged are never looked up. */
 export function anyPatterns(budget: WorkBudget): PatternCache {
   return new PatternCache(budget, javaPattern, () => MAX_NAMES);
 }
@@ -85,7 +85,7 @@ export const ANYBODY: Audiences = {
 /** A control character, which is in no name. */
 const NOBODY = '\u0001';
 
-/** One user. Rules about others keep their places and match nobody. */
+/** Finds the rules that match one user. All other rules keep their positions and match nobody. */
 export class AskedUser implements Audiences {
   readonly everybody = undefined;
   private readonly listed: ListedUsers;
@@ -181,7 +181,7 @@ export function unlisted(
   return { names: [...found].sort(), rule: first };
 }
 
-/** The names of an alternation and the like. A pattern with more names than its text could spell out describes a kind of name. */
+/** The names that a pattern lists, as `a|b` does; none if it has more names than its text can spell out. */
 function spelledOut(text: string | undefined, patterns: PatternCache): string[] {
   if (text === undefined || !isJudged(text)) return [];
   const language = patterns.language(text);

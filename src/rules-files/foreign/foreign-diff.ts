@@ -38,9 +38,8 @@ export type ForeignDiff =
   | { kind: 'incomparable'; problems: Incomparable[] };
 
 /**
- * All access that the rules of another file add and remove, for files that the engine loads. Which principal is which user is not
- * compared.
- * @param users whom to compare for, with their groups; null: everybody, by the files' own patterns, where no rule is for a group
+ * All access that the rules of another file add and remove, for files that the engine loads. The section `principals` is not compared.
+ * @param users users to compare for, with their groups; null: all users, by the patterns of files without rules for groups
  * @throws BudgetExceeded
  */
 export function diffForeign(
@@ -105,7 +104,7 @@ function written(expression: ForeignExpression): string {
   return isOfIdentity(expression) ? `${sql} (evaluated as ${expression.runsAs})` : sql;
 }
 
-/** The differences that the engine can be asked about, for these users; null: for everybody. No user's name is empty. */
+/** Only the differences that the engine can be asked about, for these users; null: for all. No user has an empty name. */
 export function ofUsers<Fact extends AccessFact | OtherRight>(
   differences: readonly AccessDifference<Fact>[],
   names: ReadonlySet<string> | null,
@@ -121,8 +120,8 @@ export function ofUsers<Fact extends AccessFact | OtherRight>(
 }
 
 /**
- * Whether the engine asks about it: it writes names in lower case, none is empty, its own functions are everybody's,
- * `information_schema` is its own, too, and nobody passes on a procedure.
+ * Whether the engine can ask the rules about a fact: names are not empty and in lower case, its own functions and `information_schema`
+ * are open by themselves, and the right to call a procedure cannot be passed on.
  */
 export function isPossible({ fact }: ForeignDifference): boolean {
   if (fact.about === 'session-property') return fact.catalog === null || isObjectName(fact.catalog);
@@ -165,7 +164,7 @@ const RELATIONS: readonly Relation[] = [
   },
 ];
 
-/** A relation as the rules of a section with the same logic, whose properties are its names. */
+/** A relation as rules about session properties, which decide in the same way: each name becomes a property. */
 function relationDocument(rules: ForeignRules, audiences: Audiences, relation: Relation): RulesDocument {
   const { section, field, isFieldRequired, gives } = relation;
   const pairs = (rules.get(section) ?? []).flatMap((rule) => {
@@ -177,7 +176,7 @@ function relationDocument(rules: ForeignRules, audiences: Audiences, relation: R
     ];
   });
   const { everybody } = audiences;
-  // The last rule only names the users of a list.
+  // The last rule changes nothing but names every listed user, so that all are compared.
   const last = everybody === undefined ? [] : [{ user: everybody, allow: false }];
   return { ...NO_RULES, system_session_properties: [...pairs, ...last] };
 }

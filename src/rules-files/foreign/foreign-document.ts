@@ -157,7 +157,7 @@ class SectionsOfFile {
     return closed(at, `the names that the new_user ${JSON.stringify(text)} stands for cannot be told${unlisted}`);
   }
 
-  /** A rule without its unknown patterns; it gives nothing if it has one. */
+  /** A rule without the patterns that cannot be judged; with such a pattern it gives nothing. */
   private judged(rule: ForeignRule, isAudienceJudged: boolean): ForeignRule {
     const opaque = [...rule.patterns].filter(([, { text }]) => !isJudged(text));
     for (const [field, { text, at }] of opaque) this.unjudged.push({ rule, at, message: notJudged(field, text) });
@@ -179,7 +179,7 @@ function columnRule(
   return [{ name, allow, ...(mask !== null && { mask: written(mask) }) }];
 }
 
-/** `new_user` for a name, as `java.util.regex.Matcher` replaces it; null: it fails, or the texts of the groups are not known. */
+/** The `new_user` that `java.util.regex.Matcher` makes for a name; null: it fails, or the texts of the groups are not known. */
 function replacement(rule: ForeignRule, name: string, text: string): string | null {
   const matched = matchOf(userPattern(rule)?.text ?? '(?:.*)', name);
   if (matched === null) return null;
@@ -198,7 +198,7 @@ function matchOf(pattern: string, name: string): RegExpExecArray | null {
   const isSlow = /\)[*+?{]/.test(pattern) || pattern.replace(/[^*+{]/g, '').length > MAX_REPETITIONS;
   const reading = readJavaPattern(pattern);
   const isAlike = reading.kind === 'read' && reading.pattern !== null && reading.differences.length === 0;
-  // The dot of JavaScript runs over U+0085, and its white space is Unicode's.
+  // JavaScript's dot also matches U+0085, and its `\s` all white space of Unicode.
   const isPlain = !name.includes('\u0085') && (/^[\0-\x7f]*$/.test(name) || !/\\s/i.test(pattern));
   if (isSlow || !isAlike || !isPlain) return null;
   try {
@@ -209,7 +209,7 @@ function matchOf(pattern: string, name: string): RegExpExecArray | null {
 }
 
 const NO_PATTERN = '(';
-/** Matching takes at most the length of the name to this power. */
+/** The time of a match is at most the length of the name to this power. */
 const MAX_REPETITIONS = 4;
 
 /** `(a)` as `a`: rules are compiled with parentheses around each filter. */

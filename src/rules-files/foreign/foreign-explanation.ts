@@ -15,11 +15,11 @@ export type ForeignExplanation =
       allowed: boolean;
       /** Null: no rule of the section matches, or it is absent. */
       rule: ForeignRule | null;
-      /** The rules about the same names that the engine tries before, in its order. */
+      /** The rules about the same names that the engine tries before `rule`, in its order. */
       considered: ForeignRule[];
-      /** The one that decides. */
+      /** The section that decides. */
       section: SectionName;
-      /** Whether the file has not got that. */
+      /** Whether the file lacks this section. */
       isAbsent: boolean;
       /** Why the engine refuses the statement although the rule gives the privilege: its filter or masks; null: it does not. */
       refusedFor: string | null;

@@ -37,7 +37,7 @@ export function readJavaPattern(text: string): JavaPatternReading {
     let pattern: Pattern | null | undefined;
     return {
       kind: 'read',
-      // A look-ahead is made an automaton, which callers that only want the verdict need not pay for.
+      // Computed on demand: a look-ahead becomes an automaton, which callers that only want the verdict do not need.
       get pattern() {
         return (pattern ??= withoutLookAhead(options));
       },
@@ -68,7 +68,7 @@ class JavaPatternReader {
   private readonly tokens: readonly Token[];
   private next = 0;
   private flags: Flags = { ignoresCase: false, dotAll: false };
-  /** How many ^ were read. */
+  /** Number of ^ that were read. */
   private carets = 0;
 
   constructor(text: string) {
@@ -188,7 +188,7 @@ class JavaPatternReader {
     return this.refuse(`\\${letter} is no escape sequence`, at);
   }
 
-  /** Up to its closing `>`, which is taken. */
+  /** Reads the name of a group and its closing `>`. */
   private groupName(at: number): string {
     let name = '';
     while (/^[a-zA-Z0-9]$/.test(this.sign)) name += this.take().character;
@@ -220,7 +220,7 @@ class JavaPatternReader {
     return options.length === 1 && options[0]?.length === 0 ? NOTHING : { kind: 'choice', options };
   }
 
-  /** Behind `(?`: whether a group begins, `(?i:…)`; without one the flags hold to the end of the group around them. */
+  /** Reads flags behind `(?`. @returns whether they begin a group, `(?i:…)`; else they hold to the end of the surrounding group */
   private readFlags(at: number): boolean {
     let written = '(?';
     let isOn = true;
@@ -241,14 +241,14 @@ class JavaPatternReader {
     const repetition = this.repetition();
     if (repetition === null) return piece;
     const [min, max] = repetition;
-    // The start of the name is the start of the first repetition alone.
+    // Only the first repetition begins at the start of the name.
     if (hasCaret && piece !== NOTHING && max > 1) this.leave('a repeated ^', this.token.at);
     if (piece === NOTHING) return NOTHING;
     if (piece.kind === 'set' && piece.characters === DOT && min === 0 && max === Infinity) return { kind: 'rest' };
     return { kind: 'repeated', piece, min, max };
   }
 
-  /** How often the piece before it stands, at least and at most; null: once. */
+  /** Least and greatest count of the piece before; null: it is not repeated. */
   private repetition(): [number, number] | null {
     const { sign } = this;
     const { at } = this.token;
@@ -260,7 +260,7 @@ class JavaPatternReader {
     return count;
   }
 
-  /** Behind `{`, the brace that closes it included. */
+  /** Reads a count behind `{`, and its closing brace. */
   private count(at: number): [number, number] {
     const number = (): string => {
       let digits = '';
@@ -277,7 +277,7 @@ class JavaPatternReader {
     return [min, max];
   }
 
-  /** From `[` on, the closing bracket included. */
+  /** Reads a class from `[` to its closing bracket. */
   private class(): CharSet {
     const { at } = this.take();
     const isNegated = this.takes('^');

@@ -13,14 +13,14 @@ import type { JavaPiece, Pattern, PatternPiece } from '../../trino-rules/documen
 import { sizeOf } from '../../trino-rules/document/pattern-meaning.js';
 import { namesOf } from '../../trino-rules/document/rule-language.js';
 
-/** Of an automaton, and of the pattern that is made of it again. */
+/** Limit of an automaton, and of the pattern that it becomes again. */
 const MOST_NODES = 400;
-/** A repetition that asserts something is written out so often. */
+/** Most repetitions of a piece with a look-ahead, which are written out. */
 const MOST_REPEATED = 4;
 
 /**
- * The pattern of these alternatives, without look-aheads: what is behind one is cut with what it asserts, and a pattern is made of the
- * automaton. Null: a look-ahead is repeated without an end, or the automaton outgrows the budget.
+ * The same pattern without look-aheads: what follows a look-ahead is intersected with its assertion, as automata, and the result
+ * becomes a pattern again. Null: a look-ahead is repeated too often, or an automaton outgrows the budget.
  */
 export function withoutLookAhead(options: JavaPiece[][]): Pattern | null {
   if (arePlain(options)) return { options };
@@ -29,7 +29,7 @@ export function withoutLookAhead(options: JavaPiece[][]): Pattern | null {
     automaton.minimize();
     const cut = piecesOf(automaton.toRegex({ maxNodes: MOST_NODES * 10 }));
     if (sizeOf({ options: cut }).names < Infinity) return { options: cut };
-    // In one piece: beginnings of the names that it excludes are no names that the pattern spells out.
+    // One piece, so that beginnings of excluded names do not count as names that the pattern spells out.
     const whole: PatternPiece = { kind: 'repeated', piece: { kind: 'choice', options: cut }, min: 1, max: 1 };
     return { options: [[whole]] };
   } catch (error) {
@@ -50,7 +50,7 @@ function isPlain(piece: JavaPiece): piece is PatternPiece {
   return piece.kind !== 'choice' || arePlain(piece.options);
 }
 
-/** Any of these sequences with `behind` after it. */
+/** An automaton of any of these sequences, followed by `behind`. */
 function anyOf(options: readonly JavaPiece[][], behind: NFA): NFA {
   const names = NFA.empty(CHARACTERS, nodes());
   for (const option of options) names.union(inSequence(option, behind), nodes());
@@ -102,7 +102,7 @@ function deterministic(names: TransitionIterable<NFA.ReadonlyNode>): DFA {
 }
 
 function piecesOf({ alternatives }: Pick<NoParent<Expression>, 'alternatives'>): PatternPiece[][] {
-  // No name at all: a set without characters.
+  // A set without characters matches no name.
   if (alternatives.length === 0) return [[{ kind: 'set', characters: CharSet.empty(LAST_CODE_POINT) }]];
   return alternatives.map(({ elements }) => elements.map(pieceOf));
 }

@@ -1,13 +1,13 @@
 import { readJavaPattern } from './java-pattern.js';
 
-/** A piece of a replacement text: a text, or what a group matched, by its number or its name. */
+/** A piece of a replacement text: plain text, or a reference to a group by its number or name. */
 export type ReplacementPiece = { text: string } | { group: string | number };
 
 /**
  * Reads `new_user` as `java.util.regex.Matcher.appendReplacement` does: a backslash makes the next character a plain one, `$1` and
  * `${name}` are what groups of `original_user` matched.
- * @param groups how many there are: a number has as many digits as there are groups for
- * @returns null where Java refuses it, names of groups aside
+ * @param groups number of groups: with fewer than 12, `$12` is group 1 and a `2`
+ * @returns null if Java refuses the text; names of groups are not checked
  */
 export function replacementPieces(text: string, groups: number): ReplacementPiece[] | null {
   const pieces: ReplacementPiece[] = [];

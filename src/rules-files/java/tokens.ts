@@ -14,7 +14,7 @@ export class Refused extends PlacedError {}
 /** A construct that is not read here. */
 export class NotJudged extends PlacedError {}
 
-/** One character of the pattern; `escape` is one behind a backslash, `quoted` a sign in a quotation, which has no meaning there. */
+/** One character of the pattern. `escape`: behind a backslash; `quoted`: a sign of syntax in a quotation, which has no meaning there. */
 export interface Token {
   kind: 'sign' | 'quoted' | 'escape' | 'end';
   character: string;
@@ -62,7 +62,7 @@ export const PREDEFINED: Readonly<Record<string, CharSet>> = {
   S: SPACE.negate(),
 };
 
-/** As CASE_INSENSITIVE reads a set without UNICODE_CASE: the case of ASCII letters alone is ignored. */
+/** The set that CASE_INSENSITIVE without UNICODE_CASE matches: only the case of ASCII letters is ignored. */
 export function bothCases(characters: CharSet): CharSet {
   const turned = characters.ranges.flatMap(({ min, max }) => [
     ...shifted(min, max, 0x41, 0x5a, 0x20),
