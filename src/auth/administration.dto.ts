@@ -109,7 +109,7 @@ export class AccountResponse {
   @ApiProperty({ ...TEXTS, description: 'Such as that no SQL can be run under the name.' }) warnings!: string[];
 }
 
-/** An account, and how it is used. */
+/** An account as administrators see it, with its groups, last sign-in and former names. */
 export class UsedAccountResponse extends AccountResponse {
   @ApiProperty({ ...TEXTS, description: 'The first three groups that it is in, by name.' }) groups!: string[];
   @ApiProperty({ ...INTEGER, description: 'Of all of them.' }) group_count!: number;

@@ -21,7 +21,7 @@ import { UserStore } from '../users/user.store.js';
 import { PasswordsService } from './passwords.service.js';
 import { SessionsService } from './sessions.service.js';
 
-/** An account that an administrator makes. */
+/** An administrator's request for a new account. */
 export interface NewUser {
   username: string;
   email: string | null;
@@ -61,7 +61,7 @@ export class AdministrationService {
     return this.accounts.findUsed(id);
   }
 
-  /** Makes an account without a password, or with a one-time password, also while registration is closed. @throws Refused `username_taken`, `busy` */
+  /** Creates an account without a password or with a one-time one, also while registration is closed. @throws Refused `username_taken`, `busy` */
   async create(
     { username, email, role, withOneTimePassword }: NewUser,
     by: AuditContext,
@@ -83,8 +83,8 @@ export class AdministrationService {
 
   /**
    * Changes an account. A deactivation ends its sessions and API tokens, which an activation does not restore.
-   * @param more details of the audit events
-   * @throws Refused `managed_elsewhere` for taking the role that the identity provider's group gives
+   * @param more further details of the audit events
+   * @throws Refused `managed_elsewhere` if the change would take a role that the identity provider's group gives
    */
   async change(
     id: number,
@@ -103,18 +103,18 @@ export class AdministrationService {
       }
       return outcome;
     });
-    // The rules must be published without a deactivated account and without a former name.
+    // The rules must be published without the deactivated account or the former name.
     if (done.kind === 'changed') this.changes.announce();
     return done;
   }
 }
 
-/** Whether a change needs a recent proof: it concerns an administrator, or may give the account to another person by its name. */
+/** Whether a change requires a recent proof: it concerns an administrator, or a new name may give another person the account. */
 export function changeAsksForProof({ role, username }: AccountEdit, before: Pick<Account, 'role'>): boolean {
   return role === 'admin' || before.role === 'admin' || username !== undefined;
 }
 
-/** Whether a new account needs a recent proof: it is an administrator's, or comes with a password. */
+/** Whether creating an account requires a recent proof: it is an administrator's, or gets a password. */
 export function newAccountAsksForProof({
   role,
   withOneTimePassword,
@@ -145,7 +145,7 @@ function eventsOf({
   if (before.isActive !== account.isActive) {
     events.push([account.isActive ? 'account_activated' : 'account_deactivated', {}]);
   }
-  // Inactive before and after, but only an administrator can activate it now.
+  // The account was inactive before, but from now on only an administrator can activate it.
   if (takenFrom !== null) events.push(['account_deactivated', { taken_from: takenFrom }]);
   return events;
 }

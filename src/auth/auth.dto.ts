@@ -13,7 +13,7 @@ import {
 import type { SessionView } from './domain/session.js';
 import type { TokenPair } from './tokens.service.js';
 
-/** Codes of the refusals of a request with a password. */
+/** Codes with which a request with a password is refused. */
 export const PASSWORD_REFUSALS = ['invalid_credentials', 'too_many_requests', 'busy'] as const;
 
 export const NEW_PASSWORD = {
@@ -37,7 +37,7 @@ export class RegisterDto {
   password!: string;
 }
 
-/** Only texts that cannot be stored get 400, so that unknown users get 401. */
+/** Only texts that no account can have get 400; an unknown user always gets 401. */
 export class LoginDto {
   @ApiProperty({ pattern: WITHOUT_NUL, description: 'In any case.' })
   @TextRule(passwordCharacterProblem)
@@ -114,7 +114,7 @@ export class UserResponse {
 }
 
 export function toUserResponse({ id, username, email, role, isActive, createdAt }: Account): UserResponse {
-  // Always a string, which clients rely on; administrators see null.
+  // `email` is always a string here, because clients rely on it. The administrators' routes answer null for none.
   return { id, username, email: email ?? '', role, is_active: isActive, created_at: createdAt.toISOString() };
 }
 

@@ -18,7 +18,7 @@ import { SignInService } from './sign-in.service.js';
 import { Throttle } from './throttle.store.js';
 import { SigningKey, TokensService } from './tokens.service.js';
 
-/** Accounts and their passwords, without tokens: needs no signing key. */
+/** Accounts and passwords without tokens, so that a command needs no signing key. */
 @Module({
   imports: [AuditModule, UsersModule],
   providers: [RegistrationService, CredentialsService, PasswordHasher, Throttle],
@@ -37,7 +37,7 @@ export class RegistrationModule {}
       useFactory: ({ key }: SigningKey) => ({
         secretOrKeyProvider: () => key,
         signOptions: { algorithm: 'HS256' },
-        // judgeClaims judges times, by the clock that was handed in.
+        // judgeClaims checks the times, by the injected clock.
         verifyOptions: { algorithms: ['HS256'], ignoreExpiration: true },
       }),
     }),

@@ -9,7 +9,7 @@ import { type CountedAttempt, Throttle, type ThrottledAttempt } from './throttle
 export interface PresentedCredentials {
   username: string;
   password: string;
-  /** Called again if the account has changed meanwhile. */
+  /** Reads the account; called again if the account has changed during the check. */
   find: () => Promise<AccountToProve | null>;
 }
 
@@ -19,13 +19,13 @@ export type Proof<T> =
   | { kind: 'deactivated'; account: Account }
   | ThrottledAttempt;
 
-/** Work in one transaction, on condition that the account still has the hash; null: it has another one. */
+/** Work in one transaction, done only if the account still has the checked hash; null: it has another one by now. */
 export type Act<T> = (account: AccountWithHash, hashing: Hashing) => Promise<T | null>;
 
-/** How often a password is checked again because another sign-in has renewed its hash. */
+/** The most checks of one password: it is checked again when a concurrent sign-in has renewed the hash. */
 const MOST_CHECKS = 3;
 
-/** Admits, throttles and checks every presented password. */
+/** Throttles, admits and checks every presented password. */
 @Injectable()
 export class CredentialsService {
   constructor(
@@ -34,8 +34,8 @@ export class CredentialsService {
   ) {}
 
   /**
-   * Throttles, admits to hashing, checks the password (with the same work for unknown users), and acts.
-   * @throws Refused `busy`; the attempt does not count then, unless the client went away.
+   * Throttles the attempt, waits for a hashing thread, checks the password (with the same work for unknown users), and calls `act`.
+   * @throws Refused `busy`; the attempt is not counted then, unless the client went away
    */
   async prove<T>(presented: PresentedCredentials, client: Client, signal: AbortSignal, act: Act<T>): Promise<Proof<T>> {
     const attempt = await this.throttle.login(presented.username, client.address);
@@ -47,7 +47,7 @@ export class CredentialsService {
     });
   }
 
-  /** Admits work whose attempt was counted. */
+  /** Runs work that hashes, for an attempt that was counted. Refused `busy` takes the attempt back. */
   async admitted<T>(
     attempt: CountedAttempt,
     client: Client,

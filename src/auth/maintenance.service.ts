@@ -22,8 +22,8 @@ export class MaintenanceService implements OnApplicationBootstrap {
   }
 
   /**
-   * Applies the setting of the administrators' group at the start; later what a replica with other settings has written since, and the
-   * end of the exception for the last administrator with a password.
+   * Gives and takes the roles of the administrators' group at the start. Repeated because a replica with other settings may have written
+   * since, and because the last administrator with a password, who kept the role, may not be the last any more.
    */
   @Cron('37 */5 * * * *', { name: 'administrators-by-group', waitForCompletion: true })
   followAdministrators(): Promise<void> {

@@ -30,7 +30,7 @@ import {
 import { PasswordsService } from './passwords.service.js';
 import { SessionsService } from './sessions.service.js';
 
-/** Sessions, password and e-mail address of the signed-in user. */
+/** Routes for the signed-in user's sessions, password and e-mail address. */
 @ApiTags('auth')
 @ApiBearerAuth('access-token')
 @Controller('api/auth')

@@ -11,17 +11,17 @@ import { Settings } from '../platform/settings/settings.js';
 import type work from './password.worker.js';
 import { countedAddress } from './throttle.store.js';
 
-/** The operations of admitted work, one at a time. */
+/** Hashing operations for admitted work, which must call one at a time. */
 export interface Hashing {
   /** A hash of the configured cost. */
   hash(password: string): Promise<string>;
-  /** `hash` null: there is no such account; the same work is done, and the answer is false. */
+  /** With `hash` null, for an unknown account, the same work is done and the answer is false. */
   matches(password: string, hash: string | null): Promise<boolean>;
 }
 
 /**
- * Hashes and compares passwords by bcryptjs in worker threads, one for each core. A hash takes some 250 ms on purpose. The pool gets
- * no more tasks than it has threads: FairQueue decides which is next.
+ * Hashes and compares passwords by bcryptjs in worker threads, one for each core. A hash takes about 250 ms on purpose. The pool gets
+ * no more tasks than it has threads, and FairQueue decides which is next.
  */
 @Injectable()
 export class PasswordHasher implements OnApplicationShutdown {
@@ -33,7 +33,7 @@ export class PasswordHasher implements OnApplicationShutdown {
   private readonly cost: number;
   private readonly places: number;
   private readonly turns: FairQueue;
-  /** A moving average of one hash. Reading the pool's own histogram takes a quarter of a millisecond. */
+  /** A moving average of the time of one hash. Reading the pool's own histogram would take a quarter of a millisecond. */
   private typicalMs = 0;
 
   constructor(settings: Settings, metrics: Registry, health: HealthRegistry) {
@@ -42,7 +42,7 @@ export class PasswordHasher implements OnApplicationShutdown {
       filename: new URL('./password.worker.js', import.meta.url).href,
       minThreads: availableParallelism(),
       maxThreads: availableParallelism(),
-      // On Linux the priority is the thread's own: requests without a hash go first, also in a storm of logins.
+      // On Linux priorities are per thread, so requests without a hash go first, also during many logins.
       niceIncrement: 19,
     });
     this.loaded = Promise.allSettled(this.pool.threads.map((thread) => once(thread, 'message')));
@@ -62,8 +62,8 @@ export class PasswordHasher implements OnApplicationShutdown {
   }
 
   /**
-   * Runs the work of a request that needs hashes if there is a place for it: one for each hashing thread, and a bounded
-   * number that wait. Places and turns are shared fairly between addresses (FairQueue).
+   * Runs work that needs hashes if there is a place for it: there is one place for each hashing thread, and a bounded number for
+   * waiting requests. FairQueue shares places and turns fairly between addresses.
    * @throws Refused `busy` when no place is left for the address, or when `signal` is aborted because the client has gone
    */
   async admit<T>(address: string, signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T> {
@@ -80,18 +80,18 @@ export class PasswordHasher implements OnApplicationShutdown {
     }
   }
 
-  /** Whether a hash has the configured cost; otherwise it is made anew when its password is next presented. */
+  /** Whether a hash has the configured cost; if not, it is replaced when the password is presented next. */
   isCurrent(hash: string): boolean {
     return Number(hash.slice(4, 6)) === this.cost;
   }
 
-  /** After the server has stopped: sign-ins in flight still need it (onModuleDestroy comes before). */
+  /** Ends the pool only after the server has stopped, because sign-ins in progress need it (onModuleDestroy would be too early). */
   async onApplicationShutdown(): Promise<void> {
     await this.loaded;
     await this.pool.destroy();
   }
 
-  /** A hash that has begun is finished even if the client has gone: to abort it would end its thread. */
+  /** A hash that has begun is finished even if the client has gone, because aborting it would end its thread. */
   private async run(task: Parameters<typeof work>[0], place: Place, signal: AbortSignal): Promise<string | boolean> {
     const asked = performance.now();
     const turn = await this.turns.turn(place, signal);
@@ -112,7 +112,7 @@ export class PasswordHasher implements OnApplicationShutdown {
     return new Refused('busy', { retryAfter: this.secondsOfQueue() });
   }
 
-  /** Without free places some sign-ins are refused; a replica that is not ready would refuse all. */
+  /** Without free places the hasher is only degraded: some sign-ins are refused, but a replica that is not ready would refuse all. */
   private health(): Health {
     if (this.pool.threads.length === 0) return 'down';
     return this.turns.taken >= this.places ? 'degraded' : 'up';

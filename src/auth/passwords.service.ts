@@ -31,8 +31,8 @@ export class PasswordsService {
   ) {}
 
   /**
-   * Ends all other sessions and all API tokens, also those of a thief.
-   * @returns how many tokens. @throws Refused as `proved`, and `validation_failed` for the same password
+   * Changes the password and ends all other sessions and all API tokens, because a thief may have made them.
+   * @returns the number of ended API tokens. @throws Refused as `proved`, and `validation_failed` for the same password
    */
   changePassword(
     user: AuthenticatedUser,
@@ -56,7 +56,7 @@ export class PasswordsService {
     });
   }
 
-  /** @returns the account with the address. @throws Refused as `proved`, and `email_taken` */
+  /** @returns the account with the new address. @throws Refused as `proved`, and `email_taken` */
   changeEmail(
     user: AuthenticatedUser,
     { email, currentPassword }: { email: string; currentPassword: string },
@@ -75,7 +75,7 @@ export class PasswordsService {
   }
 
   /**
-   * Checks the password again, and notes the proof for a session that asks for recent ones.
+   * Checks the password again, and records the proof in a session that requires recent ones.
    * @throws Refused as `proved`
    */
   async confirm(user: AuthenticatedUser, password: string, client: Client, signal: AbortSignal): Promise<void> {
@@ -85,7 +85,7 @@ export class PasswordsService {
   }
 
   /**
-   * Replaces a user's password by one that allows only its own change, and ends the user's sessions and API tokens.
+   * Replaces a user's password by a one-time one, with which the user can only set a new one. Ends the user's sessions and API tokens.
    * @returns the password, which is stored nowhere. @throws Refused `not_found`, `busy`
    */
   async setOneTimePassword(
@@ -105,7 +105,7 @@ export class PasswordsService {
     });
   }
 
-  /** Makes a one-time password. @returns it with what is to be stored of it. @throws Refused `busy` */
+  /** Makes a one-time password. @returns the password, and the hash to store. @throws Refused `busy` */
   async nextOneTimePassword(
     client: Client,
     signal: AbortSignal,
@@ -116,8 +116,8 @@ export class PasswordsService {
   }
 
   /**
-   * Acts if the password is right, which is throttled like a sign-in, so that a stolen session does not help to guess it. A refusal that
-   * `act` returns is thrown: the password was right.
+   * Calls `act` if the password is right. Throttled like a sign-in, so that a stolen session does not help to guess the password. A
+   * refusal that `act` returns is thrown here, after the attempt was counted as a success.
    * @throws Refused `invalid_credentials`, `token_invalid`, `too_many_requests`, `busy`
    */
   private async proved<T>(

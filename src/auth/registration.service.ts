@@ -17,7 +17,7 @@ interface Registrant {
   password: string;
 }
 
-/** The address of the command line in the queue of hashes. */
+/** The address under which the command line waits in the hashing queue. */
 const LOOPBACK = '127.0.0.1';
 
 /** Creates accounts. */
@@ -43,7 +43,7 @@ export class RegistrationService {
     const attempt = await this.throttle.registration(client.address);
     if (attempt.kind === 'throttled') {
       const event = 'registration_throttled';
-      // Once in a window, so that a flood does not fill the audit trail.
+      // Recorded once in a window, so that a flood does not fill the audit trail.
       if (attempt.first) await this.audit.record({ event, actor: null, subject: null, origin: client, details: {} });
       throw new Refused('too_many_requests', attempt);
     }
@@ -55,7 +55,7 @@ export class RegistrationService {
   }
 
   /**
-   * Makes an administrator from the command line, also while registration is closed.
+   * Creates an administrator from the command line, also while registration is closed.
    * @throws Refused `validation_failed` with all problems, `username_taken`, `email_taken`
    */
   async createAdministrator(registrant: Registrant): Promise<Account> {
@@ -67,7 +67,7 @@ export class RegistrationService {
     return this.make(registrant, hash, null);
   }
 
-  /** @param client null: the command line, which makes administrators */
+  /** @param client null: the command line, which creates administrators */
   private make({ username, email }: Registrant, passwordHash: string, client: Client | null): Promise<Account> {
     const [role, event] =
       client === null ? (['admin', 'administrator_created'] as const) : (['user', 'account_registered'] as const);

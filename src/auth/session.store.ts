@@ -43,9 +43,9 @@ export class SessionStore {
   }
 
   /**
-   * Begins a session if the account is active and still has the hash that its password was checked against, and keeps both
-   * unchanged until the transaction ends. @param by its first refresh token; of a browser, the digest of its cookie
-   * @returns false: one of them changed meanwhile, and nothing was stored
+   * Begins a session if the account is active and still has the checked hash, and locks both against changes until the transaction ends.
+   * @param by the first refresh token or, for a browser, the digest of the cookie
+   * @returns false: the account was deactivated or its hash changed, and nothing was stored
    */
   async begin(
     session: Session,
@@ -54,7 +54,7 @@ export class SessionStore {
   ): Promise<boolean> {
     const { id, userId, createdAt, expiresAt, userAgent, address } = session;
     const [cookie, token] = Buffer.isBuffer(by) ? [by, null] : [null, by];
-    // FOR SHARE waits for a concurrent change and reads its result; a later change waits, and then finds the session.
+    // FOR SHARE waits for a concurrent change and reads its result. A later change waits for this transaction and then finds the session.
     const stored = await this.session.prepared(
       'begin',
       `WITH account AS (
@@ -77,7 +77,7 @@ export class SessionStore {
     return stored.length === 1;
   }
 
-  /** The session of a cookie that was used since `idleSince`. Notes the use once a minute. */
+  /** The session of a cookie, if it was used since `idleSince`. Records the use once a minute. */
   async admitBrowser(cookieDigest: Buffer, idleSince: Date, now: Date): Promise<BrowserSession | null> {
     const found = await this.admittedBrowsers.find([cookieDigest], [idleSince, now]);
     if (found === null) return null;
@@ -89,7 +89,7 @@ export class SessionStore {
     return { id: sessionId, account, provedAt };
   }
 
-  /** Notes a new proof. @returns false: the account has no such live session that asks for proofs */
+  /** Records a new proof. @returns false: the account has no such live session that requires proofs */
   async prove({ id, userId }: Pick<Session, 'id' | 'userId'>, at: Date, now: Date): Promise<boolean> {
     const proved = await this.session.changed(
       `UPDATE sessions SET proved_at = greatest(proved_at, $3)
@@ -99,12 +99,12 @@ export class SessionStore {
     return proved === 1;
   }
 
-  /** The account, if it is active and the session is its own and lives. */
+  /** The account, if it is active and the session is live and belongs to it. */
   admit(sessionId: string, userId: number, now: Date): Promise<AdmittedSession | null> {
     return this.admitted.find([sessionId, userId], [now]);
   }
 
-  /** Null: there is no such token, its session does not live, or the account is not active. */
+  /** A stored refresh token. Null: there is none, its session is not live, or the account is not active. */
   async findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null> {
     const rows = await this.session.prepared<PresentedRefresh>(
       'find_refresh',
@@ -121,15 +121,15 @@ export class SessionStore {
   }
 
   /**
-   * Marks a live token used and stores the next, or neither.
-   * @returns its session; null: it was used before or by a concurrent request, has expired, or is not of this live session
+   * Marks a live token used and stores the next one, or does neither.
+   * @returns the session; null: the token was used before or by a concurrent request, has expired, or is not of this live session
    */
   async rotate(
     tokenId: string,
     { id, userId }: Pick<Session, 'id' | 'userId'>,
     next: NewRefreshToken,
   ): Promise<LivingSession | null> {
-    // One statement: a crash leaves the old token or the new one, never both.
+    // One statement, so that a crash leaves either the old token or the new one live.
     const rows = await this.session.prepared<{ expires_at: Date }>(
       'rotate',
       `WITH used AS (
@@ -149,13 +149,13 @@ export class SessionStore {
     return rows[0] === undefined ? null : { id, userId, expiresAt: rows[0].expires_at };
   }
 
-  /** Ends a session of any account. False: it had ended. */
+  /** Ends a session of any account. False: it had ended before. */
   async end(sessionId: string, now: Date): Promise<boolean> {
     const ended = 'UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL';
     return (await this.session.changed(ended, [sessionId, now])) === 1;
   }
 
-  /** Ends all of an account's, except one. @returns how many */
+  /** Ends all sessions of an account except one. @returns how many */
   async endAllOf(userId: number, now: Date, except: string | null): Promise<number> {
     return this.session.changed(
       `UPDATE sessions SET ended_at = $2
@@ -165,8 +165,8 @@ export class SessionStore {
   }
 
   /**
-   * Active sessions of an account (of browsers: used since `idleSince`), newest first, with numbers below `after` (null: from the
-   * newest), at most `limit`.
+   * At most `limit` active sessions of an account, newest first, with numbers below `after` (null: from the newest). A browser's session
+   * is active if it was used since `idleSince`.
    */
   listOf(
     userId: number,
@@ -186,7 +186,7 @@ export class SessionStore {
     );
   }
 
-  /** Ends a session of an account. `unknown`: the account never had it, or it has been removed since. */
+  /** Ends a session of an account. `unknown`: the account never had the session, or it was removed after its end. */
   async endOf(userId: number, sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'> {
     const row = await this.session.first<{ had_ended: boolean }>(
       `UPDATE sessions SET ended_at = coalesce(ended_at, $3)
@@ -198,7 +198,7 @@ export class SessionStore {
     return row === null ? 'unknown' : row.had_ended ? 'had-ended' : 'ended';
   }
 
-  /** Removes expired and ended sessions and tokens, a day late, so that no row of a rotation in progress goes. @returns how many sessions */
+  /** Removes sessions and tokens a day after their end, so that rotations in progress find their rows. @returns how many sessions */
   async sweep(now: Date): Promise<number> {
     return this.session.changed(
       `WITH tokens AS (DELETE FROM refresh_tokens WHERE expires_at < $1::timestamptz - interval '1 day')
@@ -208,7 +208,7 @@ export class SessionStore {
   }
 }
 
-/** Selects a RefreshRow out of the table `alias`. */
+/** Selects a RefreshRow from the table `alias`. */
 function refreshRow(alias: string): string {
   const milliseconds = (column: string): string => `extract(epoch FROM ${alias}.${column}) * 1000`;
   return `json_build_object('id', encode(${alias}.id, 'hex'), 'parentId', encode(${alias}.parent_id, 'hex'),

@@ -12,7 +12,7 @@ import { hasJwsSyntax, invalidToken, judgeClaims } from './domain/claims.js';
 import { type AdmittedAccount, admittedAccount, SessionsService } from './sessions.service.js';
 import { SigningKey } from './tokens.service.js';
 
-/** Admits a valid signature with valid claims, of a live session of an active account. */
+/** Admits an access token with a valid signature and valid claims, of a live session of an active account. */
 @Injectable()
 export class AccessTokenStrategy extends PassportStrategy(JwtStrategy, ACCESS_TOKEN) {
   constructor(
@@ -25,12 +25,12 @@ export class AccessTokenStrategy extends PassportStrategy(JwtStrategy, ACCESS_TO
       // The types know no KeyObject; jsonwebtoken, which it is handed to, does.
       secretOrKey: signingKey.key as unknown as Buffer,
       algorithms: ['HS256'],
-      // judgeClaims demands `exp` and judges it by the clock that was handed in; the library would accept a token without it.
+      // judgeClaims demands `exp` and checks it by the injected clock; the library would accept a token without `exp`.
       ignoreExpiration: true,
     });
   }
 
-  /** Called by passport with the payload of a token whose signature is good. */
+  /** Called by passport with the payload of a token with a valid signature. */
   async validate(payload: unknown): Promise<AdmittedAccount> {
     const { sessionId, userId } = judgeClaims(payload, 'access', this.clock.now());
     const session = { id: sessionId, userId };
@@ -42,7 +42,7 @@ export class AccessTokenStrategy extends PassportStrategy(JwtStrategy, ACCESS_TO
   }
 }
 
-/** Admits the cookie of a browser's session, where no `Authorization` header was sent. */
+/** Admits the cookie of a browser's session, if the request has no `Authorization` header. */
 @Injectable()
 export class BrowserSessionStrategy extends PassportStrategy(CustomStrategy, BROWSER_SESSION) {
   constructor(
@@ -52,7 +52,7 @@ export class BrowserSessionStrategy extends PassportStrategy(CustomStrategy, BRO
     super();
   }
 
-  /** Called by passport, which hands on Fastify's request. */
+  /** Called by passport with Fastify's request. */
   override authenticate(request: unknown): void {
     const cookie = this.cookieOf(request as FastifyRequest);
     if (cookie === null) this.fail();
@@ -74,7 +74,7 @@ export class BrowserSessionStrategy extends PassportStrategy(CustomStrategy, BRO
   }
 }
 
-/** Of Fastify's request, which passport hands on. */
+/** The bearer token of Fastify's request, which passport passes on. */
 function wellFormedToken(request: unknown): string | null {
   const token = bearerToken(request as FastifyRequest);
   if (token !== null && !hasJwsSyntax(token)) throw invalidToken('syntax');

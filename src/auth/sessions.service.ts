@@ -33,10 +33,10 @@ import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 
 const HOUR_MS = 3_600_000;
 
-/** How long a proof counts as recent. */
+/** How long a proof of identity counts as recent. */
 const PROOF_MS = 5 * 60_000;
 
-/** The user that a strategy puts on a request, with the account that was read for it. */
+/** The user that a strategy puts on a request, with the account that it read. */
 export interface AdmittedAccount extends AdmittedUser {
   account: Account;
 }
@@ -55,9 +55,9 @@ export function admittedAccount(
 /** Opens, refreshes, lists and ends sessions. */
 @Injectable()
 export class SessionsService {
-  /** Hook of a later module: the address that signs a session out at the identity provider; null: it began here. */
+  /** Hook of a later module: the address that signs a session out at the identity provider; null: the session did not begin there. */
   signOutUrl: (sessionId: string) => Promise<string | null> = () => Promise.resolve(null);
-  /** Hook of a later module: notified of every use of a session. It must not throw, and works in the background. */
+  /** Hook of a later module, called at every use of a session. It must not throw, and works in the background. */
   noteUse: (sessionId: string) => void = () => undefined;
   /** Hook of a later module: ends the API tokens of an account in the running transaction. @returns how many */
   revokeTokens: (userId: number) => Promise<number> = () => Promise.resolve(0);
@@ -73,20 +73,20 @@ export class SessionsService {
     private readonly settings: Settings,
   ) {}
 
-  /** Records a refused sign-in without the typed name, which may be a password. An existing account is recorded by its own name. */
+  /** Records a refused sign-in. An existing account is recorded by its own name; the typed name is not recorded: it may be a password. */
   async recordFailure(account: Account | null, details: Record<string, string>, client: Client): Promise<void> {
     const subject = account === null ? null : userSubject(account);
     await this.audit.record({ event: 'login_failed', actor: null, subject, origin: client, details });
   }
 
-  /** Records the attempt that crossed the limit; a flood must not fill the audit trail. */
+  /** Records only the attempt that crossed the limit, so that a flood does not fill the audit trail. */
   async recordThrottled({ first, quota }: ThrottledAttempt, client: Client): Promise<void> {
     if (!first) return;
     const details = { limit: quota.name };
     await this.audit.record({ event: 'login_throttled', actor: null, subject: null, origin: client, details });
   }
 
-  /** Ends the sessions of an account, except one, and its API tokens. */
+  /** Ends all sessions of an account except one, and all its API tokens. */
   async endAllOf(userId: number, except: string | null): Promise<{ ended: number; revokedTokens: number }> {
     const ended = await this.sessions.endAllOf(userId, this.clock.now(), except);
     return { ended, revokedTokens: await this.revokeTokens(userId) };
@@ -94,7 +94,7 @@ export class SessionsService {
 
   /**
    * Ends sessions that began at the identity provider.
-   * @param by `oidc`: the provider ended them; `recheck`: it does not vouch for them any more; `unlink`: the account was unlinked here
+   * @param by `oidc`: the provider reported their end; `recheck`: the provider refused to renew them; `unlink`: the account was unlinked
    */
   async endVouched(
     sessionIds: readonly string[],
@@ -110,7 +110,7 @@ export class SessionsService {
     });
   }
 
-  /** Opens a session with tokens. @returns null: the account was deactivated or its hash changed meanwhile */
+  /** Opens a session with tokens. @returns null: meanwhile the account was deactivated or its hash changed */
   open(account: Account, proof: SignInProof, client: Client): Promise<{ sessionId: string; tokens: TokenPair } | null> {
     const refresh = this.tokens.nextRefresh(null);
     return this.begin(account, proof, client, async (session) => {
@@ -119,7 +119,7 @@ export class SessionsService {
     });
   }
 
-  /** Opens a session of the web console. @returns its cookie, of which only a digest is stored; null: as for `open` */
+  /** Opens a session of the web console. @returns its cookie, of which only a digest is stored; null as in `open` */
   openForBrowser(
     account: Account,
     proof: SignInProof,
@@ -166,7 +166,7 @@ export class SessionsService {
     return this.repeatOrRefuse(jti, found, client);
   }
 
-  /** The outcome for a token that is not live. */
+  /** Issues the current pair again, or throws the refusal, for a token that is not live. */
   private async repeatOrRefuse(
     jti: string,
     { session, presented, current }: PresentedRefresh,
@@ -193,19 +193,19 @@ export class SessionsService {
     });
   }
 
-  /** The account of a live session; null: the session has ended, or is another account's. */
+  /** The account of a live session; null: the session has ended, or belongs to another account. */
   accountOf({ id, userId }: Pick<Session, 'id' | 'userId'>): Promise<AdmittedSession | null> {
     return this.sessions.admit(id, userId, this.clock.now());
   }
 
-  /** The session of a cookie, whose use is noted. */
+  /** The session of a cookie. Records its use. */
   async admitBrowser(cookie: string): Promise<BrowserSession | null> {
     if (!hasCookieForm(cookie)) return null;
     const { now, idleSince } = this.times();
     return this.sessions.admitBrowser(this.digests.of('cookie', cookie), idleSince, now);
   }
 
-  /** Notes a new proof of the person. @returns false: the account has no such live session that asks for proofs */
+  /** Records a new proof of the person. @returns false: the account has no such live session that requires proofs */
   async prove(
     sessionId: string,
     account: { id: number; username: string },
@@ -220,7 +220,7 @@ export class SessionsService {
     });
   }
 
-  /** @throws Refused `reauthentication_required` where the last proof is too old */
+  /** @throws Refused `reauthentication_required` if the last proof is too old */
   requireRecentProof({ credential }: AuthenticatedUser): void {
     const provedAt = credential.kind === 'session' ? credential.provedAt : null;
     if (provedAt !== null && !this.isRecent(provedAt)) throw new Refused('reauthentication_required');
@@ -236,8 +236,8 @@ export class SessionsService {
   }
 
   /**
-   * Its tokens are refused from now on.
-   * @returns where the user signs out at the identity provider; null: the session did not begin there
+   * Ends the user's session, whose tokens are refused from now on.
+   * @returns the address that signs the user out at the identity provider; null: the session did not begin there
    */
   async logout(user: AuthenticatedUser, client: Client): Promise<string | null> {
     const id = sessionIdOf(user);
@@ -265,7 +265,7 @@ export class SessionsService {
     return pageOf(sessions, limit, (session) => session.number);
   }
 
-  /** Ending an ended one is no event. A malformed id is that of no session. @throws Refused `not_found` */
+  /** Ends a session. Records no event if it had ended before. @throws Refused `not_found`, also for a malformed id */
   async end(userId: number, sessionId: string, by: AuditContext): Promise<void> {
     if (!isUuid(sessionId)) throw new Refused('not_found');
     await this.transaction.run(async () => {

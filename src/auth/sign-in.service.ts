@@ -32,7 +32,7 @@ export class SignInService {
     this.breakGlassSignIns = counter(registry, 'grantline_break_glass_sign_ins_total', help);
   }
 
-  /** A session with tokens. */
+  /** Opens a session with tokens. */
   signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<TokenPair> {
     return this.prove({ username, password }, client, signal, async (account, checkedHash) => {
       const opened = await this.sessions.open(account, { checkedHash, provedAt: null, by: null }, client);
@@ -40,7 +40,7 @@ export class SignInService {
     });
   }
 
-  /** A session of the web console: its cookie. */
+  /** Opens a session of the web console. @returns its cookie */
   signInBrowser(username: string, password: string, client: Client, signal: AbortSignal): Promise<string> {
     return this.prove({ username, password }, client, signal, async (account, checkedHash) => {
       const opened = await this.sessions.openForBrowser(
@@ -70,7 +70,7 @@ export class SignInService {
         await this.sessions.recordThrottled(proof, client);
         throw new Refused('too_many_requests', proof);
       case 'wrong-password':
-        // One answer to all others: it reveals neither that the password was right nor that the account is an administrator's.
+        // The answer does not depend on the account, so it reveals neither a right password nor an administrator.
         throw await this.refusal(
           this.isOpen ? 'invalid_credentials' : 'password_sign_in_disabled',
           proof.account,
@@ -81,12 +81,12 @@ export class SignInService {
     }
   }
 
-  /** Whether everybody with a password signs in by it; otherwise only administrators do, as a break glass. */
+  /** Whether every user can sign in by password; if not, only administrators can, for emergencies (break glass). */
   private get isOpen(): boolean {
     return this.settings.auth.passwordSignInEnabled;
   }
 
-  /** An account whose password cannot be used is given without its hash, which costs the same work. */
+  /** Finds the account of a name. Without its hash if its password cannot be used; checking it then costs the same work. */
   private async find(username: string): Promise<AccountToProve | null> {
     const found = await this.users.findForLogin(username);
     return found === null || this.opens(found.account) ? found : { account: found.account, passwordHash: null };
@@ -97,15 +97,15 @@ export class SignInService {
     return !hasExpired && (this.isOpen || role === 'admin');
   }
 
-  /** Records it. */
+  /** Records a refused sign-in and makes its error. */
   private async refusal(code: Refusal, account: Account | null, client: Client): Promise<Refused> {
-    // The trail tells guesses at an administrator's password apart.
+    // The audit trail marks wrong passwords for administrators, who can still sign in by password.
     const isGuess = code === 'password_sign_in_disabled' && account?.role === 'admin';
     await this.sessions.recordFailure(account, { reason: isGuess ? 'invalid_credentials' : code }, client);
     return new Refused(code);
   }
 
-  /** Replaces a hash of another cost, or of the text before it was normalised, while the password is known. @returns the stored hash */
+  /** Replaces a hash that has another cost or was made of unnormalised text, now that the password is known. @returns the stored hash */
   private async renewHash(
     { account, passwordHash }: AccountWithHash,
     password: string,

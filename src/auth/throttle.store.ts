@@ -4,7 +4,7 @@ import type { Quota } from '../kernel/errors.js';
 import { DatabaseSession } from '../platform/database/database-session.js';
 import { Settings } from '../platform/settings/settings.js';
 
-/** The window of a counter in which an attempt was counted. It is uncounted in that window only. */
+/** The window of a counter in which an attempt was counted. An attempt can be taken back in that window only. */
 interface CounterWindow {
   key: string;
   /** Milliseconds since 1970, by the database's clock. */
@@ -13,11 +13,11 @@ interface CounterWindow {
 
 export interface CountedAttempt {
   kind: 'counted';
-  /** That of the name first, where a name was counted; empty while throttling is off. */
+  /** The name's window first, if a name was counted; empty while throttling is off. */
   windows: readonly CounterWindow[];
 }
 
-/** `first`: this attempt crossed the limit, so the event is worth a record. */
+/** `first`: this attempt crossed the limit, so it is the one that the audit trail records. */
 export interface ThrottledAttempt {
   kind: 'throttled';
   quota: Quota;
@@ -39,13 +39,13 @@ interface CounterRow {
   rest_ms: number;
 }
 
-/** All replicas count by one clock. */
+/** The database's clock, so that all replicas count by the same one. */
 const NOW = '(extract(epoch FROM now()) * 1000)::bigint';
 const COLUMNS = `c.key, c.points, c.expire::float8 AS expire, (c.expire - ${NOW})::float8 AS rest_ms`;
 
 /**
- * Counts attempts in PostgreSQL before any work is done for them, for all replicas together. An attempt counts as a failure until it
- * is taken back, so that concurrent guesses cannot pass together. Unknown names are counted like others.
+ * Counts attempts in PostgreSQL, for all replicas together, before any work is done for them. An attempt counts as a failure until it
+ * is taken back, so that concurrent guesses cannot get past the limit. Unknown names are counted like known ones.
  */
 @Injectable()
 export class Throttle {
@@ -58,10 +58,10 @@ export class Throttle {
     this.settings = settings.auth.throttle;
   }
 
-  /** Counts per name and address, and per address: attempts from another address cannot lock a user out. */
+  /** Counts per address, and per name and address: attempts from elsewhere cannot lock a user out. */
   login(username: string, address: string): Promise<Attempt> {
     const { windowSeconds, perName } = this.settings;
-    // An attempt that is refused for its name does not count for other users behind the same address.
+    // The name's counter comes first: if it refuses the attempt, other users behind the same address do not pay for it.
     return this.attempt([
       counter({ name: 'login-name', limit: perName, windowSeconds }, nameKey(username, address)),
       this.ofAddress('login-address', address),
@@ -74,14 +74,14 @@ export class Throttle {
   }
 
   /**
-   * Counts by address alone: an exchange of a token of the identity provider; the redemption of a code there, since strangers can invent
-   * codes; a failed sign-in there, which is recorded only while it is counted.
+   * Counts by address alone. `exchange`: a token of the identity provider is presented. `redemption`: a code is redeemed there, because
+   * strangers can invent codes. `sign-in`: a sign-in there failed; beyond the limit failures are not recorded.
    */
   atProvider(what: 'exchange' | 'redemption' | 'sign-in', address: string): Promise<Attempt> {
     return this.attempt([this.ofAddress(`${what}-address`, address)]);
   }
 
-  /** After a login: forgets the failures of the name, but on the address only this attempt, so that a success buys no guesses at other names. */
+  /** After a login: forgets all failures of the name, but only this attempt of the address, so that a success allows no more guesses at other names. */
   async succeeded({ windows: [name, ...others] }: CountedAttempt): Promise<void> {
     if (name === undefined) return;
     await this.session.prepared('forget_attempts', 'DELETE FROM throttle_counters WHERE key = $1 AND expire = $2', [
@@ -91,7 +91,7 @@ export class Throttle {
     await this.takeBack({ kind: 'counted', windows: others });
   }
 
-  /** Uncounts an attempt that was refused before its credential was judged, or an exchange or redemption that succeeded. */
+  /** Takes back an attempt that was refused before its credential was checked, or an exchange or redemption that succeeded. */
   async takeBack({ windows }: CountedAttempt): Promise<void> {
     for (const { key, endsAt } of windows) {
       await this.session.prepared(
@@ -112,7 +112,7 @@ export class Throttle {
     return counter({ name, limit: perAddress, windowSeconds }, countedAddress(address));
   }
 
-  /** Reads all counters before it raises one. A counter past its limit is not written any more; the refusal of the last one counts first. */
+  /** Reads all counters before it raises any, and does not write those past their limit. Of several refusals it returns the last one's. */
   private async attempt(counters: readonly Counter[]): Promise<Attempt> {
     if (!this.settings.enabled) return { kind: 'counted', windows: [] };
     const exhausted = await this.exhausted(counters);
@@ -162,15 +162,15 @@ function throttled(quota: Quota, { rest_ms }: CounterRow, first: boolean): Throt
   return { kind: 'throttled', quota, retryAfter: rest_ms / 1000, first };
 }
 
-/** A digest, because a name may be of any length, and because people type passwords into the wrong field. */
+/** A digest of the name, because names can have any length, and because people type passwords into the wrong field. */
 function nameKey(username: string, address: string): string {
   const name = createHash('sha256').update(username.toLowerCase()).digest('base64url');
   return `${name}:${countedAddress(address)}`;
 }
 
 /**
- * The key of an address in the counters: an IPv4 address itself, also when IPv6 wraps it; of an IPv6 address its /64, which belongs to
- * one customer.
+ * The key of an address in the counters: an IPv4 address itself, also in its IPv6 form; for an IPv6 address its /64 prefix, because
+ * that belongs to one customer.
  */
 export function countedAddress(address: string): string {
   const wrapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

@@ -12,7 +12,7 @@ import type { LivingSession, NewRefreshToken, Session } from './domain/session.j
 
 const DAY_MS = 86_400_000;
 
-/** As many as in Ids.secret. */
+/** The same length as in Ids.secret. */
 const JTI_BYTES = 18;
 
 /** The tokens that a sign-in or a refresh issues. */
@@ -23,15 +23,15 @@ export interface TokenPair {
   expiresIn: number;
 }
 
-/** A refresh token before it is issued: its id, and what is stored of it. */
+/** A refresh token before it is issued: its `jti`, and the row to store. */
 export interface NextRefresh {
   jti: string;
   stored: NewRefreshToken;
 }
 
 /**
- * AUTH_SECRET_KEY as a key, made once: handed a string, jsonwebtoken tries to read it as a public key at every signature and
- * every verification, which takes some forty times as long as either.
+ * AUTH_SECRET_KEY as a key object, made once. Given a string, jsonwebtoken would try to parse it as a public key at every signature
+ * and verification, which takes about forty times as long as either.
  */
 @Injectable()
 export class SigningKey {
@@ -44,7 +44,7 @@ export class SigningKey {
   }
 }
 
-/** Makes and reads tokens, and the sessions that they belong to. */
+/** Makes and reads tokens, and makes the sessions that they belong to. */
 @Injectable()
 export class TokensService {
   constructor(
@@ -55,7 +55,7 @@ export class TokensService {
     private readonly settings: Settings,
   ) {}
 
-  /** A session before it is stored. @param longest its longest lifetime in milliseconds, where shorter than the setting */
+  /** A session before it is stored. @param longest its longest lifetime in milliseconds, if shorter than the setting */
   nextSession(userId: number, client: Client, longest = Infinity): Session {
     const createdAt = this.clock.now();
     const lifetime = Math.min(this.settings.auth.sessionMaxDays * DAY_MS, longest);
@@ -69,7 +69,7 @@ export class TokensService {
     };
   }
 
-  /** @param parent the `jti` of the exchanged token; the next one is derived from it, so that it can be issued again. Null: a sign-in */
+  /** @param parent the `jti` of the exchanged token, from which the next one is derived to be repeatable; null: a sign-in */
   nextRefresh(parent: string | null): NextRefresh {
     const jti = parent === null ? this.ids.secret() : this.jtiAfter(parent);
     const issuedAt = this.clock.now();
@@ -81,7 +81,7 @@ export class TokensService {
     return this.digests.of('next-refresh', parent).subarray(0, JTI_BYTES).toString('base64url');
   }
 
-  /** No token outlives its session. The same arguments give the same tokens. */
+  /** Issues a pair of tokens, which do not outlive the session. The same arguments give the same tokens. */
   issue(session: LivingSession, { jti, stored: { issuedAt, expiresAt } }: NextRefresh): TokenPair {
     const issued = seconds(issuedAt.getTime());
     const expiry = (until: number): number => seconds(Math.min(until, session.expiresAt.getTime()));
@@ -103,7 +103,7 @@ export class TokensService {
     };
   }
 
-  /** The claims of a refresh token of a body. Access tokens are judged by AccessTokenStrategy. @throws Refused */
+  /** The claims of a refresh token in a request body. AccessTokenStrategy validates access tokens. @throws Refused */
   readRefreshToken(token: string): Claims {
     if (!hasJwsSyntax(token)) throw invalidToken('syntax');
     let payload: unknown;

@@ -2,21 +2,21 @@ import { AsyncResource } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 
 /**
- * Notifies the publisher of changes of accounts, groups, grants and policies in this process. The schedule finds those of other
- * processes.
+ * Notifies the publisher of changes of accounts, groups, grants and policies that this process makes. The scheduled publication finds
+ * changes by other processes.
  */
 @Injectable()
 export class AccessChangesService {
   private readonly listeners = new Set<() => void>();
 
-  /** The listener runs in its own asynchronous context, outside of the transaction that announces. @returns a function that unsubscribes */
+  /** The listener runs in its own asynchronous context, outside of the announcing transaction. @returns a function that unsubscribes */
   subscribe(listener: () => void): () => void {
     const bound = AsyncResource.bind(listener);
     this.listeners.add(bound);
     return () => void this.listeners.delete(bound);
   }
 
-  /** To be called after the transaction, so that listeners read the change. */
+  /** Must be called after the transaction, so that listeners read the change. */
   announce(): void {
     for (const listener of this.listeners) listener();
   }

@@ -3,8 +3,8 @@ import { DatabaseSession } from '../platform/database/database-session.js';
 import { type AdministratorsGroup, type OutdatedRole, planRoles, type RoleChanges } from './domain/administrators.js';
 
 /**
- * Locks all active administrators who have a password, in one order, before a change that could take one away: the second of two
- * concurrent changes sees the result of the first. @returns their ids
+ * Locks all active administrators who have a password, before a change that could remove one, so that the second of two concurrent
+ * changes sees the result of the first. The order is fixed, to prevent deadlocks. @returns their ids
  */
 export async function lockAdministrators(session: DatabaseSession): Promise<number[]> {
   const rows = await session.query<{ id: number }>(
@@ -26,12 +26,12 @@ const OUTDATED = `
       OR (u.role_by_group AND u.id NOT IN (SELECT user_id FROM members))
    ORDER BY u.id`;
 
-/** Roles of accounts, of which those given by the group are stored apart. */
+/** Roles of accounts. `role_by_group` marks the administrators whose role comes from the identity provider's group. */
 @Injectable()
 export class AdministratorStore {
   constructor(private readonly session: DatabaseSession) {}
 
-  /** Gives and takes roles, so that only members are administrators by the group. @param group null: there is none */
+  /** Gives and takes roles, so that exactly the group's members have a role by the group. @param group null: none is configured */
   async follow(group: AdministratorsGroup | null): Promise<RoleChanges> {
     if ((await this.outdated(group)).length === 0) return { promoted: [], demoted: [] };
     return this.session.run(async () => {

@@ -10,10 +10,10 @@ import { AdministratorStore } from './administrator.store.js';
 import type { AdministratorsGroup, OutdatedRole } from './domain/administrators.js';
 import type { Role } from './domain/account.js';
 
-/** Milliseconds for which the answer counts: the identity provider's group or SQL can remove the last administrator. */
+/** Lifetime of the cached answer in milliseconds. It is limited because the provider's group or SQL can remove the last administrator. */
 const KNOWN_MS = 60_000;
 
-/** Administrators by the identity provider's group (AUTH_OIDC_ADMINISTRATORS_GROUP). */
+/** Gives the members of the identity provider's group (AUTH_OIDC_ADMINISTRATORS_GROUP) the role of administrators. */
 @Injectable()
 export class AdministratorsService {
   private knownUntil = 0;
@@ -26,7 +26,7 @@ export class AdministratorsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Gives and takes roles. To be called in the transaction of each change of members or of groups' names. */
+  /** Gives and takes roles. Must be called in each transaction that changes members or names of groups. */
   async follow(by: AuditContext): Promise<void> {
     await this.transaction.run(async () => {
       const { promoted, demoted } = await this.store.follow(this.group);
@@ -48,7 +48,7 @@ export class AdministratorsService {
     return this.group !== null && foldedName(this.group.name) === foldedName(name);
   }
 
-  /** Whether there is an active administrator. Strangers may ask, so that a yes counts for a minute without a statement. */
+  /** Whether there is an active administrator. A yes is cached for a minute, because unauthenticated requests ask. */
   async exist(): Promise<boolean> {
     return this.clock.now().getTime() < this.knownUntil || this.ask();
   }

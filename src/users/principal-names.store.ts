@@ -3,7 +3,7 @@ import { Clock } from '../kernel/clock.js';
 import { DatabaseSession } from '../platform/database/database-session.js';
 import { type Account, accountKey, type HeldName, type NameHolder } from './domain/account.js';
 
-/** The one table of names: a name has one holder, in any case of its letters. */
+/** The one table of names. A name has one holder, whatever the case of its letters. */
 @Injectable()
 export class PrincipalNames {
   constructor(
@@ -11,9 +11,9 @@ export class PrincipalNames {
     private readonly clock: Clock,
   ) {}
 
-  /** Claims names for accounts. @returns the names that are held already, with their holders */
+  /** Claims names for accounts. @returns the names that others hold already, with their holders */
   async claimForAccounts(names: readonly string[]): Promise<Map<string, NameHolder>> {
-    // In one order, so that concurrent calls do not deadlock.
+    // Inserted in one order, so that concurrent calls do not deadlock.
     const claimed = await this.session.query<{ name: string }>(
       `INSERT INTO principal_names (name, holder, claimed_at, account_key)
        SELECT name, 'account', $3::timestamptz, key FROM unnest($1::text[], $2::text[]) AS asked (name, key) ORDER BY key
@@ -25,8 +25,8 @@ export class PrincipalNames {
   }
 
   /**
-   * Gives an account another name and keeps its present one for it. The other name may be a former one of the account, or another
-   * spelling of its name. @returns the holder of the name; null: the account has it now
+   * Renames an account and reserves its present name as a former one. `next` may be a former name of the account or another spelling of
+   * its name. @returns the holder of `next`; null: the account has it now
    */
   async rename({ id, username }: Pick<Account, 'id' | 'username'>, next: string): Promise<NameHolder | null> {
     const values = [next, accountKey(next), username, id];
@@ -42,7 +42,7 @@ export class PrincipalNames {
     return null;
   }
 
-  /** Gives an account that is gone for good another name, and frees its own and its former ones. False: the other name is held. */
+  /** Renames an account that is gone for good to `next`, and frees its present and former names. False: `next` has a holder. */
   async release({ id, username }: Pick<Account, 'id' | 'username'>, next: string): Promise<boolean> {
     if (!(await this.respell('name = $3', [next, accountKey(next), username]))) return false;
     await this.session.changed('DELETE FROM principal_names WHERE former_of = $1', [id]);
@@ -55,13 +55,13 @@ export class PrincipalNames {
     return (await this.session.changed(freed, [id, name])) === 1;
   }
 
-  /** @param values the other name, its key, and the parameters of the condition. False: no row fulfils it, or the name is held */
+  /** @param values the new name, its key, and parameters of the condition. False: no row fulfils it, or the new name has a holder */
   private async respell(condition: string, values: unknown[]): Promise<boolean> {
     const update = `UPDATE principal_names SET name = $1, account_key = $2, former_of = NULL WHERE ${condition} RETURNING name`;
     return (await this.session.unlessTaken(null, update, values))?.length === 1;
   }
 
-  /** Holders of these names in any case, by the name that was asked for. */
+  /** Holders of these names, compared without case, by the requested name. */
   private async holders(names: readonly string[]): Promise<Map<string, NameHolder>> {
     if (names.length === 0) return new Map();
     const held = await this.session.query<NameHolder & { asked: string }>(
@@ -79,12 +79,12 @@ export class PrincipalNames {
   }
 
   /**
-   * Claims names for engine principals, for good: to be called before a grant or a policy names one.
-   * @returns the names that are held by an account, or by an engine principal in another spelling
+   * Claims names for engine principals for good. Must be called before a grant or a policy names one.
+   * @returns the names that belong to an account, or to an engine principal in another spelling
    */
   async claimForEngine(names: readonly string[]): Promise<HeldName[]> {
     if (names.length === 0) return [];
-    // In one order, so that concurrent calls do not deadlock.
+    // Inserted in one order, so that concurrent calls do not deadlock.
     await this.session.query(
       `INSERT INTO principal_names (name, holder, claimed_at)
        SELECT DISTINCT name, 'engine', $2::timestamptz FROM unnest($1::text[]) AS asked (name) ORDER BY name
@@ -94,7 +94,7 @@ export class PrincipalNames {
     return this.closedToEngine(names);
   }
 
-  /** As claimForEngine, without claiming names. */
+  /** The same result as claimForEngine, without claiming names. */
   closedToEngine(names: readonly string[]): Promise<HeldName[]> {
     return this.session.query<HeldName>(
       `SELECT held.name, held.holder FROM principal_names AS held

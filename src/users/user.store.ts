@@ -25,7 +25,7 @@ import {
 } from './domain/account.js';
 import { PrincipalNames } from './principal-names.store.js';
 
-/** The columns of `users u` that make an Account, for statements that read a credential together with its account. */
+/** The columns of `users u` that make an Account, also for statements that read a credential together with its account. */
 export const ACCOUNT_COLUMNS = `u.id, u.username, u.email, u.role, u.source, u.password_hash IS NOT NULL AS "hasPassword",
   u.is_active AS "isActive", u.created_at AS "createdAt", u.one_time_until AS "oneTimeUntil"`;
 
@@ -34,14 +34,14 @@ const SAME_USERNAME = 'lower(u.username COLLATE "C") = lower($1 COLLATE "C")';
 
 const SAME_EMAIL = 'users_email_in_any_case';
 
-/** The parameters are those of `filterValues`. strpos, not LIKE: an underscore is a letter of usernames, not a wildcard. */
+/** Takes the parameters of `filterValues`. Uses strpos instead of LIKE, where the underscores of usernames would be wildcards. */
 const FILTERED = `
   FROM users u
  WHERE ($1::text IS NULL OR strpos(lower(u.username), lower($1)) > 0 OR strpos(lower(u.email), lower($1)) > 0)
    AND ($2::text IS NULL OR u.role = $2) AND ($3::boolean IS NULL OR u.is_active = $3)
    AND ($4::text IS NULL OR u.source = $4)`;
 
-/** With how each account is used: the list shows three groups of each. */
+/** Selects UsedAccounts. The list shows three groups of each account. */
 const SELECT_USED = `
   SELECT ${ACCOUNT_COLUMNS},
          ARRAY (SELECT name FROM groups JOIN group_members m ON m.group_id = groups.id WHERE m.user_id = u.id
@@ -51,13 +51,13 @@ const SELECT_USED = `
            ORDER BY e.id DESC LIMIT 1) AS "lastSignInAt",
          ARRAY (SELECT name FROM principal_names WHERE former_of = u.id ORDER BY name) AS "formerNames"`;
 
-/** Rows of one statement, which must end far below the statement timeout. */
+/** Rows of one statement, which must end long before the statement timeout. */
 const CHUNK = 1_000;
 
-/** Characters of a name. */
+/** The most characters of a name. */
 const MAX_NAME = 128;
 
-/** Accounts, with the names that they hold. Usernames and e-mail addresses are looked up in any case. */
+/** Accounts, with the names that they hold. Usernames and e-mail addresses are compared without case. */
 @Injectable()
 export class UserStore {
   constructor(
@@ -69,10 +69,10 @@ export class UserStore {
   ) {}
 
   /**
-   * Makes accounts whose names differ in more than case, in the running transaction. All names are claimed before the addresses, as a
-   * registration does, so that concurrent calls do not deadlock.
-   * @param report called with the number of accounts that are made
-   * @returns the outcome of each, in their order
+   * Creates accounts in the running transaction; their names must differ in more than case. All names are claimed before the e-mail
+   * addresses are written, as in a registration, so that concurrent calls do not deadlock.
+   * @param report called with the number of accounts created so far
+   * @returns outcomes in the order of the accounts
    */
   async create(accounts: readonly NewAccount[], report: (made: number) => void = () => undefined): Promise<Creation[]> {
     const taken = this.ofServiceAccounts(accounts);
@@ -96,9 +96,9 @@ export class UserStore {
     });
   }
 
-  /** Frees the names of an account that is gone for good: a later account of that name is another one. @returns its name from now on */
+  /** Frees the names of an account that is gone for good, so that a new account can take them. @returns the account's name from now on */
   async releaseName({ id, username }: Pick<Account, 'id' | 'username'>): Promise<string> {
-    // The first of the two names may be held; the second cannot be guessed.
+    // The first of the two names may have a holder; the second cannot be guessed.
     for (const suffix of [` (deleted ${id})`, ` (deleted ${id}, ${this.ids.secret()})`]) {
       const next =
         Array.from(username)
@@ -109,7 +109,7 @@ export class UserStore {
     throw new Error(`the name of account ${id} cannot be released`);
   }
 
-  /** Names that the settings give to service accounts, also before a start has claimed them. */
+  /** Names of accounts that the settings give to service accounts. The start of the service may not have claimed them yet. */
   private ofServiceAccounts(accounts: readonly Pick<NewAccount, 'username'>[]): Map<string, NameHolder> {
     const held = new Map(this.settings.acl.serviceAccounts.map((name) => [foldedName(name), name]));
     return new Map(
@@ -130,7 +130,7 @@ export class UserStore {
     return name ? 'username_taken' : address ? 'email_taken' : null;
   }
 
-  /** Adds accounts whose names are claimed. @returns them in their order; without the e-mail address where another account has it */
+  /** Adds accounts whose names are claimed, without e-mail addresses that other accounts have. @returns them in their order */
   private async add(accounts: readonly NewAccount[]): Promise<Account[]> {
     const withEmail = await this.insert(accounts);
     const without = accounts.filter(({ username }) => !withEmail.has(username));
@@ -138,7 +138,7 @@ export class UserStore {
     return accounts.flatMap(({ username }) => withEmail.get(username) ?? others.get(username) ?? []);
   }
 
-  /** Inserts the accounts whose e-mail addresses are free. @returns them by name */
+  /** Inserts accounts whose e-mail addresses are free, and skips the others. @returns the inserted ones by name */
   private async insert(accounts: readonly NewAccount[]): Promise<Map<string, Account>> {
     if (accounts.length === 0) return new Map();
     const rows = accounts.map(({ username, email, role, source, password }) => [
@@ -184,26 +184,26 @@ export class UserStore {
     return { account, passwordHash };
   }
 
-  /** Replaces the hash that was checked. False: it was changed meanwhile, or the account deactivated. */
+  /** Replaces the checked hash. False: meanwhile the hash was changed or the account deactivated. */
   async replaceHash(id: number, checkedHash: string, { hash, oneTimeUntil }: NewHash): Promise<boolean> {
     const update = `UPDATE users SET password_hash = $2, one_time_until = $3 WHERE id = $1 AND password_hash = $4 AND is_active`;
     return (await this.session.changed(update, [id, hash, oneTimeUntil, checkedHash])) === 1;
   }
 
-  /** Sets a password whatever the present one is. */
+  /** Sets a password without comparing the present hash. */
   async setHash(id: number, { hash, oneTimeUntil }: NewHash): Promise<void> {
     const update = 'UPDATE users SET password_hash = $2, one_time_until = $3 WHERE id = $1';
     await this.session.changed(update, [id, hash, oneTimeUntil]);
   }
 
-  /** Changes the address if the hash that was checked is still there and the account active. */
+  /** Changes the address if the account still has the checked hash and is active. */
   async changeEmail(id: number, email: string, checkedHash: string): Promise<EmailChange> {
     const update = 'UPDATE users SET email = $2 WHERE id = $1 AND password_hash = $3 AND is_active RETURNING id';
     const changed = await this.session.unlessTaken(SAME_EMAIL, update, [id, email, checkedHash]);
     return changed === null ? 'email_taken' : changed.length === 1 ? 'changed' : 'outdated';
   }
 
-  /** By rising id, beginning above `after` (null: at the first), at most `limit`. */
+  /** At most `limit` accounts by rising id, beginning after the id `after` (null: at the first). */
   page(filter: UserFilter, after: number | null, limit: number): Promise<UsedAccount[]> {
     const list = `${SELECT_USED} ${FILTERED} AND u.id > $5 ORDER BY u.id LIMIT $6`;
     return this.session.query<UsedAccount>(list, [...filterValues(filter), after ?? 0, limit]);
@@ -219,8 +219,8 @@ export class UserStore {
   }
 
   /**
-   * The account of a name, in any case of ASCII, becomes one of the source `to`.
-   * @returns null: it is of another source than `from`, has a password, or is an administrator's
+   * Changes the source of the account with a name, compared without the case of ASCII letters, to `to`.
+   * @returns null: there is none, its source is not in `from`, it has a password, or it is an administrator's
    */
   takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null> {
     return this.session.first<Account>(
@@ -232,7 +232,7 @@ export class UserStore {
     );
   }
 
-  /** @returns the address that is stored; null: none, or another account has it */
+  /** @returns the stored address; null: none was given, or another account has it */
   private async setEmail(id: number, email: string | null): Promise<string | null> {
     const update = 'UPDATE users SET email = $2 WHERE id = $1';
     if ((await this.session.unlessTaken(SAME_EMAIL, update, [id, email])) !== null) return email;
@@ -240,7 +240,7 @@ export class UserStore {
     return null;
   }
 
-  /** Never takes the last active administrator away, however many changes run at once. */
+  /** Changes an account. Never removes the last active administrator, also when changes run concurrently. */
   change(id: number, { username, email, ...edit }: AccountEdit): Promise<AccountChange> {
     return this.session.run(async () => {
       const administrators = await lockAdministrators(this.session);

@@ -1,4 +1,4 @@
-/** What decides how the cookie of a browser's session is called. */
+/** The facts that decide the name and flags of the browser session's cookie. */
 export interface CookieSite {
   production: boolean;
   protocol: string;
@@ -6,7 +6,7 @@ export interface CookieSite {
   hostname: string;
 }
 
-/** Browsers keep `__Host-` and `Secure` cookies of plain HTTP only where it does not leave the machine. */
+/** Over plain HTTP browsers accept `__Host-` and `Secure` cookies from loopback only. */
 function isSecure({ production, protocol, hostname }: CookieSite): boolean {
   return production || protocol === 'https' || hostname === 'localhost' || hostname === '127.0.0.1';
 }
@@ -15,10 +15,10 @@ export function browserCookieName(site: CookieSite): string {
   return isSecure(site) ? '__Host-grantline' : 'grantline';
 }
 
-/** Of the session's secret. */
+/** Length of the session's secret. */
 export const COOKIE_BYTES = 32;
 
-/** Whether a text looks like a session's secret; no other is looked for in the database. */
+/** Whether a text has the form of a session's secret; other texts cost no query. */
 export function hasCookieForm(text: string): boolean {
   return /^[\w-]{43}$/.test(text);
 }
@@ -28,7 +28,7 @@ export function browserCookieIn(header: string | undefined, site: CookieSite): s
   return cookiesOf(header).get(browserCookieName(site)) ?? null;
 }
 
-/** For `Set-Cookie`: only this host, not for scripts, and never with a request of another site. */
+/** The `Set-Cookie` header: for this host only, not for scripts, and never sent with a request from another site. */
 export function browserCookie(site: CookieSite, value: string): string {
   return `${browserCookieName(site)}=${value}; Path=/; ${isSecure(site) ? 'Secure; ' : ''}HttpOnly; SameSite=Strict`;
 }
@@ -38,8 +38,8 @@ export function expiredBrowserCookie(site: CookieSite): string {
 }
 
 /**
- * The cookies of a header (RFC 6265 section 5.4); of one name the first. Other white space than blanks and tabs is part of a name:
- * `trim()` drops it, and a neighbouring host can set a cookie whose name is U+00A0 and then `__Host-grantline`.
+ * The cookies of a header (RFC 6265 section 5.4); of equal names the first. Only blanks and tabs are trimmed: `trim()` would also
+ * drop U+00A0, and a neighbouring host can set a cookie whose name is U+00A0 followed by `__Host-grantline`.
  */
 export function cookiesOf(header: string | undefined): Map<string, string> {
   const cookies = new Map<string, string>();

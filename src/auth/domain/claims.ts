@@ -15,28 +15,28 @@ export type TokenFault =
   | 'several-headers'
   | 'syntax'
   | 'signature'
-  /** A claim is missing or has another form than ours. */
+  /** A claim is missing, or does not have the form that this service gives it. */
   | 'claims'
   | 'type'
   | 'audience'
   | 'not-yet-valid'
-  /** No live session of an active account has it: ended, expired, deactivated, or never issued. */
+  /** Its session ended or expired, its account was deactivated, or it was never issued. */
   | 'session-ended'
   | 'reused'
-  /** An API token without our form and checksum. */
+  /** An API token without the right form and checksum. */
   | 'token-form'
   /** An API token that was revoked or never issued, or whose account is deactivated. */
   | 'token-unknown'
-  /** An API token of an account without a password, whose person has not signed in at the identity provider for AUTH_OIDC_TOKEN_DAYS. */
+  /** An API token of an account without a password, whose owner has not signed in at the identity provider for AUTH_OIDC_TOKEN_DAYS. */
   | 'owner-away';
 
-/** How far the clock of an issuing replica may run ahead. `exp` has no such leeway. */
+/** The leeway for an `iat` from a replica whose clock runs ahead. `exp` has no leeway. */
 const MAX_AHEAD_MS = 60_000;
 
 /**
- * Judges the payload of a token whose signature is good (RFC 7519 section 4.1). The signature library
- * accepts a missing or absurd `exp`, a future `iat` and a payload that is not an object; here every claim that we use must
- * be there in its only form. A token with an `aud` is for another party: we have no audience name.
+ * Validates the payload of a token with a valid signature (RFC 7519 section 4.1). The signature library accepts a missing or absurd
+ * `exp`, a future `iat` and a payload that is not an object; here each used claim must be present in its only form. A token with an
+ * `aud` is for another party, because this service's tokens have none.
  * @throws Refused `token_invalid`, `token_expired`
  */
 export function judgeClaims(payload: unknown, type: TokenType, now: Date): Claims {
@@ -59,28 +59,28 @@ export function invalidToken(reason: TokenFault, detail?: string): Refused {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** The last moment that a Date can hold, in seconds. */
+/** The latest time of a Date, in seconds. */
 const MAX_NUMERIC_DATE = 8_640_000_000_000;
 
 function isNumericDate(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= MAX_NUMERIC_DATE;
 }
 
-/** `sub` is the id as a string in its only spelling, within PostgreSQL's integer. */
+/** The user's id. `sub` must be its canonical decimal text, within PostgreSQL's integer. */
 function readUserId(sub: unknown): number | null {
   if (typeof sub !== 'string' || !/^[1-9][0-9]{0,9}$/.test(sub)) return null;
   const id = Number(sub);
   return id <= 2_147_483_647 ? id : null;
 }
 
-/** Our tokens have some 330 characters; larger ones are not decoded. */
+/** Issued tokens have about 330 characters; longer texts are not decoded. */
 const MAX_LENGTH = 1024;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Whether a text has the syntax of our tokens (RFC 7515 section 3.1, RFC 7519 section 7.2): three parts in canonical
- * base64url, header and payload JSON objects without duplicate names, `alg` HS256, `typ` JWT if any, and no `crit`, since we
- * understand no extension (RFC 7515 section 4.1.11). jsonwebtoken checks the signature and little else.
+ * Whether a text has the syntax of this service's tokens (RFC 7515 section 3.1, RFC 7519 section 7.2): three parts in canonical
+ * base64url, header and payload JSON objects without duplicate names, `alg` HS256, `typ` JWT if any, and no `crit`, because no
+ * extension is supported (RFC 7515 section 4.1.11). jsonwebtoken checks the signature and little else.
  */
 export function hasJwsSyntax(token: string): boolean {
   if (token.length > MAX_LENGTH) return false;
@@ -97,11 +97,11 @@ export function hasJwsSyntax(token: string): boolean {
 
 function decode(part: string): Buffer | null {
   const bytes = Buffer.from(part, 'base64url');
-  // Node's decoder ignores foreign characters, padding and stray bits; only what it encodes itself is canonical.
+  // Node's decoder ignores foreign characters, padding and stray bits, so the text is compared with Node's own encoding.
   return part !== '' && bytes.toString('base64url') === part ? bytes : null;
 }
 
-/** The members of a JSON object whose names are all different; JSON.parse would silently keep the last of two. */
+/** The members of a JSON object without duplicate names, of which JSON.parse would silently keep the last. */
 function readObject(part: string): JsonMember[] | null {
   const bytes = decode(part);
   if (bytes === null) return null;

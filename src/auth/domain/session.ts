@@ -12,14 +12,14 @@ export interface Session {
   address: string;
 }
 
-/** The session that tokens are issued for. */
+/** The fields of a session that its tokens need. */
 export type LivingSession = Pick<Session, 'id' | 'userId' | 'expiresAt'>;
 
 /** A session in a list. */
 export interface SessionView extends Session {
-  /** Rises with time: the order of lists. */
+  /** Rises with time and orders lists. */
   number: number;
-  /** When it was begun or last refreshed; of a browser, when it was last used. */
+  /** The last use of a browser's session; otherwise the last refresh, or the sign-in. */
   lastUsedAt: Date;
 }
 
@@ -38,18 +38,18 @@ export interface BrowserSession {
   provedAt: Date;
 }
 
-/** What was proved of the person at the start of a session. */
+/** How the person was authenticated at the start of a session. */
 export interface StoredProof {
-  /** The hash that the password was checked against; null: the identity provider vouched. */
+  /** The hash that the password was checked against; null: the identity provider authenticated the person. */
   checkedHash: string | null;
-  /** Time of the last proof; null: a session with tokens by a password, which is never asked for a recent one. */
+  /** Time of the last proof; null: a token session begun with a password, which never needs a recent proof. */
   provedAt: Date | null;
 }
 
 export interface SignInProof extends StoredProof {
   /** The session's longest lifetime in milliseconds, where shorter than the setting. */
   longest?: number;
-  /** For the audit event. */
+  /** The way of the sign-in in the audit event; null: a password, for tokens. */
   by: 'console' | 'oidc' | 'exchange' | null;
 }
 

@@ -3,15 +3,15 @@ import { foldedName, nameProblem } from '../../kernel/name.js';
 export const ROLES = ['user', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** How an account came to be: registered or made by an administrator, read from a list, by a sign-in at a provider, by SCIM. */
+/** Origins of accounts: registration or an administrator (`local`), an imported list, a sign-in at the identity provider, SCIM. */
 export const SOURCES = ['local', 'import', 'oidc', 'scim'] as const;
 export type Source = (typeof SOURCES)[number];
 
-/** A user's account. Username and e-mail as they were given; both are unique without regard to case. */
+/** A user's account. Username and e-mail address keep their case, and are unique without regard to it. */
 export interface Account {
   id: number;
   username: string;
-  /** Null: none is known, or another account has it. */
+  /** Null: no address is known, or another account has it. */
   email: string | null;
   role: Role;
   source: Source;
@@ -19,38 +19,38 @@ export interface Account {
   isActive: boolean;
   createdAt: Date;
   /**
-   * The password is a one-time password that an administrator set, good for signing in until then; it must be changed
-   * before anything else. Null: the user's own password.
+   * Until this time the user can sign in with the one-time password that an administrator set, and must change it before anything else.
+   * Null: the password is the user's own.
    */
   oneTimeUntil: Date | null;
 }
 
-/** An account with how it is used, for the list of accounts. */
+/** An account with its groups, last sign-in and former names, for the list of accounts. */
 export interface UsedAccount extends Account {
   /** The first three of its groups, by name. */
   groups: readonly string[];
   /** The number of all its groups. */
   groupCount: number;
-  /** By the audit trail; null: never, or longer ago than the trail is kept. */
+  /** The last sign-in in the audit trail; null: never, or longer ago than the trail is kept. */
   lastSignInAt: Date | null;
-  /** Names that it was renamed away from and that were not freed, sorted. */
+  /** Former names that were not freed, sorted. */
   formerNames: readonly string[];
 }
 
-/** An account that has proved its password. The hash stays between the store and the hasher. */
+/** An account whose password was checked. Only the store and the hasher use the hash. */
 export interface AccountWithHash {
   account: Account;
   passwordHash: string;
 }
 
-/** An account that is about to prove its password. `passwordHash` null: it has no password that could be used. */
+/** An account whose password is to be checked. `passwordHash` null: it has no usable password. */
 export interface AccountToProve {
   account: Account;
   passwordHash: string | null;
 }
 
 /**
- * Whether a change would leave no active administrator who has a password. An administrator without one signs in only at the
+ * Whether a change would leave no active administrator with a password. Administrators without one sign in only at the identity
  * provider, which may be down.
  */
 export function takesLastAdministrator(
@@ -65,8 +65,8 @@ const ATOM = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i;
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i;
 
 /**
- * An e-mail address as people have them: RFC 5322's addr-spec with a dot-atom before the @ and a host name of two labels
- * or more after it, ASCII, within the lengths of RFC 5321 section 4.5.3.1 (64 before the @, 255 after it, 254 in all) and of
+ * Accepts common e-mail addresses: RFC 5322's addr-spec with a dot-atom before the @ and a host name of at least two labels
+ * after it, ASCII, within the lengths of RFC 5321 section 4.5.3.1 (64 before the @, 255 after it, 254 in all) and of
  * RFC 1035 (63 a label). No display names, comments, quoted strings, address literals, white space or look-alikes.
  * @returns what is wrong, or null.
  */
@@ -85,7 +85,7 @@ export function emailProblem(text: string): string | null {
   return isAddress ? null : 'must be an e-mail address such as name@example.org';
 }
 
-/** An account to be made. `password` null: it has none. */
+/** An account to be created; without a password if `password` is null. */
 export interface NewAccount {
   username: string;
   email: string | null;
@@ -109,39 +109,39 @@ export interface NewHash {
 /** The unique field that another account has already: the username, if both are taken. */
 export type FieldTaken = 'username_taken' | 'email_taken';
 
-/** `outdated`: the hash was changed meanwhile, or the account deactivated. */
+/** `outdated`: meanwhile the hash was changed or the account deactivated. */
 export type EmailChange = 'changed' | 'email_taken' | 'outdated';
 
-/** Which accounts. Absent: any. */
+/** A filter of accounts. Absent fields match any. */
 export interface UserFilter {
-  /** Part of the username or the e-mail address, in any case. */
+  /** Part of the username or the e-mail address, compared without case. */
   text?: string | undefined;
   role?: Role | undefined;
   isActive?: boolean | undefined;
   source?: Source | undefined;
 }
 
-/** A change of an account. The name of an account with a password stays, and SCIM changes nothing of such an account. */
+/** A change of an account. An account with a password cannot be renamed, and SCIM cannot change it at all. */
 export interface AccountEdit {
   isActive?: boolean;
   role?: Role;
   username?: string;
-  /** Null: none. An address that another account has is not stored. */
+  /** Null removes the address. An address that another account has is not stored. */
   email?: string | null;
   /** Absent: an administrator. */
   by?: Deactivator;
 }
 
-/** An administrator's deactivation is never undone by SCIM. */
+/** The side that deactivated an account. SCIM never undoes an administrator's deactivation. */
 export type Deactivator = 'administrator' | 'scim';
 
-/** `deactivatedBy` of an inactive account; null: an administrator, before this was recorded. */
+/** `deactivatedBy` null on an inactive account: an administrator deactivated it before this was recorded. */
 export interface Activation {
   isActive: boolean;
   deactivatedBy: Deactivator | null;
 }
 
-/** Deactivation wins: SCIM activates only what it deactivated itself; an administrator activates any account. */
+/** SCIM activates only accounts that it deactivated itself; an administrator activates any account. */
 export function activationAfter(
   before: Activation,
   { isActive = before.isActive, by = 'administrator' }: Pick<AccountEdit, 'isActive' | 'by'>,
@@ -155,12 +155,12 @@ export function activationAfter(
 }
 
 export type AccountChange =
-  /** `takenFrom`: the former deactivator of an account that stays inactive and has another one now; null: it is unchanged. */
+  /** `takenFrom`: the former deactivator of an account that stays inactive but has another deactivator now; null otherwise. */
   | { kind: 'changed'; before: Account; account: Account; takenFrom: Deactivator | null }
   | { kind: 'unknown' | 'last-administrator' | 'has-password' }
   | { kind: 'name-taken'; holder: NameHolder };
 
-/** The holder of a name, and its spelling. */
+/** A name in its recorded spelling, with the kind of its holder. */
 export interface HeldName {
   name: string;
   holder: 'account' | 'engine';
@@ -170,11 +170,11 @@ export interface HeldName {
 export interface NameHolder {
   name: string;
   holder: HeldName['holder'] | 'service-account' | 'former';
-  /** The account that was renamed away from it. */
+  /** Id of the account that had the name. */
   formerOf?: number | null;
 }
 
-/** Why the name cannot be had: the end of a sentence that begins with it. */
+/** Why a name is not available: the rest of a sentence that begins with the name. */
 export function holderText({ name, holder, formerOf }: NameHolder, asked: string): string {
   const spelling = name === asked ? '' : `, which is spelled ${name}`;
   switch (holder) {
@@ -189,7 +189,7 @@ export function holderText({ name, holder, formerOf }: NameHolder, asked: string
   }
 }
 
-/** The problem of a username that registers: 3 to 64 ASCII letters, digits and underscores. */
+/** The problem of a username in a registration: it must be 3 to 64 ASCII letters, digits and underscores. */
 export function usernameProblem(text: string): string | null {
   if (text.length < 3 || text.length > 64) return 'must be 3 to 64 characters long';
   // `$` would let a final newline pass in some languages; in JavaScript it does not (no flag m).
@@ -198,8 +198,8 @@ export function usernameProblem(text: string): string | null {
 }
 
 /**
- * NIST SP 800-63B 3.1.1.2: 8 to 128 code points as received; normalised to NFC (RFC 8265, OpaqueString) where they are hashed. NUL is refused because
- * bcrypt repeats its key: P and P NUL P have one hash. Lone surrogates are refused because they have no UTF-8.
+ * Passwords have 8 to 128 code points as received (NIST SP 800-63B 3.1.1.2); hashing normalises them to NFC (RFC 8265, OpaqueString).
+ * NUL is refused because bcrypt repeats its key: P and P NUL P have one hash. Lone surrogates are refused because they have no UTF-8.
  * @returns what is wrong, or null.
  */
 export function passwordProblem(text: string): string | null {
@@ -210,19 +210,19 @@ export function passwordProblem(text: string): string | null {
   return length < 8 || length > 128 ? 'must be 8 to 128 characters long' : null;
 }
 
-/** The problem of characters that no stored password can have; checked of presented passwords as well. */
+/** The problem of characters that no stored password can have. Also used for presented passwords. */
 export function passwordCharacterProblem(text: string): string | null {
   if (text.includes('\0')) return 'must not hold the character NUL';
   if (/\p{Surrogate}/u.test(text)) return 'must be valid Unicode, without lone surrogates';
   return null;
 }
 
-/** The prefix by which identity providers name the accounts of clients. */
+/** The prefix of the names that identity providers give the accounts of clients. */
 const OF_SERVICE_ACCOUNTS = 'service-account-';
 
 /**
- * The problem of the name of an account that does not register: a user name as the engine sees it, such as an e-mail address. One
- * normalization form and no invisible characters keep names that look alike apart.
+ * The problem of the name of an unregistered account: a user name as the engine sees it, such as an e-mail address. One normalization
+ * form and no invisible characters prevent names that look alike.
  */
 export function accountNameProblem(text: string): string | null {
   const problem = nameProblem(text);
@@ -234,8 +234,8 @@ export function accountNameProblem(text: string): string | null {
 }
 
 /**
- * A key that is equal for names that differ only in case, also beyond ASCII. By upper case first, so that `ß` equals `SS`. Stored with
- * the name, because the database folds only ASCII (docs/decisions/0007).
+ * A key that is equal for names that differ only in case, also beyond ASCII. Converts to upper case first, so that `ß` equals `SS`.
+ * Stored with the name, because the database folds only ASCII (docs/decisions/0007).
  */
 export function accountKey(name: string): string {
   return name.toUpperCase().toLowerCase().normalize('NFC');

@@ -1,6 +1,6 @@
 import { type Account, takesLastAdministrator } from './account.js';
 
-/** The identity provider's group whose members are administrators while they are in it. A local one of that name is another group. */
+/** The identity provider's group whose members are administrators. A local group of that name does not count. */
 export interface AdministratorsGroup {
   name: string;
   source: 'oidc' | 'scim';
@@ -9,7 +9,7 @@ export interface AdministratorsGroup {
 /** The problem of any other group with that name. */
 export const GROUP_NAME_TAKEN = "is the name of the identity provider's group of administrators";
 
-/** An account whose role contradicts the group: a member without the role, or an administrator by the group who is no member. */
+/** An account whose role contradicts the group: a member without the role, or a non-member who has the role by the group. */
 export interface OutdatedRole extends Pick<Account, 'id' | 'username' | 'isActive'> {
   isMember: boolean;
 }
@@ -19,7 +19,7 @@ export interface RoleChanges {
   demoted: OutdatedRole[];
 }
 
-/** @param administrators ids of the active ones with a password: the last of them keeps the role */
+/** @param administrators ids of active administrators with a password, the last of whom keeps the role */
 export function planRoles(outdated: readonly OutdatedRole[], administrators: readonly number[]): RoleChanges {
   const promoted = outdated.filter(({ isMember }) => isMember);
   const demoted: OutdatedRole[] = [];
