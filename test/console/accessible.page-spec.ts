@@ -15,7 +15,10 @@ test('lists, filters and absent pages are accessible', async ({ page, records, a
   await expectAccessible(page);
   await page.goto('/grants');
   await page.getByRole('button', { name: 'Add filter' }).click();
-  await page.getByRole('group', { name: 'Filters' }).getByRole('combobox', { name: 'Person or group' }).fill('ax');
+  const filters = page.getByRole('group', { name: 'Filters' });
+  await expectAccessible(page);
+  await filters.getByRole('button', { name: 'Holder' }).click();
+  await filters.getByRole('combobox', { name: 'Person or group' }).fill('ax');
   await expect(page.getByRole('option', { name: 'ax-readers' })).toBeVisible();
   await expectAccessible(page);
   watch.provokes(404);

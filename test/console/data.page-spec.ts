@@ -35,6 +35,9 @@ test('everybody who reaches a table, with the way to it', async ({ page, records
     'through group analysts, inherited from sales.eu',
   );
   await expect(page.getByRole('tabpanel').getByRole('status')).toHaveText('3 people, 1 engine principal');
+  const tree = page.getByRole('navigation', { name: 'Data tree' });
+  await expect(tree.getByRole('link', { name: 'orders 3 people, 1 engine principal' })).toBeVisible();
+  await expect(tree.getByRole('link', { name: 'sales 3 people, 1 engine principal' })).toBeVisible();
   for (const tab of ['Who', 'Grants', 'Policies'])
     await expect(page.getByRole('tab', { name: tab, exact: true })).toBeVisible();
   await expect(page.getByRole('tab', { name: 'Routines' })).toHaveCount(0);

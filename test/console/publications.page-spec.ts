@@ -111,7 +111,7 @@ test('the audit trail leads to what it is about', async ({ page, signIn }) => {
   await page.goto('/audit?event=publication_applied');
   await expect(page.getByRole('button', { name: 'Remove Event publication applied' })).toBeVisible();
   await expectAccessible(page);
-  await page.getByRole('table', { name: 'Audit' }).getByRole('link', { name: 'publication 3' }).click();
+  await page.getByRole('table', { name: 'Audit' }).getByRole('link', { name: 'version 3' }).click();
   await expect(page.getByRole('heading', { level: 1, name: /^Version 3/ })).toBeVisible();
 });
 

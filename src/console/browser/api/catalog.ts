@@ -1,9 +1,10 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { countText, moreText } from '../domain/count-text.js';
+import { type Counted, countText, moreText } from '../domain/count-text.js';
 import { sqlPath } from '../domain/node-path.js';
 import { useSettled } from '../parts/address.js';
 import { api, bodyOf, type Schemas } from './client.js';
 import { type PageQuery, usePages } from './pages.js';
+import { oneAtATime } from './publishing.js';
 import { queries, useStart } from './session.js';
 
 export type Child = Schemas['AnyChildResponse'];
@@ -37,6 +38,20 @@ export function useFoundTables(catalog: string | undefined, q: string) {
     queryFn: () => bodyOf(api.GET('/api/admin/catalog/tables', { params: { query: { catalog: catalog ?? '', q } } })),
   });
   return isEnabled ? data : undefined;
+}
+
+/** How many people and engine principals reach a node or something in it; undefined: not known yet. */
+export function useReach(node: object, isEnabled: boolean): Counted | undefined {
+  const { data } = useQuery({
+    queryKey: ['who', 'reach', node],
+    enabled: isEnabled,
+    staleTime: 60_000,
+    queryFn: ({ signal }) =>
+      oneAtATime(() => bodyOf(api.GET('/api/admin/access/who', { params: { query: { ...node, limit: 1 } }, signal }))),
+  });
+  if (data === undefined) return undefined;
+  const { people, engine_principals: engine, inside } = data.totals;
+  return { people: people + inside.people, engine_principals: engine + inside.engine_principals };
 }
 
 /**

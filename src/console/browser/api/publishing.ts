@@ -40,6 +40,16 @@ export function oneAtATime<T>(ask: () => Promise<T>): Promise<T> {
   return asked;
 }
 
+/** One version with its text. @param against the version that it is compared with; undefined: the one before */
+export function useVersion(version: number, against: number | undefined, isEnabled = true) {
+  const params = { path: { version }, query: against === undefined ? {} : { against } };
+  return useQuery({
+    queryKey: ['publishing', 'version', version, against],
+    enabled: isEnabled,
+    queryFn: () => oneAtATime(() => bodyOf(api.GET('/api/admin/acl/publications/{version}', { params }))),
+  });
+}
+
 /** The text that a run would publish now; if a change waits, that change. */
 export function useCandidate(hash: string | undefined) {
   return useQuery({

@@ -1,6 +1,12 @@
-import { detailsText, subjectAddress } from './audit-text.js';
+import { causesOf, detailsText, type Event, sentenceOf, subjectAddress } from './audit-text.js';
 
 const subject = (type: 'user' | 'grant' | 'policy' | 'session') => ({ type, id: '7', name: null });
+
+const eventOf = (part: Partial<Event>): Event => ({
+  ...{ id: 1, at: '2026-11-24T09:00:12Z', event: 'grant_created', actor: null, subject: null },
+  ...{ address: null, request_id: null, details: {} },
+  ...part,
+});
 
 describe('an event of the audit trail', () => {
   it('has its details in one line', () => {
@@ -25,5 +31,64 @@ describe('an event of the audit trail', () => {
     const addresses = (['user', 'grant', 'policy', 'session'] as const).map((type) => subjectAddress(subject(type)));
     expect(addresses).toEqual(['/people/7', '/grants?state=all&grant=7', '/policies/7', null]);
     expect(subjectAddress(null)).toBeNull();
+  });
+
+  const group = { type: 'group', id: '3', name: 'eu-analysts' } as const;
+  const ruth = { id: 7, name: 'ruth', token: null };
+  it.each<[Partial<Event>, ReturnType<typeof sentenceOf>]>([
+    [
+      {
+        subject: subject('grant'),
+        ...{ actor: { ...ruth, token: { id: 't', name: 'ci' } }, address: '10.4.20.15' },
+        details: {
+          ...{ principal: 'user:12', resource: { catalog: 'sales' }, privileges: ['SELECT'] },
+          expires_at: '2026-11-30T00:00:00Z',
+        },
+      },
+      [
+        ...[{ text: 'grant 7', href: '/grants?state=all&grant=7' }, ': SELECT on ', { node: { catalog: 'sales' } }],
+        ...[' to ', { principal: { type: 'user', id: 12 } }, ', until ', { at: '2026-11-30T00:00:00Z' }],
+        ', by token ci, from 10.4.20.15',
+      ],
+    ],
+    [
+      { event: 'member_removed', subject: group, details: { user_id: 4 } },
+      [{ principal: { type: 'user', id: 4 } }, ' from ', { text: 'eu-analysts', href: '/groups/3' }, ''],
+    ],
+    [
+      { event: 'login_succeeded', actor: ruth, subject: { ...subject('user'), name: 'ruth' }, address: '10.4.20.15' },
+      ['from 10.4.20.15'],
+    ],
+    [
+      {
+        event: 'publication_applied',
+        subject: { type: 'publication', id: '9', name: null },
+        details: { access: { people_gaining: 40, people_losing: 1 } },
+      },
+      [{ text: 'version 9', href: '/publications/9' }, ', 40 people gain, 1 person loses', ''],
+    ],
+    [
+      {
+        event: 'grant_revoked',
+        subject: subject('grant'),
+        details: { principal: 'everyone', resource: { queries: 'group:3' }, privileges: ['VIEW_QUERIES'] },
+      },
+      [
+        ...[{ text: 'grant 7', href: '/grants?state=all&grant=7' }, ': VIEW_QUERIES on '],
+        ...[{ node: { queries: { type: 'group', id: 3 } } }, ' from ', { principal: { type: 'everyone' } }, ''],
+      ],
+    ],
+  ])('is a sentence: %j', (part, sentence) => expect(sentenceOf(eventOf(part))).toEqual(sentence));
+
+  it('causes the version after it, unless it changes no access', () => {
+    const names = [
+      'grant_created',
+      'login_succeeded',
+      'member_added',
+      'publication_applied',
+      'policy_deleted',
+    ] as const;
+    const causes = causesOf(names.map((event) => eventOf({ event })));
+    expect(causes.map(({ event }) => event)).toEqual(['grant_created', 'member_added']);
   });
 });

@@ -34,6 +34,26 @@ export function peopleText(count: number): string {
   return countText(count, 'person', { plural: 'people' });
 }
 
+/** Holders of a node by their kind, as the API counts them. */
+export interface Counted {
+  people: number;
+  engine_principals: number;
+}
+
+export function sizeOf({ people, engine_principals: engine }: Counted): number {
+  return people + engine;
+}
+
+/** *8 people, 1 engine principal*. */
+export function holdersText({ people, engine_principals: engine }: Counted): string {
+  return [peopleText(people), ...(engine === 0 ? [] : [countText(engine, 'engine principal')])].join(', ');
+}
+
+/** *1 person gains*, *8 people gain*. */
+export function peopleWho(count: number, verb: string): string {
+  return `${peopleText(count)} ${verb}${count === 1 ? 's' : ''}`;
+}
+
 /** A text about matches that are not listed: *More match: groups and 9,980 people. …* */
 export function moreText(left: readonly string[]): string | null {
   return left.length === 0 ? null : `More match: ${left.join(' and ')}. Type more of the name.`;

@@ -1,27 +1,19 @@
 import { Link } from 'wouter';
 import { AUDIT_EVENTS } from '../../../audit/domain/audit-event.js';
-import type { Schemas } from '../api/client.js';
 import { auditFile, auditPage } from '../api/entries.js';
 import { usePages } from '../api/pages.js';
-import { detailsText, eventText, subjectAddress } from '../domain/audit-text.js';
+import { type Event, eventText } from '../domain/audit-text.js';
 import { listText } from '../domain/count-text.js';
-import { momentText } from '../domain/moment-text.js';
-import { now } from '../now.js';
+import { AuditSentence, EventBadge } from '../parts/audit-sentence.js';
 import { Icon } from '../parts/controls.js';
 import { Moment, Principal } from '../parts/display.js';
-import { type Filter, FilterBar, PrincipalName, useFilters } from '../parts/filter-bar.js';
+import { type Filter, FilterBar, momentFilter, PrincipalName, useFilters, withMoments } from '../parts/filter-bar.js';
 import { Empty, Page } from '../parts/page.js';
+import { PrincipalCombobox, useSubjects } from '../parts/principal-combobox.js';
 import { type Column, Listing } from '../parts/table.js';
-
-type Event = Schemas['AuditEventResponse'];
 
 /** The parameter of the events of one request. */
 const REQUEST = 'request_id';
-
-const showMoment = (value: string): string => {
-  const at = new Date(value);
-  return Number.isNaN(at.getTime()) ? value : momentText(at, now());
-};
 
 const FILTERS: readonly Filter[] = [
   {
@@ -32,27 +24,42 @@ const FILTERS: readonly Filter[] = [
   {
     parameter: 'user',
     name: 'Person',
+    field: (choose) => (
+      <PrincipalCombobox
+        label="Person"
+        value={null}
+        without={['everyone', 'group']}
+        set={(value) => value !== null && choose(String(value.id ?? value.name))}
+      />
+    ),
     show: (value) => <PrincipalName parameter={/^\d+$/.test(value) ? `user:${value}` : value} />,
   },
-  { parameter: 'subject', name: 'Subject', show: (value) => <PrincipalName parameter={value} /> },
+  {
+    parameter: 'subject',
+    name: 'Subject',
+    useSuggestions: useSubjects,
+    problem: (text) => (/^\w+:./.test(text) ? null : 'Choose one, or write it like grant:52.'),
+    show: (value) => <PrincipalName parameter={value} />,
+  },
   { parameter: REQUEST, name: 'Request' },
-  { parameter: 'from', name: 'From', type: 'datetime-local', show: showMoment },
-  { parameter: 'to', name: 'To', type: 'datetime-local', show: showMoment },
+  momentFilter('from', 'From'),
+  momentFilter('to', 'To'),
 ];
 
 const COLUMNS: readonly Column<Event>[] = [
-  { name: 'When', className: 'date', cell: ({ at }) => <Moment at={at} /> },
-  { name: 'Event', cell: ({ event }) => <span className={`badge${toneOf(event)}`}>{eventText(event)}</span> },
+  { name: 'When', className: 'line', cell: ({ at }) => <Moment at={at} isExact /> },
+  { name: 'Event', cell: ({ event }) => <EventBadge event={event} /> },
   {
     name: 'Actor',
+    className: 'line',
     cell: ({ actor, address }) =>
       actor === null ? (
-        <span className="dim nowrap">{address === null ? 'the service' : 'nobody'}</span>
+        <span className="dim">{address === null ? 'the service' : 'nobody'}</span>
       ) : (
         <Principal of={{ type: 'user', id: actor.id, name: actor.name }} href={`/people/${actor.id}`} />
       ),
   },
-  { name: 'Subject', className: 'full prose', cell: (event) => <Subject event={event} /> },
+  { name: 'Subject', className: 'full prose rest', cell: (event) => <AuditSentence of={event} /> },
   {
     name: 'Request',
     cell: ({ request_id: id }) =>
@@ -67,8 +74,7 @@ const COLUMNS: readonly Column<Event>[] = [
 /** What happened, newest first: who did it, to what, by which request. */
 export function Audit() {
   const { asked } = useFilters(FILTERS);
-  const { from, to, ...rest } = asked;
-  const query = { ...rest, ...momentOf('from', from), ...momentOf('to', to) };
+  const query = withMoments(asked, 'from', 'to');
   const list = usePages(['audit', query], (page) => auditPage({ ...query, ...page }), { isKept: true });
   return (
     <Page
@@ -93,35 +99,4 @@ export function Audit() {
       />
     </Page>
   );
-}
-
-function momentOf(name: 'from' | 'to', value: string | undefined) {
-  const at = new Date(value ?? '');
-  return Number.isNaN(at.getTime()) ? {} : { [name]: at.toISOString() };
-}
-
-function Subject({ event: { subject, details, actor, address } }: { event: Event }) {
-  const href = subjectAddress(subject);
-  const name =
-    subject === null ? null : `${subject.type === 'user' ? '' : `${subject.type} `}${subject.name ?? subject.id}`;
-  const token = actor?.token ?? null;
-  const rest = [
-    detailsText(details),
-    ...(token === null ? [] : [`by token ${token.name}`]),
-    ...(address === null ? [] : [`from ${address}`]),
-  ].filter((part) => part !== '');
-  return (
-    <>
-      {name !== null && (href === null ? name : <Link href={href}>{name}</Link>)}
-      {rest.length > 0 && <span className="dim">{`${name === null ? '' : ': '}${rest.join(', ')}`}</span>}
-    </>
-  );
-}
-
-/** The tone of gains, of losses, and of events that need somebody. */
-function toneOf(event: Event['event']): string {
-  if (/^(grant_created|member_added|account_activated)$/.test(event)) return ' badge--gain';
-  if (/^(grant_revoked|member_removed|account_deactivated|group_deleted|policy_deleted)$/.test(event))
-    return ' badge--loss';
-  return /refused|failed$|reused|unexplained|behind|drift/.test(event) ? ' badge--warn' : '';
 }

@@ -3,7 +3,7 @@ import { useChildren } from '../api/catalog.js';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { useGrants, usePolicies } from '../api/entries.js';
 import { countOf, usePages } from '../api/pages.js';
-import { countText, numberText, peopleText } from '../domain/count-text.js';
+import { type Counted, holdersText, numberText, sizeOf } from '../domain/count-text.js';
 import { type Way, WAY, wayKey, waysThrough } from '../domain/holder-ways.js';
 import { addressOfNode, nodeAt, type NodeNames, pathText, sqlPath } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
@@ -296,19 +296,6 @@ function FirstSteps() {
       }
     />
   );
-}
-
-interface Counted {
-  people: number;
-  engine_principals: number;
-}
-
-function sizeOf({ people, engine_principals: engine }: Counted): number {
-  return people + engine;
-}
-
-function holdersText({ people, engine_principals: engine }: Counted): string {
-  return [peopleText(people), ...(engine === 0 ? [] : [countText(engine, 'engine principal')])].join(', ');
 }
 
 function allHoldersText({ inside, ...all }: Counted & { inside: Counted }): string {

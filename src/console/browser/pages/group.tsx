@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { api, bodyOf, isProblem, type Schemas } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
@@ -15,7 +15,7 @@ import { Button, ButtonLink } from '../parts/controls.js';
 import { addressOf, Moment, type Named, Principal, Shape } from '../parts/display.js';
 import { GrantTable, NewGrant } from '../parts/grants.js';
 import { Failure, Note } from '../parts/notice.js';
-import { NotHere, Page, PageHead, Region } from '../parts/page.js';
+import { HeadedForm, NotHere, Page, Region } from '../parts/page.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 import { type Column, Listing } from '../parts/table.js';
 import { GroupForm, MANAGED } from './groups.js';
@@ -44,55 +44,56 @@ export function GroupPage() {
   );
 }
 
-function Head({ group }: { group: Group }) {
+/** The head of a group and what can be done with it, around its members. */
+function Head({ group, children }: { group: Group; children: ReactNode }) {
   const [isEditing, setEditing] = useState(false);
   const [, navigate] = useLocation();
   const { id, name, description, source } = group;
   return (
-    <>
-      <PageHead
-        title={name}
-        heading={
-          <>
-            <Shape of={{ type: 'group', name }} />
-            {name}
-          </>
-        }
-        intro={
-          <>
-            {description !== null && `${description} `}Managed {MANAGED[source]}.
-          </>
-        }
-        actions={
-          <>
-            <NewGrant query={`?principal=group:${id}`} />
-            <ButtonLink text="History" href={`/audit?subject=group:${id}`} />
-            <Button
-              text={source === 'local' ? 'Rename' : 'Describe'}
-              aria-expanded={isEditing}
-              onClick={() => setEditing(!isEditing)}
-            />
-            <Act
-              title={`Delete ${name}?`}
-              act="Delete"
-              isDanger
-              run={() => bodyOf(api.DELETE('/api/admin/groups/{id}', { params: { path: { id } } }))}
-              done={() => {
-                void queries.invalidateQueries({ queryKey: ['groups'], refetchType: 'none' });
-                navigate('/groups');
-              }}
-              button={{ text: 'Delete…', look: 'danger' }}
-            >
-              <p>A group that a grant or a policy names cannot be deleted.</p>
-            </Act>
-          </>
-        }
-      />
+    <HeadedForm
+      title={name}
+      heading={
+        <>
+          <Shape of={{ type: 'group', name }} />
+          {name}
+        </>
+      }
+      intro={
+        <>
+          {description !== null && `${description} `}Managed {MANAGED[source]}.
+        </>
+      }
+      actions={
+        <>
+          <NewGrant query={`?principal=group:${id}`} />
+          <ButtonLink text="History" href={`/audit?subject=group:${id}`} />
+          <Button
+            text={source === 'local' ? 'Rename' : 'Describe'}
+            aria-expanded={isEditing}
+            onClick={() => setEditing(!isEditing)}
+          />
+          <Act
+            title={`Delete ${name}?`}
+            act="Delete"
+            isDanger
+            run={() => bodyOf(api.DELETE('/api/admin/groups/{id}', { params: { path: { id } } }))}
+            done={() => {
+              void queries.invalidateQueries({ queryKey: ['groups'], refetchType: 'none' });
+              navigate('/groups');
+            }}
+            button={{ text: 'Delete…', look: 'danger' }}
+          >
+            <p>A group that a grant or a policy names cannot be deleted.</p>
+          </Act>
+        </>
+      }
+    >
       {source !== 'local' && (
         <Note>The identity provider says how this group is called and who is in it. Change it there.</Note>
       )}
       {isEditing && <GroupForm group={group} close={() => setEditing(false)} />}
-    </>
+      {children}
+    </HeadedForm>
   );
 }
 
@@ -161,34 +162,35 @@ function Members({ group }: { group: Group }) {
   return (
     <>
       <div className="stack">
-        <Head group={group} />
-        {isLocal ? (
-          <form
-            className="stack"
-            aria-label={`Members of ${name}`}
-            onSubmit={(event) => {
-              event.preventDefault();
-              if (isChanged && !saving.isPending) saving.mutate();
-            }}
-          >
-            <AddMember add={add} />
-            {table}
-            {saving.isError && <Failure problem={saving.error} />}
-            <div className="actions actions--sticky">
-              <Button
-                text={saving.isPending ? 'Saving…' : 'Save'}
-                look="primary"
-                type="submit"
-                isOff={!isChanged || saving.isPending}
-                aria-busy={saving.isPending}
-              />
-              <Button text="Discard" look="quiet" isOff={!isChanged} onClick={discard} />
-              <DraftChange of={draft.preview} />
-            </div>
-          </form>
-        ) : (
-          table
-        )}
+        <Head group={group}>
+          {isLocal ? (
+            <form
+              className="stack"
+              aria-label={`Members of ${name}`}
+              onSubmit={(event) => {
+                event.preventDefault();
+                if (isChanged && !saving.isPending) saving.mutate();
+              }}
+            >
+              <AddMember add={add} />
+              {table}
+              {saving.isError && <Failure problem={saving.error} />}
+              <div className="actions actions--sticky">
+                <Button
+                  text={saving.isPending ? 'Saving…' : 'Save'}
+                  look="primary"
+                  type="submit"
+                  isOff={!isChanged || saving.isPending}
+                  aria-busy={saving.isPending}
+                />
+                <Button text="Discard" look="quiet" isOff={!isChanged} onClick={discard} />
+                <DraftChange of={draft.preview} />
+              </div>
+            </form>
+          ) : (
+            table
+          )}
+        </Head>
       </div>
       <div className="sunken stack">
         {isChanged && <Totals preview={draft.preview} isComputing={draft.isComputing} />}

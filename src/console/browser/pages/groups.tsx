@@ -24,12 +24,31 @@ const COLUMNS: readonly Column<Group>[] = [
   {
     name: 'Group',
     className: 'holder',
+    order: 'name',
     cell: ({ id, name }) => <Principal of={{ type: 'group', id, name }} href={`/groups/${id}`} />,
   },
-  { name: 'Description', className: 'full prose', cell: ({ description }) => description },
-  { name: 'Members', className: 'num', isLabelled: true, cell: ({ member_count: count }) => numberText(count) },
-  { name: 'Managed', isLabelled: true, cell: ({ source }) => <span className="dim">{MANAGED[source]}</span> },
-  { name: 'Since', className: 'date', isLabelled: true, cell: ({ created_at: at }) => <Moment at={at} /> },
+  { name: 'Description', className: 'full prose rest', cell: ({ description }) => description },
+  {
+    name: 'Members',
+    className: 'num',
+    isLabelled: true,
+    order: 'member_count',
+    cell: ({ member_count: count }) => numberText(count),
+  },
+  {
+    name: 'Managed',
+    className: 'line',
+    isLabelled: true,
+    order: 'source',
+    cell: ({ source }) => <span className="dim">{MANAGED[source]}</span>,
+  },
+  {
+    name: 'Since',
+    className: 'date',
+    isLabelled: true,
+    order: 'created_at',
+    cell: ({ created_at: at }) => <Moment at={at} />,
+  },
 ];
 
 /** Every group, with its members and who manages them. */

@@ -212,7 +212,7 @@ function NewToken({ close, done }: NewTokenProps) {
           <>
             <div className="pair">
               <TextField label="Name" {...field('name')} maxLength={128} autoFocus required />
-              <TextField label="Expires" type="date" {...field('until')} required />
+              <TextField label="Expires" {...field('until')} hint="A day, such as 2027-03-31." required />
             </div>
             <fieldset>
               <legend>Scopes</legend>

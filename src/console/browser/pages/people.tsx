@@ -27,14 +27,30 @@ const COLUMNS: readonly Column<Schemas['UsedAccountResponse']>[] = [
   {
     name: 'Person',
     className: 'holder',
+    order: 'username',
     cell: ({ id, username }) => <Principal of={{ type: 'user', id, name: username }} href={`/people/${id}`} />,
   },
-  { name: 'State', cell: ({ is_active: isActive }) => <AccountState isActive={isActive} /> },
-  { name: 'Role', cell: ({ role }) => (role === 'admin' ? 'administrator' : <span className="dim">user</span>) },
-  { name: 'Signs in with', isLabelled: true, cell: (account) => <span className="dim">{signInText(account)}</span> },
+  {
+    name: 'State',
+    order: 'is_active',
+    cell: ({ is_active: isActive }) => <AccountState isActive={isActive} />,
+  },
+  {
+    name: 'Role',
+    order: 'role',
+    cell: ({ role }) => (role === 'admin' ? 'administrator' : <span className="dim">user</span>),
+  },
+  {
+    name: 'Signs in with',
+    className: 'line',
+    isLabelled: true,
+    order: signInText,
+    cell: (account) => <span className="dim">{signInText(account)}</span>,
+  },
   {
     name: 'Groups',
-    className: 'full',
+    className: 'full rest',
+    order: 'group_count',
     cell: ({ groups, group_count: count }) => {
       const others = count - groups.length;
       const names = [...groups, ...(others > 0 ? [`${numberText(others)} more`] : [])];
@@ -45,6 +61,7 @@ const COLUMNS: readonly Column<Schemas['UsedAccountResponse']>[] = [
     name: 'Last sign-in',
     className: 'date',
     isLabelled: true,
+    order: 'last_sign_in_at',
     cell: ({ last_sign_in_at: at }) => at !== null && <Moment at={at} />,
   },
 ];

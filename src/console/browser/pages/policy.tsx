@@ -108,6 +108,7 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
   };
   return (
     <Page
+      isForm
       title={title}
       heading={base === null ? title : <Heading policy={base.body} />}
       intro={base === null ? 'Nothing is written until you save it.' : <Changed policy={base.body} />}

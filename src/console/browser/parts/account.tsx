@@ -69,7 +69,7 @@ function nodesText(shown: readonly Access[], hasMore: boolean): string {
 
 function columnsOf(why: EffectiveAccessProps['why']): readonly Column<Access>[] {
   return [
-    { name: 'Where', cell: ({ resource }) => <Path node={resource} /> },
+    { name: 'Where', order: ({ resource }) => pathText(resource), cell: ({ resource }) => <Path node={resource} /> },
     { name: 'May', className: 'may', cell: ({ privileges }) => <Privileges names={privileges} /> },
     { name: 'Limits', cell: (access) => <Limits of={access} /> },
     {
@@ -82,7 +82,13 @@ function columnsOf(why: EffectiveAccessProps['why']): readonly Column<Access>[] 
         />
       ),
     },
-    { name: 'Until', className: 'nowrap', isLabelled: true, cell: (access) => <Until at={lastEnd(access)} /> },
+    {
+      name: 'Until',
+      className: 'nowrap',
+      isLabelled: true,
+      order: lastEnd,
+      cell: (access) => <Until at={lastEnd(access)} />,
+    },
   ];
 }
 

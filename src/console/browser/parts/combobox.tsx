@@ -29,6 +29,8 @@ interface ComboboxProps<C extends Choice> {
   isClosed?: boolean;
   isMono?: boolean;
   isDisabled?: boolean;
+  /** The choices are shown before a key is pressed. */
+  isOpenAtFirst?: boolean;
   placeholder?: string | undefined;
   /** Below the field. */
   hint?: ReactNode;
@@ -42,7 +44,7 @@ type Active = { key: string } | 'first' | 'none';
 export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
   const { label, text, choices, more = null, of = null, hint, error } = props;
   const id = useId();
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(props.isOpenAtFirst === true);
   const [active, setActive] = useState<Active>('none');
   const at = placeOf(active, choices);
   const isShown = isOpen && choices.length > 0;

@@ -1,8 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
-import { type Children, useChildren, useFoundTables } from '../api/catalog.js';
-import { countText, moreText, numberText } from '../domain/count-text.js';
+import { type Children, useChildren, useFoundTables, useReach } from '../api/catalog.js';
+import { countText, holdersText, moreText, numberText, sizeOf } from '../domain/count-text.js';
 import { addressOfNode, nodeAt } from '../domain/node-path.js';
 import { type Branch, isBelow, type TreeRow, treeRows, treeSearch, withFoundTables } from '../domain/tree-rows.js';
 import { Icon } from './controls.js';
@@ -151,6 +151,8 @@ interface NodeLinkProps extends Pick<RowProps, 'isCurrent' | 'q'> {
 function NodeLink({ names, child, isCurrent, q }: NodeLinkProps) {
   const node = nodeAt(names);
   const isAbsent = child?.in_engine === false;
+  const reach = useReach(node, child !== null && child.grants > 0 && !isAbsent);
+  const holders = reach && holdersText(reach);
   // The found tables stay in the tree while one of them is open.
   const kept = names.length === PLURALS.length && q !== '' ? `?${new URLSearchParams({ [SEARCH]: q }).toString()}` : '';
   return (
@@ -158,18 +160,19 @@ function NodeLink({ names, child, isCurrent, q }: NodeLinkProps) {
       className={isAbsent ? 'is-absent' : ''}
       href={addressOfNode(node) + kept}
       aria-current={isCurrent ? 'page' : undefined}
-      title={`${names.at(-1) ?? ''}${isAbsent ? ': grants or policies name it, the engine does not list it' : ''}`}
+      title={`${names.at(-1) ?? ''}${isAbsent ? ': grants or policies name it, the engine does not list it' : holders === undefined ? '' : `: ${holders}`}`}
       onClick={() => document.getElementById('tree')?.hidePopover()}
     >
       <NodeIcon node={node} />
       <span>{names.at(-1) ?? 'Everything'}</span>
       {isAbsent && <span className="hidden"> (not in the engine)</span>}
-      {child !== null && child.grants > 0 && !isAbsent && (
-        <span className="count">
-          {numberText(child.grants)}
-          <span className="hidden"> {child.grants === 1 ? 'grant' : 'grants'}</span>
+      {reach !== undefined && (
+        <span className="count" aria-hidden="true">
+          <Icon name="person" />
+          {numberText(sizeOf(reach))}
         </span>
       )}
+      {holders !== undefined && <span className="hidden"> {holders}</span>}
       {isAbsent && <Icon name="warn" />}
     </Link>
   );

@@ -1,7 +1,7 @@
 import { Fragment } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
-import { momentText } from '../domain/moment-text.js';
+import { momentText, secondText } from '../domain/moment-text.js';
 import { addressOfNode, isNonDataNode, namesOf, nodeAt, pathText } from '../domain/node-path.js';
 import { type Named, principalName } from '../domain/principal.js';
 import { now } from '../now.js';
@@ -100,11 +100,11 @@ export function Crumbs({ of }: { of: object }) {
   );
 }
 
-/** A moment in short; in full, and in UTC, in its title. */
-export function Moment({ at }: { at: string }) {
+/** A moment in short, or to the second; in full, and in UTC, in its title. */
+export function Moment({ at, isExact = false }: { at: string; isExact?: boolean }) {
   return (
     <time dateTime={at} title={at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')}>
-      {momentText(new Date(at), now())}
+      {(isExact ? secondText : momentText)(new Date(at), now())}
     </time>
   );
 }

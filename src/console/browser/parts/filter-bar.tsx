@@ -1,19 +1,27 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { useNames } from '../api/catalog.js';
+import { countText } from '../domain/count-text.js';
+import { dayText, momentText, parseMoment } from '../domain/moment-text.js';
+import { sqlPath } from '../domain/node-path.js';
 import { parsePrincipal, principalParameter } from '../domain/principal.js';
+import { treeSearch } from '../domain/tree-rows.js';
+import { now } from '../now.js';
 import { useAddress } from './address.js';
+import { type Choice, Combobox } from './combobox.js';
 import { Button, Icon } from './controls.js';
-import { TextField } from './form.js';
-import { PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
+import { isPart, PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
 
 /** A filter of a list: a parameter of the address, shown as a token. */
 export interface Filter {
   parameter: string;
   /** The name on its token. */
   name: string;
-  /** Texts by value; without them, and without a field, text is typed. */
+  /** Texts by value; without them, and without a field, any text can be typed. */
   choices?: Readonly<Record<string, string>>;
-  /** The type of a field for text. */
-  type?: 'text' | 'datetime-local';
+  /** Offers values for typed text; the keys are the values. */
+  useSuggestions?: (text: string, asked: Asked) => { choices: readonly Choice[]; more?: string | null };
+  /** Why a typed text is no value. */
+  problem?: (text: string) => string | null;
   /** A field of its own, such as a combobox of people. */
   field?: (choose: (value: string) => void) => ReactNode;
   /** The text of a value on its token. */
@@ -53,15 +61,15 @@ export function FilterBar({ placeholder, filters = [], children }: FilterBarProp
   return (
     <div className="filter-bar">
       <Search placeholder={placeholder} asked={asked[SEARCH] ?? ''} ask={(text) => ask(SEARCH, text)} />
-      {filters.map((filter) => (
-        <FilterToken
-          key={filter.parameter}
-          filter={filter}
-          value={asked[filter.parameter]}
-          remove={() => ask(filter.parameter, '')}
-        />
-      ))}
-      {others.length > 0 && <AddFilter filters={others} ask={ask} />}
+      {filters.map(({ parameter, name, choices, show }) => {
+        const value = asked[parameter];
+        return value === undefined ? null : (
+          <Token key={parameter} remove={() => ask(parameter, '')} label={`Remove ${name}`} mark={`${name} `}>
+            {show?.(value) ?? choices?.[value] ?? value}
+          </Token>
+        );
+      })}
+      {others.length > 0 && <AddFilter filters={others} asked={asked} ask={ask} />}
       <p className="hint" role="status">
         {children}
       </p>
@@ -125,21 +133,6 @@ export function Search({ placeholder, asked, ask }: SearchProps) {
   );
 }
 
-interface FilterTokenProps {
-  filter: Filter;
-  value: string | undefined;
-  remove: () => void;
-}
-
-function FilterToken({ filter: { name, choices, show }, value, remove }: FilterTokenProps) {
-  if (value === undefined) return null;
-  return (
-    <Token remove={remove} label={`Remove ${name}`} mark={`${name} `}>
-      {show?.(value) ?? choices?.[value] ?? value}
-    </Token>
-  );
-}
-
 interface TokenProps {
   /** The name of its button, before the value. */
   label: string;
@@ -170,13 +163,19 @@ export function Token({ label, mark, remove, children }: TokenProps) {
   );
 }
 
-/** Opens the fields of all filters that are not set; a chosen value closes them. */
-function AddFilter({ filters, ask }: { filters: readonly Filter[]; ask: (parameter: string, value: string) => void }) {
-  const [isOpen, setOpen] = useState(false);
+interface AddFilterProps {
+  filters: readonly Filter[];
+  asked: Asked;
+  ask: (parameter: string, value: string) => void;
+}
+
+/** Opens a list of the filters that are not set, then the field of the one that is chosen. */
+function AddFilter({ filters, asked, ask }: AddFilterProps) {
+  const [opened, open] = useState<'none' | 'list' | Filter>('none');
   const root = useRef<HTMLSpanElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const close = (): void => {
-    setOpen(false);
+    open('none');
     button.current?.focus();
   };
   return (
@@ -184,10 +183,10 @@ function AddFilter({ filters, ask }: { filters: readonly Filter[]; ask: (paramet
       className="combo"
       ref={root}
       onKeyDown={(event) => {
-        if (isOpen && event.key === 'Escape') close();
+        if (opened !== 'none' && event.key === 'Escape') close();
       }}
       onBlur={(event) => {
-        if (event.relatedTarget !== null && root.current?.contains(event.relatedTarget) !== true) setOpen(false);
+        if (event.relatedTarget !== null && root.current?.contains(event.relatedTarget) !== true) open('none');
       }}
     >
       <Button
@@ -195,70 +194,131 @@ function AddFilter({ filters, ask }: { filters: readonly Filter[]; ask: (paramet
         look="small quiet"
         icon="filter"
         ref={button}
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
+        aria-expanded={opened !== 'none'}
+        onClick={() => open(opened === 'none' ? 'list' : 'none')}
       />
-      {isOpen && (
+      {opened !== 'none' && (
         <div className="filter-bar__panel" role="group" aria-label="Filters">
-          {filters.map((filter, index) => (
+          {opened === 'list' ? (
+            filters.map((filter, at) => (
+              <Button
+                key={filter.parameter}
+                text={filter.name}
+                look="quiet"
+                autoFocus={at === 0}
+                onClick={() => open(filter)}
+              />
+            ))
+          ) : (
             <FilterField
-              key={filter.parameter}
-              filter={filter}
-              isFirst={index === 0}
+              filter={opened}
+              asked={asked}
               choose={(value) => {
                 close();
-                ask(filter.parameter, value);
+                ask(opened.parameter, value);
               }}
             />
-          ))}
+          )}
         </div>
       )}
     </span>
   );
 }
 
-interface FilterFieldProps {
-  filter: Filter;
-  isFirst: boolean;
-  choose: (value: string) => void;
-}
-
-function FilterField({ filter: { name, choices, type = 'text', field }, isFirst, choose }: FilterFieldProps) {
+function FilterField(props: { filter: Filter; asked: Asked; choose: (value: string) => void }) {
+  const { filter, asked, choose } = props;
+  const { name, choices: closed, useSuggestions = noSuggestions, problem, field } = filter;
   const [text, setText] = useState('');
-  const id = useId();
-  if (field !== undefined) return field(choose);
-  if (choices === undefined) {
-    return (
-      <form
-        className="row"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (text.trim() !== '') choose(text.trim());
-        }}
-      >
-        <TextField label={name} type={type} value={text} set={setText} autoFocus={isFirst} />
+  const [error, setError] = useState<string>();
+  const panel = useRef<HTMLFormElement>(null);
+  useEffect(() => panel.current?.querySelector('input')?.focus(), []);
+  const typed = text.trim();
+  const offered = useSuggestions(typed, asked);
+  const all = Object.entries(closed ?? {}).map(([key, label]) => ({ key, text: label }));
+  const isOpen = closed === undefined && field === undefined;
+  const apply = (): void => {
+    const why = problem?.(typed) ?? null;
+    if (why !== null) setError(why);
+    else if (typed !== '') choose(typed);
+  };
+  return (
+    <form
+      className="row"
+      ref={panel}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isOpen) apply();
+      }}
+    >
+      {field?.(choose) ?? (
+        <Combobox
+          label={name}
+          text={text}
+          setText={(next) => {
+            setText(next);
+            setError(undefined);
+          }}
+          isOpenAtFirst
+          isClosed={closed !== undefined}
+          choices={closed === undefined ? offered.choices : all.filter(({ text: each }) => isPart(typed, each))}
+          more={offered.more ?? null}
+          choose={({ key }) => choose(key)}
+          error={error}
+        />
+      )}
+      {isOpen && (
         <Button look="small" type="submit">
           Apply<span className="hidden"> {name}</span>
         </Button>
-      </form>
-    );
-  }
-  return (
-    <div className="field">
-      <label className="label" htmlFor={id}>
-        {name}
-      </label>
-      <select className="input" id={id} autoFocus={isFirst} value="" onChange={(event) => choose(event.target.value)}>
-        <option value="">Any</option>
-        {Object.entries(choices).map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
-    </div>
+      )}
+    </form>
   );
 }
+
+const noSuggestions: Exclude<Filter['useSuggestions'], undefined> = () => ({ choices: [] });
+
+/** A filter of a moment, or of the beginning of a day, in the time zone of the browser. @param days offered, from today */
+export function momentFilter(parameter: string, name: string, days: readonly number[] = [0, -1, -7, -30]): Filter {
+  const offer = (ahead: number): Choice => {
+    const day = dayText(new Date(now().getTime() + ahead * DAY));
+    const hint = ahead === 0 ? 'today' : `${countText(Math.abs(ahead), 'day')} ${ahead < 0 ? 'ago' : 'ahead'}`;
+    return { key: day, text: day, hint };
+  };
+  return {
+    parameter,
+    name,
+    useSuggestions: (text) => ({ choices: days.map(offer).filter((choice) => choice.text.startsWith(text)) }),
+    problem: (text) =>
+      parseMoment(text) === null ? `Write it like ${offer(0).text}, or ${offer(0).text} 06:00.` : null,
+    show: (value) => {
+      const at = parseMoment(value);
+      return at === null ? value : momentText(at, now());
+    },
+  };
+}
+
+/** Filter values with those of moments as the API takes them; without those that are none. */
+export function withMoments(asked: Asked, ...parameters: string[]): Asked {
+  return Object.fromEntries(
+    Object.entries(asked).flatMap(([name, value]) => {
+      const moment = parameters.includes(name) ? parseMoment(value)?.toISOString() : value;
+      return moment === undefined ? [] : [[name, moment]];
+    }),
+  );
+}
+
+const DAY = 86_400_000;
+
+/** Names at a depth of the tree, below those that are asked for already. */
+const nameFilter = (parameter: string, name: string, above: readonly string[]): Filter => ({
+  parameter,
+  name,
+  useSuggestions: (text, asked) => {
+    const under = above.map((each) => asked[each] ?? '');
+    const { names, more } = useNames(under, text, !under.includes(''), false);
+    return { choices: names.map((each) => ({ key: each, text: each })), more };
+  },
+});
 
 /** Filters of grants and policies: by principal, and by node. */
 export const ENTRY_FILTERS: readonly Filter[] = [
@@ -275,10 +335,19 @@ export const ENTRY_FILTERS: readonly Filter[] = [
     ),
     show: (value) => <PrincipalName parameter={value} />,
   },
-  { parameter: 'covering', name: 'Covers' },
-  { parameter: 'catalog', name: 'Catalog' },
-  { parameter: 'schema', name: 'Schema' },
-  { parameter: 'table', name: 'Table' },
+  {
+    parameter: 'covering',
+    name: 'Covers',
+    useSuggestions: (text) => {
+      const { under, part } = treeSearch([], text);
+      const { names, more } = useNames(under, part, true, false);
+      const paths = names.map((each) => sqlPath([...under, each]));
+      return { choices: paths.map((path) => ({ key: path, text: path })), more };
+    },
+  },
+  nameFilter('catalog', 'Catalog', []),
+  nameFilter('schema', 'Schema', ['catalog']),
+  nameFilter('table', 'Table', ['catalog', 'schema']),
 ];
 
 export type Asked = Readonly<Record<string, string>>;

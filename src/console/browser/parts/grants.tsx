@@ -3,6 +3,7 @@ import { api, bodyOf } from '../api/client.js';
 import { accessChanged, type Grant } from '../api/entries.js';
 import { daysUntil } from '../domain/moment-text.js';
 import { pathText } from '../domain/node-path.js';
+import { principalName } from '../domain/principal.js';
 import { now } from '../now.js';
 import { Act } from './act.js';
 import { Badge, ButtonLink } from './controls.js';
@@ -18,6 +19,7 @@ export function NewGrant({ isPrimary = false, query = '' }: { isPrimary?: boolea
 const HOLDER: Column<Grant> = {
   name: 'Holder',
   className: 'holder',
+  order: ({ principal }) => principalName(principal),
   cell: ({ principal }) => <Principal of={principal} href={addressOf(principal)} />,
 };
 const MAY: Column<Grant> = {
@@ -25,18 +27,31 @@ const MAY: Column<Grant> = {
   className: 'may',
   cell: ({ privileges }) => <Privileges names={privileges} />,
 };
-const WHERE: Column<Grant> = { name: 'Where', className: 'full', cell: ({ resource }) => <Path node={resource} /> };
+const WHERE: Column<Grant> = {
+  name: 'Where',
+  className: 'full',
+  order: ({ resource }) => pathText(resource),
+  cell: ({ resource }) => <Path node={resource} />,
+};
 const REST: readonly Column<Grant>[] = [
   {
     name: 'Given',
+    className: 'rest',
+    order: 'granted_at',
     cell: ({ granted_at: at, granted_by: by, description }) => (
       <>
         <Moment at={at} /> <span className="dim">by {by?.name ?? 'the command line'}</span>
-        {description !== null && <p className="prose dim">{description}</p>}
+        {description !== null && <span className="dim">: {description}</span>}
       </>
     ),
   },
-  { name: 'Until', className: 'nowrap', isLabelled: true, cell: ({ expires_at: at }) => <Until at={at} /> },
+  {
+    name: 'Until',
+    className: 'line',
+    isLabelled: true,
+    order: 'expires_at',
+    cell: ({ expires_at: at }) => <Until at={at} />,
+  },
   {
     name: 'Action',
     className: 'num',
@@ -58,7 +73,7 @@ interface GrantTableProps {
 /** Grants: to whom, what, on what, by whom, what for and until when; and how to take one back. */
 export function GrantTable({ name, list, empty, reach, isOfOne = false }: GrantTableProps) {
   const where = reach === undefined ? WHERE : { ...WHERE, name: 'What it reaches', cell: reach };
-  const columns = [...(isOfOne ? [] : [HOLDER]), MAY, where, ...REST];
+  const columns = isOfOne ? [{ ...where, className: '' }, MAY, ...REST] : [HOLDER, MAY, where, ...REST];
   return <Listing name={name} list={list} empty={empty} columns={columns} keyOf={({ id }) => id} />;
 }
 

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId } from 'react';
+import { type ReactNode, useEffect, useId, useSyncExternalStore } from 'react';
 import { ButtonLink } from './controls.js';
 
 interface PageHeadProps {
@@ -26,7 +26,32 @@ export function PageHead({ title, heading = title, above, intro, actions }: Page
   );
 }
 
+const PHONE = matchMedia('(max-width: 48rem)');
+
+function usePhone(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      PHONE.addEventListener('change', listener);
+      return () => PHONE.removeEventListener('change', listener);
+    },
+    () => PHONE.matches,
+  );
+}
+
+/** The head of a form, and the form; on phones its acts stand below. */
+export function HeadedForm({ actions, children, ...head }: PageHeadProps & { children: ReactNode }) {
+  const isPhone = usePhone();
+  return (
+    <>
+      <PageHead {...head} actions={isPhone ? null : actions} />
+      {children}
+      {isPhone && <div className="row">{actions}</div>}
+    </>
+  );
+}
+
 interface PageProps extends PageHeadProps {
+  isForm?: boolean;
   /** Its parts stand close to each other. */
   isClose?: boolean;
   isBusy?: boolean;
@@ -34,12 +59,18 @@ interface PageProps extends PageHeadProps {
 }
 
 /** A page of one column. */
-export function Page({ isClose = false, isBusy, children, ...head }: PageProps) {
+export function Page({ isForm = false, isClose = false, isBusy, children, ...head }: PageProps) {
   return (
     <main id="main" aria-busy={isBusy} tabIndex={-1}>
       <div className={isClose ? 'stack stack--mid' : 'stack'}>
-        <PageHead {...head} />
-        {children}
+        {isForm ? (
+          <HeadedForm {...head}>{children}</HeadedForm>
+        ) : (
+          <>
+            <PageHead {...head} />
+            {children}
+          </>
+        )}
       </div>
     </main>
   );
@@ -77,15 +108,18 @@ export function Empty({ title, isWhole = false, text, action }: EmptyProps) {
 }
 
 interface NoEntryProps extends Pick<EmptyProps, 'title' | 'text'> {
+  /** Shown where filters match nothing. */
+  instead?: ReactNode;
   /** The filters of the list. */
   asked: object;
   word: string;
 }
 
 /** Stands in the place of an empty list, or of one whose filters match nothing. */
-export function NoEntry({ asked, word, title, text }: NoEntryProps) {
+export function NoEntry({ asked, word, title, text, instead }: NoEntryProps) {
   if (Object.keys(asked).length === 0) return <Empty title={title} text={text} />;
-  return <Empty title={`No ${word} matches`} text="Remove a filter, or search for something else." />;
+  const other = 'Remove a filter, or search for something else.';
+  return <Empty title={`No ${word} matches`} text={other} action={instead} />;
 }
 
 /** A page that only administrators may open. */

@@ -2,7 +2,9 @@ import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { api, bodyOf } from '../api/client.js';
 import { accessChanged, type Policy } from '../api/entries.js';
+import { pathText } from '../domain/node-path.js';
 import { KIND_NAMES } from '../domain/policy-form.js';
+import { principalName } from '../domain/principal.js';
 import { Act } from './act.js';
 import { Icon } from './controls.js';
 import { addressOf, Moment, Path, Principal, Privileges } from './display.js';
@@ -14,6 +16,8 @@ export const KIND_ICONS = { row_filter: 'filter', column_mask: 'mask', hidden_co
 const COLUMNS: readonly Column<Policy>[] = [
   {
     name: 'Policy',
+    className: 'line',
+    order: ({ id, kind }) => `${kind} ${id}`,
     cell: ({ id, kind }) => (
       <span className="row">
         <Icon name={KIND_ICONS[kind]} />
@@ -25,7 +29,8 @@ const COLUMNS: readonly Column<Policy>[] = [
   },
   {
     name: 'Where',
-    className: 'full',
+    className: 'full line',
+    order: ({ resource }) => pathText(resource),
     cell: ({ resource }) => (
       <>
         {'column' in resource && (
@@ -42,6 +47,8 @@ const COLUMNS: readonly Column<Policy>[] = [
   },
   {
     name: 'Holder',
+    className: 'line',
+    order: ({ principal }) => principalName(principal),
     cell: ({ principal, except }) => (
       <>
         <Principal of={principal} href={addressOf(principal)} />
@@ -49,8 +56,14 @@ const COLUMNS: readonly Column<Policy>[] = [
       </>
     ),
   },
-  { name: 'Takes', className: 'full', cell: (policy) => <PolicyEffect policy={policy} /> },
-  { name: 'Changed', className: 'date', isLabelled: true, cell: ({ changed_at: at }) => <Moment at={at} /> },
+  { name: 'Takes', className: 'full rest', cell: (policy) => <PolicyEffect policy={policy} /> },
+  {
+    name: 'Changed',
+    className: 'date',
+    isLabelled: true,
+    order: 'changed_at',
+    cell: ({ changed_at: at }) => <Moment at={at} />,
+  },
 ];
 
 /** Policies: their kind, on what and for whom they are, and what they take. */

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { Link } from 'wouter';
 import { api, bodyOf } from '../api/client.js';
 import { moreText, peopleText } from '../domain/count-text.js';
 import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
 import { useSettled } from './address.js';
 import { type Choice, Combobox } from './combobox.js';
-import type { Named } from './display.js';
+import { addressOf, type Named, Principal } from './display.js';
 
 interface PrincipalChoice extends Choice {
   of: Named;
@@ -79,7 +80,8 @@ export function PrincipalCombobox(props: PrincipalComboboxProps) {
   );
 }
 
-function isPart(part: string, whole: string): boolean {
+/** Whether a text has a part, in any case. */
+export function isPart(part: string, whole: string): boolean {
   return whole.toLowerCase().includes(part.toLowerCase());
 }
 
@@ -95,6 +97,44 @@ export function usePrincipalName(of: Named | null): string {
     },
   });
   return of === null ? '' : principalName(of) || (data ?? '');
+}
+
+/** A principal by name, of whom the id may be all that is known: *group 7*. */
+export function PrincipalLink({ of }: { of: Named }) {
+  const name = usePrincipalName(of) || principalParameter(of).replace(':', ' ');
+  const href = addressOf(of);
+  return href === undefined ? name : <Link href={href}>{name}</Link>;
+}
+
+/** The principal with a name on the engine: an account, or else an engine principal. Undefined: not known. */
+export function useNamed(name: string | undefined): Named | undefined {
+  const { data } = useQuery({
+    queryKey: ['people', 'named', name],
+    enabled: name !== undefined,
+    queryFn: () => bodyOf(api.GET('/api/admin/users', { params: { query: { q: name ?? '', limit: 50 } } })),
+  });
+  if (data === undefined || name === undefined) return undefined;
+  const person = data.items.find(({ username }) => username === name);
+  return person === undefined ? { type: 'engine', name } : { type: 'user', id: person.id, name };
+}
+
+/** A principal by its name in published rules; text where it stands for others, such as *any other user*. */
+export function NamedPrincipal({ name }: { name: string }) {
+  const isOne = !/^(any other |\(like )/.test(name);
+  const named = useNamed(isOne ? name : undefined);
+  if (!isOne) return <span className="dim">{name}</span>;
+  return <Principal of={named ?? { type: 'user', name }} href={named && addressOf(named)} />;
+}
+
+/** Subjects of audit events: people and groups by name, everything else by its number. */
+export function useSubjects(text: string) {
+  const asked = useSettled(text, 100);
+  const { data } = useChoices(asked);
+  const numbered = ['grant', 'policy', 'publication'].map((kind) => ({
+    key: `${kind}:${text}`,
+    text: `${kind} ${text}`,
+  }));
+  return { choices: /^\d+$/.test(text) ? numbered : (data?.choices ?? []), more: data?.more ?? null };
 }
 
 function useChoices(part: string) {

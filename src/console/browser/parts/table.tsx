@@ -1,8 +1,9 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import type { Schemas } from '../api/client.js';
 import { numberText } from '../domain/count-text.js';
-import { Button } from './controls.js';
+import { useAddress } from './address.js';
+import { Button, Icon } from './controls.js';
 import { Failure } from './notice.js';
 
 export interface Column<T> {
@@ -16,6 +17,8 @@ export interface Column<T> {
   isLabelled?: boolean;
   /** Of the values, beside the name. */
   type?: string | undefined;
+  /** Sorts the rows, by a field or by a value of its own; without it the column cannot. Null stands last. */
+  order?: (keyof T & string) | ((item: T) => Key);
 }
 
 interface TableProps<T> {
@@ -32,13 +35,21 @@ interface TableProps<T> {
   rowClass?: (item: T) => string | undefined;
   /** Reads the next part; called when the last row comes near. */
   more?: (() => void) | undefined;
+  sort?: Sort;
+}
+
+/** The column that sorts, of those that can, and what a press of a head does. */
+interface Sort {
+  name: string;
+  direction: 'ascending' | 'descending';
+  by: (name: string) => void;
 }
 
 /** With more rows, those out of sight are not in the page's tree. */
 const MOST_ROWS = 50;
 
 /** A table. The roles are explicit, because phones show rows as blocks. While it loads it has bars of the final height. */
-export function Table<T>({ name, isData, columns, items, keyOf, count, rowClass, more }: TableProps<T>) {
+export function Table<T>({ name, isData, columns, items, keyOf, count, rowClass, more, sort }: TableProps<T>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const all = items ?? [];
   const isLong = all.length > MOST_ROWS;
@@ -68,8 +79,23 @@ export function Table<T>({ name, isData, columns, items, keyOf, count, rowClass,
       <thead role="rowgroup">
         <tr role="row">
           {columns.map((column, at) => (
-            <th key={at} role="columnheader" scope="col" className={column.className === 'num' ? 'num' : undefined}>
-              {column.isHidden === true ? <span className="hidden">{column.name}</span> : column.name}
+            <th
+              key={at}
+              role="columnheader"
+              scope="col"
+              className={column.className === 'num' ? 'num' : undefined}
+              aria-sort={sort?.name === column.name ? sort.direction : undefined}
+            >
+              {column.order !== undefined && sort !== undefined ? (
+                <button type="button" onClick={() => sort.by(column.name)}>
+                  {column.name}
+                  <Icon name="down" />
+                </button>
+              ) : column.isHidden === true ? (
+                <span className="hidden">{column.name}</span>
+              ) : (
+                column.name
+              )}
               {column.type !== undefined && <small> {column.type}</small>}
             </th>
           ))}
@@ -131,7 +157,7 @@ export interface Pages<T> {
   hasMore?: boolean;
 }
 
-interface ListingProps<T> extends Omit<TableProps<T>, 'items' | 'more'> {
+interface ListingProps<T> extends Omit<TableProps<T>, 'items' | 'more' | 'sort'> {
   list: Pages<T>;
   /** Shown instead of a table without rows. */
   empty: ReactNode;
@@ -140,16 +166,53 @@ interface ListingProps<T> extends Omit<TableProps<T>, 'items' | 'more'> {
 /** The table of a list, why it could not be read, or what to do where it is empty. */
 export function Listing<T>({ list, empty, count, ...table }: ListingProps<T>) {
   const { query, items, more, hasMore = false } = list;
+  const { sort, sorted } = useSorted(table.columns, items);
+  useEffect(() => {
+    if (sort.name !== '' && query.error === null) more?.(); // rows that are not read cannot be sorted
+  });
   return (
     <>
       {query.error !== null && <Failure problem={query.error} retry={() => void query.refetch()} />}
       {items?.length === 0
         ? empty
         : (items !== null || query.error === null) && (
-            <Table {...table} items={items} more={more} count={count ?? (hasMore ? null : undefined)} />
+            <Table {...table} items={sorted} more={more} sort={sort} count={count ?? (hasMore ? null : undefined)} />
           )}
     </>
   );
+}
+
+/** The parameter of the address with the sorted column; `-` before it: descending. */
+const SORT = 'sort';
+
+/** Rows in the order of a column, which the address names: ascending, then descending, then as they were. */
+function useSorted<T>(columns: readonly Column<T>[], items: readonly T[] | null) {
+  const { search, change } = useAddress();
+  const asked = search.get(SORT) ?? '';
+  const [isDescending, wanted] = [asked.startsWith('-'), asked.replace(/^-/, '')];
+  const { name = '', order } = columns.find((column) => column.order !== undefined && column.name === wanted) ?? {};
+  const sort: Sort = {
+    name,
+    direction: isDescending ? 'descending' : 'ascending',
+    by: (column) => change({ [SORT]: column !== name ? column : isDescending ? '' : `-${column}` }, true),
+  };
+  const sorted = useMemo(() => {
+    if (items === null || order === undefined) return items;
+    const keyOf = typeof order === 'function' ? order : (item: T) => item[order] as Key;
+    const keyed = items.map((item) => ({ item, key: keyOf(item) }));
+    const rows = keyed.filter(({ key }) => key !== null).sort((a, b) => compare(a.key, b.key));
+    if (isDescending) rows.reverse();
+    return [...rows, ...keyed.filter(({ key }) => key === null)].map(({ item }) => item);
+  }, [items, name, isDescending]);
+  return { sort, sorted };
+}
+
+type Key = string | number | boolean | null;
+
+const COLLATOR = new Intl.Collator('en', { numeric: true });
+
+function compare(a: Key, b: Key): number {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : COLLATOR.compare(String(a), String(b));
 }
 
 interface DataTableProps {
