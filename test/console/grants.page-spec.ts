@@ -39,6 +39,8 @@ test('a draft to a group says exactly who gains; nothing is written before it is
 
   await expect(names(page, 'Who gains')).toHaveText(['GIgil (person)', 'HAhana (person)']);
   await expect(loses(page)).toContainText('Nobody loses anything.');
+  await expect(page.getByText('0 people lose')).toBeVisible();
+  await expect(page.getByText('−0')).toHaveCount(0);
   await expect(page.getByRole('region', { name: 'Unchanged' }).getByRole('listitem')).toHaveText(['IVivo (person)']);
   await expectAccessible(page);
   expect(await grants()).toEqual([]);
@@ -262,6 +264,9 @@ test('the audit trail is searched whole, followed by request, saved, and leads t
   await page.getByRole('textbox', { name: 'Search' }).fill('trail_sales');
   const rows = page.getByRole('table', { name: 'Audit' }).getByRole('row');
   await expect(rows).toHaveCount(2);
+  await expect(rows.nth(1)).toContainText(new RegExp(`grant ${grant}: SELECT on trail_sales.eu to audited, from `));
+  await expect(rows.nth(1)).toContainText(/today \d\d:\d\d:\d\d/);
+  await expect(rows.nth(1).getByRole('link', { name: 'audited' })).toHaveAttribute('href', `/people/${audited}`);
   await rows.nth(1).getByRole('cell').last().getByRole('link').click();
   await expect(page).toHaveURL(/\/audit\?request_id=[\w-]+$/);
   await expect(rows).toHaveCount(2);

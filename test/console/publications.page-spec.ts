@@ -16,6 +16,7 @@ async function behindItsBack(grantline: Grantline, statement: string): Promise<v
 
 test('what is published stands on the timeline and in the table, with its difference', async ({
   page,
+  grantline,
   records,
   signIn,
 }) => {
@@ -27,13 +28,30 @@ test('what is published stands on the timeline and in the table, with its differ
   await expect(page.getByRole('heading', { name: 'Nothing was published yet' })).toBeVisible();
   await page.getByRole('button', { name: 'Publish now' }).click();
   await expect(page.getByText('Version 1 was published.')).toBeVisible();
-  await expect(page.getByRole('img', { name: /^Publications of the last 24 hours: 1 version / })).toBeVisible();
+  const timeline = page.getByRole('img', { name: /^Publications of the last 24 hours: 1 version / });
+  await expect(timeline).toBeVisible();
+  const hour = `interval '1 hour'`;
+  await behindItsBack(
+    grantline,
+    `UPDATE acl_publications SET begun_at = begun_at - ${hour}, published_at = published_at - ${hour}`,
+  );
+  await page.reload();
+  await expect(timeline).toBeVisible();
+  expect(Number(await timeline.locator('circle').getAttribute('cx'))).toBeLessThan(100);
   for (const table of Array.from({ length: 60 }, (_, i) => `sales.eu.t${i}`)) {
     await records.grant({ type: 'user', id: carla }, table);
   }
   await page.getByRole('button', { name: 'Publish now' }).click();
   await page.getByRole('table', { name: 'Publications' }).getByRole('link', { name: '2' }).click();
-  await expect(page.getByRole('region', { name: 'Who gains' })).toContainText('carla');
+  const gains = page.getByRole('region', { name: 'Who gains' });
+  await expect(gains.getByRole('link', { name: 'carla (person)' })).toBeVisible();
+  await expect(gains.locator('.privilege').first()).toHaveText('SELECT');
+  await expect(gains.getByText('1 person', { exact: true })).toBeVisible();
+  await expect(page.getByText('1 person gains SELECT on sales.eu.t0 and 59 more things.')).toBeVisible();
+  const causes = page.getByRole('region', { name: 'Recorded changes' });
+  await expect(causes.getByRole('listitem').first()).toContainText(/admin.*grant \d+: SELECT on sales.eu.t59 to carla/);
+  await expect(causes).toContainText('60');
+  await expect(page.getByRole('link', { name: 'How to undo it' })).toHaveAttribute('href', /^\/why\?.*table=t0$/);
   await expect(page.getByRole('region', { name: 'Rules added' })).toContainText('"user":"carla"');
   await expect(page.getByRole('region', { name: 'Rules removed' })).toBeVisible();
   await expectAccessible(page);
@@ -52,7 +70,11 @@ test('an unexplained change waits; a text that is no longer proposed is explaine
   await signIn('admin');
   await page.goto('/publications');
   const waiting = page.getByRole('region', { name: 'Waiting for approval' });
-  await expect(waiting).toContainText(/1 person loses access: \d+ pairs of person and node/);
+  await expect(waiting).toContainText(
+    '1 person loses SELECT on sales.eu.t0 and 59 more things, and no recorded change explains it.',
+  );
+  await expect(waiting).toContainText(/\d+\.\d % of all access changes\./);
+  await expect(page.getByRole('img', { name: /waits for approval/ })).toContainText('−1');
   await expect(waiting.getByRole('link', { name: 'How to undo it' })).toBeVisible();
   await expectAccessible(page);
 
@@ -139,9 +161,19 @@ test('an older version is restored by who gives the password, and so is that end
 }) => {
   await signIn('admin');
   await grantline.letProofsAge('admin');
+  await page.goto('/publications/2');
+  const restore = page.getByRole('button', { name: 'Restore' });
+  await restore.click();
+  const older = page.getByRole('dialog', { name: 'Restore version 2?' });
+  await expect(older).toContainText(/1 person gains SELECT on sales\.eu\.orders and \d+ more things, 2 people in all/);
+  await expect(older.getByRole('region', { name: 'Who gains' })).toContainText('carla');
+  await expect(older.getByRole('region', { name: 'Who loses' })).toContainText('a-pipeline');
+  await expectAccessible(page);
+  await older.getByRole('button', { name: 'Cancel' }).click();
   await page.goto('/publications/4');
-  await page.getByRole('button', { name: 'Restore' }).click();
+  await restore.click();
   const dialog = page.getByRole('dialog', { name: 'Restore version 4?' });
+  await expect(dialog).toContainText('Nobody gains or loses anything, compared with version 4.');
   await dialog.getByRole('textbox', { name: 'Reason' }).fill('too wide');
   await dialog.getByLabel('Your password, to confirm').fill(passwordOf('admin'));
   await expectAccessible(page);

@@ -1,6 +1,18 @@
-import { barOf, FRAME, labelledStops, sizeLineOf, SPAN, type Stop, timelineText, xOf } from './timeline.js';
+import {
+  barOf,
+  FRAME,
+  labelledStops,
+  sizeLineOf,
+  SPAN,
+  type Stop,
+  ticksOf,
+  timelineText,
+  windowOf,
+  xOf,
+} from './timeline.js';
 
-const NOW = Date.UTC(2026, 10, 24, 12);
+const NOW = new Date(2026, 10, 24, 12).getTime();
+const DAY = { from: NOW - SPAN, now: NOW };
 const stop = (hoursAgo: number, part: Partial<Stop> = {}): Stop => ({
   at: NOW - hoursAgo * 3_600_000,
   kind: 'version',
@@ -13,7 +25,23 @@ const stop = (hoursAgo: number, part: Partial<Stop> = {}): Stop => ({
 
 describe('the timeline', () => {
   it('spans the last day', () => {
-    expect([xOf(NOW - SPAN, NOW), xOf(NOW, NOW)]).toEqual([FRAME.left, FRAME.now]);
+    expect([xOf(NOW - SPAN, DAY), xOf(NOW, DAY)]).toEqual([FRAME.left, FRAME.now]);
+    expect(ticksOf(DAY).map(({ text }) => text)).toEqual([
+      'Mon 16:00',
+      '20:00',
+      'Tue 00:00',
+      '04:00',
+      '08:00',
+      '12:00',
+    ]);
+  });
+
+  it('begins where there is something', () => {
+    const first = windowOf([stop(1)], true, NOW);
+    expect(first.from).toBe(NOW - 63 * 60_000);
+    expect(ticksOf(first).map(({ text }) => text)).toEqual(['Tue 11:00', '11:15', '11:30', '11:45', '12:00']);
+    expect(windowOf([stop(1)], false, NOW)).toEqual(DAY);
+    expect(windowOf([stop(24)], true, NOW)).toEqual(DAY);
   });
 
   it('draws bars by the root, and none for nothing', () => {
@@ -22,13 +50,13 @@ describe('the timeline', () => {
 
   it('steps up and down with the size of each version, and not with refused runs', () => {
     const stops = [stop(12, { bytes: 3000 }), stop(6, { kind: 'refused', bytes: 0 }), stop(0, { bytes: 2000 })];
-    expect(sizeLineOf(stops, 1000, NOW)).toBe('M6 33H469.5V14H933V23.5H933');
-    expect(sizeLineOf([], null, NOW)).toBeNull();
+    expect(sizeLineOf(stops, 1000, DAY)).toBe('M6 33H469.5V14H933V23.5H933');
+    expect(sizeLineOf([], null, DAY)).toBeNull();
   });
 
   it('writes numbers where there is room, the newest first', () => {
     const [old, near, last] = [stop(12), stop(0.5), stop(0)];
-    expect([...labelledStops([old, near, last], NOW)]).toEqual([last, old]);
+    expect([...labelledStops([old, near, last], DAY)]).toEqual([last, old]);
   });
 
   it('is a sentence, too', () => {

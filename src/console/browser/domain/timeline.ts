@@ -22,12 +22,24 @@ export const FRAME = { width: 1016, height: 164, left: 6, now: 933, spine: 96 } 
 /** The length of the longest bar. */
 const LONGEST = 38;
 const SIZES = { top: 14, bottom: 33 } as const;
-const HOUR = 3_600_000;
-/** The length of the timeline: one day. */
-export const SPAN = 24 * HOUR;
+const MINUTE = 60_000;
+/** The longest timeline: one day. */
+export const SPAN = 24 * 60 * MINUTE;
 
-export function xOf(at: number, now: number): number {
-  return round(FRAME.now - ((now - at) / SPAN) * (FRAME.now - FRAME.left));
+/** The time that a timeline shows, in milliseconds since 1970. */
+export interface Window {
+  from: number;
+  now: number;
+}
+
+/** The last day; where nothing was before, from shortly before the first stop on. At least two minutes. */
+export function windowOf(stops: readonly Stop[], isFirstDay: boolean, now: number): Window {
+  const first = Math.min(now - 2 * MINUTE, ...stops.map(({ at }) => at));
+  return { from: isFirstDay ? Math.max(now - SPAN, first - (now - first) / 20) : now - SPAN, now };
+}
+
+export function xOf(at: number, { from, now }: Window): number {
+  return round(FRAME.now - ((now - at) / (now - from)) * (FRAME.now - FRAME.left));
 }
 
 /** The length of a bar, by the square root: 2 and 2,000 are both visible. */
@@ -35,22 +47,26 @@ export function barOf(count: number, most: number): number {
   return count === 0 ? 0 : Math.max(6, round(Math.sqrt(count / Math.max(most, 1)) * LONGEST));
 }
 
-/** Ticks at every fourth hour; the first, and midnight, with the day. */
-export function ticksOf(now: number): Mark[] {
-  const first = new Date(now - SPAN);
-  first.setMinutes(0, 0, 0);
+/** Minutes between two ticks. */
+const STEPS = [0.5, 1, 2, 5, 15, 30, 60, 120, 240];
+
+/** At most eight ticks; the first, and the first of a day, with the day. */
+export function ticksOf(window: Window): Mark[] {
+  const step = (STEPS.find((each) => (window.now - window.from) / (each * MINUTE) <= 8) ?? 240) * MINUTE;
+  const midnight = new Date(window.from).setHours(0, 0, 0, 0);
   const marks: Mark[] = [];
-  for (let at = first.getTime() + HOUR; at <= now; at += HOUR) {
-    const date = new Date(at);
-    if (date.getHours() % 4 !== 0) continue;
-    const day = date.getHours() === 0 || marks.length === 0 ? `${WEEKDAY.format(date)} ` : '';
-    marks.push({ x: xOf(at, now), text: day + clockTime(date) });
+  let day = '';
+  for (let at = midnight; at <= window.now; at += step) {
+    if (at <= window.from) continue;
+    const today = WEEKDAY.format(at);
+    marks.push({ x: xOf(at, window), text: (today === day ? '' : `${today} `) + clockTime(new Date(at)) });
+    day = today;
   }
   return marks;
 }
 
 /** The step line of sizes, as the `d` of a path; null: nothing was published. */
-export function sizeLineOf(stops: readonly Stop[], before: number | null, now: number): string | null {
+export function sizeLineOf(stops: readonly Stop[], before: number | null, window: Window): string | null {
   const versions = stops.filter(({ kind }) => kind !== 'refused');
   const start = before ?? versions[0]?.bytes;
   if (start === undefined) return null;
@@ -60,16 +76,16 @@ export function sizeLineOf(stops: readonly Stop[], before: number | null, now: n
     most === least
       ? SIZES.bottom
       : round(SIZES.bottom - ((bytes - least) / (most - least)) * (SIZES.bottom - SIZES.top));
-  const steps = versions.map(({ at, bytes }) => `H${xOf(at, now)}V${yOf(bytes)}`);
-  return `M${FRAME.left} ${yOf(start)}${steps.join('')}H${FRAME.now}`;
+  const steps = versions.map(({ at, bytes }) => `H${xOf(at, window)}V${yOf(bytes)}`);
+  return `M${before === null ? xOf(versions[0]?.at ?? 0, window) : FRAME.left} ${yOf(start)}${steps.join('')}H${FRAME.now}`;
 }
 
 /** Stops with space for a label, the newest first. */
-export function labelledStops(stops: readonly Stop[], now: number): ReadonlySet<Stop> {
+export function labelledStops(stops: readonly Stop[], window: Window): ReadonlySet<Stop> {
   const labelled = new Set<Stop>();
   let next = FRAME.now + 60;
   for (const stop of [...stops].reverse()) {
-    const x = xOf(stop.at, now);
+    const x = xOf(stop.at, window);
     if (next - x < 38) continue;
     labelled.add(stop);
     next = x;

@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client.js';
+import { permissionOf } from './access-change.js';
 import {
   grantAddress,
   type Node,
@@ -38,17 +39,10 @@ export function whyOfEntry(principal: Named, { resource, privileges, origins }: 
   return whyAddress(principal, privileges[0] ?? privilegesOn(node)[0] ?? 'SELECT', node);
 }
 
-/**
- * The address that explains a lost access, such as `SELECT from sales.eu.orders`.
- * @returns null: the text names no privilege on data
- */
-export function whyLost(what: string, principal: Named): string | null {
-  const [, privilege, path] = /^([A-Z_]+) \w+ ([^\s:]+)$/.exec(what) ?? [];
-  if (privilege === undefined || path === undefined) return null;
-  const names = path.split('.');
-  if (names.length > 3) return null;
-  const [catalog, schema, table] = names.map((name) => (name === '*' ? undefined : name));
-  return whyAddress(principal, privilege, { catalog, schema, table });
+/** The address that explains a gained or lost access; null: its text names no privilege on data. */
+export function whyChanged(what: string, principal: Named): string | null {
+  const permission = permissionOf(what);
+  return permission && whyAddress(principal, permission.privilege, permission.node);
 }
 
 /** The question in the address of *Why*. */

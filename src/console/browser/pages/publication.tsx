@@ -1,16 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, useMemo } from 'react';
 import { Link, useParams, useSearchParams } from 'wouter';
-import { api, bodyOf, isProblem, type Schemas } from '../api/client.js';
-import { oneAtATime, useCandidate, usePublishingStatus } from '../api/publishing.js';
+import { isProblem, type Schemas } from '../api/client.js';
+import { auditPage } from '../api/entries.js';
+import { useCandidate, usePublishingStatus, useVersion } from '../api/publishing.js';
+import { changeText } from '../domain/access-change.js';
+import { causesOf } from '../domain/audit-text.js';
 import { numberText, sizeText } from '../domain/count-text.js';
 import { type RuleLine, ruleLines } from '../domain/rule-segments.js';
+import { AuditSentence, EventBadge } from '../parts/audit-sentence.js';
 import { AccessDifference, Change } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { Failure } from '../parts/notice.js';
 import { Empty, Fact, NotHere, Page, Region } from '../parts/page.js';
-import { Approve, Cause, Counterexample, Findings, OutcomeBadge, Restore } from '../parts/publishing.js';
+import { PrincipalLink } from '../parts/principal-combobox.js';
+import { Approve, Cause, Counterexample, Findings, OutcomeBadge, Restore, UndoLink } from '../parts/publishing.js';
 import { useFirst } from '../parts/table.js';
 
 type Publication = Schemas['PublicationResponse'];
@@ -25,11 +30,7 @@ function OneVersion({ version }: { version: number }) {
   const [search] = useSearchParams();
   const against = Number(search.get('against')) || undefined;
   const status = usePublishingStatus().data;
-  const params = { path: { version }, query: against === undefined ? {} : { against } };
-  const query = useQuery({
-    queryKey: ['publishing', 'version', version, against],
-    queryFn: () => oneAtATime(() => bodyOf(api.GET('/api/admin/acl/publications/{version}', { params }))),
-  });
+  const query = useVersion(version, against);
   if (isProblem(query.error, 404)) return <NotHere />;
   const publication = query.data;
   if (publication === undefined) {
@@ -56,11 +57,17 @@ function OneVersion({ version }: { version: number }) {
       }
       intro={
         <>
-          Published <Moment at={publication.published_at} />: <Cause of={publication} />.
+          Published <Moment at={publication.published_at} />: <Cause of={publication} />.{' '}
+          {publication.access !== null && (
+            <>
+              {changeText(publication.access)}. <UndoLink of={publication.access} otherwise="/grants" />
+            </>
+          )}
         </>
       }
     >
       <Facts publication={publication} against={against} />
+      <Causes of={publication} />
       <AccessDifference access={publication.access} />
       <RulesDifference diff={publication.diff} />
       <Region title="Checks" count={publication.checks.length}>
@@ -114,6 +121,39 @@ function Facts({ publication, against }: { publication: Publication; against: nu
   );
 }
 
+/** The recorded changes since the version before, with the people who made them. */
+function Causes({ of: { version, published_at: to } }: { of: Publication }) {
+  const { data } = useQuery({
+    queryKey: ['audit', 'before', version],
+    staleTime: Infinity,
+    queryFn: () => auditPage({ to, limit: 200 }),
+  });
+  const events = causesOf(data?.items ?? []);
+  const [first, more] = useFirst(events, 5);
+  if (events.length === 0) return null;
+  return (
+    <Region title="Recorded changes" count={numberText(events.length)} isStack>
+      <ul className="stack stack--tight">
+        {first.map((event) => (
+          <li key={event.id} className="row">
+            <Moment at={event.at} />
+            {event.actor === null ? (
+              <span className="dim">the service</span>
+            ) : (
+              <PrincipalLink of={{ ...event.actor, type: 'user' }} />
+            )}
+            <EventBadge event={event.event} />
+            <span className="prose">
+              <AuditSentence of={event} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {more && <p>{more}</p>}
+    </Region>
+  );
+}
+
 function download(text: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
@@ -159,6 +199,11 @@ function WaitingChange() {
               reasons={checks.filter(({ severity }) => severity === 'error')}
               hint="It cannot be published."
             />
+          )}
+          {preview.diff.access !== null && (
+            <p>
+              <b>{changeText(preview.diff.access)}</b>. <UndoLink of={preview.diff.access} otherwise="/publications" />
+            </p>
           )}
           <AccessDifference access={preview.diff.access} />
           <RulesDifference diff={preview.diff.rules} />

@@ -3,23 +3,14 @@ import type { Schemas } from '../api/client.js';
 import {
   type Entry,
   type Run,
+  useCandidate,
   useHistory,
   usePublishingStatus,
   usePublishNow,
   type Version,
 } from '../api/publishing.js';
 import { numberText, sizeText } from '../domain/count-text.js';
-import {
-  barOf,
-  FRAME,
-  labelledStops,
-  sizeLineOf,
-  SPAN,
-  type Stop,
-  ticksOf,
-  timelineText,
-  xOf,
-} from '../domain/timeline.js';
+import { SPAN, type Stop, windowOf } from '../domain/timeline.js';
 import { now } from '../now.js';
 import { Sign } from '../parts/changes.js';
 import { Badge, Button } from '../parts/controls.js';
@@ -33,6 +24,7 @@ import {
   RestoreInEffect,
   WaitingForApproval,
 } from '../parts/publishing.js';
+import { Timeline } from '../parts/timeline.js';
 
 type Status = Schemas['StatusResponse'];
 
@@ -156,7 +148,7 @@ function Attention({ status }: { status: Status }) {
         </Notice>
       )}
       {status.restored_until !== null && <RestoreInEffect until={status.restored_until} />}
-      {waiting !== null && <WaitingForApproval waiting={waiting} version={status.published?.version} />}
+      {waiting !== null && <WaitingForApproval waiting={waiting} />}
       {waiting === null && last === 'refused' && (
         <Counterexample
           reasons={status.last_reasons}
@@ -178,6 +170,7 @@ function LastDay({ entries, status }: { entries: readonly Entry[]; status: Statu
   const at = now().getTime();
   const isRecent = (entry: Entry): boolean => Date.parse(entry.at) >= at - SPAN;
   const before = entries.find((entry): entry is Version => 'version' in entry && !isRecent(entry));
+  const waiting = useCandidate(status?.waiting_for_approval?.hash).data?.diff.access;
   const stops = entries
     .filter(isRecent)
     .reverse()
@@ -201,7 +194,8 @@ function LastDay({ entries, status }: { entries: readonly Entry[]; status: Statu
         stops={stops}
         before={before?.bytes ?? null}
         isWaiting={(status?.waiting_for_approval ?? null) !== null}
-        now={at}
+        losing={waiting?.people_losing ?? 0}
+        window={windowOf(stops, before === undefined, at)}
       />
     </Region>
   );
@@ -274,117 +268,4 @@ const OUTCOMES: Record<NonNullable<Status['last_outcome']>, string> = {
 function inText(moment: string): string {
   const minutes = Math.max(0, Math.round((Date.parse(moment) - now().getTime()) / 60_000));
   return minutes === 0 ? 'in less than a minute' : `in ${minutes} min`;
-}
-
-interface TimelineProps {
-  /** Of the last day, the oldest first. */
-  stops: readonly Stop[];
-  /** The size of the last version before that day; null: there is none. */
-  before: number | null;
-  isWaiting: boolean;
-  now: number;
-}
-
-const ABOVE = FRAME.spine - 9;
-const BELOW = FRAME.spine + 9;
-const WAITS = FRAME.now + 49;
-
-/** The publications of the last day, as a line through time; a dotted end leads to a change that waits. */
-function Timeline({ stops, before, isWaiting, now }: TimelineProps) {
-  const most = Math.max(1, ...stops.flatMap(({ gained, lost }) => [gained, lost]));
-  const labelled = labelledStops(stops, now);
-  const sizes = sizeLineOf(stops, before, now);
-  const bytes = stops.findLast(({ kind }) => kind !== 'refused')?.bytes ?? before;
-  return (
-    <div className="timeline">
-      <svg
-        width={FRAME.width}
-        height={FRAME.height}
-        viewBox={`0 0 ${FRAME.width} ${FRAME.height}`}
-        role="img"
-        aria-label={timelineText(stops, isWaiting)}
-      >
-        {ticksOf(now).map(({ x, text }) => (
-          <g key={x}>
-            <path className="axis" d={`M${x} 12V144`} />
-            <text x={x} y="160" textAnchor={x < 30 ? 'start' : 'middle'}>
-              {text}
-            </text>
-          </g>
-        ))}
-        {sizes !== null && <path className="bytes" d={sizes} />}
-        {bytes !== null && (
-          <text x={FRAME.now + 6} y="18">
-            {sizeText(bytes)}
-          </text>
-        )}
-        <path className="spine" d={`M0 ${FRAME.spine}H${FRAME.now}`} />
-        <path className="spine next" d={`M${FRAME.now + 8} ${FRAME.spine}H${FRAME.width}`} />
-        {stops.map((stop) => (
-          <Station
-            key={`${stop.at} ${stop.version ?? ''}`}
-            stop={stop}
-            x={xOf(stop.at, now)}
-            most={most}
-            isLabelled={labelled.has(stop)}
-          />
-        ))}
-        {isWaiting && (
-          <>
-            <circle className="stop stop--waiting" cx={WAITS} cy={FRAME.spine} r="5" />
-            <text className="warn-text" x={WAITS} y="83" textAnchor="middle">
-              waits
-            </text>
-          </>
-        )}
-      </svg>
-    </div>
-  );
-}
-
-interface StationProps {
-  stop: Stop;
-  x: number;
-  most: number;
-  isLabelled: boolean;
-}
-
-function Station({ stop, x, most, isLabelled }: StationProps) {
-  if (stop.kind === 'refused') {
-    return (
-      <>
-        <path className="stop stop--refused" d={`M${x - 5} 91h10v10h-10z`} />
-        <path className="stop stop--refused" d={`m${x - 2.5} 93.5 5 5m0-5-5 5`} />
-        {isLabelled && (
-          <text className="loss-text" x={x} y="118" textAnchor="middle">
-            refused
-          </text>
-        )}
-      </>
-    );
-  }
-  const [up, down] = [barOf(stop.gained, most), barOf(stop.lost, most)];
-  const isLive = stop.kind === 'live';
-  return (
-    <>
-      {up > 0 && <rect className="gained" x={x - 3} y={ABOVE - up} width="6" height={up} rx="1.5" />}
-      {down > 0 && <rect className="lost" x={x - 3} y={BELOW} width="6" height={down} rx="1.5" />}
-      {isLabelled && up > 0 && (
-        <text className="gain-text" x={x + 7} y={ABOVE - up + 9}>
-          +{stop.gained}
-        </text>
-      )}
-      {isLabelled && down > 0 && (
-        <text className="loss-text" x={x + 7} y={BELOW + down}>
-          −{stop.lost}
-        </text>
-      )}
-      <circle className={isLive ? 'stop stop--live' : 'stop'} cx={x} cy={FRAME.spine} r={isLive ? 5.5 : 4} />
-      {isLive && (
-        <text className="now" x={x} y={up > 0 ? ABOVE - up - 6 : 83} textAnchor="middle">
-          {stop.version} live
-        </text>
-      )}
-    </>
-  );
 }

@@ -1,12 +1,14 @@
 import type { ReactNode } from 'react';
 import type { Schemas } from '../api/client.js';
 import type { Preview } from '../api/drafts.js';
-import { numberText, peopleText } from '../domain/count-text.js';
+import { type Changed, permissionOf } from '../domain/access-change.js';
+import { countText, numberText, peopleText } from '../domain/count-text.js';
 import { type Outcome, outcomesOf } from '../domain/outcomes.js';
 import { Button } from './controls.js';
 import { addressOf, type Named, Path, Principal, Privileges } from './display.js';
 import { Note, Notice } from './notice.js';
 import { Fact, Region } from './page.js';
+import { NamedPrincipal } from './principal-combobox.js';
 import { useFirst } from './table.js';
 
 /** Plus or minus in a square. */
@@ -20,11 +22,11 @@ export function Sign({ isLoss = false }: { isLoss?: boolean }) {
 
 const classOf = (isLoss: boolean): string => `change${isLoss ? ' change--loss' : ''}`;
 
-/** A number that is gained or lost: *+1,204*, *−3 lose*. */
+/** A number that is gained or lost: *+1,204*, *−3 lose*, and *0* without a sign. */
 export function Change({ count, isLoss = false, children }: { count: number; isLoss?: boolean; children?: ReactNode }) {
   return (
-    <span className={classOf(isLoss)}>
-      {isLoss ? '−' : '+'}
+    <span className={count === 0 ? 'dim' : classOf(isLoss)}>
+      {count > 0 && (isLoss ? '−' : '+')}
       {numberText(count)}
       {children}
     </span>
@@ -66,10 +68,16 @@ export function Totals({ preview, isComputing }: { preview: Preview | null; isCo
       ) : (
         <>
           <span>
-            <b className="change">+{numberText(gaining)}</b> {gaining === 1 ? 'person gains' : 'people gain'}
+            <b>
+              <Change count={gaining} />
+            </b>{' '}
+            {gaining === 1 ? 'person gains' : 'people gain'}
           </span>{' '}
           <span>
-            <b className="change change--loss">−{numberText(losing)}</b> {losing === 1 ? 'person loses' : 'people lose'}
+            <b>
+              <Change count={losing} isLoss />
+            </b>{' '}
+            {losing === 1 ? 'person loses' : 'people lose'}
           </span>{' '}
           {unchanged > 0 && (
             <span>
@@ -235,56 +243,94 @@ const CHECKS: Record<string, string> = {
 
 /** Who gains and who loses by a published text, or by one that waits; side by side. */
 export function AccessDifference({ access }: { access: Schemas['AccessChangeResponse'] | null }) {
-  const gaining = access?.people_gaining ?? access?.gained_in_all ?? null;
-  const losing = access?.people_losing ?? access?.lost_in_all ?? null;
   return (
     <div className="pair">
-      <ChangedSide title="Who gains" count={gaining} changed={access?.gained ?? []} />
-      <ChangedSide title="Who loses" count={losing} changed={access?.lost ?? []} isLoss />
+      <ChangedSide
+        side="gains"
+        people={access && access.people_gaining}
+        things={access?.gained_in_all ?? null}
+        changed={access?.gained ?? []}
+      />
+      <ChangedSide
+        side="loses"
+        people={access && access.people_losing}
+        things={access?.lost_in_all ?? null}
+        changed={access?.lost ?? []}
+      />
     </div>
   );
 }
 
 interface ChangedSideProps {
-  title: string;
-  /** Null: it is not known. */
-  count: number | null;
-  changed: readonly Schemas['ChangedAccessResponse'][];
-  isLoss?: boolean;
+  side: 'gains' | 'loses';
+  /** Null: they were not counted. */
+  people: number | null;
+  /** Null: nothing was compared. */
+  things: number | null;
+  changed: readonly Changed[];
 }
 
 /** Outcomes that are shown at first. */
-const FIRST_OUTCOMES = 50;
+const FIRST_OUTCOMES = 10;
 
-function ChangedSide({ title, count, changed, isLoss = false }: ChangedSideProps) {
+function ChangedSide({ side, people, things, changed }: ChangedSideProps) {
   const [outcomes, more] = useFirst(changesByPeople(changed), FIRST_OUTCOMES);
+  const count = people === null ? things !== null && countText(things, 'thing') : peopleText(people);
   return (
-    <Region title={title} count={count !== null && numberText(count)}>
-      {count === null && <p className="dim">Not compared: nothing was before it, or nothing that can be read.</p>}
-      {count === 0 && <p className="dim">Nobody {isLoss ? 'loses' : 'gains'} anything.</p>}
-      {outcomes.map(({ whats, people, others }) => (
-        <div key={whats.join()} className="outcome">
-          {whats.map((what) => (
-            <OutcomeLine key={what} verb={isLoss ? 'loses' : 'gains'} isLoss={isLoss}>
-              <span className="path">{what}</span>
-            </OutcomeLine>
-          ))}
-          <ul className="outcome__who">
-            {people.map((name) => (
-              <li key={name}>{name}</li>
-            ))}
-            {others > 0 && <li className="dim">{numberText(others)} others</li>}
-          </ul>
-        </div>
+    <Region title={`Who ${side}`} count={count}>
+      {things === null && <p className="dim">Not compared: nothing was before it, or nothing that can be read.</p>}
+      {things === 0 && <p className="dim">Nobody {side} anything.</p>}
+      {outcomes.map((outcome) => (
+        <ChangedOutcome key={outcome.whats.join()} of={outcome} side={side} />
       ))}
       {more}
     </Region>
   );
 }
 
+/** Things of one outcome that are shown at first. */
+const FIRST_THINGS = 8;
+
+function ChangedOutcome({ of, side }: { of: ChangedPeople; side: ChangedSideProps['side'] }) {
+  const { whats, people, others } = of;
+  const [first, more] = useFirst(whats, FIRST_THINGS);
+  return (
+    <div className="outcome">
+      {first.map((what) => (
+        <OutcomeLine key={what} verb={side} isLoss={side === 'loses'}>
+          <ChangedThing what={what} />
+        </OutcomeLine>
+      ))}
+      {more && <p className="note">{more}</p>}
+      <ul className="outcome__who">
+        {people.map((name) => (
+          <li key={name}>
+            <NamedPrincipal name={name} />
+          </li>
+        ))}
+        {others > 0 && <li className="dim">{numberText(others)} others</li>}
+      </ul>
+    </div>
+  );
+}
+
+function ChangedThing({ what }: { what: string }) {
+  const permission = permissionOf(what);
+  if (permission === null) return <span className="path">{what}</span>;
+  return (
+    <>
+      <Privileges names={[permission.privilege]} /> <span>on</span> <Path node={permission.node} />
+    </>
+  );
+}
+
+interface ChangedPeople extends Pick<Changed, 'people' | 'others'> {
+  whats: string[];
+}
+
 /** Changes grouped by their people. */
-function changesByPeople(changed: ChangedSideProps['changed']) {
-  const outcomes = new Map<string, { whats: string[]; people: string[]; others: number }>();
+function changesByPeople(changed: readonly Changed[]): ChangedPeople[] {
+  const outcomes = new Map<string, ChangedPeople>();
   for (const { what, people, others } of changed) {
     const key = JSON.stringify([people, others]);
     const outcome = outcomes.get(key) ?? { whats: [], people, others };

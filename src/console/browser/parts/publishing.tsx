@@ -1,52 +1,67 @@
-import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useId, useState } from 'react';
 import { Link } from 'wouter';
-import { api, bodyOf, type Schemas } from '../api/client.js';
-import { approve, endRestore, type Entry, restore, useCandidate, type Version } from '../api/publishing.js';
-import { countText, numberText, peopleText, sizeText } from '../domain/count-text.js';
-import { whyLost } from '../domain/why-address.js';
+import type { Schemas } from '../api/client.js';
+import {
+  approve,
+  endRestore,
+  type Entry,
+  restore,
+  useCandidate,
+  usePublishingStatus,
+  useVersion,
+  type Version,
+} from '../api/publishing.js';
+import { changeText, permissionOf } from '../domain/access-change.js';
+import { numberText, sizeText } from '../domain/count-text.js';
+import { whyChanged } from '../domain/why-address.js';
 import { Act, DialogAct } from './act.js';
 import { useAsked } from './address.js';
-import { Change } from './changes.js';
+import { AccessDifference, Change } from './changes.js';
 import { Badge, Button, ButtonLink, Icon } from './controls.js';
 import { Moment } from './display.js';
 import { TextField, useForm } from './form.js';
 import { Note, Notice } from './notice.js';
+import { useNamed } from './principal-combobox.js';
 import { type Column, Listing, type Pages } from './table.js';
 
+type Access = Schemas['AccessChangeResponse'];
 type Waiting = NonNullable<Schemas['StatusResponse']['waiting_for_approval']>;
 
 /** A change that no recorded change explains: its effect, and its approval. */
-export function WaitingForApproval({ waiting, version }: { waiting: Waiting; version: number | undefined }) {
-  const candidate = useCandidate(waiting.hash).data;
-  const access = candidate?.diff.access;
+export function WaitingForApproval({ waiting }: { waiting: Waiting }) {
+  const access = useCandidate(waiting.hash).data?.diff.access ?? null;
   return (
     <section className="notice notice--warn" aria-labelledby="waiting">
       <Icon name="clock" />
       <div>
         <h2 id="waiting">Waiting for approval</h2>
         <p>
-          {access !== undefined && access !== null ? (
+          {access === null ? (
+            waiting.reasons[0]?.message
+          ) : (
             <>
               <b>{changeText(access)}</b>, and no recorded change explains it.
             </>
-          ) : (
-            waiting.reasons[0]?.message
           )}
         </p>
         <p>
-          Text {waiting.hash.slice(0, 8)}, since <Moment at={waiting.since} />. Revokes go out meanwhile.
+          Text {waiting.hash.slice(0, 8)}, since <Moment at={waiting.since} />.
+          {access !== null && ` ${percentText(access)} of all access changes.`} Revokes go out meanwhile.
         </p>
         <p>
-          <UndoLink lost={access?.lost[0]} version={version} />
+          <UndoLink of={access} otherwise="/publications/waiting" />
         </p>
       </div>
       <div className="row">
         <ButtonLink text="See the change" look="quiet" href="/publications/waiting" />
-        <Approve hash={waiting.hash} follows={access === undefined || access === null ? null : changeText(access)} />
+        <Approve hash={waiting.hash} follows={access && changeText(access)} />
       </div>
     </section>
   );
+}
+
+function percentText({ changed_pairs: changed, all_pairs: all }: Access): string {
+  return `${((changed / Math.max(all, 1)) * 100).toFixed(1)} %`;
 }
 
 /** Approves the text of a hash, after a new confirmation; the hash of the question stands in the address. */
@@ -72,34 +87,18 @@ export function Approve({ hash, follows }: { hash: string; follows: string | nul
   );
 }
 
-function changeText({ people_gaining, people_losing, changed_pairs: pairs }: Schemas['AccessChangeResponse']): string {
-  const [gaining, losing] = [people_gaining ?? 0, people_losing ?? 0];
-  const parts = [
-    ...(losing > 0 ? [`${peopleText(losing)} lose${losing === 1 ? 's' : ''} access`] : []),
-    ...(gaining > 0 ? [`${peopleText(gaining)} gain${gaining === 1 ? 's' : ''} access`] : []),
-  ];
-  return parts.length === 0 ? 'Nothing changes' : `${parts.join(', ')}: ${countText(pairs, 'pair')} of person and node`;
-}
-
 interface UndoLinkProps {
-  lost: Schemas['ChangedAccessResponse'] | undefined;
-  version: number | undefined;
+  of: Access | null;
+  /** Where nothing of it can be asked about. */
+  otherwise: string;
 }
 
-/** A link to *Why* about the first loss, which names the change that would reverse it. */
-function UndoLink({ lost, version }: UndoLinkProps) {
-  const name = lost?.people[0];
-  const { data } = useQuery({
-    queryKey: ['people', 'named', name],
-    enabled: name !== undefined,
-    queryFn: () => bodyOf(api.GET('/api/admin/users', { params: { query: { q: name ?? '', limit: 50 } } })),
-  });
-  const person = data?.items.find(({ username }) => username === name);
-  const principal = person === undefined ? { type: 'engine', name: name ?? '' } : { type: 'user', id: person.id };
-  const why = lost === undefined || data === undefined ? null : whyLost(lost.what, principal);
-  return (
-    <Link href={why ?? (version === undefined ? '/publications' : `/publications/${version}`)}>How to undo it</Link>
-  );
+/** A link to *Why* about the first loss, or else the first gain: it names the change that would reverse it. */
+export function UndoLink({ of, otherwise }: UndoLinkProps) {
+  const { what = '', people = [] } =
+    [...(of?.lost ?? []), ...(of?.gained ?? [])].find(({ what: each }) => permissionOf(each)) ?? {};
+  const principal = useNamed(people[0]);
+  return <Link href={(principal && whyChanged(what, principal)) ?? otherwise}>How to undo it</Link>;
 }
 
 type Finding = Schemas['FindingResponse'];
@@ -160,6 +159,7 @@ export function Restore({ version }: { version: number }) {
             <p>
               Its rules are published at once, and stay for so long whatever is granted meanwhile. Revokes still count.
             </p>
+            <RestoreEffect version={version} />
             {isHere && (
               <>
                 <TextField label="Reason" {...field('reason')} maxLength={1000} required />
@@ -174,6 +174,23 @@ export function Restore({ version }: { version: number }) {
           Not restored: {refusal}
         </Note>
       )}
+    </>
+  );
+}
+
+/** What a version would give and take, compared with the published one. */
+function RestoreEffect({ version }: { version: number }) {
+  const against = usePublishingStatus().data?.published?.version;
+  const { data } = useVersion(version, against, against !== undefined);
+  if (data === undefined) return <p role="status">Computing who gains and who loses</p>;
+  const { access } = data;
+  return (
+    <>
+      <p>
+        <b>{access === null ? 'Nobody gains or loses anything' : changeText(access)}</b>, compared with version{' '}
+        {against}.
+      </p>
+      {access !== null && <AccessDifference access={access} />}
     </>
   );
 }
@@ -212,6 +229,7 @@ export function PublicationTable({ list, liveHash, empty }: PublicationTableProp
   const columns: readonly Column<Entry>[] = [
     {
       name: 'Version',
+      order: (entry) => ('version' in entry ? entry.version : null),
       cell: (entry) =>
         'version' in entry ? (
           <Link href={`/publications/${entry.version}`}>{entry.version}</Link>
@@ -228,12 +246,12 @@ export function PublicationTable({ list, liveHash, empty }: PublicationTableProp
           <Badge text={entry.outcome} tone="loss" icon="stop" />
         ),
     },
-    { name: 'When', cell: ({ at }) => <Moment at={at} /> },
-    { name: 'Why', className: 'full', cell: (entry) => <Cause of={entry} /> },
-    numberColumn('Gained', ({ people_gaining: count }) => <Difference count={count} word="gain" />),
-    numberColumn('Lost', ({ people_losing: count }) => <Difference count={count} word="lose" isLoss />),
-    numberColumn('Rules', ({ rules }) => numberText(rules)),
-    numberColumn('Size', ({ bytes }) => sizeText(bytes)),
+    { name: 'When', className: 'line', order: 'at', cell: ({ at }) => <Moment at={at} /> },
+    { name: 'Why', className: 'full rest', cell: (entry) => <Cause of={entry} /> },
+    numberColumn('Gained', 'people_gaining', (count) => <Difference count={count} word="gain" />),
+    numberColumn('Lost', 'people_losing', (count) => <Difference count={count} word="lose" isLoss />),
+    numberColumn('Rules', 'rules', (count) => numberText(count ?? 0)),
+    numberColumn('Size', 'bytes', (count) => sizeText(count ?? 0)),
   ];
   return (
     <Listing
@@ -247,13 +265,22 @@ export function PublicationTable({ list, liveHash, empty }: PublicationTableProp
 }
 
 /** Figures of versions; empty for runs without one. */
-function numberColumn(name: string, cell: (version: Version) => ReactNode): Column<Entry> {
-  return { name, className: 'num', isLabelled: true, cell: (entry) => 'version' in entry && cell(entry) };
+function numberColumn(
+  name: string,
+  field: 'people_gaining' | 'people_losing' | 'rules' | 'bytes',
+  show: (count: number | null) => ReactNode,
+): Column<Entry> {
+  return {
+    name,
+    className: 'num',
+    isLabelled: true,
+    order: (entry) => ('version' in entry ? entry[field] : null),
+    cell: (entry) => 'version' in entry && show(entry[field]),
+  };
 }
 
 function Difference({ count, word, isLoss = false }: { count: number | null; word: string; isLoss?: boolean }) {
   if (count === null) return <span className="dim">not compared</span>;
-  if (count === 0) return <span className="dim">0</span>;
   return (
     <Change count={count} isLoss={isLoss}>
       <span className="hidden"> {word}</span>

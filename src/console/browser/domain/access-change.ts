@@ -1,0 +1,45 @@
+import type { Schemas } from '../api/client.js';
+import { countText, peopleText, peopleWho } from './count-text.js';
+import { type Node, type Privilege, PRIVILEGES } from './grant-form.js';
+import { nodeAt, pathText } from './node-path.js';
+
+type Access = Schemas['AccessChangeResponse'];
+export type Changed = Schemas['ChangedAccessResponse'];
+
+/** Stands for all nodes of a level that no rule names. */
+const OTHERS = /\.?(\(any other \w+\)|\*)/g;
+
+/** `SELECT from sales.eu.orders` as a privilege and a node; null: the text is about something else, such as a mask. */
+export function permissionOf(what: string): { privilege: Privilege; node: Node } | null {
+  const [, word, path = ''] = /^(?:have )?([A-Z_]+)(?: from| into| on| of(?: the schema)?)? (.*)$/.exec(what) ?? [];
+  const privilege = PRIVILEGES.find((each) => each === word);
+  const names = path.replaceAll(OTHERS, '');
+  if (privilege === undefined || /[\s(,…]/.test(names) || names.split('.').length > 3) return null;
+  return { privilege, node: nodeAt(names.split('.')) };
+}
+
+/** *61 people lose SELECT on finance.public; 2 people gain INSERT on sales and 3 more things, 4 people in all*. */
+export function changeText({ lost, gained, ...counts }: Access): string {
+  const parts = [
+    sideText('lose', lost, counts.people_losing ?? 0, counts.lost_in_all),
+    sideText('gain', gained, counts.people_gaining ?? 0, counts.gained_in_all),
+  ];
+  return parts.filter(Boolean).join('; ') || 'Nobody gains or loses anything';
+}
+
+const peopleOf = ({ people, others }: Changed): number => people.length + others;
+
+/** The privilege on data that most people lose or gain, how much else, and how many in all. */
+function sideText(verb: string, changes: readonly Changed[], people: number, inAll: number): string {
+  const onData = changes.filter(({ what }) => permissionOf(what) !== null);
+  const [most] = [...(onData.length > 0 ? onData : changes)].sort((a, b) => peopleOf(b) - peopleOf(a));
+  if (most === undefined || people === 0) return '';
+  const more = inAll > 1 ? ` and ${countText(inAll - 1, 'more thing')}` : '';
+  const others = people > peopleOf(most) ? `, ${peopleText(people)} in all` : '';
+  return `${peopleWho(peopleOf(most), verb)} ${whatText(most.what)}${more}${others}`;
+}
+
+function whatText(what: string): string {
+  const permission = permissionOf(what);
+  return permission === null ? `“${what}”` : `${permission.privilege} on ${pathText(permission.node)}`;
+}
