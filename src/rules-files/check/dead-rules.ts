@@ -1,5 +1,5 @@
 import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
-import type { SectionName } from './engine-format.js';
+import { formatOf, SECTION_NAMES, type SectionName } from './engine-format.js';
 import { type ForeignRule, type ForeignRules, rolePattern } from './foreign-rules.js';
 import type { PlacedFinding } from './checks.js';
 import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
@@ -13,23 +13,14 @@ import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { type Reach, reachableRules } from '../../trino-rules/lint/unreachable-rules.js';
 import { anyName, languageOf, maxListedNames, regularPattern } from './foreign-language.js';
 
-/** The fields that rules of a section are matched by: the user first, then groups and objects. */
-type Fields = readonly [user: string, ...objects: string[]];
-
-/** By section, the fields for each kind of question. Where a section has two kinds, a rule answers those whose last field it has. */
-const MATCHED: readonly (readonly [section: SectionName, ...questions: Fields[]])[] = [
-  ['catalogs', ['user', 'group', 'catalog']],
-  ['schemas', ['user', 'group', 'catalog', 'schema']],
-  ['tables', ['user', 'group', 'catalog', 'schema', 'table']],
-  ['functions', ['user', 'group', 'catalog', 'schema', 'function']],
-  ['procedures', ['user', 'group', 'catalog', 'schema', 'procedure']],
-  ['queries', ['user', 'group', 'queryOwner']],
-  ['impersonation', ['original_user', 'new_user']],
-  ['system_information', ['user']],
-  ['authorization', ['original_user', 'original_group', 'new_user'], ['original_user', 'original_group', 'new_role']],
-  ['system_session_properties', ['user', 'group', 'property']],
-  ['catalog_session_properties', ['user', 'group', 'catalog', 'property']],
-];
+/** The fields for each kind of question. Where a section has two kinds, a rule answers those whose last field it has. */
+function questionsOf(section: SectionName): string[][] {
+  const matched = Object.entries(formatOf(section).fields).flatMap(([key, field]) =>
+    field.reads === 'new-user' || (field.reads === 'pattern' && field.matches !== 'role') ? [key] : [],
+  );
+  if (section !== 'authorization') return [matched];
+  return ['new_role', 'new_user'].map((other) => matched.filter((key) => key !== other));
+}
 
 /**
  * Rules that never decide, because earlier ones match whatever they match, each with the rule that decides instead. Users match by
@@ -37,7 +28,8 @@ const MATCHED: readonly (readonly [section: SectionName, ...questions: Fields[]]
  */
 export function deadRules(rules: ForeignRules): PlacedFinding[] {
   const budget = new WorkBudget(STEPS);
-  return MATCHED.flatMap(([section, ...questions]) => {
+  return SECTION_NAMES.filter((section) => section !== 'principals').flatMap((section) => {
+    const questions = questionsOf(section);
     // Rules for roles never match, and patterns that Java refuses have findings of their own.
     const judged = (rules.get(section) ?? []).filter(isJudged);
     const asked = questions.map((fields) => {
@@ -60,7 +52,12 @@ interface Answered {
   unfinished: PlacedFinding | null;
 }
 
-function answered(section: SectionName, rules: readonly ForeignRule[], fields: Fields, budget: WorkBudget): Answered {
+function answered(
+  section: SectionName,
+  rules: readonly ForeignRule[],
+  fields: readonly string[],
+  budget: WorkBudget,
+): Answered {
   const found = new Map<ForeignRule, PlacedFinding>();
   // A rule with a pattern that cannot be judged is never dead, and makes no other rule dead.
   const texts = new Map(rules.map((rule) => [rule, fields.map((field) => anyName(field, matchedText(rule, field)))]));

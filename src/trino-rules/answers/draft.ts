@@ -34,23 +34,18 @@ export function withDraft(snapshot: Snapshot, draft: Draft): Snapshot {
       const isOf = (membership: Membership): boolean => membership.group === group.id;
       const [joined, left] = [draft.joined.filter(isOf), draft.left.filter(isOf)];
       if (joined.length + left.length === 0) return group;
+      const accounts = (some: Membership[]) => some.flatMap(({ member }) => (member.type === 'user' ? member.id : []));
+      const engines = (some: Membership[]) =>
+        some.flatMap(({ member }) => (member.type === 'engine' ? member.name : []));
       return {
         ...group,
-        members: moved(group.members, joined.flatMap(accountOf), left.flatMap(accountOf)),
-        engines: moved(group.engines, joined.flatMap(engineOf), left.flatMap(engineOf)),
+        members: moved(group.members, accounts(joined), accounts(left)),
+        engines: moved(group.engines, engines(joined), engines(left)),
       };
     }),
     grants: [...snapshot.grants.filter(({ id }) => !revoked.has(id)), ...draft.grants],
     policies: [...snapshot.policies.filter(({ id }) => !replaced.has(id)), ...draft.policies],
   };
-}
-
-function accountOf({ member }: Membership): number[] {
-  return member.type === 'user' ? [member.id] : [];
-}
-
-function engineOf({ member }: Membership): string[] {
-  return member.type === 'engine' ? [member.name] : [];
 }
 
 function moved<T>(members: readonly T[], joined: readonly T[], left: readonly T[]): T[] {

@@ -201,16 +201,12 @@ class RuleFieldReader {
 
   pattern(key: string): string | undefined {
     const node = this.nodes.get(key);
-    if (node === undefined) return undefined;
     const text = this.string(key);
     if (text === undefined) return undefined;
-    if (text === '') {
-      this.fault('rules-pattern-empty', `"${key}" is empty, which the engine reads as "any"`, node);
-      return undefined;
-    }
     const reading = readPattern(text);
     if (reading.kind === 'pattern') return text;
-    this.fault('rules-pattern-unsafe', `"${key}" is not a pattern of the common subset: ${reading.reason}`, node);
+    if (text === '') this.fault('rules-pattern-empty', `"${key}" is empty, which the engine reads as "any"`, node);
+    else this.fault('rules-pattern-unsafe', `"${key}" is not a pattern of the common subset: ${reading.reason}`, node);
     return undefined;
   }
 

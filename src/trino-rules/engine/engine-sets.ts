@@ -127,6 +127,6 @@ const STEPS_PER_NAMED = 50;
 /** Key of rules about all users. */
 export const ANY_USER = -1;
 
-function pick<Rule>(rules: readonly Rule[], indexes: readonly number[]): Rule[] {
+export function pick<Rule>(rules: readonly Rule[], indexes: readonly number[]): Rule[] {
   return indexes.flatMap((index) => rules[index] ?? []);
 }

@@ -11,7 +11,7 @@ import {
 import { getOrInsert } from '../../kernel/collections.js';
 import type { Node } from '../model/node.js';
 import type { RightQuestion, RoutineQuestion } from '../model/question.js';
-import { ANY_USER, type CatalogModes, type EngineSets } from './engine-sets.js';
+import { ANY_USER, type CatalogModes, type EngineSets, pick } from './engine-sets.js';
 import { wordAt, type Bitset } from './sparse-bitset.js';
 import { namesAt, type Place, placeBelow, type Unnamed } from './rule-trie.js';
 
@@ -81,10 +81,8 @@ export function holders(engine: EngineSets, right: Right): Bitset {
     case 'routine': {
       const { catalog = fresh, schema = fresh, routine = fresh } = right.resource;
       const path = [catalog, schema, routine];
-      const about: readonly (FunctionRule | ProcedureRule)[] =
-        right.kind === 'function'
-          ? engine.functions.at(path).flatMap((index) => rules.functions[index] ?? [])
-          : engine.procedures.at(path).flatMap((index) => rules.procedures[index] ?? []);
+      const section = `${right.kind}s` as const;
+      const about = pick<FunctionRule | ProcedureRule>(rules[section], engine[section].at(path));
       const giving = right.privilege === 'EXECUTE' ? ['EXECUTE', 'GRANT_EXECUTE'] : [right.privilege];
       const may = engine.first(about, ({ privileges }) => privileges.some((each) => giving.includes(each)));
       return within(may, engine.modes(catalog));
@@ -139,7 +137,7 @@ function* routines(
   asked: readonly Node[],
   unnamed: Unnamed,
 ): Iterable<Right> {
-  const tries = engines.map(({ functions, procedures }) => (kind === 'function' ? functions : procedures));
+  const tries = engines.map((engine) => engine[`${kind}s` as const]);
   const named = namesByPath(asked);
   const below = (...path: string[]): Place => {
     const place = placeBelow(tries.map((trie) => trie.branch(path)));
