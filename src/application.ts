@@ -104,7 +104,7 @@ export async function createApplication(
   await app.init();
   const metrics = app.get<Registry>(Registry);
   records.exposeIn(metrics);
-  const dropped = 'Log lines that were not written, because the ones before were not read.';
+  const dropped = 'Log lines that were not written because earlier ones were not read.';
   counterOf(metrics, 'grantline_log_lines_dropped_total', dropped, () => log.droppedLines());
   const operations = operationsServer(app.get(HealthRegistry), metrics, new Connections(settings.http, log));
   return { app, operations, close: (cut) => closeApplication(app, drain, cut) };

@@ -4,28 +4,31 @@ import type { AuditService } from '../audit/audit.service.js';
 import { counter, gauge } from '../platform/operations/metrics.js';
 import type { PublicationHistory } from './domain/publication-history.js';
 import type { EngineWatch } from './domain/engine-watch.js';
-import type { PublicationSummary, RunOutcome, Trigger } from './domain/publication.js';
+import { type PublicationSummary, type RunOutcome, type Trigger, TRIGGERS } from './domain/publication.js';
 
 const GAUGES = {
   last_success_timestamp_seconds: 'When a run last published or found nothing to change.',
-  last_publication_timestamp_seconds: 'When rules were last published.',
-  live: 'Whether the engine was seen to use the version that was published last (1) or not (0).',
-  rules_broken: 'Whether the engine could not use its rules file (1): no statement works then.',
-  live_overdue: 'Whether the engine used other rules than the published ones for longer than they take to it (1).',
+  last_publication_timestamp_seconds:
+    'When a version was last published; old where no grant changes, which is no fault.',
+  live: '1: the engine uses the last version; asked every 15 s, every 2 s until it does.',
+  rules_broken:
+    '1: the engine could not use its rules file; of what this replica asked itself, only with `SERVICE_QUERY_HOST`.',
+  live_overdue: '1: the engine uses other rules, although the last version is older than 210 s or was in use already.',
   restored_until_timestamp_seconds: 'Until when an older version is restored; 0: none is.',
-  published_version: 'The version that was published last; 0: none.',
-  rules: 'Rules in the version that was published last.',
-  bytes: 'Size of the text that was published last.',
-  last_edit_timestamp_seconds: 'When a run last found an edit of the live rules by hand.',
+  published_version: 'The last version; 0: none.',
+  rules: 'Rules in the last version.',
+  bytes: 'Size of the last version; a ConfigMap holds 1,048,576 bytes with the previous one.',
+  last_edit_timestamp_seconds: 'When a run last found an edit of the live rules by hand; 0: never.',
   last_unexplained_change_timestamp_seconds:
-    'When a version was last published with an unexplained change, below the limit or approved.',
+    'When a version was last published with an unexplained change, below the limit or approved; 0: never.',
   drift_since_timestamp_seconds: 'Since when the live rules hold an edit by hand; 0: the last run found none.',
-  waiting_since_timestamp_seconds: 'Since when an unexplained change waits for an approval; 0: none does.',
-  refused_since_timestamp_seconds: 'Since when every run was refused; 0: the last was not.',
+  waiting_since_timestamp_seconds: 'Since when a change waits for an approval; 0: none does.',
+  refused_since_timestamp_seconds: 'Since when every run was refused, restores aside; 0: the last one was not.',
   database_behind_since_timestamp_seconds:
-    'Since when the target holds a version that the database does not have and no approved rules have replaced; 0: it does not.',
-  failed_since_timestamp_seconds: 'Since when every run failed; 0: the last did not.',
-  target_available: 'Whether the rules target could be read and written when it was last checked (1) or not (0).',
+    'Since when the rules in force are a version that the database does not have; 0: they are not.',
+  failed_since_timestamp_seconds: 'Since when every run failed; 0: the last one did not.',
+  target_available:
+    '1: the rules target could be read and written when it was last checked: each minute, every 10 s while not.',
 };
 
 /** The sync's Prometheus metrics; the API document and the chart's alerts use the same names. */
@@ -43,18 +46,19 @@ export class AclSyncMetrics {
     this.gauges = new Map(gauges.map(([name, help]) => [name, gauge(registry, `grantline_acl_${name}`, help)]));
     // Unknown until history and target are read: 0 would mean that nothing was published.
     for (const each of this.gauges.values()) each.set(Number.NaN);
-    const help = 'Runs of the sync by outcome and trigger.';
+    const outcomes = '`applied`, `no_change`, `refused`, `failed`';
+    const help = `Runs by \`outcome\` (${outcomes}) and \`trigger\` (\`${TRIGGERS.join('`, `')}\`).`;
     this.runs = counter(registry, 'grantline_acl_runs_total', help, 'outcome', 'trigger');
     this.grantToLive = new Histogram({
       name: 'grantline_acl_grant_to_live_seconds',
-      help: 'From a change of grants to the moment at which the engine was seen to use it.',
+      help: 'From the first change in a version to the engine seen using it.',
       buckets: [5, 15, 30, 60, 90, 120, 180, 300, 450, 600, 900, 1800],
       registers: [registry],
     });
     this.drift = counter(
       registry,
       'grantline_acl_drift_total',
-      'Edits of the live rules by hand that runs of this process found; runs in Jobs show in the timestamp alone.',
+      'Edits by hand that runs of this process found; alerts use `grantline_acl_last_edit_timestamp_seconds`, which knows of Jobs, too.',
     );
   }
 

@@ -28,7 +28,7 @@ export class SignInService {
     private readonly settings: Settings,
     registry: Registry,
   ) {
-    const help = 'Sign-ins of administrators with a password while AUTH_PASSWORD_SIGN_IN_ENABLED is false.';
+    const help = 'Sign-ins of administrators with a password while `AUTH_PASSWORD_SIGN_IN_ENABLED` is `false`.';
     this.breakGlassSignIns = counter(registry, 'grantline_break_glass_sign_ins_total', help);
   }
 

@@ -65,11 +65,12 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
       () => Promise.resolve(isConfirmed() ? 'up' : 'degraded'),
       () => identity.age,
     );
-    const applies = 'Whether the engine applies the user headers.';
+    const applies = '1: the engine sees the user that the service names; only with `SERVICE_QUERY_HOST`.';
     gaugeOf(metrics, 'grantline_engine_identity_confirmed', applies, () => Number(isConfirmed()));
-    const mismatch = 'Whether the engine was seen to run statements as another user.';
+    const mismatch =
+      '1: the engine runs statements as another user, or reads no user headers: no SQL of people is run.';
     gaugeOf(metrics, 'grantline_engine_identity_mismatch', mismatch, () => Number(identity.lastKnown === 'mismatch'));
-    const age = 'Since the last check of the user headers.';
+    const age = 'Since the engine was asked which user it sees: every 60 s, after trouble every 10 to 20 s.';
     gaugeOf(metrics, 'grantline_engine_identity_age_seconds', age, () => identity.age ?? Number.NaN);
     this.health.register('identity_provider', () => Promise.resolve(this.tokens.isValid() ? 'up' : 'degraded'));
   }

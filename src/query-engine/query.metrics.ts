@@ -23,10 +23,11 @@ export class QueryMetrics {
   private readonly pageFailures: Counter<'reason'>;
 
   constructor(private readonly registry: Registry) {
-    const ended = 'Queries that this replica ended, by state and error code.';
+    const ended = 'Queries that this replica ended, by `state` and error `code` (`none`: finished).';
     this.endings = counter(registry, 'grantline_queries_ended_total', ended, 'state', 'code');
-    this.rows = counter(registry, 'grantline_query_rows_delivered_total', 'Rows handed out to their readers.');
-    const failures = 'Pages that could not be fetched from the engine after all retries, by reason.';
+    this.rows = counter(registry, 'grantline_query_rows_delivered_total', 'Rows handed out, each once.');
+    const failures =
+      'Pages not fetched after all tries, by `reason`; `memory`: `QUERY_MAX_HELD_BYTES` are held, so it is fetched again later.';
     this.pageFailures = counter(registry, 'grantline_query_page_failures_total', failures, 'reason');
   }
 
@@ -36,7 +37,7 @@ export class QueryMetrics {
     gaugeOf(registry, 'grantline_queries_running', 'Queries that this replica executes.', running);
     const held = 'Memory of result pages and answers that this replica holds.';
     gaugeOf(registry, 'grantline_query_held_bytes', held, bytes);
-    gaugeOf(registry, 'grantline_query_held_limit_bytes', 'QUERY_MAX_HELD_BYTES.', () => limitBytes);
+    gaugeOf(registry, 'grantline_query_held_limit_bytes', '`QUERY_MAX_HELD_BYTES`.', () => limitBytes);
   }
 
   ended(ending: Ending): void {
@@ -59,11 +60,12 @@ export class ServiceTokenMetrics implements TokenObserver {
   private readonly failures: Counter<'reason'>;
 
   constructor(registry: Registry) {
-    const expiry = 'When the service-account token expires; 0: there was none yet.';
+    const expiry = 'When the service-account token expires; 0: none yet; only with `SERVICE_QUERY_JWT_ENABLED=true`.';
     this.expiry = gauge(registry, 'grantline_service_token_expiry_timestamp_seconds', expiry);
     const renewed = 'Service-account tokens that the identity provider gave.';
     this.renewals = counter(registry, 'grantline_service_token_renewals_total', renewed);
-    const failed = 'Requests for a service-account token that gave none, by reason.';
+    const failed =
+      'Requests for a token that gave none, by `reason`: `refused` (secret, client), `unavailable`, `invalid` (an answer without a token).';
     this.failures = counter(registry, 'grantline_service_token_failures_total', failed, 'reason');
     for (const reason of TOKEN_FAILURES) this.failures.inc({ reason }, 0); // so that the first failure is an increase
   }

@@ -11,12 +11,12 @@ export class OidcMetrics {
 
   constructor(registry: Registry) {
     const help =
-      'Sign-ins at the identity provider, by what came of them: signed_in, exchanged, confirmed, linked, or the code of the failure.';
+      'Sign-ins at the identity provider by `outcome`: `signed_in`, `exchanged`, `confirmed`, `linked`, or the code of the failure.';
     this.signIns = counter(registry, 'grantline_oidc_sign_ins_total', help, 'outcome');
     const again =
-      'Sessions in use that the identity provider was asked for again, by what it said: renewed, ended, silent.';
+      'Sessions in use about which the identity provider was asked again, by `outcome`: `renewed`, `ended`, `silent`.';
     this.rechecks = counter(registry, 'grantline_oidc_rechecks_total', again, 'outcome');
-    const groups = 'Sign-ins at which the provider said groups that could not be followed, or not which.';
+    const groups = 'Sign-ins at which the provider named groups that could not be followed, or did not say which.';
     this.disregardedGroups = counter(registry, 'grantline_oidc_groups_disregarded_total', groups);
   }
 }

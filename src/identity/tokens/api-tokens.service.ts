@@ -48,7 +48,7 @@ export class ApiTokensService {
   ) {
     sessions.revokeTokens = (userId) => this.store.revokeAllOf(userId, this.clock.now());
     const help =
-      'API tokens of administrators that were not used for 90 days, or expire later than AUTH_TOKEN_MAX_DAYS from now.';
+      'API tokens of administrators not used for 90 days, or living longer than `AUTH_TOKEN_MAX_DAYS`; NaN: the database does not say.';
     gaugeOf(registry, 'grantline_stale_administrator_tokens', help, () => this.stale());
   }
 

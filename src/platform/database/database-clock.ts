@@ -30,7 +30,7 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
 
   private constructor(private readonly parts: ClockParts) {
     super();
-    const help = "How far this machine's clock is ahead of the database's, which counts.";
+    const help = "How far this machine's clock is ahead of the database's, which alone counts.";
     this.offset = gauge(parts.registry, 'grantline_clock_offset_seconds', help);
   }
 

@@ -18,7 +18,7 @@ const OTHER = 'other';
 export class RequestRecords {
   private readonly seconds = new Histogram({
     name: 'grantline_http_request_duration_seconds',
-    help: 'Requests by method, route template and status, until their answers had ended.',
+    help: 'Requests until their answers ended, by `method`, `route` (`unmatched`: none) and `status` (`aborted`: broken off); no HTTP: 0 s.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [],
@@ -26,7 +26,7 @@ export class RequestRecords {
 
   private readonly throttledRequests = new Counter({
     name: 'grantline_throttled_requests_total',
-    help: 'Requests answered with 429, by the quota that was exhausted.',
+    help: 'Requests answered with 429, by `quota`: `login-name`, `login-address`, `registration`, `running-queries`, `previews`, …',
     labelNames: ['quota'],
     registers: [],
   });

@@ -45,11 +45,11 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
 
 /** Shows in the metrics what `/health/ready` answers, asked anew for each scrape: alerts cannot see probes. */
 function exposeHealth(registry: Registry, report: () => Promise<HealthReport>): void {
-  const ready = 'Whether this replica takes requests (1), or a part that it needs is down (0).';
+  const ready = '1: this replica takes requests, as `/health/ready` says; 0: a part is down.';
   gaugeOf(registry, 'grantline_ready', ready, async () => ((await report()).status === 'down' ? 0 : 1));
   new Gauge({
     name: 'grantline_degraded',
-    help: 'Whether a part of this replica or a neighbour that it needs is degraded or down (1), or well (0).',
+    help: '1: the `part` of `/health/ready` is degraded or down.',
     labelNames: ['part'],
     registers: [registry],
     async collect() {
@@ -60,7 +60,7 @@ function exposeHealth(registry: Registry, report: () => Promise<HealthReport>): 
 
 /** Versions as labels of a gauge that is always 1, as is customary. */
 function exposeVersion(registry: Registry): void {
-  const help = 'The version of this replica and of its Node.';
+  const help = '1, with the `version` of this replica and of its `node`.';
   const build = new Gauge({
     ...{ name: 'grantline_build_info', help },
     labelNames: ['version', 'node'],
