@@ -21,7 +21,7 @@ export function inFastMotion<T>(work: () => Promise<T>, limit: number | null = n
   );
 }
 
-/** Milliseconds of the database driver's shortest limit (SILENCE). */
+/** Milliseconds, below the database driver's shortest limit. */
 const SHORTEST_LIMIT = 1_500;
 
 /** Limits of drivers that are set while the work runs are up twenty times later: for requests that are held on a machine that may be slow. */
