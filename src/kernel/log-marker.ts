@@ -3,8 +3,6 @@ export const LOG_MARKERS = [
   // process
   'listening on',
   'making the embedded database (once, a few seconds)',
-  'the embedded database is gone, starting it again',
-  'the embedded database is back',
   'migrated',
   'the migration waits',
   'stopping',

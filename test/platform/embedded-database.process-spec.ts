@@ -19,7 +19,6 @@ import { joinEmbeddedPostgres } from '../../src/platform/database/embedded-postg
 import { readPlainFile } from '../../src/platform/files/plain-file.js';
 import { developmentSecret } from '../../src/platform/settings/settings-loader.js';
 import { EmbeddedCluster, folderOfClusters } from '../support/database/embedded-cluster.js';
-import { inFastMotion } from '../support/fakes/fast-motion.js';
 import { until } from '../support/service/until.js';
 
 // As root the database runs as an account without rights: the attacker here controls that account.
@@ -175,19 +174,6 @@ describe('the embedded database', () => {
     await database.release();
 
     expect(cluster.postmaster()).toBeNull();
-  });
-
-  it('is not waited for where it takes connections and answers none', async () => {
-    cluster.lay();
-    const database = await joinDatabase();
-    const server = cluster.postmaster() ?? 0;
-    process.kill(server, 'SIGSTOP');
-
-    await inFastMotion(() =>
-      expect(joinDatabase()).rejects.toThrow(`the embedded database (process ${server}) answers no connection`),
-    );
-    process.kill(server, 'SIGCONT');
-    await database.release();
   });
 
   it('runs programs that its account cannot reach from copies that it cannot change', async () => {

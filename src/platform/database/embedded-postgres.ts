@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ export interface EmbeddedDatabase {
   url: string;
   /** Signs in as the role that owns the schema. */
   migrationUrl: string;
-  /** Rejects when the database has ended, and cannot be started again. */
+  /** Rejects when the database has ended. */
   failure: Promise<never>;
   /** Disconnects. The last process to disconnect stops the database. */
   release(): Promise<void>;
@@ -22,8 +23,6 @@ export interface EmbeddedDatabase {
 const START_DEADLINE_MS = 60_000;
 const RELAUNCH_MS = 1_000;
 const CONNECT_MS = 5_000;
-/** Connections in a row that a server took and did not answer; one that starts or recovers says so at once. */
-const MAX_SILENCES = 3;
 const STOP_DEADLINE_SECONDS = 10;
 const PRESENCE = 'grantline presence';
 const LEAVING = 'grantline leaving';
@@ -46,43 +45,32 @@ export async function joinEmbeddedPostgres(
 ): Promise<EmbeddedDatabase> {
   const cluster = await prepareCluster(dataDir, report, binaries);
   const { client, port } = await enter(cluster, options);
-  const presence = new SupervisedPresence(
-    client,
-    async (leaving) => (await enter(cluster, options, { port, leaving })).client,
-    report,
-    logFile(cluster),
-  );
+  let isLeaving = false;
+  const failure = new Promise<never>((_, reject) => {
+    client.once('end', () => {
+      if (!isLeaving) reject(new Error(`the embedded database has ended; see ${logFile(cluster)}`));
+    });
+  });
+  failure.catch(() => undefined); // for commands, which fail by themselves
   return {
     url: url(cluster, 'grantline', port),
     migrationUrl: url(cluster, 'grantline_owner', port),
-    failure: presence.failure,
-    release: async () => leave(await presence.leave(), cluster, port),
+    failure,
+    release: () => {
+      isLeaving = true;
+      return leave(client, cluster);
+    },
   };
 }
 
-/**
- * Joins the server of a cluster, which is started where none runs.
- * @param known the port that this process already uses, and when it no longer wants to
- */
-async function enter(
-  cluster: Cluster,
-  options: readonly string[],
-  known?: { port: number; leaving: AbortSignal },
-): Promise<{ client: Client; port: number }> {
+/** Joins the server of a cluster, which is started where none runs. */
+async function enter(cluster: Cluster, options: readonly string[]): Promise<{ client: Client; port: number }> {
   const deadline = performance.now() + START_DEADLINE_MS;
   let launchAt = 0;
-  let silences = 0;
   for (;;) {
     const port = recordedPort(cluster);
-    const client = port === null ? null : await present(cluster, port);
-    silences = client === 'silent' ? silences + 1 : 0;
-    if (silences === MAX_SILENCES && known === undefined) throw new Error(silence(cluster));
-    if (port !== null && client instanceof Client) {
-      if (known === undefined || known.port === port) return { client, port };
-      await client.end().catch(() => undefined);
-      throw new Error(`the embedded database now listens on port ${port}: start this process again`);
-    }
-    known?.leaving.throwIfAborted();
+    const client = await present(cluster, port);
+    if (port !== null && client !== null) return { client, port };
     if (performance.now() > deadline) {
       throw new Error(
         `the embedded database did not start within ${START_DEADLINE_MS / 1000} s; see ${logFile(cluster)}`,
@@ -91,8 +79,7 @@ async function enter(
     // PostgreSQL itself decides whether a server runs already: the pid file belongs to the database's account.
     if (performance.now() >= launchAt) {
       launchAt = performance.now() + RELAUNCH_MS;
-      // The port of a server that was killed: other processes wait for it there.
-      launch(cluster, options, known?.port ?? (await freePort(port)));
+      launch(cluster, options, await freePort());
     }
     await delay(100);
   }
@@ -117,30 +104,20 @@ function logFile({ home }: Cluster): string {
   return join(home, 'server.log');
 }
 
-/** The lines of `postmaster.pid`: the process first, its port fourth. */
-function pidFile({ account, data }: Cluster): string[] | null {
+/** The port of a server that runs or ran: the fourth line of `postmaster.pid`. */
+function recordedPort({ account, data }: Cluster): number | null {
   try {
-    return readPlainFile(join(data, 'postmaster.pid'), account?.uid).split('\n');
+    const port = Number(readPlainFile(join(data, 'postmaster.pid'), account?.uid).split('\n')[3]);
+    return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null;
   } catch {
     return null;
   }
 }
 
-/** The port of a server that runs or ran. */
-function recordedPort(cluster: Cluster): number | null {
-  const port = Number(pidFile(cluster)?.[3]);
-  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null;
-}
-
-function silence(cluster: Cluster): string {
-  const [pid] = pidFile(cluster) ?? [];
-  return `the embedded database (process ${pid}) answers no connection: continue, restart or end that process; see ${logFile(cluster)}`;
-}
-
 /** A connection that shows this process's presence. Null: no server runs, or it is being stopped. */
-async function present(cluster: Cluster, port: number): Promise<Client | 'silent' | null> {
+async function present(cluster: Cluster, port: number | null): Promise<Client | null> {
   const client = await connect(cluster, port, PRESENCE);
-  if (!(client instanceof Client)) return client;
+  if (client === null) return null;
   try {
     await ensureDatabase(client, cluster);
     return client;
@@ -150,7 +127,8 @@ async function present(cluster: Cluster, port: number): Promise<Client | 'silent
   }
 }
 
-async function connect(cluster: Cluster, port: number, name: string): Promise<Client | 'silent' | null> {
+async function connect(cluster: Cluster, port: number | null, name: string): Promise<Client | null> {
+  if (port === null) return null;
   const client = new Client({
     connectionString: url(cluster, 'postgres', port, 'postgres'),
     application_name: name,
@@ -162,8 +140,8 @@ async function connect(cluster: Cluster, port: number, name: string): Promise<Cl
   try {
     await client.connect();
     return client;
-  } catch (error) {
-    return error instanceof Error && error.message === 'timeout expired' ? 'silent' : null;
+  } catch {
+    return null;
   }
 }
 
@@ -181,15 +159,14 @@ async function ensureDatabase(client: Client, { passwords }: Cluster): Promise<v
 }
 
 /** Stops the server if no other process is present. The lock is held until then, so that none joins or leaves meanwhile. */
-async function leave(presence: Client, cluster: Cluster, port: number): Promise<void> {
+async function leave(presence: Client, cluster: Cluster): Promise<void> {
   // A lost connection is no sign of the other processes: a new one counts them.
   const client = await presence.query('SELECT').then(
     () => presence,
-    () => connect(cluster, port, LEAVING),
+    () => connect(cluster, recordedPort(cluster), LEAVING),
   );
-  const isKnown = client instanceof Client;
-  if (!isKnown || (await isLast(client).catch(() => false))) await stop(cluster);
-  if (isKnown) await client.end().catch(() => undefined);
+  if (client === null || (await isLast(client).catch(() => false))) await stop(cluster);
+  await client?.end().catch(() => undefined);
 }
 
 /** Takes the lock, and no longer counts as present. */
@@ -210,75 +187,12 @@ function url(cluster: Cluster, role: keyof Cluster['passwords'], port: number, d
   return `postgres://${role}:${cluster.passwords[role]}@127.0.0.1:${port}/${database}`;
 }
 
-/** @param wished taken where it is free */
-function freePort(wished: number | null): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', (error) => (wished === null ? reject(error) : resolve(freePort(null))));
-    server.listen(wished ?? 0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => {
-        if (address !== null && typeof address === 'object') resolve(address.port);
-        else reject(new Error('no free port'));
-      });
-    });
-  });
-}
-
-/** Ends of the server within so many milliseconds, after which it is not started again: it would end once more. */
-const MAX_ENDS = { count: 5, milliseconds: 600_000 };
-
-/** A process's presence at the embedded database: whenever its connection is lost, it joins again, and starts the server if need be. */
-class SupervisedPresence {
-  /** Rejects once the database is given up. */
-  readonly failure: Promise<never>;
-  private readonly leaving = new AbortController();
-  private readonly ends: number[] = [];
-  private fail: (error: Error) => void = () => undefined;
-  private joining: Promise<void> = Promise.resolve();
-
-  /** @param join resolves with a connection to the server, which it starts where none runs; rejects when it does not start */
-  constructor(
-    private client: Client,
-    private readonly join: (leaving: AbortSignal) => Promise<Client>,
-    private readonly report: (line: LogMarker) => void,
-    private readonly logFile: string,
-  ) {
-    this.failure = new Promise((_, reject) => (this.fail = reject));
-    this.failure.catch(() => undefined); // for commands, which fail by themselves
-    this.watch();
-  }
-
-  /** The last connection, which is not watched any more. */
-  async leave(): Promise<Client> {
-    this.leaving.abort();
-    await this.joining;
-    return this.client;
-  }
-
-  private watch(): void {
-    this.client.once('end', () => {
-      if (!this.leaving.signal.aborted) this.joining = this.joinAgain();
-    });
-  }
-
-  private async joinAgain(): Promise<void> {
-    const now = performance.now();
-    this.ends.push(now);
-    const recent = this.ends.filter((end) => end > now - MAX_ENDS.milliseconds);
-    if (recent.length > MAX_ENDS.count) {
-      this.fail(
-        new Error(`the embedded database ended ${recent.length} times within ten minutes; see ${this.logFile}`),
-      );
-      return;
-    }
-    this.report('the embedded database is gone, starting it again');
-    try {
-      this.client = await this.join(this.leaving.signal);
-      this.watch();
-      if (!this.leaving.signal.aborted) this.report('the embedded database is back');
-    } catch (error) {
-      if (!this.leaving.signal.aborted) this.fail(error instanceof Error ? error : new Error(String(error)));
-    }
-  }
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
 }

@@ -1,13 +1,15 @@
-import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { prepareCluster, runningAs } from '../../../src/platform/database/embedded-cluster.js';
 import { joinEmbeddedPostgres } from '../../../src/platform/database/embedded-postgres.js';
 import { type TestDatabase, testPostgres } from './database.js';
 import { EmbeddedCluster, folderOfClusters } from './embedded-cluster.js';
 
 /** A PostgreSQL of one test's own, which may be stopped and started again at its old address. */
 export interface OwnPostgres extends TestDatabase {
-  /** As a power failure does it: connections are cut, nothing is written back, and its disk is away until `startAgain`. */
+  /** As a power failure does it: connections are cut, and nothing is written back. */
   crash(): Promise<void>;
   startAgain(): void;
 }
@@ -17,20 +19,20 @@ export async function ownPostgres(options: readonly string[] = []): Promise<OwnP
   const folder = folderOfClusters();
   new EmbeddedCluster(folder).lay(testPostgres().made);
   const database = await joinEmbeddedPostgres(folder, () => undefined, options, testPostgres().binaries);
-  const { home } = JSON.parse(readFileSync(join(folder, 'postgres.json'), 'utf8')) as { home: string };
-  const [data, away] = [join(home, 'data'), join(home, 'away')];
-  const pid = (): number => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  const { account, binaries, data, home } = await prepareCluster(folder, () => undefined, testPostgres().binaries);
   return {
     url: database.url,
     migrationUrl: database.migrationUrl,
     async crash() {
-      const running = pid();
-      renameSync(data, away); // this process, which has joined it, tries to start it again every second
-      process.kill(running, 'SIGQUIT');
-      while (isAlive(running)) await pause(20);
+      const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+      process.kill(pid, 'SIGQUIT');
+      while (isAlive(pid)) await pause(20);
     },
     startAgain() {
-      renameSync(away, data);
+      const port = `port=${new URL(database.url).port}`;
+      const settings = ['listen_addresses=127.0.0.1', port, 'unix_socket_directories=', ...options];
+      const flags = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
+      spawn(binaries.postgres, flags, { ...runningAs(account, home), stdio: 'ignore' }).unref();
     },
     async drop() {
       await database.release();
