@@ -210,6 +210,8 @@ const IN_THE_WAY = /^(55P03|40P01)$/;
 /** The locks that a migration waits for: each shortly, and again, so that it holds up nobody while it waits. */
 class MigrationWaits {
   private readonly began = performance.now();
+  /** The server's process of the runner. */
+  private pid = 0;
 
   /** @param source of a second connection, which asks who is in the way */
   constructor(
@@ -225,14 +227,25 @@ class MigrationWaits {
     await this.runner
       .query(`SELECT set_config('client_connection_check_interval', $1, false)`, [`${CONNECTION_CHECK}ms`])
       .catch(() => undefined); // not every system can
+    const [{ pid }] = (await this.runner.query('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];
+    this.pid = pid;
   }
 
   /** Does `work`, from its beginning, until no lock is in its way. @throws Error that says who was, at the limit */
   async outlast<T>(work: () => Promise<T>, pause = this.patience.pause): Promise<T> {
     for (;;) {
-      const { result, holders } = await this.attempt(work);
-      if (result !== null) return result.value;
-      await this.next(`a lock${holders === null ? '' : ` that is held by ${holders}`}`, pause);
+      let holders = Promise.resolve('');
+      const look = setTimeout(() => {
+        holders = this.holders();
+      }, this.patience.lock / 2);
+      try {
+        return await work();
+      } catch (error) {
+        if (!IN_THE_WAY.test(codeOf(error) ?? '')) throw error;
+        await this.next(`a lock${await holders}`, pause);
+      } finally {
+        clearTimeout(look);
+      }
     }
   }
 
@@ -249,36 +262,15 @@ class MigrationWaits {
     await delay(pause);
   }
 
-  /** A result of null: a lock was in the way. */
-  private async attempt<T>(work: () => Promise<T>): Promise<{ result: { value: T } | null; holders: string | null }> {
-    const [{ pid }] = (await this.runner.query('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];
-    const looking = new AbortController();
-    let holders: string | null = null;
-    const look = async (): Promise<void> => {
-      for (;;) {
-        await delay(this.patience.lock / 4, undefined, { signal: looking.signal });
-        holders = (await this.holders(pid)) ?? holders;
-      }
-    };
-    look().catch(() => undefined);
-    try {
-      return { result: { value: await work() }, holders };
-    } catch (error) {
-      if (!IN_THE_WAY.test(codeOf(error) ?? '')) throw error;
-      return { result: null, holders };
-    } finally {
-      looking.abort();
-    }
-  }
-
-  /** `pid 4711 (pg_dump of backup)`; null: nobody is in that process's way. */
-  private async holders(pid: number): Promise<string | null> {
-    const rows = await this.source.query<{ pid: number; application: string | null; role: string | null }[]>(
-      `SELECT pid, nullif(application_name, '') AS application, usename AS role
-         FROM unnest(pg_blocking_pids($1)) AS pid LEFT JOIN pg_stat_activity USING (pid)`,
-      [pid],
-    );
-    if (rows.length === 0) return null;
-    return rows.map((row) => `pid ${row.pid} (${row.application ?? 'a client'} of ${row.role ?? '?'})`).join(', ');
+  /** ` that is held by pid 4711 (pg_dump of backup)`; empty: nobody is in the way, or it is not known. */
+  private async holders(): Promise<string> {
+    const [{ names }] = await this.source
+      .query<[{ names: string | null }]>(
+        `SELECT string_agg(format('pid %s (%s of %s)', pid, coalesce(nullif(application_name, ''), 'a client'), coalesce(usename, '?')), ', ') AS names
+           FROM unnest(pg_blocking_pids($1)) AS pid LEFT JOIN pg_stat_activity USING (pid)`,
+        [this.pid],
+      )
+      .catch(() => [{ names: null }] as const);
+    return names === null ? '' : ` that is held by ${names}`;
   }
 }
