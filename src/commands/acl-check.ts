@@ -4,7 +4,7 @@ import type { ServiceSettings } from '../rules-files/check/file-invariants.js';
 import { SEVERITIES, type Severity } from '../trino-rules/document/finding.js';
 import { type CheckedFile, checkFile, unreadableFile } from './check/check-file.js';
 import { reportLines, sarifReport } from './check/reports.js';
-import { readGiven, readStandardInput } from './files.js';
+import { readInputFile } from '../platform/files/input-file.js';
 import { print, printJson } from './output.js';
 
 interface Options {
@@ -70,7 +70,7 @@ function serviceSettings(options: Options): ServiceSettings {
 }
 
 async function checked(name: string, settings: ServiceSettings): Promise<CheckedFile> {
-  const file = name === '-' ? readStandardInput() : readGiven(name);
+  const file = readInputFile(name === '-' ? 0 : name);
   if (file.kind === 'refused') return unreadableFile(name, `cannot be read: ${file.reason}`);
   return checkFile(name, file.bytes, settings);
 }

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { RegistrationModule } from '../auth/auth.module.js';
 import { RegistrationService } from '../auth/registration.service.js';
 import { Refused } from '../kernel/errors.js';
-import { readGiven, readStandardInput } from './files.js';
+import { readInputFile } from '../platform/files/input-file.js';
 import { print, printJson, remark, Unusable } from './output.js';
 import { withModules } from './with-modules.js';
 
@@ -40,7 +40,7 @@ export async function createAdministrator({ username, email, passwordFile, json 
 /** @throws Unusable */
 async function readPassword(path: string | undefined): Promise<string> {
   if (path === undefined && process.stdin.isTTY) return askPassword();
-  const file = path === undefined ? readStandardInput(PASSWORD_MAX_BYTES) : readGiven(path, PASSWORD_MAX_BYTES);
+  const file = readInputFile(path ?? 0, PASSWORD_MAX_BYTES);
   if (file.kind === 'refused') throw new Unusable([`${path ?? 'standard input'}: ${file.reason}`]);
   // The newline that `echo` adds is not part of the password.
   return file.bytes.toString().replace(/\r?\n$/, '');

@@ -1,4 +1,4 @@
-import { type InputFile, readInputFile } from '../platform/files/input-file.js';
+import { readInputFile } from '../platform/files/input-file.js';
 import { remark, Unusable } from './output.js';
 import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../platform/files/plain-file.js';
@@ -7,27 +7,11 @@ import { replaceFile } from '../platform/files/whole-file.js';
 /** Maximum size of a YAML file, whose reader takes a hundred times as much memory. */
 export const YAML_MAX_BYTES = 8_000_000;
 
-/** A text cannot be longer than 512 MB. */
-const MAX_BYTES = 400_000_000;
-
-/** Reads a file that the command line names, and reports a pipe that is waited for. */
-export function readGiven(path: string, maxBytes = MAX_BYTES): InputFile {
-  return readInputFile(path, {
-    maxBytes,
-    waiting: (seconds) => remark(`${path}: waiting for its writer: ${seconds} s`),
-  });
-}
-
 /** @throws Unusable */
 export function bytesOf(path: string): Buffer {
-  const file = readGiven(path);
+  const file = readInputFile(path);
   if (file.kind === 'refused') throw new Unusable([`${path}: ${file.reason}`]);
   return file.bytes;
-}
-
-/** At most so many bytes of standard input. */
-export function readStandardInput(maxBytes = MAX_BYTES): InputFile {
-  return readInputFile(0, { maxBytes });
 }
 
 /**

@@ -4,7 +4,8 @@ import { readJson } from '../kernel/json-reader.js';
 import { TextPositions } from '../trino-rules/document/finding.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import { decodeFile } from './check/decode.js';
-import { readGiven, YAML_MAX_BYTES } from './files.js';
+import { readInputFile } from '../platform/files/input-file.js';
+import { YAML_MAX_BYTES } from './files.js';
 import { escaped, printable, remark, Unusable } from './output.js';
 
 const MB = 1_000_000;
@@ -19,7 +20,7 @@ const LONGEST_SHOWN = 250;
 /** Reads a file of JSON, which begins with a bracket, or a brace and a quotation mark, or of YAML. @throws Unusable with every problem */
 export function readStructured(file: string): unknown {
   const refused = (message: string): Unusable => new Unusable(problemLines(file, [{ path: '', message }]));
-  const read = readGiven(file, MAX_BYTES.JSON);
+  const read = readInputFile(file, MAX_BYTES.JSON);
   if (read.kind === 'refused') throw refused(read.reason);
   const { bytes } = read;
   const format = isJson(bytes) ? 'JSON' : 'YAML';

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GrantlineProcess, runGrantline } from '../support/service/grantline-process.js';
@@ -58,14 +57,10 @@ describe('grantline acl check', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('Allowed choices are error, warning, info')]);
   });
 
-  it('is held up by no pipe without a writer, and by nothing that is endless', async () => {
-    const pipe = join(folder, 'pipe');
-    spawnSync('mkfifo', [pipe]);
+  it('is held up by nothing that is endless', async () => {
     const yaml = await file('long.yaml', `kind: ConfigMap\ndata: {}\n${'# no end\n'.repeat(1_000_000)}`);
-    const { code, stdout, stderr } = await check(pipe, '/dev/zero', yaml, good);
+    const { code, stdout } = await check('/dev/zero', yaml, good);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/pipe: waiting for its writer: \d s\n/);
-    expect(stdout).toContain(`${pipe}:1:1: error: cannot be read: is a pipe that nobody writes to`);
     expect(stdout).toContain('/dev/zero:1:1: error: cannot be read: is a device');
     expect(stdout).toContain(`${yaml}:1:1: error: more than 8 MB of YAML: write it as JSON`);
   });

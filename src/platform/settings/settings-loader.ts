@@ -124,7 +124,7 @@ export function loadServiceSettings(): ServiceSettings {
 const MAX_BYTES = 64_000;
 
 function readFile(path: string): string | null {
-  const file = readInputFile(path, { maxBytes: MAX_BYTES });
+  const file = readInputFile(path, MAX_BYTES);
   return file.kind === 'read' ? file.bytes.toString() : null;
 }
 
