@@ -1,11 +1,10 @@
 import { Secret } from '../../kernel/secret.js';
 import type { SettingsReader } from './settings-reader.js';
-import type { Settings } from './settings.js';
 
 const MIB = 1_048_576;
 
 /** The connection to the engine and to the provider of its tokens. @param rules for the settings that determine the service's name in the rules */
-export function readEngine(read: SettingsReader, rules: SettingsReader): Settings['engine'] {
+export function readEngine(read: SettingsReader, rules: SettingsReader) {
   const scheme = read.choice('SERVICE_QUERY_SCHEME', 'http', ['http', 'https']);
   const host = read.text('SERVICE_QUERY_HOST');
   const port = read.integer('SERVICE_QUERY_PORT', 8080, 1, 65535);
@@ -33,19 +32,25 @@ export function readEngine(read: SettingsReader, rules: SettingsReader): Setting
     if (user === null && clientId === null) rules.problem('SERVICE_QUERY_JWT_CLIENT_ID', REQUIRED_WITH_JWT);
   }
   return {
+    /** `http://host:port` or `https://host:port`; null: no engine is configured. */
     origin: host === null ? null : `${scheme}://${host}:${port}`,
+    /** The engine's certificate authorities in PEM, read again when they change; null: the platform's own. */
     caFile: read.certificates('SERVICE_QUERY_CA_FILE', scheme === 'https'),
     jwt: enabled
       ? {
           issuerUrl: issuerUrl ?? '',
+          /** Address of the client-credentials grant. */
           tokenUrl,
+          /** The provider's certificate authorities, as `caFile` of the engine. */
           caFile: tokenCaFile,
           clientId: clientId ?? '',
           clientSecret: new Secret(clientSecret ?? ''),
+          /** Scope of that request; null: none. */
           scope,
           audience,
         }
       : null,
+    /** The service's own name on the engine. */
     user: user ?? (enabled ? `service-account-${clientId ?? ''}` : 'grantline'),
     headerPrefix: read.choice('SERVICE_QUERY_HEADER_PREFIX', 'X-Query', ['X-Query', 'X-Trino']),
     forwardedProto: read.choice<'' | 'https'>('SERVICE_QUERY_FORWARDED_PROTO', '', ['', 'https']) || null,
@@ -57,15 +62,18 @@ export function readEngine(read: SettingsReader, rules: SettingsReader): Setting
 const REQUIRED_WITH_JWT = 'is required while SERVICE_QUERY_JWT_ENABLED is true';
 
 /** Limits of queries. */
-export function readQueries(read: SettingsReader): Settings['queries'] {
+export function readQueries(read: SettingsReader) {
   const maxPageBytes = read.integer('QUERY_MAX_PAGE_BYTES', 32 * MIB, 2 * MIB, 128 * MIB);
   const maxHeldBytes = read.integer('QUERY_MAX_HELD_BYTES', 256 * MIB, 2 * MIB, 999_999_999);
   if (maxHeldBytes < maxPageBytes) read.problem('QUERY_MAX_HELD_BYTES', 'must be at least QUERY_MAX_PAGE_BYTES');
   return {
     maxRunningPerUser: read.integer('QUERY_MAX_RUNNING_PER_USER', 5, 1, 1000),
     maxSeconds: read.integer('QUERY_MAX_SECONDS', 3600, 1, 604800),
+    /** 0: no limit. */
     maxRows: read.integer('QUERY_MAX_ROWS', 0, 0, 999999999),
+    /** One page of the engine. */
     maxPageBytes,
+    /** All pages that this replica holds; a sixth of it, or one page, for each user. */
     maxHeldBytes,
     retentionDays: read.integer('QUERY_RETENTION_DAYS', 7, 1, 3650),
   };

@@ -1,12 +1,11 @@
 import { Secret } from '../../kernel/secret.js';
 import type { SettingsReader } from './settings-reader.js';
-import type { Settings } from './settings.js';
 
 /** Names of hosts in addresses. */
 export const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** Null: nobody signs in at a provider. */
-export function readOidc(read: SettingsReader, production: boolean, scim: Settings['scim']): Settings['oidc'] {
+/** The identity provider at which people sign in; null: there is none. */
+export function readOidc(read: SettingsReader, production: boolean, scim: { tokens: readonly Secret[] }) {
   const issuer = read.text('AUTH_OIDC_ISSUER')?.trim() ?? null;
   const publicUrl = read.url('PUBLIC_URL', ['https:', 'http:']);
   const clientId = read.text('AUTH_OIDC_CLIENT_ID');
@@ -14,22 +13,32 @@ export function readOidc(read: SettingsReader, production: boolean, scim: Settin
   const discoveryUrl = read.text('AUTH_OIDC_DISCOVERY_URL')?.trim();
   const scopes = (read.text('AUTH_OIDC_SCOPES') ?? 'openid profile email').trim().split(/ +/);
   const rest = {
+    /** The provider's certificate authorities, as `caFile` of the engine. */
     caFile: read.certificates('AUTH_OIDC_CA_FILE', issuer?.startsWith('https:') ?? false),
     scopes,
+    /** The claim that names people as the engine does. */
     usernameClaim: read.text('AUTH_OIDC_USERNAME_CLAIM') ?? 'preferred_username',
+    /** The claim that tells people apart for good. */
     subjectClaim: read.text('AUTH_OIDC_SUBJECT_CLAIM') ?? 'sub',
+    /** The claim that SCIM has as `externalId`; null: people whom SCIM pushes are found by name. */
     externalIdClaim: read.text('AUTH_OIDC_EXTERNAL_ID_CLAIM'),
+    /** The claim that memberships follow; null: none does. */
     groupsClaim: read.text('AUTH_OIDC_GROUPS_CLAIM'),
+    /** False: only people with an account sign in. */
     createAccounts: read.flag('AUTH_OIDC_CREATE_ACCOUNTS', true),
     sessionHours: read.integer('AUTH_OIDC_SESSION_HOURS', 12, 1, 720),
+    /** Between two times that the provider is asked for a session in use, at least. */
     recheckMinutes: read.integer('AUTH_OIDC_RECHECK_MINUTES', 5, 1, 1440),
+    /** The audience that exchanged tokens must have. */
     audience: read.text('AUTH_OIDC_AUDIENCE') ?? clientId ?? '',
+    /** Whether a sign-out continues at the provider. */
     signOutAtProvider: read.flag('AUTH_OIDC_SIGN_OUT_AT_PROVIDER', true),
+    /** Pages and origins of web clients that people come back to. */
     returnOrigins: read.originsAndPages('AUTH_OIDC_RETURN_ORIGINS'),
   };
   const tokenDays = read.integer('AUTH_OIDC_TOKEN_DAYS', 30, 1, 3650);
   const administrators = read.name('AUTH_OIDC_ADMINISTRATORS_GROUP');
-  const source = rest.groupsClaim !== null ? 'oidc' : scim.tokens.length > 0 ? 'scim' : null;
+  const source: 'oidc' | 'scim' | null = rest.groupsClaim !== null ? 'oidc' : scim.tokens.length > 0 ? 'scim' : null;
   if (administrators !== null && (issuer === null || source === null)) {
     read.problem(
       'AUTH_OIDC_ADMINISTRATORS_GROUP',
@@ -63,12 +72,16 @@ export function readOidc(read: SettingsReader, production: boolean, scim: Settin
     }
   }
   return {
+    /** Exactly as in its discovery document. */
     issuer,
     discoveryUrl: discoveryUrl ?? `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
     clientId: clientId ?? '',
     clientSecret: new Secret(clientSecret ?? ''),
+    /** Public address of this service, without a final slash. */
     publicUrl: publicUrl ?? '',
+    /** How long API tokens of people without a password outlive their last sign-in at the provider; null: SCIM reports leavers. */
     tokenDays: scim.tokens.length > 0 ? null : tokenDays,
+    /** The group whose members are administrators, and how they come into it; null: there is none. */
     administrators: administrators === null || source === null ? null : { name: administrators, source },
     ...rest,
   };

@@ -3,8 +3,7 @@ import { resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.j
 import { Secret } from '../../kernel/secret.js';
 import { readEngine, readQueries } from './engine-settings.js';
 import { readOidc } from './oidc-settings.js';
-import { type Environment, type Problem, type ReadFile, SettingsReader } from './settings-reader.js';
-import type { Settings } from './settings.js';
+import { type Environment, type ReadFile, SettingsReader } from './settings-reader.js';
 
 /** Folder of a pod's own account (Kubernetes, "Accessing the API from a Pod"). */
 const POD = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -16,17 +15,14 @@ export function dataDir(environment: Environment): string {
 }
 
 /** The pure part: texts in, settings and everything that is wrong with them out. */
-export function parseSettings(
-  environment: Environment,
-  readFile: ReadFile = () => null,
-): { settings: Settings; problems: Problem[]; names: string[] } {
+export function parseSettings(environment: Environment, readFile: ReadFile = () => null) {
   const read = new SettingsReader('process', environment, readFile);
   const production = read.choice('NODE_ENV', 'development', ['development', 'test', 'production']) === 'production';
   read.text('DATA_DIR');
   const directory = dataDir(environment);
   const engine = readEngine(read.for('engine'), read.for('rules'));
   const scim = readScim(read.for('sessions'));
-  const settings: Settings = {
+  const settings = {
     production,
     dataDir: directory,
     ...readHttp(read.for('http'), production),
@@ -46,7 +42,7 @@ export function parseSettings(
   return { settings: deepFreeze(settings), problems: read.problems, names: [...read.asked] };
 }
 
-function readHttp(read: SettingsReader, production: boolean): Pick<Settings, 'http' | 'operations'> {
+function readHttp(read: SettingsReader, production: boolean) {
   const host = read.text('HOST') ?? (production ? '0.0.0.0' : '127.0.0.1');
   return {
     http: {
@@ -54,7 +50,9 @@ function readHttp(read: SettingsReader, production: boolean): Pick<Settings, 'ht
       port: read.integer('PORT', 3000, 0, 65535),
       trustedProxyHops: read.integer('TRUSTED_PROXY_HOPS', 0, 0, 16),
       corsOrigins: read.origins('CORS_ORIGINS'),
+      /** Limit for receiving a request's headers and body together. */
       requestSeconds: read.integer('HTTP_REQUEST_TIMEOUT_SECONDS', 30, 1, 3600),
+      /** How long an answer may wait for its client to read any of it. */
       sendSeconds: read.integer('HTTP_SEND_TIMEOUT_SECONDS', 60, 1, 3600),
     },
     operations: {
@@ -64,13 +62,14 @@ function readHttp(read: SettingsReader, production: boolean): Pick<Settings, 'ht
   };
 }
 
-function readDatabase(read: SettingsReader, production: boolean): Pick<Settings, 'database' | 'audit'> {
+function readDatabase(read: SettingsReader, production: boolean) {
   const address = (name: string) => read.url(name, ['postgres:', 'postgresql:'], read.secret(name));
   const [url, migrationUrl] = [address('DATABASE_URL'), address('DATABASE_MIGRATION_URL')];
   if (production && url === null) read.problem('DATABASE_URL', 'is required in production');
   if (url === null && migrationUrl !== null) read.problem('DATABASE_MIGRATION_URL', 'needs DATABASE_URL beside it');
   return {
     database: {
+      /** Null: the embedded database. */
       url: hidden(url),
       migrationUrl: hidden(migrationUrl ?? url),
       poolMax: read.integer('DATABASE_POOL_MAX', 10, 2, 1000),
@@ -83,7 +82,7 @@ function hidden(text: string | null): Secret | null {
   return text === null ? null : new Secret(text);
 }
 
-function readAuth(reader: SettingsReader, production: boolean): Settings['auth'] {
+function readAuth(reader: SettingsReader, production: boolean) {
   const hashing = reader.for('hashing');
   const read = reader.for('sessions');
   const passwordSignInEnabled = read.flag('AUTH_PASSWORD_SIGN_IN_ENABLED', true);
@@ -100,9 +99,12 @@ function readAuth(reader: SettingsReader, production: boolean): Settings['auth']
     bcryptCost: hashing.integer('AUTH_BCRYPT_COST', 12, production ? 10 : 4, 15),
     hashQueueMax: hashing.integer('AUTH_HASH_QUEUE_MAX', 256, 64, 100000),
     registrationEnabled: read.flag('AUTH_REGISTRATION_ENABLED', true),
+    /** False: of those with a password, administrators alone sign in by it. */
     passwordSignInEnabled,
+    /** How long an exchanged refresh token gets the same pair again. */
     refreshRepeatSeconds: read.integer('AUTH_REFRESH_REPEAT_SECONDS', 0, 0, 300),
     sessionMaxDays: read.integer('AUTH_SESSION_MAX_DAYS', 30, 1, 3650),
+    /** How long API tokens can be made for. */
     tokenMaxDays: read.integer('AUTH_TOKEN_MAX_DAYS', 365, 1, 3650),
     throttle: {
       enabled: read.flag('AUTH_THROTTLE_ENABLED', true),
@@ -114,19 +116,14 @@ function readAuth(reader: SettingsReader, production: boolean): Settings['auth']
   };
 }
 
-function readConsole(read: SettingsReader): Settings['console'] {
+function readConsole(read: SettingsReader) {
   return {
     enabled: read.flag('CONSOLE_ENABLED', true),
     idleHours: read.integer('AUTH_CONSOLE_IDLE_HOURS', 8, 1, 720),
   };
 }
 
-function readAcl(
-  read: SettingsReader,
-  publishing: SettingsReader,
-  directory: string,
-  ownAccount: string,
-): Settings['acl'] {
+function readAcl(read: SettingsReader, publishing: SettingsReader, directory: string, ownAccount: string) {
   const cron = publishing.text('ACL_SYNC_CRON') ?? '*/5 * * * *';
   if (!/^\S+( \S+){4,5}$/.test(cron)) publishing.problem('ACL_SYNC_CRON', 'must have five or six fields');
   const target = readTarget(publishing, directory);
@@ -151,7 +148,9 @@ function readAcl(
       onChangeSeconds: publishing.integer('ACL_SYNC_ON_CHANGE_SECONDS', 10, 0, 3600),
     },
     target,
+    /** Permissions of files with rules or grants. */
     fileMode: read.fileMode('ACL_FILE_MODE', 0o640),
+    /** Every service account, the own one among them. */
     serviceAccounts: [...new Set([ownAccount, ...read.names('ACL_SERVICE_ACCOUNTS')])],
     writableCatalogs: read.names('ACL_WRITABLE_CATALOGS', openProblem),
     readableCatalogs: read.names('ACL_READABLE_CATALOGS', openProblem),
@@ -160,6 +159,7 @@ function readAcl(
     readersMaintain: read.flag('ACL_READERS_MAINTAIN', false),
     externalTableCatalogs: read.names('ACL_EXTERNAL_TABLE_CATALOGS', resourceNameProblem),
     rawColumnCatalogs: read.names('ACL_RAW_COLUMN_CATALOGS', resourceNameProblem),
+    /** How long published versions can be restored, and how many of them at least. */
     retentionDays: read.integer('ACL_RETENTION_DAYS', 90, 1, 36500),
     retentionVersions: read.integer('ACL_RETENTION_VERSIONS', 100, 1, 1000000),
     maxUnexplainedPercent: read.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),
@@ -167,7 +167,7 @@ function readAcl(
   };
 }
 
-function readTarget(read: SettingsReader, directory: string): Settings['acl']['target'] {
+function readTarget(read: SettingsReader, directory: string) {
   const folder = read.text('ACL_FILE_DIRECTORY');
   const namespace = read.text('ACL_CONFIGMAP_NAMESPACE');
   const name = read.text('ACL_CONFIGMAP_NAME');
@@ -179,7 +179,7 @@ function readTarget(read: SettingsReader, directory: string): Settings['acl']['t
   const caFile = read.text('KUBERNETES_CA_FILE') ?? `${POD}/ca.crt`;
   const tokenFile = read.text('KUBERNETES_TOKEN_FILE') ?? `${POD}/token`;
   if (read.choice('ACL_TARGET', 'file', ['file', 'configmap']) === 'file') {
-    return { kind: 'file', directory: folder === null ? join(directory, 'acl') : resolve(folder) };
+    return { kind: 'file' as const, directory: folder === null ? join(directory, 'acl') : resolve(folder) };
   }
   for (const [key, value] of [
     ['ACL_CONFIGMAP_NAMESPACE', namespace],
@@ -188,7 +188,8 @@ function readTarget(read: SettingsReader, directory: string): Settings['acl']['t
   ] as const) {
     if (value === null) read.problem(key, 'is required with ACL_TARGET=configmap');
   }
-  return { kind: 'configmap', namespace: namespace ?? '', name: name ?? '', apiUrl: apiUrl ?? '', caFile, tokenFile };
+  const map = { namespace: namespace ?? '', name: name ?? '', apiUrl: apiUrl ?? '' };
+  return { kind: 'configmap' as const, ...map, caFile, tokenFile };
 }
 
 function deepFreeze<T extends object>(value: T): T {
@@ -201,8 +202,8 @@ function deepFreeze<T extends object>(value: T): T {
 /** Bytes of a token, as of the key that signs sessions. */
 const LEAST_TOKEN = 32;
 
-/** One token, or two while one is replaced. */
-function readScim(read: SettingsReader): Settings['scim'] {
+/** Tokens that open the routes of SCIM, two while one is replaced; none: there are no such routes. */
+function readScim(read: SettingsReader) {
   const given = read.secret('SCIM_TOKEN');
   const tokens = given === null ? [] : given.split(',').map((token) => token.trim());
   if (tokens.length > 2) read.problem('SCIM_TOKEN', 'must hold one token, or two while one is replaced');

@@ -101,7 +101,7 @@ export class SettingsReader {
   }
 
   /** Comma-separated; blanks around the entries and empty entries are dropped. */
-  list(name: string): string[] {
+  list(name: string): readonly string[] {
     const value = this.text(name) ?? '';
     return value
       .split(',')
@@ -110,7 +110,7 @@ export class SettingsReader {
   }
 
   /** A comma-separated list of origins of web pages. */
-  origins(setting: string): string[] {
+  origins(setting: string): readonly string[] {
     const origins = this.list(setting);
     for (const origin of origins) {
       if (URL.canParse(origin) && new URL(origin).origin === origin) continue;
@@ -120,7 +120,7 @@ export class SettingsReader {
   }
 
   /** A comma-separated list of origins, and of addresses of single pages as URLs are written. */
-  originsAndPages(setting: string): string[] {
+  originsAndPages(setting: string): readonly string[] {
     const entries = this.list(setting);
     for (const entry of entries) {
       const url = URL.canParse(entry) ? new URL(entry) : null;
@@ -140,7 +140,7 @@ export class SettingsReader {
   }
 
   /** A comma-separated list of such names. */
-  names(setting: string, problemOf = nameProblem): string[] {
+  names(setting: string, problemOf = nameProblem): readonly string[] {
     return this.list(setting).filter((entry) => this.named(setting, entry, problemOf) !== null);
   }
 
