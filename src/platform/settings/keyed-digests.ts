@@ -1,5 +1,6 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { getOrInsert } from '../../kernel/collections.js';
 import { Opaque } from '../../kernel/secret.js';
 import { Settings } from './settings.js';
 
@@ -19,12 +20,10 @@ export class KeyedDigests {
   }
 
   key(purpose: Purpose): Buffer {
-    const known = this.keys.get(purpose);
-    if (known !== undefined) return known;
-    const { secretKey } = this.settings.auth;
-    if (secretKey === null) throw new Error('a command without AUTH_SECRET_KEY keeps no secrets');
-    const key = Buffer.from(hkdfSync('sha256', secretKey.reveal(), '', `grantline ${purpose}`, 32));
-    this.keys.set(purpose, key);
-    return key;
+    return getOrInsert(this.keys, purpose, () => {
+      const { secretKey } = this.settings.auth;
+      if (secretKey === null) throw new Error('a command without AUTH_SECRET_KEY keeps no secrets');
+      return Buffer.from(hkdfSync('sha256', secretKey.reveal(), '', `grantline ${purpose}`, 32));
+    });
   }
 }
