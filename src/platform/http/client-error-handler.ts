@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Refused } from '../../kernel/errors.js';
-import { type Problem, toProblem } from './problem.js';
+import { toProblem } from './problem.js';
 import type { Connections } from './connections.js';
 import type { RequestRecords } from './request-records.js';
 import { STANDARD_HEADERS } from './security-headers.js';
@@ -10,14 +10,6 @@ import type { AllowedMethods } from './allowed-methods.js';
 
 /** The error of Node's HTTP parser. `rawPacket`: the bytes received, a Buffer. */
 export type ClientError = Error & { code?: string; rawPacket?: unknown };
-
-interface RawResponse {
-  status: number;
-  reason: string;
-  problem: Problem;
-  /** The `Allow` header of a 405. */
-  allow?: string;
-}
 
 /**
  * Answers bytes that Node cannot parse as an HTTP request with a problem document, and closes the connection. A method that
@@ -29,35 +21,29 @@ export function clientErrorHandler(
   records?: RequestRecords,
 ): (error: ClientError, socket: Socket) => void {
   return (error, socket) => {
-    const reaction = connections.reactionToUnparsed(socket);
-    if (reaction === 'ignore') return;
-    if (!socket.writable || error.code === 'ECONNRESET' || reaction === 'close') {
-      socket.destroy();
-      return;
-    }
-    const id = randomUUID();
-    const response = unknownMethodResponse(error, methods, id) ?? malformedRequestResponse(error, id);
-    records?.unparsed(response.status);
-    respond(socket, response);
+    if (!connections.mayAnswerUnparsed(socket)) return;
+    if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+    else respond(socket, records, ...answerTo(error, methods));
   };
 }
 
 /** Answers CONNECT with 405; Node would close the connection without an answer. */
 export function refuseTunnels(server: Server, connections: Connections, records: RequestRecords): void {
   server.on('connect', (_, socket: Socket) => {
-    const reaction = connections.reactionToUnparsed(socket);
-    if (reaction === 'ignore') return;
-    if (reaction === 'close') {
-      socket.destroy();
-      return;
-    }
-    records.unparsed(405);
-    const problem = toProblem(new Refused('method_not_allowed'), randomUUID());
-    respond(socket, { status: 405, reason: 'Method Not Allowed', problem, allow: '' });
+    if (connections.mayAnswerUnparsed(socket)) respond(socket, records, new Refused('method_not_allowed'), 405, '');
   });
 }
 
-function respond(socket: Socket, { status, reason, problem, allow }: RawResponse): void {
+/** @param allow the `Allow` header of a 405 */
+function respond(
+  socket: Socket,
+  records: RequestRecords | undefined,
+  refused: Refused,
+  status: number,
+  allow?: string,
+): void {
+  const reason = STATUS_CODES[status] ?? '';
+  const problem = { ...toProblem(refused, randomUUID()), title: reason, status };
   const body = JSON.stringify(problem);
   const headers = {
     ...STANDARD_HEADERS,
@@ -68,6 +54,7 @@ function respond(socket: Socket, { status, reason, problem, allow }: RawResponse
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);
+  records?.unparsed(status);
   socket.write(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`);
   socket.destroySoon();
 }
@@ -85,31 +72,22 @@ const DETAILS: Readonly<Record<string, string>> = {
   UNCLEAR_LENGTH: 'Transfer-Encoding is chunked and nothing else, in HTTP/1.1 and without Content-Length.',
 };
 
-function malformedRequestResponse({ code }: ClientError, id: string): RawResponse {
-  const status = STATUSES[code ?? ''] ?? 400;
-  const reason = STATUS_CODES[status] ?? '';
-  const detail = DETAILS[code ?? ''] ?? `${reason}.`;
-  const problem = toProblem(new Refused(status === 413 ? 'payload_too_large' : 'bad_request', { detail }), id);
-  return { status, reason, problem: { ...problem, title: reason, status } };
-}
-
-/** Null: the request line has other errors than its method (RFC 9112 section 3). */
-function unknownMethodResponse(
-  { code, rawPacket }: ClientError,
+function answerTo(
+  { code = '', rawPacket }: ClientError,
   methods: AllowedMethods,
-  id: string,
-): RawResponse | null {
-  if (code !== 'HPE_INVALID_METHOD') return null;
-  const [, target] = REQUEST_LINE.exec(Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '') ?? [];
-  if (target === undefined) return null;
-  const allowed = methods.of(target);
-  if (allowed === null) return { status: 404, reason: 'Not Found', problem: toProblem(new Refused('not_found'), id) };
-  return {
-    status: 405,
-    reason: 'Method Not Allowed',
-    problem: toProblem(new Refused('method_not_allowed'), id),
-    allow: allowed.join(', '),
-  };
+): [refused: Refused, status: number, allow?: string] {
+  const packet = code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
+  const [, target] = REQUEST_LINE.exec(packet) ?? [];
+  if (target !== undefined) {
+    const allowed = methods.of(target);
+    return allowed === null
+      ? [new Refused('not_found'), 404]
+      : [new Refused('method_not_allowed'), 405, allowed.join(', ')];
+  }
+  const status = STATUSES[code] ?? 400;
+  const detail = DETAILS[code] ?? `${STATUS_CODES[status]}.`;
+  return [new Refused(status === 413 ? 'payload_too_large' : 'bad_request', { detail }), status];
 }
 
+/** A request line that has no other errors than its method (RFC 9112 section 3). */
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ ((?:https?:\/\/[^/]+)?\/[!-~]*) HTTP\/1\.[01]\r\n/;

@@ -99,27 +99,22 @@ export class Connections {
   }
 
   /**
-   * Decides what happens to bytes that could not be parsed: they are answered unless the answer could be taken for that of an earlier
-   * request, and ignored after the last request of a connection.
+   * Whether bytes that could not be parsed are answered: not after the last request of a connection. Where the answer could be taken for
+   * that of an earlier request, the connection is closed instead.
    */
-  reactionToUnparsed(socket: Socket): 'answer' | 'ignore' | 'close' {
-    const connection = this.open.get(socket);
-    if (connection === undefined) return 'close';
-    const { inFlight, latest, isLast, isClosing } = connection;
+  mayAnswerUnparsed(socket: Socket): boolean {
+    const { inFlight = -1, latest, isLast = false, isClosing = false } = this.open.get(socket) ?? {};
     const isBetweenRequests = latest?.request.complete !== false;
-    if (isClosing || (isLast && isBetweenRequests)) return 'ignore';
-    if (latest === undefined || isBetweenRequests) return inFlight === 0 ? 'answer' : 'close';
-    return inFlight === 1 && !latest.response.headersSent ? 'answer' : 'close';
+    if (isClosing || (isLast && isBetweenRequests)) return false;
+    const isClear = isBetweenRequests ? inFlight === 0 : inFlight === 1 && !latest.response.headersSent;
+    if (!isClear) socket.destroy();
+    return isClear;
   }
 
   /** Closes the connections that are idle, and each of the others when it is. Node's own method also breaks off answers that are being sent. */
   closeIdle(): void {
     this.isStopping = true;
     for (const [socket, { inFlight, isClosing }] of this.open) if (inFlight === 0 && !isClosing) socket.destroy();
-  }
-
-  closeAll(): void {
-    for (const socket of this.open.keys()) socket.destroy();
   }
 
   private admit(request: IncomingMessage, response: ServerResponse): RequestFault | null {
@@ -237,13 +232,12 @@ export class ConnectionDrain {
 
   /** Resolves when no connection is left. The server's own close waits for that, too. */
   begin(): Promise<void> {
-    this.draining ??= this.drain();
-    return this.draining;
+    return (this.draining ??= this.drain());
   }
 
   /** Breaks off all answers that are left. */
   cut(): void {
-    this.connections.closeAll();
+    this.server.server.closeAllConnections();
   }
 
   private async drain(): Promise<void> {
