@@ -1,21 +1,21 @@
-import { afterWork, costOf, freshBudget, isIdle, secondsToWait, type WorkBudget } from './work-budgets.js';
+import { afterWork, costOf, FRESH_BUDGET, isIdle, secondsToWait, type WorkBudget } from './work-budgets.js';
 
 /** After so many requests at one moment, of so many milliseconds each. */
 const after = (count: number, milliseconds: number): WorkBudget =>
   Array.from({ length: count }).reduce<WorkBudget>(
     (budget) => afterWork(budget, costOf(milliseconds), 0),
-    freshBudget(0),
+    FRESH_BUDGET,
   );
 
 describe('a work budget', () => {
   it.each<[string, WorkBudget, number, number | null]>([
-    ['nothing done', freshBudget(0), 0, null],
+    ['nothing done', FRESH_BUDGET, 0, null],
     ['within the reserve', after(29, 100), 0, null],
     ['half a second above it: five times as long to wait', after(35, 100), 0, 2.5],
     ['after that wait', after(35, 100), 2_500, null],
     ['requests like any other', after(10_000, 9), 0, null],
     ['one that waited for something: counted as a second', after(1, 60_000), 0, null],
-    ['four under way', { ...freshBudget(0), inFlight: 4 }, 0, 1],
+    ['four under way', { ...FRESH_BUDGET, inFlight: 4 }, 0, 1],
   ])('%s', (_, budget, now, seconds) => {
     expect(secondsToWait(budget, now)).toBe(seconds);
   });

@@ -11,20 +11,20 @@ import type { AuthenticatedRequest } from './access.js';
  */
 const BUDGET = { reserve: 3_000, share: 0.2, free: 10, most: 1_000, inFlight: 4 };
 
+/** Milliseconds until a reserve that is used up is there again. */
+const WINDOW = BUDGET.reserve / BUDGET.share;
+
 /** The quota's name and its numbers, for the RateLimit headers: seconds of work in a window. */
-const WORK_QUOTA = { name: 'seconds-of-work', limit: 3, windowSeconds: BUDGET.reserve / BUDGET.share / 1_000 };
+const WORK_QUOTA = { name: 'seconds-of-work', limit: 3, windowSeconds: WINDOW / 1_000 };
 
 /** One person's account of time. */
 export interface WorkBudget {
-  /** Milliseconds at the time `at`; they decrease from then on. */
-  spent: number;
-  at: number;
+  /** When all that was spent is there again. */
+  wholeAt: number;
   inFlight: number;
 }
 
-export function freshBudget(now: number): WorkBudget {
-  return { spent: 0, at: now, inFlight: 0 };
-}
+export const FRESH_BUDGET: WorkBudget = { wholeAt: 0, inFlight: 0 };
 
 /** Seconds until the next expensive request is admitted; null: now. */
 export function secondsToWait(budget: WorkBudget, now: number): number | null {
@@ -33,13 +33,13 @@ export function secondsToWait(budget: WorkBudget, now: number): number | null {
 
 /** Seconds until the reserve is there again; null: it is. */
 export function secondsOverdrawn(budget: WorkBudget, now: number): number | null {
-  const over = spentAt(budget, now) - BUDGET.reserve;
-  return over > 0 ? over / BUDGET.share / 1_000 : null;
+  const over = budget.wholeAt - now - WINDOW;
+  return over > 0 ? over / 1_000 : null;
 }
 
 /** The budget after work that blocked the event loop for `milliseconds`. */
 export function afterWork(budget: WorkBudget, milliseconds: number, now: number): WorkBudget {
-  return { ...budget, spent: spentAt(budget, now) + milliseconds, at: now };
+  return { ...budget, wholeAt: Math.max(budget.wholeAt, now) + milliseconds / BUDGET.share };
 }
 
 /** Cost of a request that took `milliseconds` during which other requests ran as well. */
@@ -48,11 +48,7 @@ export function costOf(milliseconds: number): number {
 }
 
 export function isIdle(budget: WorkBudget, now: number): boolean {
-  return budget.inFlight === 0 && spentAt(budget, now) === 0;
-}
-
-function spentAt({ spent, at }: WorkBudget, now: number): number {
-  return Math.max(0, spent - (now - at) * BUDGET.share);
+  return budget.inFlight === 0 && budget.wholeAt <= now;
 }
 
 /** `always`: charge the whole request. `refused`: charge body parsing; charge the rest only on a 4xx answer. */
@@ -90,7 +86,7 @@ export class WorkBudgets {
   /** @throws Refused `too_many_requests` while the person's budget is spent, or too many such requests are under way */
   begin(request: FastifyRequest, userId: number, counted: Counted): void {
     const begun = this.timers.now();
-    const budget = this.of(userId, begun);
+    const budget = this.of(userId);
     refuse(secondsToWait(budget, begun));
     this.underWay.set(request, { userId, counted, begun, parsed: 0 });
     if (counted === 'always') this.keep(userId, { ...budget, inFlight: budget.inFlight + 1 }, begun);
@@ -104,13 +100,13 @@ export class WorkBudgets {
     const work = this.underWay.get(request);
     if (work === undefined) return parse();
     const begun = this.timers.now();
-    refuse(secondsOverdrawn(this.of(work.userId, begun), begun));
+    refuse(secondsOverdrawn(this.of(work.userId), begun));
     try {
       return parse();
     } finally {
       const now = this.timers.now();
       work.parsed = now - begun;
-      this.keep(work.userId, afterWork(this.of(work.userId, begun), work.parsed, now), now);
+      this.keep(work.userId, afterWork(this.of(work.userId), work.parsed, now), now);
     }
   }
 
@@ -119,15 +115,15 @@ export class WorkBudgets {
     if (work === undefined || !this.underWay.delete(request)) return;
     const { userId, counted, begun, parsed } = work;
     const now = this.timers.now();
-    const budget = this.of(userId, now);
+    const budget = this.of(userId);
     const isCharged = counted === 'always' || (status >= 400 && status < 500);
     const rest = Math.max(0, costOf(now - begun) - parsed);
     const charged = isCharged ? afterWork(budget, rest, now) : budget;
     this.keep(userId, { ...charged, inFlight: charged.inFlight - (counted === 'always' ? 1 : 0) }, now);
   }
 
-  private of(userId: number, now: number): WorkBudget {
-    return this.budgets.get(userId) ?? freshBudget(now);
+  private of(userId: number): WorkBudget {
+    return this.budgets.get(userId) ?? FRESH_BUDGET;
   }
 
   private keep(userId: number, budget: WorkBudget, now: number): void {
