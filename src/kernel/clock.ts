@@ -36,14 +36,12 @@ export abstract class Timers {
 
   /** Repeats `work`, each time that many milliseconds after it has ended, until the signal is aborted. */
   async every(milliseconds: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    for (;;) {
-      try {
-        await this.wait(milliseconds, signal);
-      } catch {
-        return;
-      }
-      await work();
-    }
+    const waited = (): Promise<boolean> =>
+      this.wait(milliseconds, signal).then(
+        () => true,
+        () => false,
+      );
+    while (await waited()) await work();
   }
 }
 

@@ -38,12 +38,11 @@ const PAGE_POLICY =
  */
 export function serveApiDescription(server: FastifyInstance, describe: () => OpenAPIObject): void {
   const serve = (path: string, content: () => Buffer | string, type: string): void => {
-    const body = new StaticBody(content, type);
-    server.get(path, (request, reply) => body.send(request, reply));
+    server.get(path, staticBody(content, type));
   };
   serve('/api/openapi.json', () => JSON.stringify(describe()), 'application/json; charset=utf-8');
-  const page = new StaticBody(() => PAGE, 'text/html; charset=utf-8');
-  server.get('/api/docs', (request, reply) => page.send(request, reply.header('Content-Security-Policy', PAGE_POLICY)));
+  const page = staticBody(() => PAGE, 'text/html; charset=utf-8');
+  server.get('/api/docs', (request, reply) => page(request, reply.header('Content-Security-Policy', PAGE_POLICY)));
   serve('/api/docs/start.js', () => START, 'text/javascript; charset=utf-8');
   const { resolve } = createRequire(import.meta.url);
   for (const [name, type] of Object.entries(ASSETS)) {
@@ -51,21 +50,15 @@ export function serveApiDescription(server: FastifyInstance, describe: () => Ope
   }
 }
 
-/** A body that never changes: made once, compressed once. */
-class StaticBody {
-  private plain: Buffer | undefined;
-  private compressed: Promise<Buffer> | undefined;
-
-  constructor(
-    private readonly content: () => Buffer | string,
-    private readonly type: string,
-  ) {}
-
-  async send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    this.plain ??= Buffer.from(this.content());
-    void reply.type(this.type).header('Vary', 'Accept-Encoding');
-    if (!acceptsCoding(request.headers['accept-encoding'], 'gzip')) return reply.send(this.plain);
-    this.compressed ??= compress(this.plain);
-    return reply.header('Content-Encoding', 'gzip').send(await this.compressed);
-  }
+/** Sends a body that never changes: made once, compressed once. */
+function staticBody(content: () => Buffer | string, type: string) {
+  let plain: Buffer | undefined;
+  let compressed: Promise<Buffer> | undefined;
+  return async ({ headers }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    plain ??= Buffer.from(content());
+    void reply.type(type).header('Vary', 'Accept-Encoding');
+    if (!acceptsCoding(headers['accept-encoding'], 'gzip')) return reply.send(plain);
+    compressed ??= compress(plain);
+    return reply.header('Content-Encoding', 'gzip').send(await compressed);
+  };
 }

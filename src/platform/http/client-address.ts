@@ -1,3 +1,5 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
 /** Texts that are no address are counted as this one, so that invented texts do not circumvent a limit. */
 export const UNKNOWN_ADDRESS = 'unknown';
 
@@ -10,17 +12,11 @@ export function clientAddress(text: string | undefined): string {
   const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(trimmed) ?? [];
   const [, beforePort] = /^([\d.]+):\d{1,5}$/.exec(trimmed) ?? [];
   const bare = bracketed ?? beforePort ?? trimmed;
-  return ipv4(bare) ?? ipv6(bare.replace(/%[\w.-]+$/, '')) ?? UNKNOWN_ADDRESS;
-}
-
-function ipv4(text: string): string | null {
-  const parts = text.split('.');
-  const isAddress = parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255);
-  return isAddress ? text : null;
+  return isIPv4(bare) ? bare : (ipv6(bare.replace(/%[\w.-]+$/, '')) ?? UNKNOWN_ADDRESS);
 }
 
 function ipv6(text: string): string | null {
-  if (!/^[\da-f:.]{2,45}$/i.test(text) || !URL.canParse(`http://[${text}]`)) return null;
+  if (!isIPv6(text) || text.includes('%')) return null;
   const canonical = new URL(`http://[${text}]`).hostname.slice(1, -1);
   const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(canonical) ?? [];
   if (high === undefined || low === undefined) return canonical;

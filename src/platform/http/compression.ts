@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import {
-  applyDecorators,
   type CallHandler,
   type ExecutionContext,
   Injectable,
@@ -36,7 +35,7 @@ async function encoded(body: unknown, reply: FastifyReply): Promise<unknown> {
 }
 
 /** Compresses the answers of a route whose pages of names are long and repetitive. They hold no secret that a length could tell. */
-export const Compressed = (): MethodDecorator => applyDecorators(UseInterceptors(Compression));
+export const Compressed = (): MethodDecorator => UseInterceptors(Compression);
 
 /** Whether a client accepts the coding, by its name or `*`, and not with the weight 0 (RFC 9110 section 12.5.3). */
 export function acceptsCoding(header: string | undefined, coding: 'br' | 'gzip'): boolean {

@@ -16,17 +16,10 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-probl
 
 /**
  * Describes a route: its name in generated clients, what it does, and the error codes that do not follow from its shape
- * (`describeApi` adds those that do). Once a route, so that no second list replaces the first.
+ * (`describeApi` adds those that do).
  */
-export const ApiRoute =
-  (operationId: string, summary: string, ...codes: ErrorCode[]): MethodDecorator =>
-  (target, key, descriptor) => {
-    if (described.has(descriptor)) throw new Error(`${String(key)} has two ApiRoute`);
-    described.add(descriptor);
-    applyDecorators(ApiOperation({ operationId, summary }), ApiExtension('x-problems', codes))(target, key, descriptor);
-  };
-
-const described = new WeakSet<object>();
+export const ApiRoute = (operationId: string, summary: string, ...codes: ErrorCode[]): MethodDecorator =>
+  applyDecorators(ApiOperation({ operationId, summary }), ApiExtension('x-problems', codes));
 
 /** A route that answers 204. */
 export const NoContent = (description?: string): MethodDecorator =>

@@ -10,23 +10,16 @@ const TOO_MANY = Object.freeze({});
 
 /** Reads the query of a request's target, but for one with too many parameters: refuseManyParameters answers that. */
 export function readParameters(query: string): Record<string, unknown> {
-  let count = 1;
-  for (let at = query.indexOf('&'); at >= 0; at = query.indexOf('&', at + 1)) {
-    count += 1;
-    if (count > MAX_PARAMETERS) return TOO_MANY;
-  }
-  return parse(query) as Record<string, unknown>;
+  const isTooMany = query.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS;
+  return isTooMany ? TOO_MANY : (parse(query) as Record<string, unknown>);
 }
 
 /** Answers 400 to a request with more than 100 parameters, before anything else is done for it. */
 export function refuseManyParameters(server: FastifyInstance): void {
   server.addHook('onRequest', ({ query }, _, done) => {
-    done(query === TOO_MANY ? tooManyParameters() : undefined);
+    const detail = `There are more than ${MAX_PARAMETERS} parameters.`;
+    done(query === TOO_MANY ? new Refused('bad_request', { detail }) : undefined);
   });
-}
-
-function tooManyParameters(): Refused {
-  return new Refused('bad_request', { detail: `There are more than ${MAX_PARAMETERS} parameters.` });
 }
 
 /** The id of a row, in a path. A malformed id gets 404, like an unknown one. */

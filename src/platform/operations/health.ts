@@ -10,26 +10,26 @@ export interface HealthReport {
 
 /** The health checks of all modules, for the operations port. */
 export class HealthRegistry {
-  private readonly checks = new Map<string, () => Promise<Health>>();
-  private readonly ages = new Map<string, () => number | null>();
+  private readonly parts = new Map<string, { check: () => Promise<Health>; age?: () => number | null }>();
 
   /** @param age seconds since the last check, of a part that is checked in the background; null: not yet. */
   register(part: string, check: () => Promise<Health>, age?: () => number | null): void {
-    this.checks.set(part, check);
-    if (age !== undefined) this.ages.set(part, age);
+    this.parts.set(part, { check, ...(age && { age }) });
   }
 
   /** Checks every part; one that throws or takes longer than two seconds is `down`. */
   async report(): Promise<HealthReport> {
     const parts: Record<string, Health> = {};
     await Promise.all(
-      [...this.checks].map(async ([part, check]) => {
+      [...this.parts].map(async ([part, { check }]) => {
         parts[part] = await Promise.race([check(), late()]).catch(() => 'down' as const);
       }),
     );
     const states = Object.values(parts);
     const status = states.includes('down') ? 'down' : states.includes('degraded') ? 'degraded' : 'up';
-    const ages = Object.fromEntries([...this.ages].map(([part, age]) => [part, age()]));
+    const ages = Object.fromEntries(
+      [...this.parts].flatMap(([part, { age }]) => (age ? [[part, age()] as const] : [])),
+    );
     return { status, parts, ages };
   }
 }
