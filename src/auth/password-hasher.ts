@@ -32,7 +32,7 @@ export class PasswordHasher implements OnApplicationShutdown {
   private readonly turnedAway: Counter;
   private readonly cost: number;
   private readonly places: number;
-  private readonly turns: FairQueue;
+  private readonly queue: FairQueue;
   /** A moving average of the time of one hash. Reading the pool's own histogram would take a quarter of a millisecond. */
   private typicalMs = 0;
 
@@ -47,10 +47,10 @@ export class PasswordHasher implements OnApplicationShutdown {
     });
     this.loaded = Promise.allSettled(this.pool.threads.map((thread) => once(thread, 'message')));
     this.places = this.pool.maxThreads + settings.auth.hashQueueMax;
-    this.turns = new FairQueue(this.pool.maxThreads, this.places);
+    this.queue = new FairQueue(this.pool.maxThreads, this.places);
     health.register('password hashing', () => Promise.resolve(this.health()));
     const waiting = 'Passwords that wait for a hashing thread.';
-    gaugeOf(metrics, 'grantline_password_hash_queue_length', waiting, () => this.turns.waiting);
+    gaugeOf(metrics, 'grantline_password_hash_queue_length', waiting, () => this.queue.waiting);
     this.waited = new Histogram({
       name: 'grantline_password_hash_wait_seconds',
       help: 'How long passwords waited for a hashing thread.',
@@ -63,11 +63,11 @@ export class PasswordHasher implements OnApplicationShutdown {
 
   /**
    * Runs work that needs hashes if there is a place for it: there is one place for each hashing thread, and a bounded number for
-   * waiting requests. FairQueue shares places and turns fairly between addresses.
+   * waiting requests. FairQueue shares places and threads fairly between addresses.
    * @throws Refused `busy` when no place is left for the address, or when `signal` is aborted because the client has gone
    */
   async admit<T>(address: string, signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T> {
-    const place = this.turns.enter(countedAddress(address));
+    const place = this.queue.enter(countedAddress(address));
     if (place === null) throw this.turnAway();
     const { cost } = this;
     try {
@@ -76,7 +76,7 @@ export class PasswordHasher implements OnApplicationShutdown {
         matches: async (password, hash) => (await this.run({ password, cost, hash }, place, signal)) === true,
       });
     } finally {
-      this.turns.leave(place);
+      this.queue.leave(place);
     }
   }
 
@@ -94,16 +94,16 @@ export class PasswordHasher implements OnApplicationShutdown {
   /** A hash that has begun is finished even if the client has gone, because aborting it would end its thread. */
   private async run(task: Parameters<typeof work>[0], place: Place, signal: AbortSignal): Promise<string | boolean> {
     const asked = performance.now();
-    const turn = await this.turns.turn(place, signal);
-    if (turn === 'displaced') throw this.turnAway();
-    if (turn === 'aborted') throw new Refused('busy', { detail: 'The client went away.' });
+    const acquisition = await this.queue.acquire(place, signal);
+    if (acquisition === 'displaced') throw this.turnAway();
+    if (acquisition === 'aborted') throw new Refused('busy', { detail: 'The client went away.' });
     try {
       const { result, ms } = await this.pool.run(task);
       this.waited.observe((performance.now() - asked - ms) / 1000);
       this.typicalMs = this.typicalMs === 0 ? ms : 0.9 * this.typicalMs + 0.1 * ms;
       return result;
     } finally {
-      this.turns.done(place);
+      this.queue.release(place);
     }
   }
 
@@ -115,11 +115,11 @@ export class PasswordHasher implements OnApplicationShutdown {
   /** Without free places the hasher is only degraded: some sign-ins are refused, but a replica that is not ready would refuse all. */
   private health(): Health {
     if (this.pool.threads.length === 0) return 'down';
-    return this.turns.taken >= this.places ? 'degraded' : 'up';
+    return this.queue.taken >= this.places ? 'degraded' : 'up';
   }
 
   /** The estimated seconds until all admitted hashes are done. */
   private secondsOfQueue(): number {
-    return Math.ceil((this.turns.taken * this.typicalMs) / this.pool.maxThreads / 1000) || 1;
+    return Math.ceil((this.queue.taken * this.typicalMs) / this.pool.maxThreads / 1000) || 1;
   }
 }

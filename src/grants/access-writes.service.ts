@@ -19,14 +19,14 @@ const LONGEST_WAIT = 10_000;
  */
 @Injectable()
 export class AccessWritesService {
-  private readonly turns: FairQueue;
+  private readonly queue: FairQueue;
 
   constructor(
     settings: Settings,
     private readonly transaction: Transaction,
     private readonly changes: AccessChangesService,
   ) {
-    this.turns = new FairQueue(Math.floor(settings.database.poolMax / 2), Infinity);
+    this.queue = new FairQueue(Math.floor(settings.database.poolMax / 2), Infinity);
   }
 
   /**
@@ -65,18 +65,18 @@ export class AccessWritesService {
   }
 
   private async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const place = this.turns.enter('');
+    const place = this.queue.enter('');
     if (place === null) throw new Error('no place in a queue without a limit');
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), LONGEST_WAIT);
-    const turn = await this.turns.turn(place, late.signal);
+    const acquisition = await this.queue.acquire(place, late.signal);
     clearTimeout(timer);
     try {
-      if (turn !== 'granted') throw new Refused('busy', { retryAfter: 5 });
+      if (acquisition !== 'granted') throw new Refused('busy', { retryAfter: 5 });
       return await work();
     } finally {
-      if (turn === 'granted') this.turns.done(place);
-      this.turns.leave(place);
+      if (acquisition === 'granted') this.queue.release(place);
+      this.queue.leave(place);
     }
   }
 }

@@ -1,29 +1,29 @@
 import fc from 'fast-check';
-import { FairQueue, type Place, type Turn } from './fair-queue.js';
+import { FairQueue, type Place, type Acquisition } from './fair-queue.js';
 
 const staying = new AbortController().signal;
 
-/** Requests of named owners that need one turn each. */
+/** Requests of named owners that need one slot each. */
 class Requests {
-  /** Whose turns began, in order. */
+  /** Whose slots were granted, in order. */
   order = '';
   running: Place[] = [];
-  readonly turns: FairQueue;
+  readonly queue: FairQueue;
 
   constructor(atOnce: number, places = 1000) {
-    this.turns = new FairQueue(atOnce, places);
+    this.queue = new FairQueue(atOnce, places);
   }
 
   /** Null: there was no place. */
-  arrive(owner: string, signal = staying): Promise<Turn> | null {
-    const place = this.turns.enter(owner);
+  arrive(owner: string, signal = staying): Promise<Acquisition> | null {
+    const place = this.queue.enter(owner);
     if (place === null) return null;
-    return this.turns.turn(place, signal).then((turn) => {
-      if (turn === 'granted') {
+    return this.queue.acquire(place, signal).then((acquisition) => {
+      if (acquisition === 'granted') {
         this.order += owner;
         this.running.push(place);
-      } else this.turns.leave(place);
-      return turn;
+      } else this.queue.leave(place);
+      return acquisition;
     });
   }
 
@@ -34,8 +34,8 @@ class Requests {
 
   async finish(at = 0): Promise<void> {
     for (const place of this.running.splice(at, 1)) {
-      this.turns.done(place);
-      this.turns.leave(place);
+      this.queue.release(place);
+      this.queue.leave(place);
     }
     await settled();
   }
@@ -46,12 +46,12 @@ class Requests {
   }
 }
 
-/** Every turn that was granted has been taken. */
+/** Every slot that was granted is known to its waiter. */
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 3; turn += 1) await Promise.resolve();
 };
 
-describe('fair turns', () => {
+describe('a fair queue', () => {
   it.each([
     [1, 'aaaa', '', 'aaaa'],
     [1, 'aaaaaa', 'b', 'abaaaaa'],
@@ -66,7 +66,7 @@ describe('fair turns', () => {
     expect(await requests.finishAll()).toBe(order);
   });
 
-  it('a newcomer waits for one turn of each other owner at most, whatever those have waiting', async () => {
+  it('a newcomer waits for one slot of each other owner at most, whatever those have waiting', async () => {
     const owners = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 60 }).map((names) => names.join(''));
     const finishes = fc.array(fc.nat(3), { maxLength: 60 });
     await fc.assert(
@@ -81,7 +81,7 @@ describe('fair turns', () => {
 
         expect(requests.order.indexOf('z') - before).toBeLessThanOrEqual(new Set(crowd).size);
         expect(requests.order).toHaveLength(crowd.length + 1);
-        expect([requests.turns.taken, requests.turns.waiting]).toEqual([0, 0]);
+        expect([requests.queue.taken, requests.queue.waiting]).toEqual([0, 0]);
       }),
     );
   });
@@ -99,23 +99,23 @@ describe('fair turns', () => {
     expect(requests.arrive('d')).not.toBeNull(); // the second of a's two gives way, the first one runs
     expect(await second).toBe('displaced');
     expect(requests.arrive('e')).toBeNull();
-    expect(requests.turns.taken).toBe(4);
+    expect(requests.queue.taken).toBe(4);
     expect(await requests.finishAll()).toBe('abcd');
     expect(await Promise.all([first, small, newcomer])).toEqual(['granted', 'granted', 'granted']);
   });
 
-  it('displaces no place that has had a turn', async () => {
-    const turns = new FairQueue(1, 2);
-    const [begun, other] = [turns.enter('a'), turns.enter('a')];
+  it('displaces no place that has had a slot', async () => {
+    const queue = new FairQueue(1, 2);
+    const [begun, other] = [queue.enter('a'), queue.enter('a')];
     if (begun === null || other === null) throw new Error('there were two places');
-    await turns.turn(begun, staying);
-    turns.done(begun);
-    void turns.turn(other, staying);
-    const again = turns.turn(begun, staying);
+    await queue.acquire(begun, staying);
+    queue.release(begun);
+    void queue.acquire(other, staying);
+    const again = queue.acquire(begun, staying);
 
-    expect(turns.enter('b')).toBeNull();
+    expect(queue.enter('b')).toBeNull();
 
-    turns.done(other);
+    queue.release(other);
     expect(await again).toBe('granted');
   });
 
@@ -132,8 +132,8 @@ describe('fair turns', () => {
       'aborted',
       'aborted',
     ]);
-    expect(requests.turns.waiting).toBe(0);
+    expect(requests.queue.waiting).toBe(0);
     expect(await requests.finishAll()).toBe('a');
-    expect(requests.turns.taken).toBe(0);
+    expect(requests.queue.taken).toBe(0);
   });
 });

@@ -1,18 +1,18 @@
 import { getOrInsert } from './collections.js';
 
-/** An admitted request: it may wait for turns, one at a time. */
+/** An admitted request: it may acquire slots, one at a time. */
 export interface Place {
   readonly owner: Owner;
-  /** True after the first turn; it cannot be displaced any more. */
+  /** True after the first slot; it cannot be displaced any more. */
   begun: boolean;
   displaced: boolean;
 }
 
-export type Turn = 'granted' | 'displaced' | 'aborted';
+export type Acquisition = 'granted' | 'displaced' | 'aborted';
 
 interface Waiter {
   place: Place;
-  settle: (turn: Turn) => void;
+  settle: (acquisition: Acquisition) => void;
 }
 
 interface Owner {
@@ -23,7 +23,7 @@ interface Owner {
 }
 
 /**
- * A bounded number of concurrent turns, max-min fair between owners: the owner with the fewest running turns is next, of several the
+ * A semaphore that is max-min fair between owners: the owner with the fewest acquired slots is next, of several the
  * least recently served. Within an owner: first come, first served. When all places are taken, an owner with a smaller share displaces
  * the newest waiting request of the largest one (longest queue drop).
  */
@@ -56,8 +56,8 @@ export class FairQueue {
     return { owner, begun: false, displaced: false };
   }
 
-  /** Waits for a turn; a granted one must be given back by `done`. */
-  turn(place: Place, signal?: AbortSignal): Promise<Turn> {
+  /** Waits for a slot; a granted one must be given back by `release`. */
+  acquire(place: Place, signal?: AbortSignal): Promise<Acquisition> {
     if (signal?.aborted === true) return Promise.resolve('aborted');
     const { waiting } = place.owner;
     return new Promise((resolve) => {
@@ -65,9 +65,9 @@ export class FairQueue {
         waiting.splice(waiting.indexOf(waiter), 1);
         resolve('aborted');
       };
-      const settle = (turn: Turn): void => {
+      const settle = (acquisition: Acquisition): void => {
         signal?.removeEventListener('abort', abort);
-        resolve(turn);
+        resolve(acquisition);
       };
       const waiter = { place, settle };
       signal?.addEventListener('abort', abort, { once: true });
@@ -76,7 +76,7 @@ export class FairQueue {
     });
   }
 
-  done({ owner }: Place): void {
+  release({ owner }: Place): void {
     this.running -= 1;
     owner.running -= 1;
     this.owners.delete(owner.name);
