@@ -15,6 +15,7 @@ import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { RulesPreparer } from './domain/run-ports.js';
+import { capacityFindings } from './publishing-run.js';
 
 /** Reads the text of a version once: hundreds of milliseconds for a large one, in which nobody else is answered. */
 @Injectable()
@@ -74,17 +75,13 @@ export class PublishedSizeForecast extends SizeForecast {
     const known = Buffer.byteLength(former);
     // A wide change can split every rule in two. Compressed, rules take less than half of their size.
     const estimated = (isWide ? 2 : 1) * known + bytes;
-    const formerCompressed = () => gzipSync(former).length;
-    const beside = { former: known, formerCompressed };
-    const estimate = checkCapacity({ ...beside, next: estimated, nextCompressed: () => estimated / 2 }, limit);
-    if (!estimate.some(isError))
-      return forecastOf(checkCapacity({ ...beside, next: known, nextCompressed: formerCompressed }, limit));
+    const sizes = { former: known, formerCompressed: () => gzipSync(former).length };
+    const estimate = checkCapacity({ ...sizes, next: estimated, nextCompressed: () => estimated / 2 }, limit);
+    if (!estimate.some(isError)) return forecastOf(capacityFindings({ text: former, bytes: known }, former, limit));
     const compiled = await this.preparer.compile(await read(), limit);
     if (compiled.kind === 'too-large') return { fits: false, message: compiled.finding.message };
     const { text } = compiled;
-    return forecastOf(
-      checkCapacity({ ...beside, next: Buffer.byteLength(text), nextCompressed: () => gzipSync(text).length }, limit),
-    );
+    return forecastOf(capacityFindings({ text, bytes: Buffer.byteLength(text) }, former, limit));
   }
 }
 

@@ -280,7 +280,12 @@ const UNREADABLE_FINDING: Finding = {
     'the rules of the version that was found at the target cannot be read completely, so they are not published again',
 };
 
-function capacityFindings(next: Text, former: string, limitBytes: number | null): Finding[] {
+/** Whether a target holds a text next to the former one. */
+export function capacityFindings(
+  next: Pick<Text, 'text' | 'bytes'>,
+  former: string,
+  limitBytes: number | null,
+): Finding[] {
   const sizes = {
     next: next.bytes,
     former: Buffer.byteLength(former),

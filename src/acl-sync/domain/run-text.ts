@@ -1,6 +1,6 @@
 import type { Finding } from '../../trino-rules/document/finding.js';
 import type { RunSummary } from './publication-history.js';
-import type { Drift, PublicationSummary, Run, ShownRun } from './publication.js';
+import type { PublicationSummary, ShownRun } from './publication.js';
 import type { Restore } from './restore.js';
 
 interface Live {
@@ -72,17 +72,23 @@ export interface SyncStatus extends RunSummary {
 
 /** In the names of the API and the command line. */
 export function statusForm({ last, published, live, databaseBehind, target, ...at }: SyncStatus) {
+  const { drift = null, waiting = null } = last ?? {};
   return {
     last_run_at: last?.at.toISOString() ?? null,
     last_success_at: at.lastSuccessAt?.toISOString() ?? null,
     last_outcome: last?.outcome ?? null,
     last_reasons: last?.reasons ?? [],
     next_run_at: at.nextRunAt?.toISOString() ?? null,
-    published: published && publishedForm(published),
+    published: published && {
+      ...{ version: published.version, hash: published.hash, at: published.publishedAt.toISOString() },
+      ...{ rules: published.rules, bytes: published.bytes, trigger: published.trigger },
+    },
     live: live && { hash: live.hash, confirmed_at: live.confirmedAt.toISOString() },
-    drift: last?.drift ? driftForm(last.drift) : null,
+    drift: drift && {
+      ...{ found_at: drift.foundAt.toISOString(), text_hash: drift.textHash, overwritten: drift.overwritten },
+    },
     restored_until: at.restore?.until.toISOString() ?? null,
-    waiting_for_approval: waitingForm(last),
+    waiting_for_approval: waiting && { ...waiting, since: waiting.since.toISOString() },
     refused_since: at.refusedSince?.toISOString() ?? null,
     database_behind: databaseBehind && {
       ...{ version: databaseBehind.version, hash: databaseBehind.hash },
@@ -90,17 +96,4 @@ export function statusForm({ last, published, live, databaseBehind, target, ...a
     },
     target,
   };
-}
-
-function publishedForm({ version, hash, publishedAt, rules, bytes, trigger }: PublicationSummary) {
-  return { version, hash, at: publishedAt.toISOString(), rules, bytes, trigger };
-}
-
-function driftForm({ foundAt, textHash, overwritten }: Drift) {
-  return { found_at: foundAt.toISOString(), text_hash: textHash, overwritten };
-}
-
-function waitingForm(last: Run | null) {
-  if (!last?.waiting) return null;
-  return { hash: last.waiting.hash, since: last.waiting.since.toISOString(), reasons: last.waiting.reasons };
 }

@@ -106,12 +106,14 @@ export class ConfigMapRulesTarget extends RulesTarget {
       },
       signal,
     );
-    return parseAccessReview(body) ?? true;
+    return memberOf(memberOf(body, 'status'), 'allowed') !== false;
   }
 
   private async identity(signal: AbortSignal): Promise<string | null> {
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-    return parseSelfReview((await this.api.create(SELF_REVIEWS, review, signal)).body);
+    const { body } = await this.api.create(SELF_REVIEWS, review, signal);
+    const name = memberOf(memberOf(memberOf(body, 'status'), 'userInfo'), 'username');
+    return typeof name === 'string' ? name.slice(0, 253) : null;
   }
 
   /** The entry for the previous text: as it is while both fit, else compressed; none when there was none, or the text stays. */
@@ -188,18 +190,6 @@ function parseRefusal(body: unknown): Refusal {
       field: wordOf(memberOf(cause, 'field')),
     })),
   };
-}
-
-/** The answer to a SelfSubjectAccessReview; null: this is none. */
-function parseAccessReview(body: unknown): boolean | null {
-  const allowed = memberOf(memberOf(body, 'status'), 'allowed');
-  return typeof allowed === 'boolean' ? allowed : null;
-}
-
-/** The username in the answer to a SelfSubjectReview; null: this is none. */
-function parseSelfReview(body: unknown): string | null {
-  const name = memberOf(memberOf(memberOf(body, 'status'), 'userInfo'), 'username');
-  return typeof name === 'string' ? name.slice(0, 253) : null;
 }
 
 function memberOf(value: unknown, name: string): unknown {

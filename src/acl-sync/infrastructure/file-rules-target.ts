@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { jsonOrNull } from '../../kernel/json-reader.js';
+import { inTurn } from '../../kernel/promises.js';
 import { codeOf } from '../../platform/files/plain-file.js';
 import { replaceFile } from '../../platform/files/whole-file.js';
 import {
@@ -27,7 +28,7 @@ export class FileRulesTarget extends RulesTarget {
   override readonly name: string;
   override readonly limitBytes = null;
   private readonly directory: string;
-  private lastWrite: Promise<unknown> = Promise.resolve();
+  private readonly writeInTurn = inTurn();
 
   /** @param mode the permissions of the files. */
   constructor(
@@ -61,10 +62,8 @@ export class FileRulesTarget extends RulesTarget {
     });
   }
 
-  override async publish(next: NextRules, live: LiveRules): Promise<void> {
-    const write = this.lastWrite.then(() => this.orUnavailable(() => this.replace(next, live)));
-    this.lastWrite = write.catch(() => undefined);
-    await write;
+  override publish(next: NextRules, live: LiveRules): Promise<void> {
+    return this.writeInTurn(() => this.orUnavailable(() => this.replace(next, live)));
   }
 
   private async replace(next: NextRules, live: LiveRules): Promise<void> {

@@ -13,23 +13,17 @@ import {
   type UnreportedPublication,
 } from '../domain/publication-history.js';
 import type { PastRun, Publication, PublicationSummary, Run } from '../domain/publication.js';
-import type { RestoreEnd } from '../domain/restore.js';
+import type { RecordedRestore, RestoreEnd } from '../domain/restore.js';
 import type { LiveRules } from '../domain/rules-target.js';
 import type { Baseline } from '../domain/unexplained-change.js';
 
-interface RestoreColumns {
-  restored_version: number | null;
-  restored_until: Date | null;
-  restore_reason: string | null;
-  restore_ended: RestoreEnd | null;
-}
-
-type SummaryRow = Omit<PublicationSummary, 'restored'> & RestoreColumns;
-
-type PublicationRow = Omit<Publication, 'restored'> & RestoreColumns;
+/** A version as JSON holds the time of its restore. */
+type Row<T extends Pick<Publication, 'restored'>> = Omit<T, 'restored'> & {
+  restored: (Omit<RecordedRestore, 'until'> & { until: string }) | null;
+};
 
 /** `former`: the published version before. */
-type UnreportedRow = PublicationRow & { isWritten: boolean; former: number | null };
+type UnreportedRow = Row<Publication> & { isWritten: boolean; former: number | null };
 
 interface RunRow extends Omit<Run, 'drift' | 'waiting'> {
   drift: { found_at: string; text_hash: string | null; overwritten: boolean } | null;
@@ -45,7 +39,8 @@ const SUMMARY = `p.version, p.hash, p.rules, p.bytes, p.checks, p.trigger, p.com
   p.published_at AS "publishedAt", p.live_at AS "liveAt", p.broken_at AS "brokenAt",
   ${CAUSE} AS "triggeredBy",
   CASE WHEN p.edit IS NOT NULL THEN json_build_object('textHash', p.edit->>'text_hash') END AS edit,
-  p.restored_version, p.restored_until, p.restore_reason, p.restore_ended`;
+  CASE WHEN p.restored_version IS NOT NULL THEN json_build_object('version', p.restored_version, 'until', p.restored_until,
+    'reason', p.restore_reason, 'ended', p.restore_ended) END AS restored`;
 
 const LISTED = `${SUMMARY}, CASE WHEN p.access IS NOT NULL
   THEN json_build_object('gainedInAll', p.access->'gainedInAll', 'lostInAll', p.access->'lostInAll',
@@ -109,21 +104,14 @@ function runRow({ at, trigger, triggeredBy, outcome, isRestore, reasons, drift, 
   };
 }
 
-function insertion(row: object): { names: string; values: string } {
+/** Names and parameters of an INSERT. */
+function insertion(row: object): [names: string, parameters: string, values: unknown[]] {
   const names = Object.keys(row);
-  return { names: names.join(', '), values: names.map((_, at) => `$${at + 1}`).join(', ') };
+  return [names.join(', '), names.map((_, at) => `$${at + 1}`).join(', '), Object.values(row)];
 }
 
-function restorable<Row extends RestoreColumns>(row: Row) {
-  const {
-    restored_version: version,
-    restored_until: until,
-    restore_reason: reason,
-    restore_ended: ended,
-    ...rest
-  } = row;
-  const isNone = version === null || until === null || reason === null;
-  return { ...rest, restored: isNone ? null : { version, until, reason, ended } };
+function withMoment<T extends Row<Pick<Publication, 'restored'>>>({ restored, ...row }: T) {
+  return { ...row, restored: restored && { ...restored, until: new Date(restored.until) } };
 }
 
 function toRun({ drift, waiting, ...run }: RunRow): Run {
@@ -194,11 +182,10 @@ export class PostgresPublicationHistory extends PublicationHistory {
         WHERE $1 > 0 AND (last_value < $1 OR NOT is_called)`,
       [draft.after],
     );
-    const row = draftRow(draft);
-    const { names, values } = insertion(row);
+    const [names, parameters, values] = insertion(draftRow(draft));
     const [{ version }] = await this.session.manager.query<[{ version: number }]>(
-      `INSERT INTO acl_publications (state, is_reported, ${names}) VALUES ('begun', false, ${values}) RETURNING version`,
-      Object.values(row),
+      `INSERT INTO acl_publications (state, is_reported, ${names}) VALUES ('begun', false, ${parameters}) RETURNING version`,
+      values,
     );
     return version;
   }
@@ -221,10 +208,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
   }
 
   override async latest(): Promise<Publication | null> {
-    const [row] = await this.session.manager.query<PublicationRow[]>(
-      `SELECT ${WHOLE} ${PUBLISHED} ORDER BY p.version DESC LIMIT 1`,
-    );
-    return row === undefined ? null : restorable(row);
+    return this.whole('ORDER BY p.version DESC LIMIT 1');
   }
 
   override async baseline(): Promise<Baseline | null> {
@@ -246,11 +230,12 @@ export class PostgresPublicationHistory extends PublicationHistory {
   }
 
   override async find(version: number): Promise<Publication | null> {
-    const [row] = await this.session.manager.query<PublicationRow[]>(
-      `SELECT ${WHOLE} ${PUBLISHED} AND p.version = $1`,
-      [version],
-    );
-    return row === undefined ? null : restorable(row);
+    return this.whole('AND p.version = $1', [version]);
+  }
+
+  private async whole(which: string, values?: number[]): Promise<Publication | null> {
+    const [row] = await this.session.manager.query<Row<Publication>[]>(`SELECT ${WHOLE} ${PUBLISHED} ${which}`, values);
+    return row === undefined ? null : withMoment(row);
   }
 
   override async list({ limit, after }: HistoryPage): Promise<Page<PublicationSummary>> {
@@ -266,11 +251,11 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   /** Below a place, one more than the page holds. */
   private async versions(below: HistoryPosition | null, limit: number): Promise<PublicationSummary[]> {
-    const rows = await this.session.manager.query<SummaryRow[]>(
+    const rows = await this.session.manager.query<Row<PublicationSummary>[]>(
       `SELECT ${LISTED} ${PUBLISHED} AND ($1::integer IS NULL OR (p.version, 0) < ($1, $2::bigint)) ORDER BY p.version DESC LIMIT $3`,
       [below?.version ?? null, below?.run ?? null, limit + 1],
     );
-    return rows.map(restorable);
+    return rows.map(withMoment);
   }
 
   override async markLive(version: number, at: Date): Promise<void> {
@@ -306,11 +291,10 @@ export class PostgresPublicationHistory extends PublicationHistory {
   }
 
   override async record(run: Run): Promise<void> {
-    const row = runRow(run);
-    const { names, values } = insertion(row);
+    const [names, parameters, values] = insertion(runRow(run));
     await this.session.manager.query(
-      `INSERT INTO acl_runs (after_version, ${names}) VALUES (${NEWEST}, ${values})`,
-      Object.values(row),
+      `INSERT INTO acl_runs (after_version, ${names}) VALUES (${NEWEST}, ${parameters})`,
+      values,
     );
     await this.session.manager.query(
       `DELETE FROM acl_runs WHERE outcome = 'no_change' AND at < $1::timestamptz - interval '7 days'`,
@@ -330,7 +314,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
     for (const { former, isWritten, ...row } of rows) {
       const restored = former === null ? null : ((await this.find(former))?.restored ?? null);
       const formerRestore = restored && former !== null ? { ...restored, publication: former } : null;
-      unreported.push({ publication: restorable(row), isWritten, formerRestore });
+      unreported.push({ publication: withMoment(row), isWritten, formerRestore });
     }
     return unreported;
   }

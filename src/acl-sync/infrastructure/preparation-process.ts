@@ -7,6 +7,7 @@ import { constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
 import { AdmissionProof } from '../../grants/domain/admission-ports.js';
+import { inTurn } from '../../kernel/promises.js';
 import type { Log } from '../../platform/log/log.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
@@ -191,7 +192,7 @@ const PROOF_LIMITS = { milliseconds: 2_000, work: 3_000_000, waiting: 8, loadMil
 /** Keeps one process, because loading the compiler takes longer than most proofs. Proofs over a limit are left to the run. */
 export class SeparateAdmissionProof extends AdmissionProof implements OnApplicationShutdown {
   private process: PreparationProcess | null = null;
-  private inLine: Promise<unknown> = Promise.resolve();
+  private readonly proveInTurn = inTurn();
   private waiting = 0;
 
   constructor(
@@ -207,18 +208,15 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
     const work = users.length * (grants.length + policies.length);
     if (work > this.limits.work || this.waiting >= this.limits.waiting) return null;
     this.waiting += 1;
-    const proved = this.inLine.then(() => this.proved(snapshot));
-    this.inLine = proved;
     try {
-      return await proved;
+      return await this.proveInTurn(() => this.proved(snapshot));
     } finally {
       this.waiting -= 1;
     }
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.inLine;
-    await this.discard();
+    await this.proveInTurn(() => this.discard());
   }
 
   /** Never rejects. */
