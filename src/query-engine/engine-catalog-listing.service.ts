@@ -9,7 +9,7 @@ import {
 } from '../grants/domain/catalog.js';
 import { Settings } from '../platform/settings/settings.js';
 import { compareNames } from '../trino-rules/model/node.js';
-import type { Row } from './running-statement.js';
+import { type Row, textPairs } from './running-statement.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
 import { identifier, type Parameter } from './domain/sql-literal.js';
 import { EngineConnections } from './engine-connections.service.js';
@@ -101,10 +101,7 @@ async function tablesNamed(ask: Ask, { catalog, q, limit }: TablesRequest): Prom
       `WHERE table_schema <> '${INFORMATION_SCHEMA}' AND strpos(table_name, ?) > 0 ORDER BY 1, 2 LIMIT ${limit}`,
     [q],
   );
-  const tables = rows.flatMap(([schema, name]) =>
-    typeof schema === 'string' && typeof name === 'string' ? [{ schema, name }] : [],
-  );
-  return { tables, total: Number(rows[0]?.[2] ?? 0) };
+  return { tables: textPairs(rows).map(([schema, name]) => ({ schema, name })), total: Number(rows[0]?.[2] ?? 0) };
 }
 
 /** A page of a whole list. Lists that the engine gives whole are short. */

@@ -3,18 +3,14 @@ import { EngineNames, type EngineNode } from '../grants/domain/admission-ports.j
 import { Timers } from '../kernel/clock.js';
 import { Settings } from '../platform/settings/settings.js';
 import type { Node } from '../trino-rules/model/node.js';
-import type { Row } from './running-statement.js';
-import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
-import type { EngineError } from './domain/engine-error.js';
 import { expressionCheck, misread } from './domain/expression-check.js';
-import { identifier, type Parameter } from './domain/sql-literal.js';
+import { identifier } from './domain/sql-literal.js';
 import { isOpenToService, namesOf } from './engine-catalog-listing.service.js';
 import { EngineConnections } from './engine-connections.service.js';
+import { textPairs } from './running-statement.js';
 
 /** The longest that writing a grant waits for the engine. */
 const TIMEOUT_MS = 1_500;
-
-type Answer = { kind: 'rows'; rows: Row[] } | { kind: 'error'; error: EngineError | null };
 
 /**
  * Looks names up as the service account, to which the rules show all of the catalogs that the settings open to it. Of other
@@ -44,8 +40,8 @@ export class EngineCatalogNames extends EngineNames {
   ): Promise<string | null> {
     const sql = this.isOpen(node) ? expressionCheck(kind, node, expression) : null;
     if (sql === null) return null;
-    const answer = await this.inTime((signal) => this.ask(sql, [], signal));
-    return answer?.kind === 'error' && answer.error !== null ? misread(answer.error) : null;
+    const answer = await this.inTime((signal) => this.connections.answerTo(sql, { signal }));
+    return answer?.error ? misread(answer.error) : null;
   }
 
   private isOpen({ catalog = '' }: Node): boolean {
@@ -55,47 +51,21 @@ export class EngineCatalogNames extends EngineNames {
   /** One statement for each catalog and one for each schema, however many nodes there are. Names that were read in time count. */
   private async learn(nodes: readonly EngineNode[], known: KnownNames, signal: AbortSignal): Promise<void> {
     for (const catalog of new Set(nodes.flatMap((node) => node.catalog ?? []))) {
-      const answer = await this.ask(
-        `SELECT schema_name FROM ${identifier(catalog)}.information_schema.schemata`,
-        [],
-        signal,
-      );
-      if (answer.kind === 'error') {
-        if (answer.error?.name === 'CATALOG_NOT_FOUND') known.learnCatalog(catalog, null);
-        continue;
-      }
-      known.learnCatalog(catalog, namesOf(answer.rows));
+      const sql = `SELECT schema_name FROM ${identifier(catalog)}.information_schema.schemata`;
+      const { rows, error } = await this.connections.answerTo(sql, { signal });
+      if (error?.name === 'CATALOG_NOT_FOUND') known.learnCatalog(catalog, null);
+      if (rows === null) continue;
+      known.learnCatalog(catalog, namesOf(rows));
       const inCatalog = nodes.filter((node) => node.catalog === catalog);
       for (const schema of new Set(inCatalog.flatMap((node) => node.schema ?? []))) {
-        const tables = inCatalog.flatMap((node) => (node.schema === schema ? (node.table ?? []) : []));
-        if (tables.length > 0) await this.learnTables({ catalog, schema }, [...new Set(tables)], known, signal);
+        const tables = new Set(inCatalog.flatMap((node) => (node.schema === schema ? (node.table ?? []) : [])));
+        if (tables.size === 0) continue;
+        const sql =
+          `SELECT table_name, column_name FROM ${identifier(catalog)}.information_schema.columns ` +
+          `WHERE table_schema = ? AND table_name IN (${Array.from(tables, () => '?').join(', ')})`;
+        const columns = await this.connections.answerTo(sql, { parameters: [schema, ...tables], signal });
+        if (columns.rows !== null) known.learnTables(catalog, schema, textPairs(columns.rows));
       }
-    }
-  }
-
-  private async learnTables(
-    { catalog, schema }: { catalog: string; schema: string },
-    tables: readonly string[],
-    known: KnownNames,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const sql =
-      `SELECT table_name, column_name FROM ${identifier(catalog)}.information_schema.columns ` +
-      `WHERE table_schema = ? AND table_name IN (${tables.map(() => '?').join(', ')})`;
-    const answer = await this.ask(sql, [schema, ...tables], signal);
-    if (answer.kind === 'error') return;
-    const columns = answer.rows.flatMap(([table, column]) =>
-      typeof table === 'string' && typeof column === 'string' ? [{ table, column }] : [],
-    );
-    known.learnTables(catalog, schema, columns);
-  }
-
-  private async ask(sql: string, parameters: readonly Parameter[], signal: AbortSignal): Promise<Answer> {
-    try {
-      return { kind: 'rows', rows: await this.connections.rowsOf(sql, { parameters, signal }) };
-    } catch (error) {
-      if (!(error instanceof DbApiError)) throw error;
-      return { kind: 'error', error: error instanceof DatabaseError ? error.engine : null };
     }
   }
 
@@ -123,10 +93,10 @@ class KnownNames {
     this.schemas.set(catalog, schemas && new Set(schemas));
   }
 
-  /** @param columns of all tables that were looked up. */
-  learnTables(catalog: string, schema: string, columns: readonly { table: string; column: string }[]): void {
+  /** @param columns of all tables that were looked up, behind the table's name. */
+  learnTables(catalog: string, schema: string, columns: readonly [table: string, column: string][]): void {
     const tables = new Map<string, Set<string>>();
-    for (const { table, column } of columns) tables.set(table, (tables.get(table) ?? new Set()).add(column));
+    for (const [table, column] of columns) tables.set(table, (tables.get(table) ?? new Set()).add(column));
     this.tables.set(key(catalog, schema), tables);
   }
 

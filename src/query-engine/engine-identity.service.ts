@@ -4,10 +4,11 @@ import { Timers } from '../kernel/clock.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
 import { DbApiError } from './domain/db-api-errors.js';
+import type { EngineSession } from './domain/engine-session.js';
 import type { NativeValue } from './domain/engine-value.js';
 import { ServiceTokenSource, TokenUnavailable } from './domain/service-token.js';
 import { readClaims, tokenProblems } from './domain/token-claims.js';
-import { type ConnectOptions, EngineConnections } from './engine-connections.service.js';
+import { EngineConnections } from './engine-connections.service.js';
 
 /** `unknown`: the engine gave no answer, for reasons that have nothing to do with identity. */
 export type Identity = 'confirmed' | 'mismatch' | 'unknown';
@@ -81,7 +82,7 @@ export class EngineIdentity {
   }
 
   /** Undefined: the engine did not answer. */
-  private async valueOf(sql: string, session: ConnectOptions = {}): Promise<NativeValue | undefined> {
+  private async valueOf(sql: string, session: Partial<EngineSession> = {}): Promise<NativeValue | undefined> {
     try {
       const signal = this.stopping === undefined ? {} : { signal: this.stopping };
       const [row] = await this.connections.rowsOf(sql, { session, most: 1, timeout: STATEMENT_TIMEOUT, ...signal });
@@ -97,7 +98,7 @@ export class EngineIdentity {
   private async checkToken(signal: AbortSignal): Promise<void> {
     const { user, jwt } = this.settings.engine;
     if (jwt === null) return;
-    const token = await this.tokens.current(signal).catch((error: unknown) => {
+    const token = await this.tokens.current(null, signal).catch((error: unknown) => {
       if (error instanceof TokenUnavailable) return null;
       throw error;
     });

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../platform/settings/settings.js';
-import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
 import { judgeRulesProbe, type RulesInForce } from './domain/engine-error.js';
 import { EngineConnections } from './engine-connections.service.js';
+import { textPairs } from './running-statement.js';
 
 /** Denied by the rules of every version. */
 const NO_VERSION = 'grantline_rules_none';
@@ -32,25 +32,14 @@ export class EngineProbe {
   /** The catalogs that the service account may enter, with their connectors; null: no answer. */
   async catalogs(): Promise<{ catalog: string; connector: string }[] | null> {
     if (this.settings.engine.origin === null) return null;
-    try {
-      const sql = 'SELECT catalog_name, connector_name FROM system.metadata.catalogs';
-      const rows = await this.connections.rowsOf(sql, { timeout: STATEMENT_TIMEOUT });
-      return rows.flatMap(([catalog, connector]) =>
-        typeof catalog === 'string' && typeof connector === 'string' ? [{ catalog, connector }] : [],
-      );
-    } catch (error) {
-      if (!(error instanceof DbApiError)) throw error;
-      return null;
-    }
+    const sql = 'SELECT catalog_name, connector_name FROM system.metadata.catalogs';
+    const { rows } = await this.connections.answerTo(sql, { timeout: STATEMENT_TIMEOUT });
+    return rows && textPairs(rows).map(([catalog, connector]) => ({ catalog, connector }));
   }
 
   private async answerTo(property: string): Promise<RulesInForce> {
-    try {
-      await this.connections.rowsOf(`SET SESSION ${property} = true`, { timeout: STATEMENT_TIMEOUT });
-      return judgeRulesProbe(null);
-    } catch (error) {
-      if (!(error instanceof DbApiError)) throw error;
-      return error instanceof DatabaseError && error.engine !== null ? judgeRulesProbe(error.engine) : 'unreachable';
-    }
+    const sql = `SET SESSION ${property} = true`;
+    const { rows, error } = await this.connections.answerTo(sql, { timeout: STATEMENT_TIMEOUT });
+    return rows === null && error === null ? 'unreachable' : judgeRulesProbe(error);
   }
 }

@@ -24,6 +24,7 @@ import {
 } from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { NOT_OURS } from '../platform/http/page.dto.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import type { RowsPage, RowsResult } from './domain/held-page.js';
 import { readQueryCursor } from './domain/query.js';
@@ -41,12 +42,6 @@ import {
 } from './queries.dto.js';
 import { QueriesService } from './queries.service.js';
 import { RowStreams } from './row-streams.service.js';
-
-/** Seconds, for `Retry-After`. */
-const RETRY_AFTER = 5;
-
-/** Problems that a retry does not solve. */
-const PERMANENT: ReadonlySet<string> = new Set(['impersonation_disabled', 'engine_forbidden']);
 
 const ROWS = {
   'application/json': { schema: { $ref: getSchemaPath(RowsResponse) } },
@@ -103,20 +98,9 @@ export class QueriesController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<QueryResponse> {
     const asked = { sql, catalog: catalog ?? null, schema: schema ?? null, parameters };
-    const submitted = await this.queries.submit(user, asked, client.requestId, signal);
-    switch (submitted.kind) {
-      case 'submitted':
-        void reply.header('Location', `/api/queries/${submitted.query.id}`);
-        return toQueryResponse(submitted.query);
-      case 'no-engine':
-        throw new Refused('engine_unavailable', { detail: 'No engine is configured (SERVICE_QUERY_HOST).' });
-      case 'refused':
-        throw new Refused(submitted.code, PERMANENT.has(submitted.code) ? {} : { retryAfter: RETRY_AFTER });
-      case 'too-many':
-        throw new Refused('too_many_queries', { quota: submitted.quota, retryAfter: RETRY_AFTER });
-      case 'invalid':
-        throw invalid(submitted.field, submitted.message);
-    }
+    const query = await this.queries.submit(user, asked, client.requestId, signal);
+    void reply.header('Location', `/api/queries/${query.id}`);
+    return toQueryResponse(query);
   }
 
   @OpenToTokens('queries')
@@ -222,16 +206,12 @@ function pageOf(result: RowsResult): RowsPage {
     case 'not-found':
       throw new Refused('not_found');
     case 'unknown-place':
-      throw invalid('after', 'must be the `next` of an earlier page');
+      throw new Refused('validation_failed', { errors: [{ field: 'after', message: NOT_OURS }] });
     case 'gone':
       throw new Refused('page_gone', { detail: 'Only the newest page can be asked for again.' });
     case 'ended':
       throw queryProblem(result.state, result.error);
   }
-}
-
-function invalid(field: string, message: string): Refused {
-  return new Refused('validation_failed', { errors: [{ field, message }] });
 }
 
 /**

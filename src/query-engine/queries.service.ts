@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, Timers } from '../kernel/clock.js';
-import type { ConcurrencyQuota } from '../kernel/errors.js';
+import { Refused } from '../kernel/errors.js';
 import { Ids, isUuid } from '../kernel/ids.js';
 import { type Page, pageOf } from '../kernel/page.js';
 import type { AuthenticatedUser } from '../platform/http/access.js';
@@ -10,7 +10,7 @@ import { EngineFault } from './domain/engine-error.js';
 import { type EngineSession, InvalidSession, sessionFor } from './domain/engine-session.js';
 import type { NewQuery } from './domain/execution-state.js';
 import { rowsOfEnded, type RowsResult, smallPage } from './domain/held-page.js';
-import { endedBy, keyOfQuery, type Query, type QueryCursor } from './domain/query.js';
+import { endedBy, keyOfQuery, type Query, type QueryCursor, RETRY_AFTER, tooManyQueries } from './domain/query.js';
 import { type Parameter, InvalidParameter, statementText } from './domain/sql-literal.js';
 import type { StatementPage } from './domain/statement-page.js';
 import { EngineIdentity } from './engine-identity.service.js';
@@ -25,13 +25,6 @@ export interface Submission {
   schema: string | null;
   parameters: readonly Parameter[];
 }
-
-export type Submitted =
-  | { kind: 'submitted'; query: Query }
-  | { kind: 'refused'; code: 'impersonation_disabled' | 'engine_unavailable' | 'engine_forbidden' }
-  | { kind: 'no-engine' }
-  | { kind: 'too-many'; quota: ConcurrencyQuota }
-  | { kind: 'invalid'; field: string; message: string };
 
 /** Users' SQL on the engine, each under the user's own name and visible to that user alone. */
 @Injectable()
@@ -52,23 +45,23 @@ export class QueriesService {
     private readonly log: Log,
   ) {}
 
-  /** Resolves once the engine has accepted the statement. @param signal aborted when the client disconnects before that. */
-  async submit(user: AuthenticatedUser, asked: Submission, requestId: string, signal: AbortSignal): Promise<Submitted> {
+  /**
+   * Resolves once the engine has accepted the statement.
+   * @param signal aborted when the client disconnects before that.
+   * @throws Refused
+   */
+  async submit(user: AuthenticatedUser, asked: Submission, requestId: string, signal: AbortSignal): Promise<Query> {
     const { engine, queries } = this.settings;
     // A user's SQL never runs as the service account.
-    if (!engine.impersonation) return { kind: 'refused', code: 'impersonation_disabled' };
-    if (engine.origin === null) return { kind: 'no-engine' };
-    if (!(await this.identity.respectsUserHeaders())) return { kind: 'refused', code: 'engine_unavailable' };
-    const tooMany = {
-      kind: 'too-many',
-      quota: { name: 'running-queries', limit: queries.maxRunningPerUser },
-    } as const;
+    if (!engine.impersonation) throw new Refused('impersonation_disabled');
+    if (engine.origin === null)
+      throw new Refused('engine_unavailable', { detail: 'No engine is configured (SERVICE_QUERY_HOST).' });
+    if (!(await this.identity.respectsUserHeaders())) throw unavailable();
     const submissions = this.submissions.get(user.id) ?? 0;
-    if (submissions >= queries.maxRunningPerUser) return tooMany;
+    if (submissions >= queries.maxRunningPerUser) throw tooManyQueries(queries.maxRunningPerUser);
     this.submissions.set(user.id, submissions + 1);
     try {
-      const outcome = await this.begin(user, asked, requestId, signal);
-      return outcome === 'too-many' ? tooMany : outcome;
+      return await this.begin(user, asked, requestId, signal);
     } finally {
       const left = (this.submissions.get(user.id) ?? 1) - 1;
       if (left === 0) this.submissions.delete(user.id);
@@ -131,7 +124,7 @@ export class QueriesService {
     { sql, catalog, schema, parameters }: Submission,
     traceToken: string,
     signal: AbortSignal,
-  ): Promise<Submitted | 'too-many'> {
+  ): Promise<Query> {
     const createdAt = this.clock.now();
     const milliseconds = this.settings.queries.maxSeconds * 1000;
     const query: NewQuery = {
@@ -144,20 +137,15 @@ export class QueriesService {
       const limits = { deadline: this.timers.now() + milliseconds, signal };
       ({ page } = await this.client.submit(statementText(sql, parameters), session, limits));
     } catch (error) {
-      return this.refusal(error, query.id);
+      throw this.refusal(error, query.id);
     }
-    const begun = await this.stored(query, page, session);
-    if (begun === 'too-many') return begun;
     // The store has the end of a query that has ended at once.
-    const stored = begun === 'ended' ? await this.find(user, query.id) : begun;
-    return stored === null ? { kind: 'refused', code: 'engine_unavailable' } : { kind: 'submitted', query: stored };
+    const stored = (await this.begun(query, page, session)) ?? (await this.find(user, query.id));
+    if (stored === null) throw unavailable();
+    return stored;
   }
 
-  private async stored(
-    query: NewQuery,
-    page: StatementPage,
-    session: EngineSession,
-  ): Promise<Query | 'too-many' | 'ended'> {
+  private async begun(query: NewQuery, page: StatementPage, session: EngineSession): Promise<Query | null> {
     try {
       return await this.executions.begin(query, page);
     } catch (error) {
@@ -168,16 +156,22 @@ export class QueriesService {
   }
 
   /** Why the engine did not accept a statement. @throws any other error */
-  private refusal(error: unknown, id: string): Submitted {
-    if (error instanceof InvalidParameter) return { kind: 'invalid', field: 'parameters', message: error.message };
-    if (error instanceof InvalidSession) return { kind: 'invalid', field: error.field, message: error.message };
+  private refusal(error: unknown, id: string): Refused {
+    if (error instanceof InvalidParameter || error instanceof InvalidSession) {
+      const field = error instanceof InvalidSession ? error.field : 'parameters';
+      return new Refused('validation_failed', { errors: [{ field, message: error.message }] });
+    }
     if (!(error instanceof EngineFault)) throw error;
     const reason = { query_id: id, kind: error.kind, reason: error.message };
     if (error.kind === 'forbidden') {
       this.log.warn('the engine does not admit this service', reason);
-      return { kind: 'refused', code: 'engine_forbidden' };
+      return new Refused('engine_forbidden');
     }
     this.log.error('the engine did not accept a statement', reason);
-    return { kind: 'refused', code: 'engine_unavailable' };
+    return unavailable();
   }
+}
+
+function unavailable(): Refused {
+  return new Refused('engine_unavailable', { retryAfter: RETRY_AFTER });
 }

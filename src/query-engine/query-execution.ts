@@ -28,7 +28,7 @@ import {
   type RowsResult,
   smallPage,
 } from './domain/held-page.js';
-import { type Ending, endedBy, endedByFault } from './domain/query.js';
+import { type Ending, endedBy, endedByFault, tooManyQueries } from './domain/query.js';
 import type { StatementPage } from './domain/statement-page.js';
 import type { QueryMetrics } from './query.metrics.js';
 import type { QueryStore } from './query.store.js';
@@ -103,22 +103,19 @@ export class QueryExecution {
 
   /**
    * Stores the query with the answer to its POST; further pages are fetched in the background.
-   * @returns `too-many`: the user has `mostRunning` running queries already, and this one is cancelled. @throws EngineFault
+   * @returns whether it runs; false: it has ended at once
+   * @throws EngineFault; Refused `too_many_queries`: the user has `mostRunning` running queries already
    */
-  async begin(query: NewQuery, page: StatementPage, mostRunning: number): Promise<'begun' | 'too-many' | 'ended'> {
-    const { store, replica, budget, client } = this.resources;
+  async begin(query: NewQuery, page: StatementPage, mostRunning: number): Promise<boolean> {
+    const { store, replica, budget } = this.resources;
     const ending = this.accept(page, null, budget.reserve(this.state.runAs));
-    if (!(await store.add(query, this.state, replica, mostRunning))) {
-      this.release();
-      if (page.nextPath !== null) await client.cancel(page.nextPath, this.session);
-      return 'too-many';
-    }
+    if (!(await store.add(query, this.state, replica, mostRunning))) throw tooManyQueries(mostRunning);
     this.saved = this.changes;
     this.hasSavedColumns = this.state.columns !== null;
     if (ending !== null) await this.end(ending, false);
-    if (this.isReleased()) return 'ended';
+    if (this.isReleased()) return false;
     void this.resume();
-    return 'begun';
+    return true;
   }
 
   /**

@@ -74,15 +74,14 @@ export class QueryExecutions {
     await this.settled();
   }
 
-  /** Stores and executes a query from the answer to its POST on. @throws EngineFault for rows without columns. */
-  async begin(query: NewQuery, page: StatementPage): Promise<Query | 'too-many' | 'ended'> {
+  /** Stores and executes a query from the answer to its POST on. Null: it has ended. @throws as QueryExecution does */
+  async begin(query: NewQuery, page: StatementPage): Promise<Query | null> {
     const execution = this.execute(newExecution(query));
     this.beginning.add(query.id);
     this.submitters.add(query.userId);
     try {
-      const outcome = await execution.begin(query, page, this.settings.queries.maxRunningPerUser);
-      if (outcome === 'too-many') this.forget(query.id);
-      return outcome === 'begun' ? startedQuery(query, execution.state) : outcome;
+      const isRunning = await execution.begin(query, page, this.settings.queries.maxRunningPerUser);
+      return isRunning ? startedQuery(query, execution.state) : null;
     } catch (error) {
       this.forget(query.id);
       throw error;

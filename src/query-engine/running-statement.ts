@@ -11,6 +11,11 @@ import type { Timers } from '../kernel/clock.js';
 
 export type Row = readonly NativeValue[];
 
+/** The first two values of each row in which both are texts. */
+export function textPairs(rows: readonly Row[]): [string, string][] {
+  return rows.flatMap(([a, b]): [string, string][] => (typeof a === 'string' && typeof b === 'string' ? [[a, b]] : []));
+}
+
 /** How far a statement is; for display. */
 export interface Progress {
   queryId: string;

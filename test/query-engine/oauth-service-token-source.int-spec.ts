@@ -168,10 +168,10 @@ describe('OAuthServiceTokenSource', () => {
 
   it('replaces a refused token once for all requests that were refused', async () => {
     const first = await tokens.current();
-    const all = await Promise.all([tokens.replacing(first), tokens.replacing(first), tokens.replacing(first)]);
+    const all = await Promise.all([tokens.current(first), tokens.current(first), tokens.current(first)]);
 
     expect(new Set(all)).toEqual(new Set([token(2)]));
-    expect(await tokens.replacing(first)).toBe(token(2));
+    expect(await tokens.current(first)).toBe(token(2));
     expect(asked()).toBe(2);
   });
 
@@ -179,7 +179,7 @@ describe('OAuthServiceTokenSource', () => {
     let open: () => void = () => undefined;
     keycloak.gate = new Promise((resolve) => (open = resolve));
     const caller = new AbortController();
-    const leaving = tokens.current(caller.signal);
+    const leaving = tokens.current(null, caller.signal);
     const staying = tokens.current();
     caller.abort(new Error('left'));
     await expect(leaving).rejects.toThrow('left');

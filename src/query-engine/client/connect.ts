@@ -156,31 +156,15 @@ class ProvidedTokens extends ServiceTokenSource {
     super();
   }
 
-  override async current(signal?: AbortSignal): Promise<string> {
-    return this.ask(null, signal);
-  }
-
-  override async replacing(refused: string | null, signal?: AbortSignal): Promise<string> {
-    return this.ask(refused, signal);
-  }
-
   override last(): string | null {
     return this.newest;
-  }
-
-  override isValid(): boolean {
-    return true;
   }
 
   override keepFresh(): Promise<void> {
     return Promise.resolve();
   }
 
-  override close(): void {
-    // Nothing was opened.
-  }
-
-  private async ask(refused: string | null, signal: AbortSignal | undefined): Promise<string> {
+  override async current(refused: string | null = null, signal?: AbortSignal): Promise<string> {
     try {
       const token = await unlessAborted(Promise.resolve(this.provider(refused)), signal);
       if (!BEARER.test(token)) throw new TokenUnavailable('the token has characters that no Bearer token has');
@@ -244,5 +228,5 @@ export function clientCredentials(client: ClientCredentials): TokenProvider {
     new WarningLog(client.onWarning),
     UNOBSERVED,
   );
-  return (refused) => (refused === null ? source.current() : source.replacing(refused));
+  return (refused) => source.current(refused);
 }

@@ -90,24 +90,10 @@ function readType(value: unknown): EngineType {
 /** The types in there, at any depth, that this client does not know: values of theirs are text. */
 export function unknownTypes(types: readonly EngineType[]): string[] {
   return types.flatMap((type) => {
-    switch (type.kind) {
-      case 'opaque':
-        return OBJECTS.has(type.name.toLowerCase()) ? [] : [type.name];
-      case 'array':
-        return unknownTypes([type.element]);
-      case 'map':
-        return unknownTypes([type.key, type.value]);
-      case 'row':
-        return unknownTypes(type.fields.map((field) => field.type));
-      case 'boolean':
-      case 'integer':
-      case 'bigint':
-      case 'decimal':
-      case 'float':
-      case 'varbinary':
-      case 'text':
-        return [];
-    }
+    if (type.kind === 'opaque') return OBJECTS.has(type.name.toLowerCase()) ? [] : [type.name];
+    if (type.kind === 'array') return unknownTypes([type.element]);
+    if (type.kind === 'map') return unknownTypes([type.key, type.value]);
+    return type.kind === 'row' ? unknownTypes(type.fields.map((field) => field.type)) : [];
   });
 }
 

@@ -24,11 +24,7 @@ export function apiConverter(type: EngineType): Converter<ApiValue> {
 
 /** Converter for the rows of a statement. It throws ProtocolBreach on a value that its type cannot have. */
 export function nativeRows(columns: readonly Column[]): Converter<NativeValue[]> {
-  return rowsOf(columns.map((column) => column.shape));
-}
-
-function rowsOf(types: readonly EngineType[]): Converter<NativeValue[]> {
-  return rowsBy(types.map(nativeValue));
+  return rowsBy(columns.map(({ shape }) => nativeValue(shape)));
 }
 
 function rowsBy<T>(cells: readonly Converter<T>[]): Converter<T[]> {
@@ -95,7 +91,7 @@ function nativeValue(type: EngineType): Converter<NativeValue> {
     }
     case 'row': {
       const names = type.fields.map(({ name }) => name);
-      const values = rowsOf(type.fields.map((field) => field.type));
+      const values = rowsBy(type.fields.map((field) => nativeValue(field.type)));
       return (value) => new NamedRow(names, values(value));
     }
     case 'map': {
@@ -108,24 +104,11 @@ function nativeValue(type: EngineType): Converter<NativeValue> {
 
 /** JSON's keys are text; those of a container are the engine's own rendering (`[1, 2]`), which nothing reads back. */
 function mapKey(type: EngineType): (name: string) => NativeValue {
-  switch (type.kind) {
-    case 'boolean':
-      return (name) => boolean(name === 'true' || (name === 'false' ? false : name));
-    case 'integer':
-      return (name) => integer(Number(name));
-    case 'float':
-      return (name) => double(/^-?\d/.test(name) ? Number(name) : name);
-    case 'array':
-    case 'map':
-    case 'row':
-      return (name) => name;
-    case 'bigint':
-    case 'decimal':
-    case 'varbinary':
-    case 'text':
-    case 'opaque':
-      return nativeValue(type);
-  }
+  if (type.kind === 'boolean') return (name) => boolean(name === 'true' || (name === 'false' ? false : name));
+  if (type.kind === 'integer') return (name) => integer(Number(name));
+  if (type.kind === 'float') return (name) => double(/^-?\d/.test(name) ? Number(name) : name);
+  const isContainer = type.kind === 'array' || type.kind === 'map' || type.kind === 'row';
+  return isContainer ? (name) => name : nativeValue(type);
 }
 
 function digits(value: unknown): string {

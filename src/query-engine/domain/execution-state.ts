@@ -3,29 +3,25 @@ import { EngineFault } from './engine-error.js';
 import { type Ending, failedOnEngine, type Query, type QueryState } from './query.js';
 import type { StatementPage } from './statement-page.js';
 
-export interface NewQuery {
+export interface NewQuery extends Statement {
+  sql: string;
+  createdAt: Date;
+}
+
+interface Statement {
   id: string;
   userId: number;
   /** The user of the statement on the engine. */
   runAs: string;
-  sql: string;
   catalog: string | null;
   schema: string | null;
   traceToken: string;
-  createdAt: Date;
-  /** QUERY_MAX_SECONDS after that. */
+  /** QUERY_MAX_SECONDS after the query was made. */
   deadlineAt: Date;
 }
 
 /** The state with which a replica executes a query. Rows are counted from the query's first. */
-export interface ExecutionState {
-  id: string;
-  userId: number;
-  runAs: string;
-  catalog: string | null;
-  schema: string | null;
-  traceToken: string;
-  deadlineAt: Date;
+export interface ExecutionState extends Statement {
   state: Extract<QueryState, 'queued' | 'running'>;
   startedAt: Date | null;
   progressPercent: number | null;

@@ -1,3 +1,4 @@
+import { Refused } from '../../kernel/errors.js';
 import { isUuid } from '../../kernel/ids.js';
 import { namesOfCursor } from '../../kernel/page.js';
 import type { EngineError, EngineFaultKind } from './engine-error.js';
@@ -113,6 +114,14 @@ export function endedByFault(kind: EngineFaultKind): Ending {
 /** The engine's error, which was cleaned when it was read (readEngineError). */
 export function failedOnEngine({ name, message, line, column }: EngineError): Ending {
   return { state: 'failed', error: { code: 'query_failed', message, engineErrorName: name, line, column } };
+}
+
+/** Seconds, for `Retry-After`. */
+export const RETRY_AFTER = 5;
+
+/** @param limit running queries of one user */
+export function tooManyQueries(limit: number): Refused {
+  return new Refused('too_many_queries', { quota: { name: 'running-queries', limit }, retryAfter: RETRY_AFTER });
 }
 
 /** The last query of a page of a user's list. Survives inserts and deletes. */

@@ -53,7 +53,7 @@ export class RowEncoder {
     private readonly format: RowsFormat,
     private readonly loop: RowLoop,
   ) {
-    this.kinds = Uint8Array.from(columns, ({ shape }) => COPIED[kindOf(shape)]);
+    this.kinds = Uint8Array.from(columns, ({ shape }) => COPIED[COPIED_AS[shape.kind]]);
     this.converters = columns.map(({ shape }) => apiConverter(shape));
     this.convertRow = apiConverter({ kind: 'row', fields: columns.map(({ name, shape }) => ({ name, type: shape })) });
   }
@@ -98,25 +98,11 @@ export class RowEncoder {
   }
 }
 
-function kindOf({ kind }: EngineType): keyof typeof COPIED {
-  switch (kind) {
-    case 'bigint':
-    case 'decimal':
-      return 'digits';
-    case 'float':
-      return 'float';
-    case 'array':
-    case 'row':
-    case 'map':
-    case 'opaque':
-      return 'other';
-    case 'boolean':
-    case 'integer':
-    case 'varbinary':
-    case 'text':
-      return 'plain';
-  }
-}
+const COPIED_AS: Readonly<Record<EngineType['kind'], keyof typeof COPIED>> = {
+  ...{ bigint: 'digits', decimal: 'digits', float: 'float' },
+  ...{ boolean: 'plain', integer: 'plain', varbinary: 'plain', text: 'plain' },
+  ...{ array: 'other', row: 'other', map: 'other', opaque: 'other' },
+};
 
 const BREACHES = {
   'no-json': 'the answer is not JSON',

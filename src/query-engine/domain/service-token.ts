@@ -92,21 +92,26 @@ export function pauseAfterFailure(
 /** The Bearer token that every request to the engine carries. */
 export abstract class ServiceTokenSource {
   /**
-   * The token that is valid now; null when tokens are switched off.
+   * The token that is valid now; null when tokens are switched off. Concurrent callers get the same new one.
+   * @param refused after a 401: another token than this
    * @param signal ends this caller's waiting only, never an acquisition that others wait for.
    * @throws TokenUnavailable when there is none and none can be had.
    */
-  abstract current(signal?: AbortSignal): Promise<string | null>;
-  /** After a 401: another token than `refused`. Concurrent callers get the same new one. */
-  abstract replacing(refused: string | null, signal?: AbortSignal): Promise<string | null>;
+  abstract current(refused?: string | null, signal?: AbortSignal): Promise<string | null>;
   /** The newest token there was, though it may have expired. */
   abstract last(): string | null;
-  /** Whether requests can carry a token that is valid now, or need none. */
-  abstract isValid(): boolean;
   /** Renews the token in the background until the signal is aborted. Never rejects. */
   abstract keepFresh(signal: AbortSignal): Promise<void>;
+
+  /** Whether requests can carry a token that is valid now, or need none. */
+  isValid(): boolean {
+    return true;
+  }
+
   /** Closes idle connections. */
-  abstract close(): void;
+  close(): void {
+    // Nothing was opened.
+  }
 }
 
 /** Observer of renewals and failures. */
@@ -124,7 +129,6 @@ export class TokenUnavailable extends NamedError {}
 /** SERVICE_QUERY_JWT_ENABLED=false: requests carry no Bearer header. */
 export const NO_SERVICE_TOKENS: ServiceTokenSource = {
   current: () => Promise.resolve(null),
-  replacing: () => Promise.resolve(null),
   last: () => null,
   isValid: () => true,
   keepFresh: () => Promise.resolve(),

@@ -66,18 +66,14 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     this.exchange = new AxiosExchange(LARGEST_ANSWER, { caFile: client.caFile });
   }
 
-  override async current(signal?: AbortSignal): Promise<string> {
-    const state = freshness(this.token, this.timers.now());
-    if (this.token === null || state === 'expired') return (await unlessAborted(this.acquire(), signal)).value;
+  override async current(refused: string | null = null, signal?: AbortSignal): Promise<string> {
+    const { token } = this;
+    const state = freshness(token, this.timers.now());
+    if (token === null || state === 'expired' || token.value === refused)
+      return (await unlessAborted(this.acquire(), signal)).value;
     // A failed renewal is logged where it fails; the present token is still valid.
     if (state === 'renew') this.acquire().catch(() => undefined);
-    return this.token.value;
-  }
-
-  override async replacing(refused: string | null, signal?: AbortSignal): Promise<string> {
-    const newer = this.token !== null && this.token.value !== refused ? this.token : null;
-    if (newer !== null && freshness(newer, this.timers.now()) !== 'expired') return newer.value;
-    return (await unlessAborted(this.acquire(), signal)).value;
+    return token.value;
   }
 
   override last(): string | null {
@@ -102,9 +98,8 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
 
   private rest(): number {
     const now = this.timers.now();
-    const fresh = this.token !== null && freshness(this.token, now) === 'fresh';
-    const next = fresh && this.token !== null ? this.token.renewAt : this.notBefore;
-    return Math.max(next - now, SHORTEST_REST);
+    const renewAt = this.token?.renewAt ?? 0;
+    return Math.max((renewAt > now ? renewAt : this.notBefore) - now, SHORTEST_REST);
   }
 
   private acquire(): Promise<ServiceToken> {

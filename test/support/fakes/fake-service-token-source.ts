@@ -6,25 +6,17 @@ export class FakeServiceTokenSource extends ServiceTokenSource {
   down = false;
   renewals = 0;
 
-  override current(): Promise<string> {
-    return this.down ? Promise.reject(new TokenUnavailable('down')) : Promise.resolve(this.last());
-  }
-
-  override replacing(refused: string | null): Promise<string> {
+  override current(refused: string | null = null): Promise<string> {
     if (refused === this.last()) this.renewals += 1;
-    return this.current();
-  }
-
-  override isValid(): boolean {
-    return !this.down;
+    return this.down ? Promise.reject(new TokenUnavailable('down')) : Promise.resolve(this.last());
   }
 
   override keepFresh(): Promise<void> {
     return Promise.resolve();
   }
 
-  override close(): void {
-    // Nothing was opened.
+  override isValid(): boolean {
+    return !this.down;
   }
 
   override last(): string {
