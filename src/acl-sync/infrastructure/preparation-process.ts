@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
 import { AdmissionProof } from '../../grants/domain/admission-ports.js';
@@ -61,30 +62,29 @@ class PreparationProcess {
    * @throws PreparationExceeded; Error with the message of the program's error
    */
   async run<T>(task: Task, milliseconds: number): Promise<T> {
-    const { child, heapMebibytes } = this;
+    const { child } = this;
     const listening = new AbortController();
+    const { signal } = listening;
+    const late = async (): Promise<never> => {
+      await delay(milliseconds, undefined, { signal });
+      throw new PreparationExceeded('deadline', `${milliseconds / 1000} s`);
+    };
+    const exited = async (): Promise<never> => {
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit', { signal });
+      const { exitCode, signalCode } = child;
+      if (signalCode === OUT_OF_MEMORY) throw new PreparationExceeded('memory', `${this.heapMebibytes} MiB`);
+      throw new Error(`the preparation of the rules ended with ${signalCode ?? `code ${exitCode}`}`);
+    };
+    const answered = async (): Promise<T> => {
+      const answer = once(child, 'message', { signal });
+      child.send(task);
+      const [message] = (await answer) as [Answer<T>];
+      if ('thrown' in message) throw new Error(message.thrown);
+      return message.result;
+    };
     this.idle(false);
     try {
-      return await new Promise<T>((resolve, reject) => {
-        const { signal } = listening;
-        const deadline = setTimeout(
-          () => reject(new PreparationExceeded('deadline', `${milliseconds / 1000} s`)),
-          milliseconds,
-        );
-        signal.addEventListener('abort', () => clearTimeout(deadline));
-        const received = (answer: Answer<T>): void =>
-          'thrown' in answer ? reject(new Error(answer.thrown)) : resolve(answer.result);
-        const ended = (code: number | null, by: NodeJS.Signals | null): void =>
-          reject(
-            by === OUT_OF_MEMORY
-              ? new PreparationExceeded('memory', `${heapMebibytes} MiB`)
-              : new Error(`the preparation of the rules ended with ${by ?? `code ${code}`}`),
-          );
-        child.on('message', received).on('exit', ended).on('error', reject);
-        signal.addEventListener('abort', () => child.off('message', received).off('exit', ended).off('error', reject));
-        if (child.exitCode !== null || child.signalCode !== null) ended(child.exitCode, child.signalCode);
-        else child.send(task);
-      });
+      return await Promise.race([exited(), late(), answered()]);
     } finally {
       listening.abort();
       this.idle(true);
