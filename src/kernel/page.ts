@@ -1,8 +1,10 @@
-/** A request for a page of a list with an integer key. `after` is the key of the last item of the previous page. */
-export interface PageRequest {
+/** A request for a page of a list. `after` is the key of the last item of the previous page; of names, the most significant first. */
+export interface PageRequest<Key = number> {
   limit: number;
-  after: number | null;
+  after: Key | null;
 }
+
+export type NamePageRequest = PageRequest<readonly string[]>;
 
 export interface Page<T> {
   items: T[];
@@ -33,12 +35,6 @@ export function cursorOf(key: PageKey): string {
 export function keyOfCursor(cursor: string): number | null {
   const [, digits] = /^after:([0-9]{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   return digits !== undefined && cursorOf(Number(digits)) === cursor ? Number(digits) : null;
-}
-
-/** A request for a page of a list ordered by names. `after`: the names of the last item of the previous page, most significant first. */
-export interface NamePageRequest {
-  limit: number;
-  after: readonly string[] | null;
 }
 
 /** Null: not one of our cursors, which hold no NUL: PostgreSQL has no such text. */

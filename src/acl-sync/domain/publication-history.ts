@@ -1,6 +1,6 @@
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
 import { decimal } from '../../kernel/decimal.js';
-import { namesOfCursor, type Page } from '../../kernel/page.js';
+import { namesOfCursor, type Page, type PageRequest } from '../../kernel/page.js';
 import type { PastRun, Publication, PublicationSummary, Run } from './publication.js';
 import type { LiveRules } from './rules-target.js';
 import type { RecordedRestore, Restore, RestoreEnd } from './restore.js';
@@ -49,10 +49,7 @@ export interface HistoryPosition {
   run: number;
 }
 
-export interface HistoryPage {
-  limit: number;
-  after: HistoryPosition | null;
-}
+export type HistoryPage = PageRequest<HistoryPosition>;
 
 export function positionOf(entry: PublicationSummary | PastRun): HistoryPosition {
   return 'version' in entry ? { version: entry.version, run: 0 } : { version: entry.afterVersion, run: entry.id };
