@@ -7,25 +7,27 @@ import type { Column } from './engine-type.js';
 export type QueryState = 'queued' | 'running' | 'finished' | 'failed' | 'cancelled';
 
 /**
- * Why a query failed or was cancelled. `query_failed`: an error of the engine. `query_abandoned`: its rows were not
+ * Why a query failed or was cancelled, besides an error of the engine (`query_failed`). `query_abandoned`: its rows were not
  * fetched. `query_lost`: its replica has died, or the engine has forgotten it. `page_too_large`: beyond
  * QUERY_MAX_PAGE_BYTES, or too many columns. `too_many_unread_rows`: beyond a user's share of QUERY_MAX_HELD_BYTES.
  */
-export const QUERY_ERROR_CODES = [
-  'query_failed',
-  'query_cancelled',
-  'query_timeout',
-  'query_abandoned',
-  'query_lost',
-  'page_too_large',
-  'too_many_unread_rows',
-  'account_deactivated',
-  'engine_unavailable',
-  'engine_forbidden',
-  'engine_protocol_error',
-] as const;
+const MESSAGES = {
+  query_cancelled: 'The query was cancelled.',
+  query_timeout: 'The query exceeded its time limit.',
+  query_abandoned: 'The rows were not fetched, so the query was cancelled.',
+  query_lost: 'The query was lost; run it again.',
+  page_too_large: 'The engine sent more at once than this service takes; select fewer columns or smaller values.',
+  too_many_unread_rows: 'Your queries hold too many unread rows; read or cancel some, then run this again.',
+  account_deactivated: 'The account was deactivated.',
+  engine_unavailable: 'The query engine is no longer reachable.',
+  engine_forbidden: 'The query engine does not admit this service.',
+  engine_protocol_error: 'The query engine answered something that is not its protocol.',
+};
 
-export type QueryErrorCode = (typeof QUERY_ERROR_CODES)[number];
+type OwnErrorCode = keyof typeof MESSAGES;
+type QueryErrorCode = 'query_failed' | OwnErrorCode;
+
+export const QUERY_ERROR_CODES: readonly string[] = ['query_failed', ...Object.keys(MESSAGES)];
 
 export interface QueryError {
   code: QueryErrorCode;
@@ -68,34 +70,21 @@ export type Ending =
   | { state: 'finished'; truncated: boolean; updateCount: bigint | null }
   | { state: 'failed' | 'cancelled'; error: QueryError };
 
-const MESSAGES: Record<Exclude<QueryErrorCode, 'query_failed'>, string> = {
-  query_cancelled: 'The query was cancelled.',
-  query_timeout: 'The query exceeded its time limit.',
-  query_abandoned: 'The rows were not fetched, so the query was cancelled.',
-  query_lost: 'The query was lost; run it again.',
-  page_too_large: 'The engine sent more at once than this service takes; select fewer columns or smaller values.',
-  too_many_unread_rows: 'Your queries hold too many unread rows; read or cancel some, then run this again.',
-  account_deactivated: 'The account was deactivated.',
-  engine_unavailable: 'The query engine is no longer reachable.',
-  engine_forbidden: 'The query engine does not admit this service.',
-  engine_protocol_error: 'The query engine answered something that is not its protocol.',
-};
-
-const CANCELLED: ReadonlySet<QueryErrorCode> = new Set<QueryErrorCode>([
+const CANCELLED: ReadonlySet<OwnErrorCode> = new Set<OwnErrorCode>([
   'query_cancelled',
   'query_abandoned',
   'account_deactivated',
 ]);
 
-export function errorBy(code: Exclude<QueryErrorCode, 'query_failed'>): QueryError {
+export function errorBy(code: OwnErrorCode): QueryError {
   return { code, message: MESSAGES[code], engineErrorName: null, line: null, column: null };
 }
 
-export function endedBy(code: Exclude<QueryErrorCode, 'query_failed'>): Ending {
+export function endedBy(code: OwnErrorCode): Ending {
   return { state: CANCELLED.has(code) ? 'cancelled' : 'failed', error: errorBy(code) };
 }
 
-const FAULTS: Record<EngineFaultKind, Exclude<QueryErrorCode, 'query_failed'>> = {
+const FAULTS: Record<EngineFaultKind, OwnErrorCode> = {
   unavailable: 'engine_unavailable',
   refused: 'engine_unavailable',
   forbidden: 'engine_forbidden',
