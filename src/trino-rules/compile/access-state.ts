@@ -16,11 +16,11 @@ export type RuleEffect = Pick<TableRule, 'privileges' | 'columns' | 'filter'>;
 /** The effect of one grant or policy or of the settings, without its principals and node; for a mask also the depth of its node. */
 export type EntryEffect =
   | { kind: 'give' | 'take'; privileges: readonly Privilege[] }
-  /** Entries above do not reach the node, and its tables have neither companions nor procedures: `system`. */
+  /** Entries above do not apply at the node, and its tables have neither companions nor procedures: `system`. */
   | { kind: 'close' }
   /** The node is a companion of a restricted table: nothing is left, whatever entries it has. */
   | { kind: 'close-companion' }
-  /** Raw columns are hidden with masked and hidden ones. */
+  /** Raw columns are hidden beside any masked or hidden one. */
   | { kind: 'raw-columns' }
   /** Ownership is lost to a restriction elsewhere in the catalog. */
   | { kind: 'disown' }
@@ -51,7 +51,7 @@ export class AccessState {
     this.isOwnershipLost = this.ownershipYields && (left & OWNERSHIP) !== 0;
   }
 
-  /** State without any entry. @param isOpenToReaders whether reading alone keeps table procedures */
+  /** The state without any entry. @param isOpenToReaders whether users who only read keep table procedures */
   static nothing(isOpenToReaders: boolean): AccessState {
     return AccessState.of(new Restrictions(null, null), 0, 0, isOpenToReaders ? OPEN_TO_READERS : 0);
   }
@@ -78,7 +78,7 @@ export class AccessState {
     }
   }
 
-  /** Whether the node is closed by its name alone. The rule about all companions of the table covers it. */
+  /** Whether the node is closed as a companion. The rule about all companions of its table covers it. */
   get isClosedCompanion(): boolean {
     return (this.flags & CLOSED_COMPANION) !== 0;
   }
@@ -88,7 +88,7 @@ export class AccessState {
     return this.isRestricted || (this.flags & DISOWNED) !== 0;
   }
 
-  /** Rights that are left, one bit each. Computed on demand, because most states are only intermediate. */
+  /** Rights that remain after restrictions, one bit each. Computed on demand, because most states are only intermediate. */
   private get held(): number {
     return (this.knownHeld ??= this.rightsLeft());
   }
@@ -103,7 +103,7 @@ export class AccessState {
     return (this.held & bit(right)) !== 0;
   }
 
-  /** The catalog mode that the held rights need; null: none are held. */
+  /** The catalog mode that the held rights need; null: no right is held. */
   mode({ ownsSchema }: { ownsSchema: boolean }): 'all' | 'read-only' | null {
     const used = ownsSchema ? this.held : this.held & ~OWNER;
     if (used === 0) return null;
@@ -130,7 +130,7 @@ type Restriction = Extract<EntryEffect, { kind: 'filter' | 'hide' | 'mask' }>;
 
 /** The effect of a list of policies. */
 interface Restricting {
-  /** Keys of a rule. */
+  /** The keys of a rule for these policies. */
   written: Omit<RuleEffect, 'privileges'>;
   /** Rights that filters and masks take. */
   lost: number;
@@ -187,13 +187,13 @@ class Restrictions {
   }
 }
 
-/** SELECT is left out beside GRANT_SELECT, which lets its holder read as well (seen on 483). */
+/** The privileges in a rule. SELECT is left out beside GRANT_SELECT, which lets its holder read as well (seen on 483). */
 function written(held: number): TablePrivilege[] {
   const silent = (held & bit('GRANT_SELECT')) === 0 ? 0 : bit('SELECT');
   return TABLE_PRIVILEGES.filter((privilege) => (held & ~silent & bit(privilege)) !== 0);
 }
 
-/** Restrictions come nearest first; the columns `beside` are hidden where any is restricted. */
+/** The effect of restrictions, nearest first; the columns `beside` are hidden with any restricted column. */
 function restrictingBy(restrictions: readonly Restriction[], beside: readonly string[]): Restricting {
   const { rules, conflicts } = columnsOf(restrictions);
   const filter = filterOf(restrictions);
@@ -211,7 +211,7 @@ const HIDDEN_BESIDE = {
   raw: [...STORAGE_COLUMNS, '_headers', '_key', '_message', '_source', '_value'],
 };
 
-/** Hidden beats masked. */
+/** Adds hidden columns, which replace their masks. */
 function withHidden(columns: readonly ColumnRule[], names: readonly string[]): ColumnRule[] {
   const others = columns.filter(({ name }) => !names.includes(name));
   return [...others, ...names.map((name) => ({ name, allow: false }))].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -252,7 +252,7 @@ function columnsOf(restrictions: readonly Restriction[]): { rules: ColumnRule[];
 
 const KEYS = new WeakMap<Restriction, string>();
 
-/** Equal for equal restrictions alone. Each is asked for once for every list that it ends. */
+/** A key that only equal restrictions share. It is computed once for every list that the restriction ends. */
 function keyOf(restriction: Restriction): string {
   const known = KEYS.get(restriction) ?? keyText(restriction);
   KEYS.set(restriction, known);
@@ -295,7 +295,7 @@ const READING = SELECT | bit('GRANT_SELECT');
 const WRITING = bits(['INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP']);
 /** TRUNCATE passes every filter; the engine refuses UPDATE beside one (seen on 483). */
 const UNFILTERED = bits(['DELETE', 'UPDATE']);
-/** The engine refuses them beside a mask, but for TRUNCATE (seen on 483). */
+/** The engine refuses these beside a mask, except for TRUNCATE, which passes masks (seen on 483). */
 const UNMASKED = bits(['INSERT', 'DELETE', 'UPDATE']);
 /** Rights for which the mode read-only is enough (seen on 483). */
 const FOR_READERS = bits(ROUTINE_RIGHTS) | bit('SELECT');

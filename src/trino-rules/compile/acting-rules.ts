@@ -11,7 +11,7 @@ import { isOfSomebody, type PrincipalIndex } from './principal-index.js';
 export interface Acting {
   /** Actors with the same targets. */
   groups: { actors: Bitset; targets: Bitset }[];
-  /** Targets whose names no rule can hold. */
+  /** Targets whose names cannot be written in a rule. */
   unwritable: Bitset;
   /** Ids of grants without any possible target. */
   idle: number[];

@@ -28,7 +28,7 @@ export class Bitset {
     return ((this.words[member >>> 5] ?? 0) & (1 << (member & 31))) !== 0;
   }
 
-  /** `this` where nothing is added: an unchanged set stays the same object. */
+  /** The union; returns `this` if nothing is added, so that an unchanged set stays the same object. */
   or(other: Bitset): Bitset {
     if (this === other || this.contains(other)) return this;
     const { words } = other;
@@ -45,7 +45,7 @@ export class Bitset {
     return new Bitset(both);
   }
 
-  /** `this` where nothing is taken away. */
+  /** The difference; returns `this` if nothing is removed. */
   minus(other: Bitset): Bitset {
     if (!this.meets(other)) return this;
     const { words } = other;
@@ -117,7 +117,7 @@ export function bitCount(word: number): number {
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** In words: short sets are joined faster as numbers. */
+/** Number of words up to which a key is made from numbers, which is faster for short sets. */
 const SHORT = 4;
 
 function word(words: Int32Array, index: number): number {

@@ -5,7 +5,7 @@ import type { IntentSets } from './intent-sets.js';
 import type { Sibling } from './rectangles.js';
 import type { SiblingRules } from './sibling-rules.js';
 
-/** Only users with access to something in a catalog may enter it, in the narrowest mode. Named catalogs first, then all others. */
+/** Catalog rules: users with access to something in a catalog may enter it, in the narrowest mode. Named catalogs come first. */
 export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRule[] {
   const { none, serviceAccounts } = intent.principals;
   const nobody = { all: none, readOnly: none };
@@ -21,7 +21,7 @@ export function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRu
     ...write.of([sibling('', intent.otherModes, nobody)], 'everything', {}),
   ];
 
-  /** @param otherwise the modes by the next broader rule */
+  /** @param otherwise the modes that the next broader rule gives */
   function sibling(name: string, modes: CatalogModes, otherwise: CatalogModes): Sibling<Pick<CatalogRule, 'allow'>> {
     const all = modes.all.minus(serviceAccounts);
     const readOnly = modes.readOnly.minus(serviceAccounts);

@@ -4,7 +4,7 @@ import { Bitset } from './bitset.js';
 import type { AccessEntry, Change, NodeAccess } from './node-access.js';
 import type { TreeNode } from './resource-tree.js';
 
-/** Users by the catalog mode that they need, as disjoint sets. Users in neither may not enter. */
+/** Users by the catalog mode that they need, as disjoint sets. Users in neither set may not enter. */
 export interface CatalogModes {
   all: Bitset;
   readOnly: Bitset;

@@ -39,7 +39,7 @@ function grouped(names: readonly string[]): string {
   return isSequence(pattern) ? pattern : `(${pattern})`;
 }
 
-/** Whether more can follow the pattern: it has no alternatives outside of groups. */
+/** Whether a suffix can be appended to a pattern without a group: it has no alternatives at the top. */
 function isSequence(pattern: string): boolean {
   const outside = pattern.replace(/\\.|\[[^\]]*\]/g, '');
   let depth = 0;
@@ -51,7 +51,7 @@ function isSequence(pattern: string): boolean {
   return true;
 }
 
-/** Widens denials of tables to their companions, and the other way round, where nobody loses access: one pattern matches both. */
+/** Widens denials of tables to their companions and vice versa if nobody loses access by it, so that one pattern matches both. */
 export function joinedDenials(
   rectangles: readonly Rectangle<RuleEffect>[],
   siblings: readonly Sibling<RuleEffect>[],
@@ -80,11 +80,11 @@ export function joinedDenials(
   });
 }
 
-/** A sibling with the users who have access to it and to whom companions are closed. */
+/** A sibling, and the users with access to it to whom companions are closed. */
 export interface WideSibling extends Sibling<RuleEffect> {
-  /** Computed on demand: the thousands of tables do not need it. */
+  /** Users with access here to whom companions are closed. Computed on demand, because thousands of tables do not need it. */
   closed: () => Bitset;
-  /** Users with the same access as above, to whom companions are closed here only. */
+  /** Users with the same access as at the parent to whom companions are closed here, but not at the parent. */
   closedHere: Bitset;
 }
 

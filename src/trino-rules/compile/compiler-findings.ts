@@ -57,7 +57,7 @@ function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
   return [...set, ...ignored];
 }
 
-/** A pass-through routine is as wide as the catalog's connection; entering a catalog opens table procedures (seen on 483). */
+/** Grants of routines: a pass-through routine is as wide as the connection; entering a catalog opens table procedures (seen on 483). */
 function openRoutines({ grants, settings, at }: Snapshot): Finding[] {
   const running = grants
     .filter((grant) => hasEffect(grant, at) && !isClosed(grant.resource, settings))
@@ -82,7 +82,7 @@ function openRoutines({ grants, settings, at }: Snapshot): Finding[] {
   return [...wide, ...entered];
 }
 
-/** Plans hold the literals of statements, and other people's filters and masks. */
+/** Grants of viewing queries to everyone: plans show the literals of statements, and other people's filters and masks. */
 function openQueries({ grants, at }: Snapshot): Finding[] {
   const open = grants.filter(
     (grant) =>
@@ -98,7 +98,7 @@ function openQueries({ grants, at }: Snapshot): Finding[] {
   });
 }
 
-/** The engine filters `queries` there for each reader, and none of the other tables (seen on 483). */
+/** Grants of `system.runtime` to everyone: the engine filters only its table `queries` for each reader (seen on 483). */
 function openRuntime({ grants, at }: Snapshot): Finding[] {
   const open = grants.filter(
     (grant) =>
@@ -113,7 +113,7 @@ function openRuntime({ grants, at }: Snapshot): Finding[] {
   });
 }
 
-/** The engine refuses to read a table that lacks a column of its row filter. */
+/** Row filters on a catalog or on everything: the engine refuses to read a table that lacks a column of its row filter. */
 function wideFilters({ settings, policies }: Snapshot): Finding[] {
   return policies
     .filter(({ kind, resource }) => kind === 'row_filter' && depthOf(resource) < 2 && !isClosed(resource, settings))
@@ -142,7 +142,7 @@ function unwritableNames({ settings }: Snapshot, { principals, reachesSomething 
 
 const UNWRITABLE = "the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]";
 
-/** Names that no acting rule can hold, and grants that name nobody who can be acted as. */
+/** Names that cannot be written in an acting rule, and grants without anybody who can be acted as. */
 function leftOutOfActing({ acting: { unwritable, idle }, principals }: IntentSets): Finding[] {
   return [
     ...principals.namesOf(unwritable).map((name) => warning('acting-name', `nobody acts as ${name}: ${UNWRITABLE}`)),
@@ -154,8 +154,8 @@ function leftOutOfActing({ acting: { unwritable, idle }, principals }: IntentSet
 }
 
 /**
- * Ownership that a filter, a mask, a hidden column or a deny of something else takes, at the nodes where these
- * begin, and on a schema where they begin at one of its tables.
+ * Ownership that a filter, a mask, a hidden column or a deny of another privilege takes: at the nodes where these restrictions
+ * begin, and on the schema if they begin at one of its tables.
  */
 function lostOwnership({ lostOwnership: { nodes, positions }, principals }: IntentSets): Finding[] {
   if (nodes.size === 0) return [];

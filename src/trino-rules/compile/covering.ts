@@ -1,10 +1,10 @@
 import { bitCount, Bitset } from './bitset.js';
 import { getOrInsert } from './get-or-insert.js';
 
-/** The users of one row that must be covered, and those that may be (a superset). */
+/** The users of one row who must be covered, and those who may be covered. */
 export interface Cell {
   must: Bitset;
-  /** Computed on demand. */
+  /** A superset of `must`, computed on demand. */
   may: () => Bitset;
 }
 
@@ -14,8 +14,8 @@ export interface Covered {
 }
 
 /**
- * Rectangles that cover everything that must be covered, and only what may be. Begins with one for each row, or for each class of
- * people, and then factors out common parts of two as long as that saves bytes: greedy, because the optimum is NP-hard.
+ * Rectangles that cover all cells that must be covered, and only cells that may be. Begins with a rectangle for each row, or for each
+ * class of people, and factors out the common part of two as long as that saves bytes: greedy, because the optimum is NP-hard.
  */
 export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
   const all = cells.reduce((some, { must }) => some.or(must), Bitset.none(cells[0]?.must.size ?? 0));
@@ -36,7 +36,7 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
   });
 }
 
-/** The work is cubic in the drafts; more than these are divided into parts that begin alike. */
+/** Most drafts in one part. The work is cubic in their number, so more of them are sorted and divided into parts. */
 const MOST_AT_ONCE = 512;
 
 function inParts(drafts: readonly Draft[]): Draft[][] {
@@ -54,7 +54,7 @@ interface PeopleAlike {
   may: Bitset;
 }
 
-/** The largest first: see `Weights`. */
+/** The classes of people who must be covered, the largest first: see `Weights`. */
 function classesOf(cells: readonly Cell[], all: Bitset): PeopleAlike[] {
   // People who need not be covered anywhere are left out.
   const may = transposed(cells.map((cell) => cell.may().and(all)));
@@ -67,7 +67,7 @@ function classesOf(cells: readonly Cell[], all: Bitset): PeopleAlike[] {
   return [...classes.values()].sort((a, b) => b.people.length - a.people.length);
 }
 
-/** For each member the indexes of its sets. */
+/** For each member, the indexes of the sets that it is in. */
 function transposed(sets: readonly Bitset[]): Map<number, number[]> {
   const columns = new Map<number, number[]>();
   sets.forEach((set, index) => {
@@ -78,7 +78,7 @@ function transposed(sets: readonly Bitset[]): Map<number, number[]> {
   return columns;
 }
 
-/** One draft for each row. Rows with the same people are one from the start. */
+/** One draft for each row, or for several rows with the same people. */
 function rowByRow(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draft[] {
   const must = transposed(classes.map((some) => some.must));
   const may = transposed(classes.map((some) => some.may));
@@ -99,7 +99,7 @@ function classByClass(classes: readonly PeopleAlike[]): Draft[] {
   });
 }
 
-/** Bytes of a rule without people and rows, of one more person and of one more row. */
+/** Bytes of a rule without people and siblings, of one more person, and of one more sibling. */
 export interface Costs {
   rule: number;
   person: number;
@@ -121,14 +121,14 @@ interface Entry {
   rows: number;
   isLive: boolean;
   partner: Entry | null;
-  /** Bytes saved with the partner; an upper bound where the partner is used up. */
+  /** Bytes saved with the partner; an upper bound if the partner has been used up. */
   gain: number;
 }
 
-/** Budget in words of sets and entries, never in time: equal snapshots give equal bytes. */
+/** Budget in words of sets and entries. Never in time, because equal snapshots must give equal bytes. */
 const STEPS_PER_DRAFT = 20_000;
 
-/** Factors out the common part of two drafts, the pair that saves most first, while that saves bytes and the budget lasts. */
+/** Factors out the common parts of pairs of drafts, the pair that saves most first, while that saves bytes and the budget lasts. */
 export function shareWhatPays(
   begun: readonly Draft[],
   weights: Weights,
@@ -164,7 +164,7 @@ class Sharing {
     return this.entries.flatMap(({ isLive, draft }) => (isLive ? [draft] : []));
   }
 
-  /** Null: nothing is gained, or the budget is spent. */
+  /** The pair that saves most; null: no pair saves anything, or the budget is spent. */
   best(): [Entry, Entry] | null {
     while (this.stepsLeft > 0) {
       let best: Entry | null = null;
@@ -199,12 +199,12 @@ class Sharing {
     this.stepsLeft -= this.entries.length;
   }
 
-  /** The gain if nothing were left of either, and the rows were the same. */
+  /** An upper bound of the gain: that of two drafts with the same rows of which nothing is left. */
   private gainAtMost(a: Entry, b: Entry): number {
     return Math.min(a.weight, b.weight) + this.costOf(Math.min(a.rows, b.rows));
   }
 
-  /** Bytes saved by a rule for the common part: its users are named once, and drafts without users need no rule. */
+  /** Bytes saved by a draft of the common part: its users are named only once, and a draft without other users needs no rule. */
   private gain(a: Entry, b: Entry): number {
     const weight = this.weights.ofBoth(a.draft.classes, b.draft.classes);
     this.stepsLeft -= this.weights.words;
@@ -213,7 +213,7 @@ class Sharing {
     return weight + saved - this.costOf(a.draft.rows.countWith(b.draft.rows));
   }
 
-  /** Bytes saved where nothing is left of a draft. */
+  /** Bytes of the rule of a draft if nothing is left of it, else 0. */
   private savedOf(one: Entry, other: Entry, weightOfBoth: number): number {
     const isNeedless = weightOfBoth === one.weight || other.draft.may.contains(one.draft.classes);
     return isNeedless ? this.costOf(one.rows) : 0;
@@ -224,7 +224,7 @@ class Sharing {
   }
 }
 
-/** The classes of both that may be in all rows of both. */
+/** The draft of all rows of both, with the classes of either that may be in all these rows. */
 function common(a: Draft, b: Draft): Draft {
   const may = a.may.and(b.may);
   return {
@@ -234,7 +234,7 @@ function common(a: Draft, b: Draft): Draft {
   };
 }
 
-/** Bytes of classes of users. Classes are sorted, so that most words of a set have one weight. */
+/** Sums up the bytes of sets of classes. Classes are sorted by size, so in most words of a set all members have the same weight. */
 export class Weights {
   /** The weight of each member of a word; null where they differ. */
   private readonly each: readonly (number | null)[];

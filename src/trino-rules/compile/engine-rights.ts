@@ -52,7 +52,7 @@ function isOnEngine({ engine }: Node): boolean {
   return engine === true;
 }
 
-/** One rule has all rights of a user over queries, because the first match decides. */
+/** Rules about queries. One rule has all rights of a user, because the first match decides. */
 export function queryRules(
   executing: Bitset,
   { view, kill, ofSome }: EngineRights,
@@ -107,14 +107,14 @@ const RIGHTS = [
   ['kill', 'KILL_QUERIES'],
 ] as const satisfies readonly (readonly [QueryRight, Privilege])[];
 
-/** The grants and denies of one right over the queries of some. */
+/** The grants and denies of one right over the queries of some owners. */
 interface Entries {
   right: QueryRight;
   given: readonly OfSome[];
   taken: readonly OfSome[];
-  /** Users who have it over all queries. */
+  /** Users who have the right over all queries. */
   overAll: Bitset;
-  /** Users who lose it by a deny on the engine. */
+  /** Users who lose the right by a deny on the engine. */
   closed: Bitset;
 }
 
@@ -160,14 +160,14 @@ function queriesOfSome(
   return [...alike.values()].map(({ positions, ...part }) => ({ ...part, holders: setOf(positions) }));
 }
 
-/** The owners over whose queries one user has other rights than over all others, by the rights. */
+/** Disjoint sets of owners over whose queries one user has other rights than usual, each with these rights. */
 function partsOf(user: number, entries: readonly Entries[], none: Bitset): Omit<QueriesOfSome, 'holders'>[] {
   const of = (some: readonly OfSome[]): Bitset =>
     some.filter(({ holders }) => holders.has(user)).reduce((all, { owners }) => all.or(owners), none);
   const rights = entries.map(({ right, given, taken, overAll, closed }) => {
     const isOverAll = overAll.has(user);
     const [theirs, denied] = [closed.has(user) ? none : of(given), of(taken)];
-    // With a right over all queries the exceptions differ, else the owners that are given.
+    // Owners that differ from the rest: denied ones if the user has the right over all queries, else granted ones.
     return { right, isOverAll, others: isOverAll ? denied : theirs.minus(denied) };
   });
   const usual = rights.filter(({ isOverAll }) => isOverAll).map(({ right }) => right);

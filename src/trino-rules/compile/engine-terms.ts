@@ -3,7 +3,7 @@ import type { Privilege } from '../model/privilege.js';
 import type { Node } from '../model/node.js';
 import type { SnapshotGrant, SnapshotSettings } from '../model/snapshot.js';
 
-// Repeats facts of the specification on purpose: if one of the two is wrong, the proof finds it (record 0006).
+// Repeats facts of the specification on purpose: the proof finds an error in either of the two places (record 0006).
 
 /** The engine's table privileges, in its own order (Trino 483, file-based access control). */
 export const TABLE_PRIVILEGES = [
@@ -76,7 +76,7 @@ export function isClosed({ catalog }: Node, { metadataCatalog }: SnapshotSetting
   return catalog === metadataCatalog;
 }
 
-/** Whether `new_user` can hold a name: the engine reads it as a replacement text first (seen on 483). */
+/** Whether a name can be written in `new_user`, which the engine reads as a replacement text first (seen on 483). */
 export function isReplacementSafe(name: string): boolean {
   return !['$', '\\', '^', '[', ']'].some((character) => name.includes(character));
 }

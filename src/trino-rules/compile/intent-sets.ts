@@ -20,7 +20,7 @@ import { depthOf, resourceTree, type TreeNode } from './resource-tree.js';
 
 /** A node with entries, or an ancestor of one, with the named nodes below it, sorted by name. */
 export interface NamedNode {
-  /** Its last name; empty for the root. */
+  /** Last name on its path; empty for the root. */
   name: string;
   resource: Node;
   access: NodeAccess;
@@ -30,14 +30,14 @@ export interface NamedNode {
   restrictedBelow: Bitset;
 }
 
-/** The intent for all users as sets: the same answers as `intentAt`. */
+/** The intent for all users as sets, with the same answers as `intentAt`. */
 export interface IntentSets {
   principals: PrincipalIndex;
   /** Service accounts, and all users with access that statements use. */
   reachesSomething: Bitset;
   engine: EngineRights;
   acting: Acting;
-  /** Above every named catalog, including `system`. Nodes below are computed during a walk and not kept. */
+  /** The parent of all named catalogs, including `system`. Nodes below are computed during a walk, and not kept. */
   root: NamedNode;
   /** Whether any grant is about functions and procedures. */
   hasRoutines: boolean;
@@ -144,7 +144,7 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
   return metadataCatalog === null ? open : [...open, closing(metadataCatalog, principals)];
 }
 
-/** Keeps entries on everything from this catalog. */
+/** The entry that keeps entries on everything from applying in this catalog. */
 function closing(catalog: string, { everybody }: PrincipalIndex): AccessEntry {
   return { kind: 'close', resource: { catalog }, members: everybody };
 }
@@ -152,8 +152,8 @@ function closing(catalog: string, { everybody }: PrincipalIndex): AccessEntry {
 const READ: readonly Privilege[] = ['SELECT'];
 
 /**
- * Denies of routines, on catalogs or on everything, for users with any restriction of data there or below: a pass-through routine reads
- * past every filter, mask and missing grant.
+ * Denies all routines, on catalogs or on everything, to users with any restriction of data there or below, because a pass-through
+ * routine reads past every filter, mask and missing grant.
  */
 function outweighedRoutines(entries: readonly AccessEntry[], { none }: PrincipalIndex): AccessEntry[] {
   const given = entries.filter(givesRoutines);
@@ -191,7 +191,7 @@ function restrictsReading(entry: AccessEntry): boolean {
   return entry.kind === 'take' ? entry.privileges.includes('SELECT') : restrictsRowsOrColumns(entry);
 }
 
-/** Entries by settings of catalogs: raw columns, and ownership that is lost where tables can share files. */
+/** Entries by settings of catalogs: raw columns, and loss of ownership where tables can share files. */
 function catalogTerms(
   { settings }: Snapshot,
   entries: readonly AccessEntry[],

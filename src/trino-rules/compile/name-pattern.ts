@@ -17,7 +17,7 @@ export function literal(name: string): string {
   );
 }
 
-/** Estimated bytes of one of these names in a pattern. */
+/** Estimate of the bytes that one of these names takes in a pattern. */
 export function typicalLength(names: readonly string[]): number {
   const step = Math.max(1, Math.floor(names.length / 256));
   const some = [...names].sort().filter((_, i) => i % step === 0);
@@ -85,7 +85,7 @@ function optional(options: readonly string[]): string {
   return options.length === 1 && ATOM.test(only) ? `${only}?` : `(${options.join('|')})?`;
 }
 
-/** Can be followed by a question mark without a group. */
+/** Matches what a question mark can follow without a group. */
 const ATOM = /^(?:[A-Za-z0-9_-]|\[[^\]]+\])$/;
 
 /** `[a-e7]` */

@@ -12,7 +12,7 @@ export interface Change {
   to: AccessState;
 }
 
-/** The access of all users at one node and its unnamed descendants, as changes of that at the parent. */
+/** The access of all users at one node and its unnamed descendants, as changes of the access at the parent. */
 export class NodeAccess {
   private knownStates: readonly AccessState[] | null = null;
   private knownUsers: UsersHere | null = null;
@@ -40,7 +40,7 @@ export class NodeAccess {
     return (this.knownStates ??= withChanges(this.above?.states ?? [], this.changes));
   }
 
-  /** A partition of all users. */
+  /** All users, divided by effect. */
   get effects(): ReadonlyMap<RuleEffect, Bitset> {
     return this.usersHere.byEffect;
   }
@@ -49,7 +49,7 @@ export class NodeAccess {
     return this.usersHere.reached;
   }
 
-  /** Users with any privilege to whom companions of the tables here are closed. */
+  /** Users with any privilege here to whom companions of tables are closed. */
   get closed(): Bitset {
     return this.usersHere.closed;
   }
@@ -73,7 +73,7 @@ function withChanges(above: readonly AccessState[], changes: readonly Change[]):
   return states;
 }
 
-/** @param places a zero for each user, and again afterwards: faster than a map for each node */
+/** @param places scratch memory with a zero for each user, also afterwards: faster than a map for each node */
 function changed(above: readonly AccessState[], entries: readonly AccessEntry[], places: Uint32Array): Change[] {
   const found: Change[] = [];
   for (const entry of entries) {

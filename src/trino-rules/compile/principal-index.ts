@@ -19,7 +19,7 @@ export interface PrincipalIndex {
   resolveOwners(named: PolicyPrincipal): Bitset;
   resolvePolicy(policy: SnapshotPolicy): Bitset;
   namesOf: (people: Bitset) => string[];
-  /** One object for each single principal, who may have an outcome of their own on each of many nodes. */
+  /** The set of these positions; a single one always gives the same object, because it may be asked for on many nodes. */
   setOf: (positions: readonly number[]) => Bitset;
 }
 
@@ -69,7 +69,7 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
     if (named.type === 'engine') return active;
     return active.or(accounts(named.type === 'user' ? [named.id] : (groups.get(named.id) ?? [])));
   };
-  // Exceptions may be thousands of single people: one set of them, and not one for each.
+  // Exceptions may be thousands of single people, so they become one set, and not one set each.
   const resolvePolicy = ({ principal, except }: SnapshotPolicy): Bitset => {
     const ids = except.flatMap((excepted) => (excepted.type === 'user' ? [excepted.id] : []));
     const others = new Set(except.filter(({ type }) => type !== 'user').map(resolvePrincipal));
@@ -83,7 +83,7 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
   };
 }
 
-/** Engine principals that have a grant with effect or are in a group. Policies make none known. */
+/** Engine principals that have a grant with effect or are in a group. A policy does not make an engine principal known. */
 function knownEngineNames(snapshot: Snapshot): Set<string> {
   const { grants, groups, settings, at } = snapshot;
   const live = grants.filter(

@@ -7,13 +7,13 @@ export interface Sibling<Effect> {
   name: string;
   /** Parts with disjoint `may`. */
   parts: readonly Part<Effect>[];
-  /** All users with access; a denial for all users has to follow their rules. */
+  /** All users with access here. A denial for all users has to follow the rules of these. */
   holders: Bitset;
 }
 
 export interface Part<Effect> {
   effect: Effect;
-  /** Order of effects by access: users with more are mostly a subset of those with less. 0: no access. */
+  /** Orders effects by access, because users with more access are mostly a subset of those with less. 0: no access. */
   rank: number;
   /** Users who need a rule here, because the next broader rule has another effect. */
   must: Bitset;
@@ -34,8 +34,8 @@ export type CostOf<Effect> = Omit<Costs, 'rule'> & { rule(effect: Effect): numbe
 
 /**
  * Few rectangles of people × siblings, in the order of their rules. Since the first matching rule decides, a rectangle may also cover
- * users whom an earlier one has decided, or who have the same effect by the next broader rule. More access comes first, denials come
- * last, where they can be for all remaining users.
+ * users for whom an earlier one decides, or who have the same effect by the next broader rule. Rectangles with more access come first,
+ * denials come last, because they can then be for all remaining users.
  */
 export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>): Rectangle<O>[] {
   const decided = new Map<Sibling<O>, Bitset>();
@@ -47,7 +47,7 @@ export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>):
     const cells = open.map(({ sibling, must, may }) => ({ must, may: () => decided.get(sibling)?.or(may) ?? may }));
     const covered = cover(cells, { ...cost, rule: cost.rule(effect) }).flatMap(({ people, rows: covers }) => {
       const there = covers.flatMap((row) => open[row]?.sibling ?? []);
-      // Earlier ones may cover all of it: it would never decide.
+      // A rectangle that earlier ones cover would never decide.
       if (there.every((sibling) => decided.get(sibling)?.contains(people))) return [];
       for (const sibling of there) decided.set(sibling, decided.get(sibling)?.or(people) ?? people);
       return [{ effect, people, names: there.map(({ name }) => name) }];

@@ -3,7 +3,7 @@ import { getOrInsert } from './get-or-insert.js';
 
 export type Level = 'catalog' | 'schema' | 'table';
 
-/** The level of the nodes that a rule is about, or everything. */
+/** The level of the nodes that a rule is about; `everything`: the root. */
 export type Scope = Level | 'everything';
 
 /** A node with entries, or an ancestor of one. */

@@ -8,7 +8,7 @@ import type { PrincipalIndex } from './principal-index.js';
 import type { Sibling } from './rectangles.js';
 import type { SiblingRule, SiblingRules } from './sibling-rules.js';
 
-/** Owners of schemas. Not users to whom a table of the schema is restricted: they would drop it with the schema. */
+/** Rules for owners of schemas. Users to whom a table of the schema is restricted are not owners: they could drop it with the schema. */
 export function schemaRules(intent: IntentSets, write: SiblingRules): (SiblingRule & Owner)[] {
   return rightRules(OWNING, intent, write, null);
 }
@@ -17,20 +17,20 @@ type Owner = Pick<SchemaRule, 'owner'>;
 
 const OWNING: Steps<Owner> = { none: { owner: false }, steps: [{ right: 'owner', effect: { owner: true } }] };
 
-/** Rights that each contain the one before, and the effects of their rules. */
+/** Rights of which each contains the previous one, and the effects of their rules. */
 export interface Steps<Effect> {
   none: Effect;
   steps: readonly { right: DataRight | RoutineRight; effect: Effect }[];
 }
 
 export interface RightSibling<Effect> extends Sibling<Effect> {
-  /** For each step, users with it and no further one. */
+  /** For each step, the users who have it and no further step. */
   held: readonly Bitset[];
 }
 
 /**
  * Users who gain or lose a right at a node, without service accounts.
- * @param above `held` of the node above
+ * @param above `held` at the node above
  * @param without users who can have no right here
  */
 export function withRights<Effect>(
@@ -59,7 +59,7 @@ export function withRights<Effect>(
   return { name, parts: [...parts.reverse(), losing], held, holders: held.reduce((all, some) => all.or(some), none) };
 }
 
-/** Functions that users may run and pass on, or procedures that they may call. Never OWNERSHIP. */
+/** Rules for functions that users may run and pass on, or for procedures that they may call. No rule gives OWNERSHIP. */
 export function routineRules(kind: RoutineKind, intent: IntentSets, write: SiblingRules): (SiblingRule & Runs)[] {
   return intent.hasRoutines ? rightRules(STEPS[kind], intent, write, kind) : [];
 }

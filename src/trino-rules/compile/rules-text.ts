@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { RulesDocument } from '../document/rules-document.js';
 import { anyOf } from './name-pattern.js';
 
-/** Keys in the engine's order, in which rules are written. */
+/** The sections and their keys in the engine's order, in which rules are written. */
 const SECTIONS: Record<keyof RulesDocument, readonly string[]> = {
   catalogs: ['user', 'catalog', 'allow'],
   schemas: ['user', 'catalog', 'schema', 'owner'],
@@ -24,7 +24,7 @@ export function rulesText(document: RulesDocument): string {
   return [...linesOf(document)].join('');
 }
 
-/** SHA-256 over the text, in hexadecimal. By lines, because the text can have 60 MB. */
+/** SHA-256 over the text, in hexadecimal. Computed line by line, because the text can have 60 MB. */
 export function rulesHash(document: RulesDocument): string {
   const hash = createHash('sha256');
   for (const line of linesOf(document)) hash.update(line, 'utf8');

@@ -21,7 +21,7 @@ export class SiblingRules {
   private readonly person: number;
 
   constructor(private readonly intent: IntentSets) {
-    // Only users with access, so that others do not change the bytes.
+    // Counts only users with access, so that other users do not change the bytes.
     this.person = typicalLength(intent.principals.namesOf(intent.reachesSomething));
   }
 

@@ -29,15 +29,15 @@ export interface SiblingNodes {
   siblings: WideSibling[];
 }
 
-/** Table rules under one parent. */
+/** Number of table rules under one parent. */
 export interface RulesUnderParent {
   /** The parent: `sales.eu`, or empty above catalogs. */
   where: string;
-  /** Each different outcome of policies and privileges takes one at least. */
+  /** Each different result of policies and privileges needs at least one rule. */
   rules: number;
 }
 
-/** The text takes more bytes than it may. */
+/** The text has more bytes than the target can hold. */
 export class RulesTooLarge extends Error {
   override readonly name = 'RulesTooLarge';
 
@@ -54,7 +54,7 @@ export class RulesTooLarge extends Error {
 }
 
 /**
- * The rules of all principals but the service accounts, and the parent with most of them.
+ * The rules of all principals except service accounts, and the parent with most rules.
  * @throws RulesTooLarge as soon as they take more than `maxBytes`
  */
 export function tableRules(
@@ -79,7 +79,7 @@ export function tableRules(
     const own = written.map(({ rule }) => rule);
     const here = { where: path, rules: own.length };
     if (own.length > largest.rules) largest = here;
-    // UTF-16 units: in UTF-8 it has at least as many bytes.
+    // Counts UTF-16 units: in UTF-8 the text has at least as many bytes.
     if (maxBytes < Infinity) for (const rule of own) bytes += JSON.stringify(rule).length;
     if (bytes > maxBytes) throw new RulesTooLarge(bytes, here);
     if (scope === 'table') schemas.push({ name: above, rules: own });
@@ -96,8 +96,8 @@ export interface Block<Rule> {
 }
 
 /**
- * Puts wide rules as early as possible, because they decide most and the engine tries rules in order: behind the blocks of all their
- * nodes, and behind earlier wide rules about one of these.
+ * Inserts each wide rule as early as possible, because wide rules decide most and the engine tries rules in order: directly after the
+ * blocks of all its nodes, and after earlier wide rules about one of these nodes.
  */
 export function interleaved<Rule>(blocks: readonly Block<Rule>[], wide: readonly WideRule<Rule>[]): Rule[] {
   const places = new Map(blocks.map(({ name }, i) => [name, i]));
@@ -111,10 +111,10 @@ export function interleaved<Rule>(blocks: readonly Block<Rule>[], wide: readonly
   return [...before, ...blocks.flatMap(({ rules }, i) => [...rules, ...(behind[i] ?? [])])];
 }
 
-/** Before all blocks. */
+/** Position before all blocks. */
 const FIRST = -1;
 
-/** The siblings of each parent, behind all below it. A user needs a rule at a node where the next broader rule has another effect. */
+/** The siblings of each parent, after all nodes below. A user needs a rule at a node if the next broader rule has another effect. */
 export function* siblingNodes({ root, principals }: IntentSets): Generator<SiblingNodes> {
   yield* below(root, 'catalog', {});
   const siblings = [sibling(root, NodeAccess.ofNobody(principals.subjects.length, true), principals)];
@@ -147,7 +147,7 @@ function sibling(
     const isSame = from.effect === to.effect;
     const isClosedHere = to.closesCompanions && !from.closesCompanions;
     if (isClosedHere && isSame && to.effect.privileges.length > 0) closedHere.push(position);
-    // A rule about the base table's companions decides.
+    // The rule about all companions of the base table decides.
     if (to.isClosedCompanion) closed.push(position);
     if (to.isClosedCompanion || isSame || serviceAccounts.has(position)) continue;
     getOrInsert(byEffect, to.effect, () => []).push(position);
@@ -171,7 +171,7 @@ function sibling(
   };
 }
 
-/** The companions of a restricted table, for users who lose the access to them that they have above. */
+/** The companions of a restricted table, for users who lose the access to companions that they have by broader rules. */
 function companions(
   { name, access: { changes } }: NamedNode,
   above: NodeAccess,
