@@ -53,7 +53,7 @@ export interface AccessOutcome {
 }
 
 /**
- * The access that accounts and engine principals gain and lose between two snapshots, by name. Nulls are steps of the work.
+ * The access that accounts and engine principals gain and lose between two snapshots, by name. Yields null between steps of the work.
  * @param touched nodes and principals for which the snapshots can differ
  */
 export function* accessDifferences(
@@ -110,7 +110,7 @@ interface Affected {
   given: Set<Given>;
 }
 
-/** Keeps entries above, at and below the nodes; for `system` all, because reading there follows from all access. */
+/** Keeps entries above, at and below the nodes. With a node of `system` it keeps all, because reading there follows from any access. */
 function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   if (nodes.some(({ catalog }) => catalog === SYSTEM)) return (snapshot) => snapshot;
   const exact = new Map(nodes.map((node) => [nodeKey(node), nodeOf(node)]));
@@ -126,14 +126,14 @@ function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   };
 }
 
-/** True for all nodes of acting as others where one of `nodes` is such, and for queries likewise: membership matters at all of them. */
+/** True for every node of acting as others if one of `nodes` is such a node, because membership matters at all of them; so for queries. */
 function likeAnyOf(nodes: readonly Node[]): (node: Node) => boolean {
   const isActing = nodes.some(({ as }) => as !== undefined);
   const isOfQueries = nodes.some(({ queries }) => queries !== undefined);
   return ({ as, queries }) => (isActing && as !== undefined) || (isOfQueries && queries !== undefined);
 }
 
-/** The entries that apply to a principal: they can differ between the snapshots although the entries are the same. */
+/** The entries that apply to a principal. Other memberships let other entries apply, even if both snapshots have the same entries. */
 function applyingTo(principal: Principal, index: AccessIndex): AccessIndex {
   const { principals } = index;
   const own = index.of(principal);
@@ -181,7 +181,7 @@ type Parts = Pick<AccessDifference, 'gained' | 'lost'>;
 
 const NO_DIFFERENCE: Parts = { gained: null, lost: null };
 
-/** A difference reduced to what can be held at a node, as a text. */
+/** A text of the part of a difference that can be held at a node, to compare differences. */
 function textAt(node: Node, { gained, lost }: Parts): string {
   const open = privilegesOn(node);
   const held = (part: AccessPart | null): AccessPart | null => {
@@ -198,7 +198,7 @@ function difference(was: Access, is: Access): Parts {
   return gained === null && lost === null ? NO_DIFFERENCE : { gained, lost };
 }
 
-/** Replaces sums by their parts: a half of OWNERSHIP can be gained or lost. */
+/** Replaces sums by their parts, because one part of OWNERSHIP alone can be gained or lost. */
 function parted(privileges: readonly Privilege[]): Privilege[] {
   return privileges.flatMap((privilege) => {
     const { parts } = PRIVILEGE_TERMS[privilege];
@@ -234,8 +234,8 @@ function restrictionsOnlyIn(one: Access, other: Access): Omit<AccessPart, 'privi
 const NO_RESTRICTIONS = { filters: [], hidden: [], masks: [] };
 
 /**
- * Whether one principal's access can differ between two indexes at a node: with a grant and a changed entry at it or above, or with a
- * right that yields to policies elsewhere. Excludes most of thousands of nodes for thousands of users.
+ * Whether one principal's access can differ between two indexes at a node: there is a grant and a changed entry at it or above, or a
+ * right that yields to policies elsewhere. Avoids the costly comparison at most nodes.
  */
 function changedNodes({ snapshot: one }: AccessIndex, { snapshot: other }: AccessIndex): (node: Node) => boolean {
   const changed = [...onlyIn(one, other), ...onlyIn(other, one)];
@@ -281,7 +281,7 @@ export function givenBy({ grants: existing }: Snapshot, { grants, joined }: Draf
 }
 
 /**
- * How a principal already has everything that is given, in the shortest way; null: something is new, or nothing is given.
+ * How a principal already holds everything that a draft gives, by the shortest way; null: something is new, or nothing is given.
  * @param own entries of the principal without the draft
  */
 function heldAlready(own: AccessIndex, principal: Principal, given: Iterable<Given>): Through | null {

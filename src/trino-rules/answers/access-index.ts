@@ -11,18 +11,18 @@ interface Entries {
   policies: SnapshotPolicy[];
 }
 
-/** Indexes a snapshot by principal and by node. For parts and `principals` the specification (`model/`) answers alike, but faster. */
+/** Indexes a snapshot by principal and by node. The specification (`model/`) gives equal answers for the parts of a snapshot, but faster. */
 export class AccessIndex {
   private readonly byPrincipal = new Map<string, Entries>();
   private readonly byNode = new Map<string, Entries>();
   /** Entries about queries of some owners. Which of them apply at a node depends on the members of groups. */
   private readonly ofQueries = noEntries();
-  /** By catalog. */
+  /** Policies by catalog. */
   private readonly policiesIn = new Map<string, SnapshotPolicy[]>();
-  /** By `principalText` of the members. */
+  /** Groups by `principalText` of their members. */
   private knownGroups: ReadonlyMap<string, SnapshotGroup[]> | null = null;
 
-  /** @param principals also those of a larger snapshot, of which this one is a part */
+  /** @param principals the principals of this snapshot, or of a larger one that it is a part of */
   constructor(
     readonly snapshot: Snapshot,
     readonly principals = new Principals(snapshot),
@@ -57,7 +57,7 @@ export class AccessIndex {
     for (const base of baseNodes(node))
       path.push({ grants: [], policies: this.byNode.get(nodeKey(base))?.policies ?? [] });
     const yields =
-      (kindOf(node) !== 'table' || sharesFiles(node, this.snapshot.settings)) && // at other tables, nothing that is held does
+      (kindOf(node) !== 'table' || sharesFiles(node, this.snapshot.settings)) && // no right at any other table yields
       path.some(({ grants }) => grants.some(({ privileges }) => privileges.some(yieldsElsewhere)));
     return this.narrowed(yields ? [...path, this.below(node, path)] : path);
   }
@@ -120,8 +120,8 @@ function byId(a: { id: number }, b: { id: number }): number {
 }
 
 /**
- * A key that is equal for users with equal access by these indexes: no entry names them, and they are in the same groups with entries.
- * Null for all others.
+ * A key that is equal for users with equal access by these indexes: no entry names these users, and they are in the same groups with
+ * entries. Null for all other principals.
  * @param more further parts of the key, as JSON
  */
 export function likenessIn(

@@ -5,12 +5,12 @@ import { isOverRoutines } from '../model/privilege.js';
 import { sharesFiles, whereRestricted } from '../model/restrictions.js';
 import { type Snapshot, type SnapshotGrant, type SnapshotPolicy, principalsOf } from '../model/snapshot.js';
 
-/** Proposed changes. New grants and policies have unique ids. */
+/** Proposed changes of a snapshot. New grants and policies have unique ids. */
 export interface Draft {
   grants: readonly SnapshotGrant[];
   /** Ids of grants. */
   revoked: readonly number[];
-  /** New policies, and those that replace the one with their id. */
+  /** New policies, and changed ones, which replace the policy with the same id. */
   policies: readonly SnapshotPolicy[];
   /** Ids of policies. */
   deleted: readonly number[];
@@ -53,7 +53,7 @@ function moved<T>(members: readonly T[], joined: readonly T[], left: readonly T[
   return [...new Set([...members, ...joined])].filter((member) => !gone.has(member));
 }
 
-/** Principals, and nodes at or below which a draft can change their access. */
+/** Some principals, and the nodes at or below which a draft can change the access of these principals. */
 export interface Touched {
   principals: readonly PolicyPrincipal[];
   nodes: Node[];
@@ -97,7 +97,7 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   return [...touched, ...touchedByOthers(before, draft, grants)];
 }
 
-/** Holders of acting and of rights over queries whose targets or owners change with memberships and grants of the draft. */
+/** Principals that act as others or have rights over queries: memberships and grants of the draft can change whom these are about. */
 function touchedByOthers(before: Snapshot, draft: Draft, changed: readonly SnapshotGrant[]): Touched[] {
   const entries = [...before.grants, ...draft.grants, ...before.policies, ...draft.policies];
   const moved: PolicyPrincipal[] = [...draft.joined, ...draft.left].map(({ member }) => member);

@@ -49,13 +49,13 @@ export function effectiveAccess(
   return found;
 }
 
-/** The intent at a node by the entries that matter there: of acting those on other nodes, of open schemas of `system` all. */
+/** The intent at a node by the entries that matter there. At open schemas of `system` and for acting as others all entries matter. */
 export function intentOn(node: Node, principal: Principal, own: AccessIndex): DataIntent {
   const isByAll = isOpenSystem(node) || node.as !== undefined;
   return intentAt(isByAll ? own.snapshot : own.onPath(node), principal, node, own.principals);
 }
 
-/** The grants that give any of the privileges. */
+/** The grants behind the privileges of an intent. */
 export function givingGrants({ privileges, grants }: DataIntent): Origin<SnapshotGrant>[] {
   const held = withContained(privileges);
   const gives = (privileges: readonly Privilege[]): boolean =>
@@ -82,14 +82,14 @@ export function withDeniedMembers(own: AccessIndex): Node[] {
   return members.length === 0 ? own.nodes() : distinct([...own.nodes(), ...members]);
 }
 
-/** Adds the open schemas of `system` to entries on the whole catalog. */
+/** Adds the open schemas of `system` if the whole catalog is among the nodes. */
 export function withOpenSystem(nodes: Node[]): Node[] {
   if (!nodes.some(({ catalog, schema }) => catalog === SYSTEM && schema === undefined)) return nodes;
   const open = OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog: SYSTEM, schema }));
   return distinct([...nodes, ...open]);
 }
 
-/** Adds catalogs to entries on everything: entries below a catalog and settings can matter there. */
+/** Adds catalogs if the root is among the nodes: entries below a catalog and settings can change the access at the catalog. */
 export function withCatalogs(nodes: readonly Node[], settings: SnapshotSettings): Node[] {
   if (!nodes.some((node) => kindOf(node) === 'everything')) return [...nodes];
   const named = nodes.flatMap(({ catalog }) => catalog ?? []);
@@ -125,7 +125,7 @@ function hasEntry(own: AccessIndex, principal: Principal, node: Node, intent: Da
   return !isSameAccess(without, intent);
 }
 
-/** The same for nodes that name principals. */
+/** As `hasEntry`, for nodes that name principals. */
 function hasEntryOfOthers(node: Node, intent: DataIntent): boolean {
   if (givingGrants(intent).some(namesThisNode)) return true;
   return (

@@ -17,9 +17,9 @@ export interface Explanation {
   policies: SnapshotPolicy[];
 }
 
-/** Lists only entries that matter: no mask that a nearer one replaces, no deny of another privilege. */
+/** Explains an answer by the entries that matter: without masks that a nearer one replaces, or denies of other privileges. */
 export function explain(index: AccessIndex, principal: Principal, question: Question): Explanation {
-  // Rights that are not granted can depend on the access of other accounts.
+  // Rights that follow from settings or other access can depend on the access of other accounts.
   const isGranted = isAtNode(question) || grantedOnEngine(question, index.principals) !== null;
   const snapshot = isGranted ? index.of(principal) : index.snapshot;
   const { allowed, grants, denies, intent } = decide(snapshot, principal, question, index.principals);
@@ -31,7 +31,7 @@ export function explain(index: AccessIndex, principal: Principal, question: Ques
   return { allowed, grants: grants.map(({ source }) => source), policies };
 }
 
-/** The policies that take what is asked, that it yields to, or that hide the column. */
+/** The policies that take the asked right, that it yields to, or that hide the column. */
 export function obstacles(
   { policies: applied, elsewhere }: Intent,
   question: DataQuestion,
@@ -57,7 +57,7 @@ export function obstacles(
 
 const NO_MASKS: ReadonlySet<SnapshotPolicy> = new Set();
 
-/** The masks in effect, and those that would be without these. */
+/** The masks in effect, and the masks that would take effect if these were removed. */
 function masksInEffect(policies: readonly SnapshotPolicy[], storage: readonly string[]): ColumnMask[] {
   const masks = policies.filter((policy) => policy.kind === 'column_mask');
   return [...new Set(masks.map(({ resource }) => resource.column))].flatMap((column) => {

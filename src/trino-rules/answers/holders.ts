@@ -19,7 +19,7 @@ export interface Holder {
   access: Access;
   /** The grants that give it, or the access inside; empty where it follows from the settings or from other access. */
   origins: Origin<SnapshotGrant>[];
-  /** Access to parts of a catalog or schema that it lacks for the whole. */
+  /** Access to parts of a catalog or schema that the principal does not have on the whole. */
   inside: Inside[];
 }
 
@@ -38,18 +38,18 @@ export function isAtNode(question: HolderQuestion): question is NodeQuestion {
 }
 
 /**
- * All accounts, engine principals and service accounts that may do what is asked, with all of a catalog or schema or something in it, by
- * name. Groups are only in the origins.
+ * All accounts, engine principals and service accounts that may do what is asked, on a whole catalog or schema or on something in it,
+ * ordered by name. Groups appear only in the origins.
  */
 export function holders(index: AccessIndex, question: HolderQuestion): Holder[] {
   return [...eachHolder(index, question)].flat();
 }
 
-/** The holders one by one. Empty lists are steps of the work. */
+/** The holders one by one. Yields empty lists between steps of the work. */
 export function* eachHolder(index: AccessIndex, question: HolderQuestion): Generator<Holder[]> {
   const granted = question.about === 'anything' ? null : grantedOnEngine(question, index.principals);
   const node = granted?.resource ?? (isAtNode(question) ? question.resource : null);
-  // Other answers depend on entries elsewhere: open schemas of `system`, rights that are not granted, acting as others.
+  // Open schemas of `system`, acting as others, and rights that no grant gives depend on entries elsewhere.
   const isLocal = node !== null && !isOpenSystem(node) && node.as === undefined;
   const relevant = isLocal ? new AccessIndex(index.onPath(node), index.principals) : index;
   const data = question.about === 'anything' || (granted === null && isAtNode(question)) ? question : null;

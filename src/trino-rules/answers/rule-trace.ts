@@ -12,12 +12,12 @@ import { type Evaluator, INFORMATION_SCHEMA, tableAt } from '../engine/evaluator
 import type { Access } from '../model/intent.js';
 import { type DataQuestion, isAboutData, type Question } from '../model/question.js';
 
-/** The way of the engine to its answer by a document. */
+/** How the engine comes to its answer by the rules of a document. */
 export interface RuleTrace {
   allowed: boolean;
   /** The deciding rule; null: none matches, which denies. */
   rule: RuleAt | null;
-  /** Rules about this node that the engine tries before, in order: for other users, and the catalog rule that lets this user in. */
+  /** Rules about this node that the engine tries before `rule`, in order: those for other users, and the catalog rule that admits this one. */
   considered: RuleAt[];
 }
 
@@ -64,7 +64,7 @@ function askedFirst(question: Question): Question {
   return { about: 'catalog-mode', resource: { catalog: tableAt(question.resource).catalog }, mode: 'read-only' };
 }
 
-/** First the rules that gate the catalog, then those of the section that decides. */
+/** The rules that are tried: first those about entering the catalog, then those of the section that decides. */
 function triedBefore(evaluator: Evaluator, user: string, asked: Question, decided: RuleAt | null): RuleAt[] {
   const { first, rules } = evaluator;
   const tried = (lookup: RuleLookup, end?: number): RuleAt[] => {

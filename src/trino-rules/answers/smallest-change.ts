@@ -30,8 +30,8 @@ export type Change =
   | { kind: 'activate'; user: number };
 
 /**
- * The fewest changes that reverse the answer, for this principal only and for no wider node than asked. Null: the answer follows from the
- * settings or from other access, the node is closed to grants, or the principal cannot hold the right.
+ * The fewest changes that reverse the answer, for this principal only and on no wider node than asked. Null: no such change exists,
+ * because of the settings or other access, because the node is closed to grants, or because the principal cannot hold the right.
  */
 export function smallestChange(index: AccessIndex, principal: Principal, about: Question): Change[] | null {
   const isActing = about.about === 'impersonation';
@@ -64,7 +64,7 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
   const isCarried = isKnown && (then.grants.length > 0 || then.intent.standing !== null);
   if (!isCarried && holderProblem(privileges, principal) !== null) return null;
   const granting: Change[] = isCarried ? [] : [{ kind: 'grant', principal, resource, privileges }];
-  // Policies that ownership yields to show only where it is granted.
+  // Policies that take ownership are only found for a principal with a grant of it.
   const isYielding = isAboutData(question) && yieldsToRestrictions(question);
   const owning = [...active.grants, { ...UNWRITTEN, principal, resource, privileges }];
   const granted = isYielding ? decide({ ...active, grants: owning }, principal, question, known) : then;
@@ -78,7 +78,7 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
 
 const UNWRITTEN = { id: 0, expiresAt: null, revokedAt: null };
 
-/** Whether queries are executed also without grants of EXECUTE_QUERIES. */
+/** Whether other access lets a principal execute queries even without EXECUTE_QUERIES. */
 function followsFromOthers(snapshot: Snapshot, principal: Principal, question: Question, of: Principals): boolean {
   if (question.about !== 'queries' || question.right !== 'execute') return false;
   const { resource, privilege } = EXECUTING;
@@ -113,7 +113,7 @@ export function grantFor(about: Question, principals: Principals): GrantFor | nu
   return { resource, privileges: privilegesFor(question).filter(isOpen).slice(0, 1) };
 }
 
-/** The policies that need an exception: of contradictory masks those of one expression may stay. */
+/** The policies that need an exception. Of contradictory masks, those with the most frequent expression may stay. */
 function inTheWay({ intent, denies }: Decision, question: Question, settings: SnapshotSettings): SnapshotPolicy[] {
   if (!isAboutData(question)) return denies.map(({ source }) => source);
   const policies = obstacles(intent, question, settings);
@@ -140,13 +140,13 @@ function withdrawing(
   if (isAboutData(question) && question.column !== undefined && readsColumns(question)) {
     return [{ kind: 'hidden_column', principal, resource: { ...resource, column: question.column } }];
   }
-  // A revoke is not enough where other access opens it again.
+  // A revoke is not enough for a schema that other access opens again.
   const revoked = isOpenSystem(resource) ? null : onlyGrant(grants, privileges, resource);
   if (revoked !== null) return [{ kind: 'revoke', grant: revoked }];
   return [{ kind: 'deny', principal, resource, privileges }];
 }
 
-/** The only grant, if it is to this principal at this node and gives nothing else; null: a revoke would take more or less. */
+/** The only grant, if it names this principal and this node and gives nothing else; null: a revoke would take more, or too little. */
 function onlyGrant(
   [grant, ...others]: readonly Origin<SnapshotGrant>[],
   privileges: readonly Privilege[],
@@ -164,7 +164,7 @@ function isUser(named: Node['as'], id: number): boolean {
   return named?.type === 'user' && named.id === id;
 }
 
-/** Whether a grant can let `principal` act as the named one: not as itself, nor as one that acts as others. */
+/** Whether a grant can let `principal` act as `as`: this is not the principal itself, nor one that acts as others. */
 function isOpenToActing(principals: Principals, principal: Principal, { as }: Node): boolean {
   return as !== undefined && principalText(as) !== principalText(principal) && canBeActedAs(principals, as);
 }

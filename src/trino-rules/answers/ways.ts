@@ -39,7 +39,7 @@ export function grantedNode(index: AccessIndex, question: Question): Node | null
 }
 
 /**
- * All paths by which a principal has what is asked or, where it has not, could have it: shortest first, from the nearest node.
+ * All paths by which a principal has the asked right or, if it lacks it, could have it: the shortest first, from the nearest node.
  * @param onPath grants at the node or above, to the principal itself, to any group and to everyone
  */
 export function waysTo(
@@ -93,7 +93,7 @@ export function waysTo(
     ways.push(way);
   }
   const missing: Way = { group: null, isForEveryone: false, grant: null, node, endsAt: { kind: 'no_grant' } };
-  // A right that comes with other access is missing because of a deny.
+  // A right that comes with other access can only be missing because of a deny.
   const isTaken = intent.standing === 'reaches-something' && policies.length > 0;
   if (!ways.some(({ group, isForEveryone }) => group === null && !isForEveryone))
     ways.push(isTaken ? { ...missing, endsAt: { kind: 'denied', policies } } : missing);
@@ -105,7 +105,7 @@ export function waysTo(
 
 function endOf(isReached: boolean, expiresAt: Date | null): WayEnd {
   if (!isReached) return { kind: 'not_a_member' };
-  // A live grant that gives nothing: the right cannot be held there.
+  // A live grant gives nothing if the right cannot be held at the node.
   return expiresAt === null ? { kind: 'no_grant' } : { kind: 'expired', at: expiresAt };
 }
 

@@ -30,27 +30,27 @@ export interface AccessChange {
   /** A filter, a mask or a hidden column that is dropped is a gain. */
   gained: ChangedAccess[];
   lost: ChangedAccess[];
-  /** How many things are gained and lost; the lists hold the first of them. */
+  /** Number of facts that are gained, and lost; the lists hold only the first of these. */
   gainedInAll: number;
   lostInAll: number;
-  /** People who gain and who lose anything; null: recorded before they were counted. */
+  /** Number of people who gain, and lose, anything; null: recorded by a version that did not count people. */
   peopleGaining: number | null;
   peopleLosing: number | null;
-  /** (person, node) pairs for which anything changes, and those that have anything before or after. */
+  /** Number of (person, node) pairs with any change; `allPairs`: with any access before or after. */
   changedPairs: number;
   allPairs: number;
 }
 
-/** How much is listed: things gained and as many lost, and people for each of them. Everything is counted. */
+/** Limits of the lists: facts gained, as many facts lost, and people for each fact. The numbers count everything. */
 interface Bounds {
   things: number;
   people: number;
 }
 
 /**
- * Compares the access that two documents give: for every user that either names, and strangers, on every node that either names,
- * on fresh nodes, one of each kind that open patterns tell apart, and for all other rights. A change of any other table of a schema
- * holds for every table without a change of its own for the same users. The marker of the version is left out.
+ * Compares the access that two documents give: for every user that either names and for strangers; on every node that either names, and
+ * on one fresh node of each kind that open patterns tell apart; and for all other rights. A change of unnamed tables of a schema also
+ * counts for named tables without a rule for the same users. The marker of the version is left out.
  */
 export function compareAccess(
   before: RulesDocument,
@@ -61,7 +61,7 @@ export function compareAccess(
   const people = new UserUniverse([], [before, after], patterns, true);
   const engines = [new EngineSets(before, patterns, people), new EngineSets(after, patterns, people)] as const;
   const counter = new ChangeCounter(engines[0], bounds);
-  // A text that was found at the target may have open patterns, and then what one gives can be closed to the fresh name alone.
+  // A text that was found at the target may have open patterns; with these, access to other names can differ from that to the fresh one.
   const isOpen = [before, after].some((rules) => openPatterns(rules, patterns, people).length > 0);
   compareDocuments(...engines, counter, isOpen);
   return counter.change();
@@ -79,7 +79,7 @@ class ChangeCounter implements DocumentComparisonSink {
   private readonly changed: Bitset;
   private readonly gaining: Bitset;
   private readonly losing: Bitset;
-  /** Users for whom the schema's tables without rules of their own change, and users that reach these. */
+  /** Users for whom the unnamed tables of a schema change, and users with access to these tables. */
   private everywhere = { changed: NO_USERS, reaching: NO_USERS, changedCount: 0, reachingCount: 0 };
 
   constructor(
@@ -119,7 +119,7 @@ class ChangeCounter implements DocumentComparisonSink {
     this.closeNode(this.engine.everyWord, reaching);
   }
 
-  /** Users without a rule of their own at this table have what every table gives. */
+  /** Users without a rule at this table have the access of unnamed tables. */
   comparedTable(active: Uint32Array, reaching: Bitset): void {
     const { changed, reaching: reachingAny, changedCount, reachingCount } = this.everywhere;
     this.closeNode(active, reaching);
@@ -127,7 +127,7 @@ class ChangeCounter implements DocumentComparisonSink {
     this.allPairs += reachingCount - this.count(reachingAny, active);
   }
 
-  /** A node of its own. The mode `all` of a catalog is none: it shows in the privileges that it opens. */
+  /** Counts a right as a node. The mode `all` of a catalog is not counted, because it shows in the privileges that it opens. */
   compareRight(fact: AccessFact, had: Bitset, has: Bitset): void {
     if (fact.about === 'catalog-mode' && fact.mode === 'all') return;
     this.compare(() => fact, this.engine.everyWord, had, has);

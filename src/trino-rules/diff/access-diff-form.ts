@@ -23,7 +23,7 @@ type NodeForm = Partial<Record<'catalog' | 'schema' | 'table' | 'column', string
 /** One entry for `--json`. */
 export interface AccessDifferenceForm {
   kind: string;
-  /** Ends with the last level that a file names; null at a level: any other name. */
+  /** Node down to the last level that a file names; null at a level: any other name. */
   resource?: NodeForm;
   /** `SELECT from sales.eu.orders`; for a restriction with `now` or `no longer`. */
   what: string;

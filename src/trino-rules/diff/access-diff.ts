@@ -25,8 +25,8 @@ export interface AccessDiff<Fact = AccessFact> {
 }
 
 /**
- * All access that the second document adds and removes, for all users and nodes that either document names, and one of each kind of name
- * that open patterns tell apart.
+ * All access that the second document adds and removes: for all users and nodes that either document names, and for one name of each
+ * kind that open patterns tell apart.
  * @param patterns for documents that are not both Grantline's own
  * @throws BudgetExceeded
  */

@@ -30,7 +30,7 @@ export function compareDocuments(
   const unnamed = isEvery ? everyKindOfName(before.patterns) : onlyFreshName(before.patterns);
   const names = (branches: readonly Branch[]): Set<string> => namesAt(placeBelow(branches), unnamed);
   const catalogs = names([...before.catalogBranches(), ...after.catalogBranches()]);
-  // Last, and also without rules, because the engine opens it itself.
+  // `system` is compared last, and even without rules, because the engine opens it itself.
   catalogs.delete('system');
   catalogs.add('system');
   for (const catalog of catalogs) {

@@ -60,10 +60,10 @@ const NO_COLUMN = new Set(
   ).split(' '),
 );
 
-/** Also reads comments, which no policy has. A doubled quote makes two tokens. */
+/** Matches one token, also comments, which no policy has. A doubled quote makes two tokens. */
 const TOKEN = /'[^']*(?:'|$)|"[^"]*(?:"|$)|--[^\r\n]*|\/\*[^]*?(?:\*\/|$)|[\p{L}\p{N}_$@]+|->|[<>=!]+|\S/gu;
 
-/** Ten times the characters that a policy may have. */
+/** Limit of the text that is read: ten times the characters that a policy may have. */
 const MOST_READ = 100_000;
 
 /** Tokens without comments, words in upper case. */
@@ -82,7 +82,7 @@ const IN_FROM = /^(?:AS|LATERAL|UNNEST|NATURAL|CROSS|INNER|LEFT|RIGHT|FULL|OUTER
 /** The state inside a pair of parentheses. */
 interface Scope {
   parent: Scope | null;
-  /** The predicate before a sub-query, with which it is planned as a join. */
+  /** The predicate before a sub-query, because of which the engine plans it as a join. */
   predicate: string | null;
   isQuery: boolean;
   isInQuery: boolean;

@@ -9,14 +9,14 @@ import { BudgetExceeded, type WorkBudget } from './work-budget.js';
 /** `object`: a catalog, schema, table or routine, whose name the engine writes in lower case. */
 export type NameKind = 'object' | 'any';
 
-/** A request for names that represent all others. */
+/** A request for names that represent all names. */
 export interface NameRequest {
   /** The patterns that tell names apart. */
   patterns: readonly Pattern[];
   kind: NameKind;
-  /** Names that are asked about anyway. */
+  /** Names that are evaluated anyway, and represent their combinations. */
   present: Iterable<string>;
-  /** Names that rules spell; these represent no others. */
+  /** Names that rules spell out; such a name represents only itself. */
   spelled: ReadonlySet<string>;
 }
 
@@ -30,8 +30,8 @@ export class NameClasses {
   constructor(private readonly budget: WorkBudget) {}
 
   /**
-   * A short name for each combination that no present name has, in lower case where possible. Where all names of a combination are
-   * spelled, these.
+   * A short name for each combination that no present name has, in lower case where possible. If rules spell out all names of a
+   * combination, all of these.
    * @throws BudgetExceeded
    */
   missing({ patterns, kind, present, spelled }: NameRequest): string[] {
@@ -56,7 +56,7 @@ export class NameClasses {
     if (spelledOnly.size === 0) return [];
     const names = new Map([...spelledOnly].map((each) => [each, new Array<string>()]));
     for (const name of spelled) names.get(this.combination(patterns, name))?.push(name);
-    // Among one more names than are spelled, one is not spelled.
+    // Of `most` names at least one is not spelled out.
     const most = Math.max(...[...names.values()].map(({ length }) => length)) + 1;
     for (let visits = 2; visits < most * 2 && spelledOnly.size > 0; visits *= 2)
       spelledOnly = product.walk(visits, found, spelled);
@@ -108,9 +108,9 @@ function combinationText(isMatched: readonly boolean[]): string {
   return isMatched.map(Number).join('');
 }
 
-/** The product of automata: a state of each. */
+/** The product of the automata: its states are combinations of one state of each. */
 class Product {
-  /** One of all characters with equal transitions in every automaton, readable ones first, and these transitions. */
+  /** One character of each class with equal transitions in every automaton (a readable one if possible), and its transitions. */
   private readonly signs: { sign: string; to: Int32Array[] }[] = [];
 
   constructor(
@@ -133,8 +133,8 @@ class Product {
   }
 
   /**
-   * Walks by growing length, through each state at most `visits` times, and adds to `found`.
-   * @returns combinations with spelled names only
+   * Visits names by growing length, each state at most `visits` times, and adds to `found`.
+   * @returns combinations for which only spelled names were visited
    */
   walk(visits: number, found: Map<string, string | null>, spelled: ReadonlySet<string>): Set<string> {
     const { automata, budget } = this;

@@ -2,7 +2,7 @@ import { expand, type PatternSize, sizeOf } from './pattern-meaning.js';
 import { isOptional, type Pattern, type PatternPiece } from './pattern.js';
 import type { WorkBudget } from './work-budget.js';
 
-/** Letters in lower case, which most patterns match, and longer than any granted name (128 characters). */
+/** Begins fresh names: lower-case letters, which most patterns match, and longer than any granted name (128 characters). */
 export const FRESH_PREFIX = `fresh${'x'.repeat(128)}`;
 
 /** A name with the prefix that is not among `taken`. */
@@ -50,7 +50,7 @@ const USUAL_LENGTH = 256;
 const STEPS_PER_MORE = 30;
 
 export function openNames({ options }: Pattern, spelling: Spelling): OpenNames {
-  const alternatives = apart(options) ?? options;
+  const alternatives = topAlternatives(options) ?? options;
   const lists = alternatives.filter((sequence) => !sequence.some(isOpen));
   const open = alternatives.filter((sequence) => sequence.some(isOpen));
   const witnesses = witnessesOf(open, spelling);
@@ -74,11 +74,11 @@ function witnessesOf(open: readonly Sequence[], spelling: Spelling): Set<string>
   return witnesses;
 }
 
-/** Limit of the pieces that are copied in `apart`. */
+/** Limit of the pieces that are copied in `topAlternatives`. */
 const MAX_PIECES = 2_000;
 
-/** Alternatives inside an open piece become alternatives of the whole: `sales_(eu|tmp.*)` is `sales_eu` and `sales_tmp.*`. Null: too many. */
-function apart(options: readonly Sequence[]): Sequence[] | null {
+/** Moves alternatives out of open pieces: `sales_(eu|tmp.*)` becomes `sales_eu` and `sales_tmp.*`. Null: too many. */
+function topAlternatives(options: readonly Sequence[]): Sequence[] | null {
   const whole: Sequence[] = [];
   let copied = 0;
   const waiting: Sequence[] = [...options].reverse();
@@ -159,7 +159,7 @@ export function companionsOf({ options }: Pattern, spelling: Spelling): Companio
   return bases === null ? null : { bases, isWithBases };
 }
 
-/** One name of each kind that such a pattern tells apart: a companion with a fresh suffix, and the base. */
+/** One name of each kind that a pattern of companions tells apart: a companion with a fresh suffix, and the base. */
 export function companionNames({ bases, isWithBases }: Companions): OpenNames {
   return {
     spelled: isWithBases ? [...(bases ?? [])] : [],
@@ -172,7 +172,7 @@ export function freshCompanion(base: string | null): string {
   return `${base ?? FRESH_PREFIX}$${FRESH_PREFIX}`;
 }
 
-/** Whether `.*` matches all of it: Java's dot stops at the end of a line. */
+/** Whether `.*` matches the whole name: Java's dot stops at the end of a line. */
 export function isLineOfText(name: string): boolean {
   return !/[\n\r\u0085\u2028\u2029]/.test(name);
 }

@@ -36,7 +36,7 @@ export class PatternCache {
   private readonly taken = new Set<string>();
   private keptUnits = 0;
   private freshName: string | null = null;
-  /** Whether a spelled name equals the one that represents all other companions, of a table or of any table. */
+  /** Whether a rule spells out the name that represents all other companions, so that the name cannot represent them. */
   spellsFreshCompanion = false;
 
   /**
@@ -74,7 +74,7 @@ export class PatternCache {
     const language = languageOf(this.pattern(text), this.budget, this.maxNames(text));
     this.languages.set(text, language);
     if (language.kind === 'names') this.take(language.names);
-    // The base of a companion represents others, like a suffix.
+    // A base that begins with the fresh prefix also spells out a companion that represents others.
     if (language.kind === 'open') for (const base of language.companions?.bases ?? []) this.take([`$${base}`]);
     return language;
   }
@@ -109,7 +109,7 @@ export class PatternCache {
     return all;
   }
 
-  /** Excludes names from being fresh. */
+  /** Marks names as spelled out, so that `fresh` does not return them. */
   take(names: Iterable<string>): void {
     for (const name of names) {
       if (name.includes(`$${FRESH_PREFIX}`)) this.spellsFreshCompanion = true;
@@ -120,7 +120,7 @@ export class PatternCache {
     }
   }
 
-  /** A name that no pattern read so far spells out. It represents all others of these. */
+  /** A name that no pattern read so far spells out. It represents all such names. */
   fresh(): string {
     return (this.freshName ??= freshAmong(this.taken));
   }

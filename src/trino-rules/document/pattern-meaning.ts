@@ -56,7 +56,7 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>, work
       return reached;
     case 'rest':
       for (const at of from) {
-        // Positions behind one that was reached before are reached already.
+        // Behind a position that was reached before, all positions are reached.
         for (let end = at; !reached.has(end);) {
           reached.add(end);
           const code = name.codePointAt(end);
@@ -118,7 +118,7 @@ function pieceSize(piece: PatternPiece): PatternSize {
     case 'literal':
       return { names: 1, characters: piece.text.length };
     case 'set':
-      // With an empty set there is no name, but the other pieces are spelled out.
+      // A piece with an empty set has no name, but the pieces beside it are spelled out.
       return { names: Math.max(piece.characters.size, 1), characters: piece.characters.size };
     case 'repeated':
       return repeatedSize(piece);

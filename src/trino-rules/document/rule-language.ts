@@ -19,8 +19,8 @@ export type RulePatterns = readonly (Pattern | null)[];
 export type Coverage = 'covered' | 'uncovered' | 'undecided';
 
 /**
- * Whether earlier rules together match everything that a rule matches: inclusion of regular languages, a rule being the language of its
- * fields with separators. `undecided` when the automata exceed the budget of nodes or the corresponding one of transitions.
+ * Whether earlier rules together match everything that a rule matches: inclusion of regular languages, where the language of a rule
+ * is its fields with separators. `undecided`: the automata exceed the budget of nodes, or of transitions.
  * @throws BudgetExceeded
  */
 export function coverage(
@@ -51,7 +51,7 @@ export function mayMatchOver(pattern: Pattern, characters: CharSet, budget: numb
   });
 }
 
-/** The one-line names that do not match; null: more than `most`, or the budget of nodes is exceeded. */
+/** The one-line names that do not match; null: there are more than `most`, or the budget of nodes is exceeded. */
 export function namesLeftOut(pattern: Pattern, most: number, budget: number): string[] | null {
   return unlessTooLarge(null, () => {
     const others = DFA.fromFA(namesOf(pattern, budget), new DFA.LimitedNodeFactory(budget));

@@ -1,4 +1,4 @@
-/** The engine's words in its order: a number in a file is an index in the list (Trino, file-based access control). */
+/** The engine's words in its order, because a file may hold a word's index instead (Trino, file-based access control). */
 export const TABLE_PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] as const;
 export const FUNCTION_PRIVILEGES = ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const;
 export const PROCEDURE_PRIVILEGES = ['EXECUTE', 'GRANT_EXECUTE'] as const;
@@ -70,7 +70,7 @@ export interface TableRule extends RuleInSchema {
 
 export interface QueryRule {
   user?: string;
-  /** With an owner, the rule is only about viewing and killing the queries of these users. */
+  /** Pattern of owners: the rule is then only about viewing and killing the queries of these users. */
   queryOwner?: string;
   allow: QueryRight[];
 }
@@ -131,7 +131,7 @@ export const RULE_PATTERNS: readonly (readonly [section: keyof RulesDocument, ..
   ['catalog_session_properties', 'user', 'catalog', 'property'],
 ];
 
-/** Denies everything. */
+/** A document without rules, which denies everything. */
 export const NO_RULES = Object.fromEntries(RULE_PATTERNS.map(([section]) => [section, []])) as unknown as RulesDocument;
 
 /** A pattern of a rule; undefined matches any name. */

@@ -69,7 +69,7 @@ const words =
 const rights: ValueReader = (fields, key) =>
   fields.words(key, fields.has('queryOwner') ? QUERY_RIGHTS.filter((each) => each !== 'execute') : QUERY_RIGHTS);
 
-/** The keys of each section behind its patterns. */
+/** The keys of each section that follow its patterns. */
 const VALUES: Record<keyof RulesDocument, Record<string, ValueReader>> = {
   catalogs: { allow: mode },
   schemas: { owner: flag },
@@ -123,7 +123,7 @@ function readSection(
 ): object[] {
   const member = root.members.findLast(({ key }) => key === name);
   if (member === undefined) {
-    // The only section whose absence gives nobody anything.
+    // This is the only section that is closed when absent.
     if (name === 'system_information') return [];
     const message = `the section "${name}" is missing; what the engine puts in its place is often "everybody may"`;
     faults.push({ code: 'rules-section-missing', message, at: root.at });

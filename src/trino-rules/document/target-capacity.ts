@@ -3,8 +3,8 @@ import type { Finding } from './finding.js';
 const WARN_SHARE = 0.6;
 
 /**
- * Whether the next text and the former one fit a target (a ConfigMap: 1,048,576 bytes for both). The next text must also fit beside
- * its own compressed form, which is kept when the following version goes out.
+ * Whether a target can hold the next text and the former one (a ConfigMap: 1,048,576 bytes for both). It must also hold the next text
+ * beside its own compressed form, which is kept when the following version is published.
  * @param sizes bytes of the texts, and compressed sizes on demand
  * @param limit in bytes; null: the target has none
  */

@@ -16,16 +16,16 @@ import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
 
 export interface Decision {
   allowed: boolean;
-  /** The live grants that give it, also where a deny takes it. */
+  /** The live grants that give the asked right, also where a deny takes it. */
   grants: Origin<SnapshotGrant>[];
-  /** The policies that take it: see `taking`. */
+  /** The policies that take the asked right: see `taking`. */
   denies: Origin<SnapshotPolicy>[];
   intent: Intent;
 }
 
 /**
  * Whether `principal` is to be allowed what is asked. This function is the specification that the rules are proved
- * against. A group is judged as a member would be who is in no other group.
+ * against. A group is judged like a member that is in no other group.
  */
 export function decide(
   snapshot: Snapshot,
@@ -51,7 +51,7 @@ export function decide(
   };
 }
 
-/** Policies that take what is asked: a routine yields to any restriction of data in its catalog, a companion to those of its base. */
+/** Policies that take the asked right. Routines yield to any restriction of data in their catalog, companions to those of their base. */
 function taking(
   snapshot: Snapshot,
   principal: Principal,
@@ -76,7 +76,7 @@ function decisionOf(intent: RightIntent): Decision {
   return { allowed: intent.isHeld, grants: intent.grants, denies: intent.policies, intent };
 }
 
-/** The privileges that give what is asked, each by itself. */
+/** The privileges that each alone give the asked right. */
 export function privilegesFor(question: NodeQuestion): Privilege[] {
   return PRIVILEGES.filter((privilege) => {
     const { onTables, ownsSchemas, runs } = PRIVILEGE_TERMS[privilege];
@@ -88,31 +88,31 @@ export function privilegesFor(question: NodeQuestion): Privilege[] {
       case 'schema-ownership':
         return ownsSchemas;
       case 'routine':
-        // Nobody is given the ownership of a function.
+        // No privilege gives the ownership of a function.
         return runs?.kind === question.kind && runs.privilege === question.privilege;
     }
   });
 }
 
-/** Whether a grant of these gives what is asked, before any deny. */
+/** Whether a grant of these privileges gives the asked right, before any deny. */
 export function gives(privileges: readonly Privilege[], question: NodeQuestion): boolean {
   const given = withContained(privileges);
   return privilegesFor(question).some((privilege) => given.has(privilege));
 }
 
-/** Whether a deny of these takes what is asked. */
+/** Whether a deny of these privileges takes the asked right. */
 export function takes(privileges: readonly Privilege[], question: NodeQuestion): boolean {
   const denied = taken(privileges);
   const asked = privilegesFor(question);
   return asked.length > 0 && asked.every((privilege) => denied.has(privilege));
 }
 
-/** Whether what is asked yields to everything that restricts data. */
+/** Whether every restriction of data takes the asked right. */
 export function yieldsToRestrictions(question: NodeQuestion): boolean {
   return privilegesFor(question).every((privilege) => PRIVILEGE_TERMS[privilege].yieldsToRestrictions);
 }
 
-/** Whether what is asked yields to a row filter, and to a mask. */
+/** Whether a row filter takes the asked right, and whether a mask does. */
 export function yieldsToRowsOrValues(question: NodeQuestion): { filters: boolean; masks: boolean } {
   if (question.about === 'table-procedures') return { filters: true, masks: true };
   const terms = privilegesFor(question).map((privilege) => PRIVILEGE_TERMS[privilege]);
@@ -122,7 +122,7 @@ export function yieldsToRowsOrValues(question: NodeQuestion): { filters: boolean
   };
 }
 
-/** Whether the engine checks columns for what is asked. */
+/** Whether the engine checks columns for the asked right. */
 export function readsColumns(question: NodeQuestion): boolean {
   return privilegesFor(question).some((privilege) => PRIVILEGE_TERMS[privilege].readsColumns);
 }

@@ -40,11 +40,11 @@ export interface Access {
   privileges: Privilege[];
   /** The expressions of all row filters that apply, sorted: a row must pass each of them. */
   filters: string[];
-  /** Sorted; those hidden for want of a decision between two masks among them. */
+  /** Sorted. Includes columns with two contradictory masks. */
   hidden: string[];
-  /** Sorted by column, none of them hidden. */
+  /** Sorted by column, without hidden columns. */
   masks: { column: string; expression: string }[];
-  /** Columns that two masks at the same distance claim. */
+  /** Columns with two masks at the same distance. */
   conflicts: string[];
 }
 
@@ -53,11 +53,11 @@ export interface Intent {
   grants: Origin<SnapshotGrant>[];
   policies: Origin<SnapshotPolicy>[];
   /**
-   * Policies on nodes beside the path that take something of what is granted: one on a table takes ownership of its schema, one on
+   * Policies on nodes beside the path that take something that is granted: one on a table takes ownership of its schema, one on
    * a base table takes its companions, one in a catalog over shared files takes ownership there.
    */
   elsewhere: SnapshotPolicy[];
-  /** What gives it instead of a grant, also where a deny takes it. */
+  /** The source of the access if it needs no grant, also where a deny takes the access. */
   standing: 'service-account' | 'reaches-something' | null;
 }
 
@@ -81,7 +81,7 @@ export function intentAt(
   return { ...intent, ...access, standing: 'reaches-something' };
 }
 
-/** Access by the settings, or by grants and policies: without what access elsewhere opens. */
+/** Access by the settings, or by grants and policies, without the open schemas of `system` that any access opens. */
 function intentByEntries(snapshot: Snapshot, principal: Principal, node: Node, principals: Principals): DataIntent {
   if (node.catalog === snapshot.settings.metadataCatalog) return NOTHING;
   if (isServiceAccount(snapshot, principal)) return serviceAccountIntent(snapshot, node);
@@ -133,14 +133,14 @@ function distinctFrom(known: readonly SnapshotPolicy[], policies: readonly Snaps
   return policies.length === 0 ? [] : [...new Set(policies)].filter((policy) => !known.includes(policy));
 }
 
-/** Ownership of a schema gives nothing on its tables; on a table, TABLE_OWNERSHIP and OWNERSHIP are one, by the shorter name. */
+/** Access at a table, where SCHEMA_OWNERSHIP gives nothing, and TABLE_OWNERSHIP and OWNERSHIP are both OWNERSHIP. */
 function onTable(access: Access): Access {
   const rights = new Set(access.privileges.map((privilege) => PRIVILEGE_TERMS[privilege].onTables));
   const privileges = TABLE_PRIVILEGES.filter((privilege) => rights.has(privilege));
   return privileges.length === 0 ? NO_ACCESS : { ...access, privileges };
 }
 
-/** Access in a schema in which some table is restricted. */
+/** Access in a schema with a restricted table: an owner of the schema could drop the table. */
 function withoutSchemaOwnership(access: Access): Access {
   if (!access.privileges.some((privilege) => PRIVILEGE_TERMS[privilege].ownsSchemas)) return access;
   const tables = withContained(access.privileges);
@@ -148,7 +148,7 @@ function withoutSchemaOwnership(access: Access): Access {
   return privileges.length === 0 ? NO_ACCESS : { ...access, privileges };
 }
 
-/** The privileges of these grants that can be held at a node: a grant above may also name privileges for other kinds of nodes. */
+/** The privileges of these grants that can be held at a node. A grant above may also name privileges for other kinds of nodes. */
 export function givenAt(node: Node, grants: readonly Origin<SnapshotGrant>[]): Privilege[] {
   if (grants.length === 0) return [];
   const open = privilegesOn(node);
@@ -171,19 +171,19 @@ export function restrictionsAround(
   });
 }
 
-/** Policies and settings beside the path that access at a node depends on. */
+/** Policies and settings on which access at a node depends, besides the entries at the node and above. */
 export interface Surroundings {
-  /** Policies that rights over routines yield to, of `restrictionsAround`. */
+  /** Policies that take rights over routines: see `restrictionsAround`. */
   routines: readonly SnapshotPolicy[];
-  /** Policies that ownership yields to in a catalog over shared files. */
+  /** Policies that take ownership in a catalog over shared files. */
   ownership: readonly SnapshotPolicy[];
-  /** Columns that are hidden beside any masked or hidden one, of `storageColumns`. */
+  /** Columns that are hidden beside any masked or hidden one: see `storageColumns`. */
   storage: readonly string[];
 }
 
 export const NOTHING_AROUND: Surroundings = { routines: [], ownership: [], storage: [] };
 
-/** The access of a principal that all of these privileges and policies reach, whatever their order. */
+/** The access that results from these privileges and policies, whatever their order. */
 export function accessOf(
   given: readonly Privilege[],
   policies: readonly SnapshotPolicy[],
@@ -209,7 +209,7 @@ export function accessOf(
   return { privileges, filters, ...restricted };
 }
 
-/** Whether the access over data is reading alone, which must not change a table. */
+/** Whether an access allows no more than reading data, and so no change of a table. */
 export function readsAlone({ privileges }: Access): boolean {
   const rights = privileges.map((privilege) => PRIVILEGE_TERMS[privilege].onTables).filter((right) => right !== null);
   return rights.length > 0 && rights.every((right) => right === 'SELECT' || right === 'GRANT_SELECT');
@@ -238,7 +238,7 @@ export function reachesSomething(
   principals = new Principals(snapshot),
 ): boolean {
   if (isServiceAccount(snapshot, principal)) return true;
-  // Denies reach down: a grant that leaves anything anywhere leaves it on the node that it names, or on the procedure that it brings.
+  // Denies also hold below their node, so it is enough to look at the nodes that grants name, and at the procedure that one brings.
   const nodes = [KILL_QUERY, ...snapshot.grants.map(({ resource }) => resource)];
   return nodes.some(
     (node) =>
@@ -249,7 +249,7 @@ export function reachesSomething(
   );
 }
 
-/** The part of an access that concerns one column: a hidden column cannot be read. Without a column, all of it. */
+/** The part of an access that concerns one column (a hidden one cannot be read), or all of it without a column. */
 export function accessToColumn(access: Access, column: string | undefined): Access {
   if (column === undefined) return access;
   const { privileges, filters, hidden, masks, conflicts } = access;
@@ -267,7 +267,7 @@ function rowFilters(policies: readonly SnapshotPolicy[]): string[] {
   return [...new Set(filters)].sort();
 }
 
-/** Hidden columns add up and beat masks. The mask of the nearest node counts; two there hide the column. Either hides `storage` too. */
+/** Hidden columns add up and beat masks. The mask of the nearest node counts; two there hide the column. `storage` is hidden with any. */
 function columns(
   policies: readonly SnapshotPolicy[],
   storage: readonly string[],
@@ -296,7 +296,7 @@ function columns(
   return { hidden, masks, conflicts };
 }
 
-/** Privileges of service accounts in writable catalogs: the engine's six, and with OWNERSHIP that of schemas. */
+/** Privileges of service accounts in writable catalogs: the engine's six. OWNERSHIP includes that of schemas. */
 export const SERVICE_ACCOUNT_PRIVILEGES: Privilege[] = [...TABLE_PRIVILEGES];
 
 /** Service accounts follow the settings alone; no grant and no policy touches them. */

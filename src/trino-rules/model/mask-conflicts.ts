@@ -5,9 +5,9 @@ import type { ColumnResource } from './resource.js';
 import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 
 export interface MaskConflict {
-  /** The other policy, which masks the same column of the same node. */
+  /** Id of the other policy, which masks the same column of the same node. */
   with: number;
-  /** A principal that both apply to. */
+  /** A principal that both policies apply to. */
   principal: string;
 }
 
@@ -32,8 +32,8 @@ export class MaskConflicts {
   }
 
   /**
-   * A mask that contradicts the column mask `id`; null also where `id` is another policy.
-   * @param former the policy that `id` replaces: contradictions that it had already are not counted
+   * A mask that contradicts the column mask `id`; null: there is none, or `id` is no column mask.
+   * @param former the policy that `id` replaces: contradictions that the former policy had already are not counted
    */
   of(id: number, former: SnapshotPolicy | null = null): MaskConflict | null {
     const mine = this.byId.get(id);

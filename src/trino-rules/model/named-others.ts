@@ -4,7 +4,7 @@ import type { Member, Principals } from './principals.js';
 import { getOrInsert } from '../../kernel/collections.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
 
-/** As `covers`; acting as a group or as everyone also covers acting as each member, and so with the queries of these. */
+/** As `covers`; a node about acting as a group or everyone, or about their queries, also covers the nodes about each member. */
 export function coversIn(principals: Principals, wide: Node, node: Node): boolean {
   if (wide.queries !== undefined && node.queries !== undefined)
     return areOwnersOf(principals, wide.queries, node.queries);
@@ -12,7 +12,7 @@ export function coversIn(principals: Principals, wide: Node, node: Node): boolea
   return wide.as.type === 'everyone' || covers(wide, node) || principals.members(wide.as).has(principalText(node.as));
 }
 
-/** Whether the owners `wide` include `named`. An engine principal that nothing else names is not one of everyone. */
+/** Whether the owners `wide` include `named`. Everyone does not include an engine principal that no grant or group makes known. */
 function areOwnersOf(principals: Principals, wide: PolicyPrincipal, named: PolicyPrincipal): boolean {
   if (isSingle(named)) return principals.owners(wide).has(principalText(named));
   return wide.type === 'everyone' || principalText(wide) === principalText(named);
@@ -23,8 +23,8 @@ function isSingle({ type }: PolicyPrincipal): boolean {
 }
 
 /**
- * Members of denied groups that a grant names by themselves or by another group: the effect of the deny shows at none of the nodes that
- * grants name. Denies on queries can take one right each.
+ * Nodes of single members of a denied group to whom a grant applies by another node: the deny takes effect there, but neither node
+ * shows it. For queries, denies are compared with each other as well, because each can take another right.
  */
 export function deniedMembers(principals: Principals, given: readonly Node[], denied: readonly Node[]): Node[] {
   return denied.flatMap((deny) => {
@@ -46,7 +46,7 @@ function unnamed(member: Member): Principal {
   return member.type === 'user' ? { type: 'user', id: member.id } : member;
 }
 
-/** The principal of this name on the engine: an account, else an engine principal. */
+/** The account with this name, else the engine principal. */
 export function principalNamed(principals: Principals, name: string): Principal {
   return principals.userNamed(name) ?? { type: 'engine', name };
 }

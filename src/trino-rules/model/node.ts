@@ -28,10 +28,10 @@ export interface NodeInCatalog extends Node {
   catalog: string;
 }
 
-/** The engine's own catalog: grants and policies on everything do not reach it. */
+/** The engine's own catalog. Grants and policies on everything do not apply there. */
 export const SYSTEM = 'system';
 
-/** The procedure of the catalog `system`: KILL_QUERIES gives it as well, unless it is denied. */
+/** The only procedure of the catalog `system` that can be granted. KILL_QUERIES gives it as well, unless it is denied. */
 export const KILL_QUERY = { catalog: SYSTEM, schema: 'runtime', routine: 'kill_query' };
 
 export function isKillQuery({ catalog, schema, routine }: Node): boolean {
@@ -116,7 +116,7 @@ export function withNames(node: Node, rename: (name: string, level: Level | 'rou
   return renamed;
 }
 
-/** The names of the tree's levels, from the catalog down; none for the root, and for what is beside the tree. */
+/** The names from the catalog down to the table; none for the root, and for nodes outside of the tree. */
 export function namesOf({ catalog, schema, table }: Node): string[] {
   return [catalog, schema, table].filter((name) => name !== undefined);
 }
@@ -128,7 +128,7 @@ export function kindOf(node: Node): NodeKind {
   return node.routine !== undefined ? 'routine' : (levelOf(node) ?? 'everything');
 }
 
-/** Whether it holds data: the root, a catalog, a schema or a table. */
+/** Whether a node holds data: the root, a catalog, a schema or a table. */
 export function isInTree(node: Node): boolean {
   return !isBeside(node) && node.routine === undefined;
 }
@@ -155,7 +155,7 @@ export function parentOf(node: Node): Node | null {
   return level === null ? null : nodeOf({ ...node, [level]: null });
 }
 
-/** The node and those above it, the widest first. Above `KILL_QUERY` is also the engine, whose right to kill brings it. */
+/** The node and all nodes above it, the widest first. The engine is also above `KILL_QUERY`, because the right to kill includes it. */
 export function pathTo(node: Node): Node[] {
   if (isKillQuery(node)) return [{ engine: true }, ...pathTo(nodeOf({ ...node, routine: null })), nodeOf(node)];
   const parent = parentOf(node);
@@ -178,7 +178,7 @@ function isBeside({ engine, as, queries }: Node): boolean {
   return engine !== undefined || as !== undefined || queries !== undefined;
 }
 
-/** Equal for equal nodes alone: names hold no control characters. */
+/** A key that only equal nodes share, because names hold no control characters. */
 export function nodeKey(node: Node): string {
   if (node.engine === true) return '\0engine';
   if (node.as !== undefined) return `\0as\0${principalText(node.as)}`;
@@ -194,7 +194,7 @@ export function nodeText(node: Node): string {
   return [...namesOf(node), ...(node.routine === undefined ? [] : [node.routine])].join('.');
 }
 
-/** By name, a node before those below it: the tree with routines at their schemas, then acting as others, the engine and queries. */
+/** Orders by name, a node before those below it: the tree with routines at their schemas, then acting as others, the engine, queries. */
 export function compareNodes(a: Node, b: Node): number {
   return (
     compareNames(namedText(a.queries), namedText(b.queries)) ||
@@ -211,7 +211,7 @@ function namedText(named: PolicyPrincipal | undefined): string {
   return named === undefined ? '' : principalText(named);
 }
 
-/** By code units, whatever the locale. */
+/** Orders by code units, independent of the locale. */
 export function compareNames(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }

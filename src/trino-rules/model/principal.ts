@@ -17,18 +17,18 @@ export type NamedPrincipal =
 
 export type NamedPolicyPrincipal = NamedPrincipal | { type: 'everyone' };
 
-/** Whether an id names the principal: a user or a group. */
+/** Whether a principal has an id: a user or a group. */
 export function isRow(named: PolicyPrincipal): named is Extract<PolicyPrincipal, { id: number }> {
   return 'id' in named;
 }
 
-/** For people, as the command line and the queries take it: `user:12`, `group:3`, `engine:etl`, `everyone`. */
+/** The text form on the command line and in URLs: `user:12`, `group:3`, `engine:etl`, `everyone`. */
 export function principalText(principal: PolicyPrincipal): string {
   if (isRow(principal)) return `${principal.type}:${principal.id}`;
   return 'name' in principal ? `${principal.type}:${principal.name}` : principal.type;
 }
 
-/** As a snapshot file names it: without an id. */
+/** The form in a snapshot file: without an id. */
 export function byName(principal: NamedPolicyPrincipal): { type: PolicyPrincipal['type']; name?: string } {
   return 'name' in principal ? { type: principal.type, name: principal.name } : principal;
 }

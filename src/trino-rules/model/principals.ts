@@ -25,7 +25,7 @@ export class Principals {
   private readonly groups: ReadonlyMap<number, SnapshotGroup>;
   private readonly resolved = new Map<string, Members>();
   private readonly owning = new Map<string, Members>();
-  /** Known engine principals, each with a live grant that makes it known; null: only a group does. */
+  /** Known engine principals, each with a live grant that makes it known; null: known only as a member of a group. */
   private readonly known = new Map<string, SnapshotGrant | null>();
   /** One live grant of each engine principal, if possible one that makes it known. */
   private readonly naming = new Map<string, SnapshotGrant>();
@@ -86,7 +86,7 @@ export class Principals {
     return new Map([...this.members(principal)].filter(([text]) => !excepted.some((members) => members.has(text))));
   }
 
-  /** How an entry for `named` applies to `principal`; null: not at all. A group counts as a member that is in no other group. */
+  /** How an entry for `named` applies to `principal`; null: not at all. A group counts like a member that is in no other group. */
   through(named: PolicyPrincipal, principal: Principal): Through | null {
     if (principal.type === 'group') {
       if (named.type === 'everyone') return this.groups.has(principal.id) ? 'everyone' : null;
@@ -123,7 +123,7 @@ export class Principals {
     return withNamed(node, (named) => this.named(named));
   }
 
-  /** These grants and, where it matters, one for each engine principal, so that everyone means the same principals. */
+  /** Adds one grant of each engine principal if these entries are about everyone, so that everyone has the same members in this part. */
   part(grants: readonly SnapshotGrant[], policies: readonly SnapshotPolicy[]): SnapshotGrant[] {
     if (!isAboutEveryone(grants, policies)) return [...grants];
     return [...new Set([...grants, ...this.naming.values()])];
@@ -168,7 +168,7 @@ function byText(members: readonly Member[]): Members {
   return new Map(members.map((member) => [principalText(member), member]));
 }
 
-/** Whether the members of everyone matter to these entries: acting as others depends on them as well. */
+/** Whether the members of everyone matter to these entries, as they also do for acting as others. */
 export function isAboutEveryone(grants: readonly SnapshotGrant[], policies: readonly SnapshotPolicy[]): boolean {
   const isOfEveryone = ({ resource: { queries } }: SnapshotGrant | SnapshotPolicy): boolean =>
     queries?.type === 'everyone';

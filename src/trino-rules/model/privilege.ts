@@ -8,7 +8,7 @@ import {
 } from './principal.js';
 import type { Question, RoutineQuestion } from './question.js';
 
-/** Everything that can be granted and denied, in the order of writing. A new one needs its terms below and in the compiler. */
+/** All privileges, in the order in which lists show them. A new one needs its terms in `PRIVILEGE_TERMS` and in the compiler. */
 export const PRIVILEGES = [
   'SELECT',
   'INSERT',
@@ -41,7 +41,7 @@ export interface PrivilegeTerms {
   on: readonly NodeKind[];
   /** The kinds among these that are open in the catalog `system`. */
   inSystem: readonly NodeKind[];
-  /** Privileges that it is the sum of. */
+  /** Privileges whose sum it is. */
   parts: readonly Privilege[];
   /** Types of principals that it can be granted to; a deny may name any. */
   to: readonly PolicyPrincipal['type'][];
@@ -61,7 +61,7 @@ export interface PrivilegeTerms {
   yieldsToFilters: boolean;
   /** Whether a mask in effect takes it: the engine refuses it, or does not mask it (seen on 483). */
   yieldsToMasks: boolean;
-  /** The catalog mode without which the engine does not let it be used, of `system` for its own rights; null: none is needed. */
+  /** The catalog mode that the engine requires for it (for rights in `system`, the mode of that catalog); null: none. */
   mode: 'read-only' | 'all' | null;
   /** Whether a statement uses it, so that its holders execute queries. */
   usedByStatements: boolean;
@@ -193,10 +193,10 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
     contains: ['EXECUTE_FUNCTION'],
   },
   CALL_PROCEDURE: { ...onRoutines('procedure', 'call procedures of'), inSystem: ['routine'] },
-  // Every privilege that statements use comes with it; a deny takes the grant alone.
+  // Comes with every privilege that statements use; a deny of it takes only what its own grants give.
   EXECUTE_QUERIES: onEngine({ about: 'queries', right: 'execute' }, 'execute queries on', true),
   VIEW_QUERIES: onQueries('view'),
-  // Comes with the procedure `KILL_QUERY`; where that is denied, the engine's API is left.
+  // Includes the procedure `KILL_QUERY`. Where this is denied, holders can still kill by the engine's API.
   KILL_QUERIES: onQueries('kill'),
   READ_SYSTEM_INFORMATION: onEngine({ about: 'system-information', right: 'read' }, 'read the system information of'),
   // Shuts nodes down.
@@ -232,13 +232,13 @@ export function privilegesOn(node: Node): Privilege[] {
   });
 }
 
-/** Whether it is about data: tables, their rows and columns, and schemas. */
+/** Whether a privilege is about data: tables, their rows and columns, and schemas. */
 export function isOverData(privilege: Privilege): boolean {
   const { family } = PRIVILEGE_TERMS[privilege];
   return family === 'table' || family === 'schema';
 }
 
-/** Whether it is about functions and procedures; restrictions of data win over these. */
+/** Whether a privilege is about functions and procedures. Restrictions of data take these. */
 export function isOverRoutines(privilege: Privilege): boolean {
   return PRIVILEGE_TERMS[privilege].family === 'routine';
 }
@@ -248,7 +248,7 @@ export function withContained(privileges: readonly Privilege[]): Set<Privilege> 
   return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].contains]));
 }
 
-/** Replaces privileges by their sum where all of its parts are held. In the order of `PRIVILEGES`. */
+/** Replaces parts by their sum if all of them are held. The result is in the order of `PRIVILEGES`. */
 export function combined(held: readonly Privilege[]): Privilege[] {
   const sums = SUMS.filter((sum) => PRIVILEGE_TERMS[sum].parts.every((part) => held.includes(part)));
   const said = sums.flatMap((sum) => PRIVILEGE_TERMS[sum].parts);

@@ -33,7 +33,7 @@ export type NodeQuestion = DataQuestion | RoutineQuestion;
 export type RightQuestion =
   /** Whether this is the mode in which a user enters the catalog. */
   | { about: 'catalog-mode'; resource: NodeInCatalog; mode: 'all' | 'read-only' }
-  /** Executing one's own queries; viewing and killing those of this other user, or of any. */
+  /** Executing one's own queries, or viewing or killing queries of this owner; without an owner, of any other user. */
   | { about: 'queries'; right: QueryRight; owner?: string | undefined }
   | { about: 'impersonation'; newUser: string }
   | { about: 'system-information'; right: SystemInformationRight }

@@ -6,7 +6,7 @@ export interface ColumnResource extends Node {
   column: string;
 }
 
-/** Why only a deny can be on a node; null: filters, masks and hidden columns can, too. */
+/** Why a node can only have denies; null: it can also have filters, masks and hidden columns. */
 export function restrictionProblem(node: Node): string | null {
   const isData = isInTree(node) && node.catalog !== SYSTEM;
   return isData ? null : `only a deny can be on ${nodeText(node)}`;

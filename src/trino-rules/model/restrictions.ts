@@ -15,7 +15,7 @@ export function restrictsData(policy: SnapshotPolicy): boolean {
   );
 }
 
-/** Whether a policy restricts reading: companions and shared files, which lead around it, are closed with it. */
+/** Whether a policy restricts reading. Companions and shared files, which lead around such a policy, are then closed as well. */
 export function restrictsReading(policy: SnapshotPolicy): boolean {
   return restrictsData(policy) && (policy.kind !== 'deny' || policy.privileges.includes('SELECT'));
 }
@@ -35,7 +35,7 @@ export function baseNodes(node: Node): Node[] {
   return node.table === undefined ? [] : basesOf(node.table).map((base) => nodeOf({ ...node, table: base }));
 }
 
-/** Whether a policy closes a table as a companion: of a restricted table, or any with a `$` in its name below a restricted node. */
+/** Whether a policy closes a table as a companion: its base is restricted, or it has a `$` in its name and a node above is restricted. */
 export function closesCompanion({ table, ...schema }: Node, policy: SnapshotPolicy): boolean {
   if (table?.includes('$') !== true || !restrictsReading(policy)) return false;
   const { resource } = policy;
@@ -78,13 +78,13 @@ export function restrictionsIn(
   );
 }
 
-/** Whether a policy is on everything, on the catalog of `node`, or below that. */
+/** Whether a policy is on everything, on the catalog of `node`, or below the catalog. */
 export function isAroundCatalogOf(node: Node, { resource }: SnapshotPolicy): boolean {
   const { catalog } = node;
   return covers(resource, nodeOf({ catalog })) || (catalog !== undefined && resource.catalog === catalog);
 }
 
-/** The nodes at and above a policy's own where it changes access: one on a table also takes ownership of the schema. */
+/** The nodes where a policy on `node` changes access: one on a table also takes ownership of the schema. */
 export function whereRestricted(node: Node): Node[] {
   const schema = node.table === undefined ? null : parentOf(node);
   return schema === null ? [node] : [schema, node];

@@ -9,7 +9,7 @@ import { canBeImpersonated, holdsActing, principalNamed } from './named-others.j
 import type { Question, RightQuestion } from './question.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Whether one principal has a right that is not about data, and its sources. */
+/** Whether one principal has a right that is not about data, and the sources of the right. */
 export interface RightIntent extends Intent {
   isHeld: boolean;
 }
@@ -42,7 +42,7 @@ export function rightIntent(
   }
 }
 
-/** The intent for a right that is granted beside the tree; of the policies, only denies that take it. */
+/** The intent for a right over the engine, queries or acting as others. Its policies are only the denies that take the right. */
 export function grantedIntent(
   snapshot: Snapshot,
   principal: Principal,
@@ -71,7 +71,7 @@ export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: s
   return modes.includes('all') ? 'all' : modes.includes('read-only') ? 'read-only' : 'none';
 }
 
-/** Only by grants to itself; a deny is named also where there are none. */
+/** Acting as others needs a grant to the principal itself. The policies include denies even without such a grant. */
 function actsAs(snapshot: Snapshot, principal: Principal, newUser: string, principals: Principals): RightIntent {
   const right = { resource: { as: principalNamed(principals, newUser) }, privilege: 'IMPERSONATE' } as const;
   const intent = grantedIntent(snapshot, principal, right, principals);
@@ -90,7 +90,7 @@ function becomes(snapshot: Snapshot, principal: Principal, newUser: string): boo
   );
 }
 
-/** Service accounts set every property; all others with access set those that the settings list. */
+/** Service accounts may set every property; all other principals with access may set those that the settings list. */
 function systemProperty(snapshot: Snapshot, principal: Principal, property: string): RightIntent {
   // Marks the version in force, and gives no access.
   if (property.startsWith(MARKER)) return NOT_HELD;
@@ -111,13 +111,13 @@ function held(isHeld: boolean, standing: Intent['standing']): RightIntent {
 
 const NOT_HELD: RightIntent = { ...NO_ENTRIES, isHeld: false, standing: null };
 
-/** The node beside the tree at which a right is granted, and the privilege that gives it. */
+/** The node on which a right is granted (outside of the tree), and the privilege that gives the right. */
 interface GrantedRight {
   resource: Node;
   privilege: Privilege;
 }
 
-/** Executing queries; access to anything gives it as well. */
+/** The right to execute queries, which access to anything gives as well. */
 export const EXECUTING = { resource: { engine: true }, privilege: 'EXECUTE_QUERIES' } as const satisfies GrantedRight;
 
 /** Where a right over the engine is granted; null: the right follows from the settings, or from access to something. */

@@ -9,7 +9,7 @@ type Fields<K extends string> = Partial<Record<K, unknown>>;
 /** Reads a parsed JSON value of unknown shape and collects all problems. Results are valid only without any. */
 export class SnapshotDecoder {
   readonly problems: SnapshotProblem[] = [];
-  /** Path of the last value that is no object: problems of its fields are not listed. */
+  /** Path of the last value that is no object, so that problems of its missing fields are not listed. */
   private noObject: string | null = null;
 
   refuse(path: string, message: string): void {
@@ -72,7 +72,7 @@ export class SnapshotDecoder {
   instant(value: unknown, path: string): Date {
     const text = typeof value === 'string' && INSTANT.test(value) ? value : '';
     const date = new Date(text);
-    // Date takes 30 February for 2 March.
+    // `Date` reads 30 February as 2 March.
     if (!Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text.slice(0, 10)) return date;
     this.refuse(path, 'must be a moment in UTC such as 2026-11-20T00:00:00.000Z');
     return new Date(0);

@@ -126,7 +126,7 @@ function described<T extends object>(row: T, description: string | undefined): T
   return description === undefined ? row : { ...row, description };
 }
 
-/** By node, then by column, then by all else. */
+/** Orders rows by node, then by column, then by all other content. */
 function byContent(rows: readonly ExportedRow[]): ExportedRow[] {
   return rows
     .map((row) => ({
@@ -139,7 +139,7 @@ function byContent(rows: readonly ExportedRow[]): ExportedRow[] {
     .map(({ row }) => row);
 }
 
-/** Rows beside the tree are ordered by their texts. */
+/** The node that a row is ordered by. Rows whose nodes differ only in a named principal are ordered by their texts. */
 function sortingNode(node: NodeByName): Node {
   return withNamed(node, () => ({ type: 'everyone' }));
 }

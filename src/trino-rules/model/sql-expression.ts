@@ -60,7 +60,7 @@ function misplaced(tokens: readonly PlacedToken[]): string | null {
   return double === undefined ? null : `"==" at ${position(double.at)} is no operator of SQL: write "="`;
 }
 
-/** The engine checks a catalog's function as the reader of the table, who mostly may not run it (seen on 483). */
+/** The problem of a catalog's function: the engine checks it for the reader of the table, who often may not run it (seen on 483). */
 function qualifiedCall(all: readonly PlacedToken[]): string | null {
   const tokens = all.filter(({ token }) => !/^u&$/i.test(token));
   const isName = (index: number): boolean => /^["a-z_]/i.test(tokens[index]?.token ?? '');
@@ -73,7 +73,7 @@ function qualifiedCall(all: readonly PlacedToken[]): string | null {
   return `${name.join('')} at ${position(tokens[start]?.at ?? 0)} is a function of a catalog, which readers may not run: call a built-in one`;
 }
 
-/** By the opening bracket. */
+/** Closing brackets by their opening ones. */
 const CLOSING = new Map([
   ['(', ')'],
   ['[', ']'],
@@ -101,7 +101,7 @@ function tokenAt(text: string, at: number): string | { problem: string } {
   return token ?? { problem: `${JSON.stringify(one)} at ${position(at)} means nothing outside quotes` };
 }
 
-/** Two quotes in a row are an escaped one. */
+/** Offset of the closing quote; two quotes in a row are an escaped one. */
 function closingQuote(text: string, from: number, quote: string): number | null {
   for (let end = text.indexOf(quote, from + 1); end !== -1; end = text.indexOf(quote, end + 2)) {
     if (text[end + 1] !== quote) return end;
