@@ -26,7 +26,7 @@ import { ApiTokenStrategy } from './tokens/api-token.strategy.js';
 import { ApiTokensAdministrationController, ApiTokensController } from './tokens/api-tokens.controller.js';
 import { ApiTokensService } from './tokens/api-tokens.service.js';
 
-/** People who sign in at the company's identity provider (OpenID Connect). */
+/** Providers of the sign-in at the company's identity provider (OpenID Connect). */
 const OIDC = [
   OidcStore,
   OidcFlowsService,
@@ -38,17 +38,17 @@ const OIDC = [
   OidcMetrics,
   {
     provide: IdentityProvider,
-    // Without a provider no route reaches it.
+    // Null is never used: without the provider's settings no route reaches it.
     useFactory: (settings: Settings, timers: Timers, clock: Clock, health: HealthRegistry) =>
       settings.oidc === null ? null : new IdentityProvider(settings.oidc, timers, clock, health),
     inject: [Settings, Timers, Clock, HealthRegistry],
   },
 ];
 
-/** People and groups that the company's identity provider pushes (RFC 7643, 7644). */
+/** Providers of SCIM, by which the company's identity provider pushes people and groups (RFC 7643, 7644). */
 const SCIM = [ScimUserStore, ScimUsersService, ScimGroupStore, ScimGroupsService];
 
-/** Tokens with which programs act for accounts. */
+/** Providers of API tokens, with which programs act for accounts. */
 const TOKENS = [ApiTokenStore, ApiTokensService, ApiTokenStrategy];
 
 @Module({

@@ -25,43 +25,43 @@ import { type Failed, failure, type FlowSecrets } from './domain/flow.js';
 import { LastGood } from './infrastructure/last-good.js';
 import { ProviderTransport, ProviderUnavailable } from './infrastructure/provider-transport.js';
 
-/** The claims that the provider vouched for, or why its answer was refused. */
+/** Verified claims of a sign-in, or why the provider's answer was refused. */
 export type Vouched = { kind: 'vouched'; claims: Claims; idToken: string; refreshToken: string | null } | Failed;
 
 /**
- * Whether a session at the provider goes on. `renewed`: it does; `claims`: those of a new ID token, if there is one. `silent`: the
- * provider gave no usable answer. `refreshToken`: the next one; null: the former one stays valid.
+ * Whether a session at the provider goes on. `renewed`: it does; `claims` are a new ID token's, if there is one. `silent`: the provider
+ * gave no usable answer. `refreshToken`: the next token; null: the former one stays valid.
  */
 export type Renewal =
   | { kind: 'renewed'; claims: Claims | null; refreshToken: string | null }
   | { kind: 'ended' }
   | { kind: 'silent'; reason: string; refreshToken: string | null };
 
-/** Why a token is refused. `past`: it has expired, or is older than ten minutes. */
+/** Why a token is refused. `past`: it has expired or is older than ten minutes. */
 export type ProviderTokenFault = 'past' | 'future' | 'audience' | 'other';
 
-/** Whether the provider signed a token recently. `type`: of its header. `reason` is for logs. */
+/** Whether a token is a recent one of the provider. `type`: the header's `typ`. `reason`: for logs. */
 type Verified =
   | { kind: 'verified'; claims: Claims; type: unknown }
   | { kind: 'refused'; fault: ProviderTokenFault; reason: string };
 
 const MINUTE = 60_000;
-/** Lifetimes in milliseconds. The last good discovery document serves as long as there is no other. */
+/** Lifetimes in milliseconds. The last good discovery document is used until there is a newer one. */
 const DISCOVERY = { fresh: 60 * MINUTE, stale: Infinity, pause: 10_000 };
 const KEYS = { fresh: 10 * MINUTE, stale: 24 * 60 * MINUTE, pause: 10_000 };
 
-/** Seconds. `verify` judges times by the service's clock; openid-client would judge them by the machine's. */
+/** Clock tolerance in seconds that disables openid-client's checks, which use the machine's clock. `verify` uses the service's clock. */
 const ANY_TIME = 3_000_000_000;
 
-/** Signature algorithms with a key that only the provider has. */
+/** Signature algorithms with a private key, which only the provider has. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 
 /**
- * In seconds. A token is of the last ten minutes (Microsoft Entra dates its own five minutes back), and clocks may differ by one.
- * Without maxTokenAge a token of next year would pass.
+ * In seconds. Tokens must be at most ten minutes old (Microsoft Entra dates its tokens five minutes back), and clocks may differ by
+ * one minute. Without maxTokenAge a token issued next year would pass.
  */
 const TIMES = { maxTokenAge: 600, clockTolerance: 60, requiredClaims: ['iat', 'exp'] };
 
@@ -92,8 +92,8 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /**
-   * Asks for the discovery document now and every minute, for health. The service starts without waiting for it, and is ready without
-   * it: passwords and sessions do not need the provider.
+   * Requests the discovery document at the start and every minute, for the health check. The service neither waits for it nor needs it
+   * to be ready, because passwords and sessions work without the provider.
    */
   onApplicationBootstrap(): void {
     this.health.register('sign_in_provider', () =>
@@ -111,7 +111,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
     await this.watching;
   }
 
-  /** Where people sign in; null: the provider is unavailable. @param isAnew also people who are signed in there already */
+  /** The provider's sign-in address; null: the provider is unavailable. @param isAnew asks people to sign in again if they are signed in */
   async authorizationUrl(state: string, { nonce, verifier }: FlowSecrets, isAnew: boolean): Promise<string | null> {
     const configuration = await this.known();
     if (configuration === null) return null;
@@ -126,16 +126,16 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
     }).href;
   }
 
-  /** Exchanges the code of the provider's answer. @param answer the parameters of the callback's address */
+  /** Exchanges the code in the provider's answer. @param answer the query parameters of the callback */
   async redeem(answer: URLSearchParams, state: string, { nonce, verifier }: FlowSecrets): Promise<Vouched> {
     try {
       const configuration = await this.discovery.get();
       if (!this.isOfIssuer(answer, configuration)) return failure('wrong_issuer', 'iss');
-      // From the settings, never from the Host header: the provider compares it.
+      // Built from the settings, never from the Host header, because the provider compares it with the registered address.
       const address = new URL(`${this.redirectUri}?${answer.toString()}`);
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
       const { id_token = '', refresh_token = null } = await authorizationCodeGrant(configuration, address, checks);
-      // The library trusts the connection and checks no signature.
+      // openid-client trusts the connection and does not check the signature.
       const verified = await this.verify(id_token, this.settings.clientId, { isOfProvider: true });
       if (verified.kind === 'verified')
         return { kind: 'vouched', claims: verified.claims, idToken: id_token, refreshToken: refresh_token };
@@ -162,7 +162,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
     }
   }
 
-  /** Judges a presented token. What its claims mean is for the caller to judge. @param typ of its header; null: any */
+  /** Verifies a presented token; the caller must judge its claims. @param typ the required `typ` of its header; null: any */
   async judge(token: string, audience: string, typ: string | null): Promise<Verified | { kind: 'unavailable' }> {
     try {
       return await this.verify(token, audience, { ...(typ !== null && { typ }), isOfProvider: false });
@@ -172,7 +172,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
     }
   }
 
-  /** Where the owner of an ID token signs out at the provider; null: nowhere, or the provider is unavailable. */
+  /** The address that signs the owner of an ID token out at the provider; null: there is none, or the provider is unavailable. */
   async signOutUrl(idToken: string): Promise<string | null> {
     const configuration = await this.known();
     const endpoint = configuration?.serverMetadata().end_session_endpoint;
@@ -181,9 +181,9 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /**
-   * Signature, issuer, audience and times of a token.
-   * @param terms `typ`: of its header; `isOfProvider`: it came over a connection to the provider
-   * @throws ProviderUnavailable where no keys are known
+   * Verifies signature, issuer, audience and times of a token.
+   * @param terms `typ`: the required header `typ`; `isOfProvider`: the token came directly from the provider
+   * @throws ProviderUnavailable if no keys are known
    */
   private async verify(
     token: string,
@@ -205,7 +205,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
     try {
       return await verify(known).catch(async (error: unknown) => {
         if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-        // The key of a token that the provider has just issued is newer than the known ones: worth a wait of some seconds.
+        // A token directly from the provider with an unknown key was signed with a new one, so wait some seconds to fetch it.
         return verify(await (isOfProvider ? this.keys.newer() : this.keys.renewed()));
       });
     } catch (error) {
@@ -214,19 +214,19 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
     }
   }
 
-  /** RFC 9207: an answer of another provider must not be redeemed at this one. */
+  /** Whether an answer comes from this provider (RFC 9207): a code of another one must not be sent to this one. */
   private isOfIssuer(answer: URLSearchParams, configuration: Configuration): boolean {
     const named = answer.getAll('iss');
     const isPromised = configuration.serverMetadata().authorization_response_iss_parameter_supported === true;
     return named.every((issuer) => issuer === this.settings.issuer) && (named.length === 1 || !isPromised);
   }
 
-  /** The settings allow http only on loopback outside production. */
+  /** Whether the provider uses http, which the settings allow only on loopback outside production. */
   private get isInsecure(): boolean {
     return new URL(this.settings.discoveryUrl).protocol === 'http:';
   }
 
-  /** Null: the provider is unavailable. */
+  /** The discovered configuration; null: the provider is unavailable. */
   private async known(): Promise<Configuration | null> {
     return this.discovery.get().catch((error: unknown) => {
       if (error instanceof ProviderUnavailable) return null;
@@ -250,7 +250,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
       [clockTolerance]: ANY_TIME,
     });
     configuration[customFetch] = this.transport.fetch;
-    // oxlint-disable-next-line typescript/no-deprecated -- marked so to stand out
+    // oxlint-disable-next-line typescript/no-deprecated -- deprecated only to make it stand out
     if (this.isInsecure) allowInsecureRequests(configuration);
     return configuration;
   }
@@ -259,7 +259,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
     const { jwks_uri } = (await this.discovery.get()).serverMetadata();
     const document = await this.transport.document(jwks_uri ?? '');
     try {
-      return createLocalJWKSet(document as unknown as JSONWebKeySet); // checks the form
+      return createLocalJWKSet(document as unknown as JSONWebKeySet); // throws unless it is a key set
     } catch {
       throw this.transport.unusable('no key set');
     }
@@ -273,7 +273,7 @@ function isEndpoint(url: unknown, isInsecure: boolean): boolean {
 }
 
 function refusalOf(error: unknown): Verified {
-  // A key of the provider cannot be imported, or is too short.
+  // Other errors come from a key of the provider that cannot be imported or is too short.
   if (!(error instanceof errors.JOSEError)) return { kind: 'refused', fault: 'other', reason: 'unusable key' };
   if (error instanceof errors.JWTExpired)
     return { kind: 'refused', fault: 'past', reason: `${error.code} ${error.claim}` };
@@ -284,7 +284,7 @@ function refusalOf(error: unknown): Verified {
   return { kind: 'refused', fault, reason: `${error.code} ${error.claim}` };
 }
 
-/** Reasons are texts of the libraries and codes of RFC 6749, never the provider's prose. */
+/** The failure of an error. Its reason is text of a library or a code of RFC 6749, never text that the provider wrote. */
 function failureOf(error: unknown): Failed {
   if (error instanceof AuthorizationResponseError) {
     const isCancelled = error.error === 'access_denied';

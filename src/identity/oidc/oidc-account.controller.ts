@@ -29,7 +29,7 @@ import {
   toLinkResponse,
 } from './oidc.dto.js';
 
-/** Routes of signed-in people: confirmations at the provider, and links of accounts to people there. */
+/** Routes for signed-in people: confirming a session at the provider, and linking accounts to people there. */
 @ApiTags('auth')
 @Controller('api')
 export class OidcAccountController {
@@ -125,7 +125,7 @@ export class OidcAccountController {
     return toLinkResponse(await this.accounts.linkOf(id));
   }
 
-  /** An account without a password goes to the next person with its name. */
+  /** Afterwards an account without a password belongs to the next person who signs in with its name. */
   @AdministratorsOnly()
   @ApiRoute(
     'unlinkUser',

@@ -22,12 +22,12 @@ import { SealService } from './seal.service.js';
 type Cookies = ReadonlyMap<string, string>;
 type Purpose<K extends FlowPurpose['kind']> = Extract<FlowPurpose, { kind: K }>;
 
-/** The console's page that shows the own link. */
+/** The console's page that shows the user's own link. */
 const PAGE = '/me';
 
 /**
- * Sends signed-in people to the provider: to confirm the session of an account without a password, or to link an account with a
- * password to a person there.
+ * Redirects signed-in people to the provider, to confirm the session of an account without a password, or to link an account with a
+ * password to a person.
  */
 @Injectable()
 export class OidcAccountService {
@@ -46,8 +46,8 @@ export class OidcAccountService {
   ) {}
 
   /**
-   * The redirect to the provider, for a confirmation. @param to the page to return to @param cookies those of the browser
-   * @throws Refused `not_found` where the session did not begin at the provider; `provider_unavailable`
+   * Redirects to the provider for a confirmation. @param to the page to return to @param cookies the browser's cookies
+   * @throws Refused `not_found` if the session did not begin at the provider; `provider_unavailable`
    */
   async beginConfirmation(
     { id: userId, credential }: AuthenticatedUser,
@@ -63,7 +63,7 @@ export class OidcAccountService {
     return this.flows.beginAt(to, { kind: 'confirm', userId, sessionId }, cookies);
   }
 
-  /** Confirms the session that began the flow, as a password does. @returns null: it is confirmed */
+  /** Confirms the session that began the flow, as a password would. @returns null: it is confirmed */
   async confirm(
     { userId, sessionId }: Purpose<'confirm'>,
     { claims, tokens, startedAt }: Returned,
@@ -85,13 +85,13 @@ export class OidcAccountService {
       if (hasEnded || !(await this.sessions.prove(sessionId, account, proof, client))) {
         return failure('session_ended', 'ended', account);
       }
-      // The end of the provider's present session, which may be another one, is to end this session.
+      // The provider may have a new session by now. From now on the end of that one ends this session.
       await this.store.keepSession(sessionId, session, this.clock.now());
       return null;
     });
   }
 
-  /** Null: there is none. @throws Refused `not_found` without a provider, or without such an account */
+  /** The link of an account; null: it has none. @throws Refused `not_found` without a provider or such an account */
   async linkOf(userId: number): Promise<Link | null> {
     requireOidc(this.settings);
     found(await this.users.find(userId));
@@ -99,8 +99,8 @@ export class OidcAccountService {
   }
 
   /**
-   * The redirect to the provider, for a link, after the password was checked. The provider asks for a sign-in anew: the browser may be
-   * signed in there as another person. @param cookies those of the browser @throws Refused `already_linked`, `provider_unavailable`
+   * Redirects to the provider for a link, after the password was checked. The provider asks for a new sign-in, because the browser may
+   * be signed in as another person. @param cookies the browser's cookies @throws Refused `already_linked`, `provider_unavailable`
    */
   async beginLink(user: AuthenticatedUser, cookies: Cookies): Promise<Onward> {
     if ((await this.store.linkOf(user.id)) !== null) throw new Refused('already_linked');
@@ -127,7 +127,7 @@ export class OidcAccountService {
     });
   }
 
-  /** @throws Refused `not_found`; `last_way_in` where nobody could sign in by password */
+  /** @throws Refused `not_found`; `last_way_in` if the user could not sign in by password */
   async unlinkOwn(userId: number, by: AuditContext, client: Client): Promise<void> {
     requireOidc(this.settings);
     const account = found(await this.users.find(userId));
@@ -139,8 +139,8 @@ export class OidcAccountService {
   }
 
   /**
-   * Ends the sessions that began at the provider, and the memberships, which nothing would end later. An account without a password goes
-   * to the next person with its name, so that its API tokens end as well. @throws Refused `not_found` where there is no link; `busy`
+   * Removes a link, the sessions that began at the provider, and the memberships, which nothing would end later. An account without a
+   * password will belong to the next person with its name, so its API tokens end as well. @throws Refused `not_found` without a link; `busy`
    */
   async unlink(userId: number, by: AuditContext, client: Client): Promise<void> {
     requireOidc(this.settings);

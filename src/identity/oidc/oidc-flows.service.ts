@@ -23,23 +23,23 @@ import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
 import { SealService } from './seal.service.js';
 
-/** A redirect of the browser, and the cookies that it gets. */
+/** A redirect of the browser, with the cookies to set. */
 export interface Onward {
   location: string;
   cookies: string[];
 }
 
-/** A return from the provider, which vouched for the claims. */
+/** A return from the provider with verified claims. */
 export interface Returned {
   kind: 'returned';
   purpose: FlowPurpose;
-  /** Milliseconds since 1970. */
+  /** The flow's beginning in milliseconds since 1970. */
   startedAt: number;
   claims: Claims;
   tokens: { idToken: string; refreshToken: string | null };
 }
 
-/** Sends people to the provider and judges their return, for all purposes. */
+/** Redirects people to the provider and checks their return, for all purposes. */
 @Injectable()
 export class OidcFlowsService {
   constructor(
@@ -52,7 +52,7 @@ export class OidcFlowsService {
     private readonly ids: Ids,
   ) {}
 
-  /** The redirect to the provider. @param cookies those of the browser @returns null: the provider is unavailable */
+  /** The redirect to the provider. @param cookies the browser's cookies @returns null: the provider is unavailable */
   async begin(returnTo: string, purpose: FlowPurpose, cookies: ReadonlyMap<string, string>): Promise<Onward | null> {
     const state = this.seal.seal('state', { returnTo, startedAt: this.clock.now().getTime() });
     const flow: FlowCookie = { purpose, nonce: this.ids.secret(), verifier: this.ids.secret() + this.ids.secret() };
@@ -62,7 +62,7 @@ export class OidcFlowsService {
     return { location, cookies: [...surplusCookies(cookies).map(clearCookie), cookie] };
   }
 
-  /** The redirect to the provider and back to a page of the console. @throws Refused `provider_unavailable` */
+  /** The redirect to the provider, which returns to a page of the console. @throws Refused `provider_unavailable` */
   async beginAt(page: string, purpose: FlowPurpose, cookies: ReadonlyMap<string, string>): Promise<Onward> {
     const onward = await this.begin(new URL(page, requireOidc(this.settings).publicUrl).href, purpose, cookies);
     if (onward === null) throw new Refused('provider_unavailable', { reason: 'discovery' });
@@ -70,8 +70,9 @@ export class OidcFlowsService {
   }
 
   /**
-   * Judges a return, once; failures at the provider are throttled by address. @returns also the header that clears the flow's cookie
-   * @throws Refused `bad_request` for a `state` that is not ours: there is no address to return to
+   * Checks a return from the provider; each can be used once. Failures at the provider are throttled by address.
+   * @returns `served`: the header that clears the flow's cookie
+   * @throws Refused `bad_request` for a foreign `state`, which has no address to return to
    */
   async comeBack(
     answer: URLSearchParams,

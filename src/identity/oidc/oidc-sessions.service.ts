@@ -18,28 +18,28 @@ import { SealService } from './seal.service.js';
 
 const MINUTE_MS = 60_000;
 
-/** Milliseconds for which a used logout token is remembered; it is refused for its age sooner. */
+/** Milliseconds for which a used logout token is remembered. Before they end, the token is refused for its age. */
 const REMEMBERED_MS = 60 * MINUTE_MS;
 
-/** Concurrent requests to the provider: many people sign in at nine o'clock. */
+/** The most concurrent requests to the provider: many people begin work at the same hour. */
 const MOST_AT_ONCE = 4;
 
-/** Sessions in memory; for others the database is read again. */
+/** The most sessions whose next recheck is kept in memory. For others the database is read again. */
 const MOST_KNOWN = 10_000;
 
-/** Milliseconds for which a stop waits: the provider's answer may hold the only refresh token that is still valid. */
+/** Milliseconds for which a shutdown waits for the provider's answer, which may contain the only refresh token that is still valid. */
 const STOP_MS = 6_000;
 
 /**
- * Keeps sessions here and at the provider in step. Sign-outs on one side end the session on the other. Providers do not report people
- * who left: sessions in use are rechecked in the background, once for all replicas. Only a clear refusal ends a session; without an
- * answer it lives to its limit.
+ * Synchronizes sessions with the provider. A sign-out on one side ends the session on the other. Because providers do not report people
+ * who left, one replica rechecks each session in use in the background. Only a clear refusal ends a session; without an answer it lives
+ * to its limit.
  */
 @Injectable()
 export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
-  /** When a session is looked at next, in milliseconds since 1970. */
+  /** The time of each session's next recheck, in milliseconds since 1970. */
   private readonly nextAt = new Map<string, number>();
-  /** Each session waits once, however long the provider takes. */
+  /** Sessions that wait for a recheck, each once, however long the provider takes. */
   private readonly waiting = new Set<string>();
   private readonly underWay = new Set<Promise<void>>();
   private isStopping = false;
@@ -72,7 +72,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * Ends the sessions here that belong to one session of the provider, or to a person.
+   * Ends the sessions that a logout token names: those of one session of the provider, or of a person.
    * @throws Refused `logout_token_invalid`, `provider_unavailable`
    */
   async endByProvider(token: string, client: Client): Promise<void> {
@@ -130,13 +130,13 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
     else this.lookAgain(sessionId, Infinity);
   }
 
-  /** Rechecks the account of a session without a refresh token by another session; without one, memberships end in time. */
+  /** Rechecks groups for a session without a refresh token by another session of its account. Without one, memberships expire. */
   private async recheckGroups(sessionId: string): Promise<void> {
     const found = await this.store.otherSession(sessionId, requireOidc(this.settings).issuer, this.clock.now());
     if (found === null) return;
     const recheck = found.sessionId === null ? null : await this.take(found.sessionId);
     if (found.sessionId === null || recheck === null) return this.people.lapseGroups(found.userId);
-    // If that session has ended, there may be another one.
+    // If the other session has ended, the account may have a third one.
     if (recheck.isDue && (await this.ask(found.sessionId, recheck)) === 'ended') await this.recheckGroups(sessionId);
   }
 
@@ -145,7 +145,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
     return this.store.takeRecheck(sessionId, new Date(now.getTime() - this.interval), now);
   }
 
-  /** @returns null: the provider cannot be asked */
+  /** Asks the provider whether a session goes on. @returns null: the refresh token cannot be used */
   private async ask(sessionId: string, recheck: Recheck): Promise<Renewal['kind'] | null> {
     const { session } = recheck;
     const refreshToken = this.seal.open('refresh-token', session.refreshToken);
@@ -157,7 +157,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
 
   private async apply(renewal: Renewal, sessionId: string, { userId, session }: Recheck): Promise<void> {
     if (renewal.kind === 'ended') return this.end(sessionId, session.refreshToken);
-    // First, because the provider may refuse the former token from now on.
+    // The new token is stored first, because the provider may refuse the former one from now on.
     const kept = await this.keep(sessionId, session.refreshToken, renewal.refreshToken);
     this.noteSilence(renewal.kind === 'silent' ? renewal.reason : null);
     if (renewal.kind === 'silent' || renewal.claims === null) return;
@@ -170,7 +170,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
     await this.people.followGroups(account, renewal.claims, by, { isReported: false, heldMs: 0 });
   }
 
-  /** @returns the sealed token that the session has now, unless another sign-in has replaced it */
+  /** Stores the next refresh token. @returns the sealed token that the session has now, unless another sign-in has replaced it */
   private async keep(sessionId: string, former: string, next: string | null): Promise<string> {
     if (next === null) return former;
     const sealed = this.seal.seal('refresh-token', next);
@@ -178,7 +178,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
     return sealed;
   }
 
-  /** Ends the session, unless its person has confirmed it meanwhile. */
+  /** Ends the session, unless the person has confirmed it meanwhile, which gave it another refresh token. */
   private async end(sessionId: string, refreshToken: string): Promise<void> {
     await this.transaction.run(async () => {
       if (!(await this.store.replaceRefreshToken(sessionId, refreshToken, null))) return;
@@ -186,7 +186,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
     });
   }
 
-  /** Logs once, however many sessions there are. */
+  /** Logs the first unusable answer, and the next one only after a usable one. */
   private noteSilence(reason: string | null): void {
     if (reason !== null && !this.isSilent) this.log.warn('session could not be checked at the provider', { reason });
     this.isSilent = reason !== null;

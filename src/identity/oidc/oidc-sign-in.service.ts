@@ -37,8 +37,8 @@ const CODES: Record<ProviderTokenFault, ExchangeFailure> = {
 };
 
 /**
- * Signs people in at the provider: for web clients, which get a code, for the console, which gets a cookie, and for clients that
- * present a token of the provider.
+ * Signs people in by the identity provider: web clients get a code, the console gets a cookie, and a client that presents a token of
+ * the provider gets tokens.
  */
 @Injectable()
 export class OidcSignInService {
@@ -60,8 +60,8 @@ export class OidcSignInService {
   ) {}
 
   /**
-   * The redirect to the provider. @param challenge of the web client; null: the console @param isAnew also for people who are signed in
-   * there @param cookies those of the browser
+   * The redirect to the provider. @param challenge the web client's; null: the console @param isAnew asks people to sign in again if they
+   * are signed in @param cookies the browser's cookies
    */
   async begin(
     { returnTo, challenge, isAnew }: { returnTo: string; challenge: string | null; isAnew: boolean },
@@ -73,7 +73,7 @@ export class OidcSignInService {
     return { location: await this.failed(returnTo, failure('provider_unavailable', 'discovery'), client), cookies: [] };
   }
 
-  /** The redirect after the return from the provider. @throws Refused `bad_request` for a `state` that is not ours */
+  /** The redirect after the return from the provider. @throws Refused `bad_request` for a foreign `state` */
   async finish(
     answer: URLSearchParams,
     cookies: ReadonlyMap<string, string>,
@@ -130,7 +130,7 @@ export class OidcSignInService {
     const by = { actor: null, origin: client };
     const account = await this.people.accountOf(person, by);
     if ('code' in account) return account;
-    // Groups of a session with a refresh token are rechecked.
+    // Without a refresh token groups cannot be rechecked, so the memberships last as long as the session.
     const heldMs = tokens.refreshToken === null ? given.sessionHours * HOUR_MS : 0;
     if (!(await this.people.followGroups(account, claims, by, { isReported: true, heldMs }))) {
       return failure('busy', 'groups');
@@ -147,8 +147,8 @@ export class OidcSignInService {
   }
 
   /**
-   * Gives a web client tokens for a code, once: a wrong verifier uses the code up.
-   * @throws Refused `code_invalid`, which looks the same for all reasons; `account_deactivated`
+   * Exchanges a web client's code for tokens. A code can be used once, and a wrong verifier uses it up.
+   * @throws Refused `code_invalid`, whose answer is the same for all reasons; `account_deactivated`
    */
   async redeem(code: string, verifier: string, client: Client): Promise<TokenPair> {
     const { sessionHours } = requireOidc(this.settings);
@@ -173,8 +173,8 @@ export class OidcSignInService {
   }
 
   /**
-   * Opens a session for a presented token of the provider. Failures are throttled by address only: the host of a notebook exchanges
-   * tokens of many people. @throws Refused `not_found` without a provider; `too_many_requests`, a code of EXCHANGE_FAILURES
+   * Opens a session for a presented token of the provider. Throttles failures by address, but no successes, because a notebook server
+   * exchanges tokens of many people. @throws Refused `not_found` without a provider; `too_many_requests`, a code of EXCHANGE_FAILURES
    */
   async exchange(token: string, client: Client): Promise<TokenPair> {
     const { audience } = requireOidc(this.settings);
@@ -224,7 +224,7 @@ export class OidcSignInService {
     const by = { actor: null, origin: client };
     const account = await this.people.accountOf(person, by);
     if ('code' in account) return account;
-    // A token of another client may omit the claim, although the person is in groups.
+    // A token for another client may omit the claim although the person is in groups.
     const saysGroups = given.groupsClaim !== null && claims[given.groupsClaim] !== undefined;
     const longest = Math.min(left, given.sessionHours * HOUR_MS);
     const isDone =
@@ -240,7 +240,7 @@ export class OidcSignInService {
     });
   }
 
-  /** The return address after a failure. Failures past the throttle are not recorded, so that strangers cannot fill the audit trail. */
+  /** The return address after a failure. Failures beyond the throttle are not recorded, so that strangers cannot fill the audit trail. */
   private async failed(returnTo: string, { code, reason, account }: Failed, client: Client): Promise<string> {
     this.metrics.signIns.inc({ outcome: code });
     const attempt = await this.throttle.atProvider('sign-in', client.address);
@@ -257,7 +257,7 @@ function ended(account: Account | null): Failed {
 
 const ENDED = failure('token_invalid', 'of an ended session');
 
-/** The digest of the signed part: a signature has several spellings, and not every provider gives tokens an id. */
+/** The digest of a token's signed part, because not every provider gives tokens an id, and one signature has several spellings. */
 function digestOf(token: string): Buffer {
   return secretDigest(`exchange ${token.slice(0, token.lastIndexOf('.'))}`);
 }

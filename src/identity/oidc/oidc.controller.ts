@@ -120,7 +120,7 @@ export class OidcController {
     ...EXCHANGE_FAILURES,
   )
   @Post('exchange')
-  // A token of the identity provider's with 200 groups has 9 kB.
+  // A token of the identity provider with 200 groups has 9 kB.
   @BodyLimits({ bytes: 24 * 1024 })
   @HttpCode(200)
   @ApiOkResponse({ type: ExchangeResponse })
@@ -137,7 +137,7 @@ export class OidcController {
     'provider_unavailable',
   )
   @Post('backchannel-logout')
-  // Providers send this alone (OpenID Connect Back-Channel Logout 1.0 section 2.5).
+  // Providers send forms only (OpenID Connect Back-Channel Logout 1.0 section 2.5).
   @BodyLimits({ types: [FORM] })
   @HttpCode(200)
   @ApiConsumes('application/x-www-form-urlencoded')
@@ -151,7 +151,7 @@ export class OidcController {
     await this.sessions.endByProvider(typeof token === 'string' ? token : '', client);
   }
 
-  /** A page of the console, or an address of a web client, which shows its own challenge. @throws Refused 400 */
+  /** Checks the return address: a page of the console, or an address of a web client, which also gives a challenge. @throws Refused 400 */
   private wayBack(address: string, challenge: string | undefined): { returnTo: string; challenge: string | null } {
     const { publicUrl, returnOrigins } = requireOidc(this.settings);
     if (challenge === undefined && this.settings.console.enabled && pagePathProblem(address) === null) {

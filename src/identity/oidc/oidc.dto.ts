@@ -82,7 +82,7 @@ export class CodeDto {
   code_verifier!: string;
 }
 
-/** Characters: one with 200 groups has some 9,000. */
+/** The most characters of a token. A token with 200 groups has about 9,000. */
 const LONGEST_TOKEN = 20_480;
 
 export class ExchangeDto {
@@ -97,7 +97,7 @@ export class ExchangeDto {
 /** A TokenResponse without a refresh token: the client exchanges the provider's next token instead. */
 export class ExchangeResponse extends OmitType(TokenResponse, ['refresh_token']) {}
 
-/** A form, which may have further fields (OpenID Connect Back-Channel Logout 1.0 section 2.5). */
+/** OpenAPI schema of a logout form, which may have further fields (OpenID Connect Back-Channel Logout 1.0 section 2.5). */
 export const LOGOUT_FORM = {
   type: 'object',
   required: ['logout_token'],

@@ -10,13 +10,13 @@ import type {
   SignInCode,
 } from './domain/provider-session.js';
 
-/** Key of the advisory lock that orders the provider's sign-outs and new sessions. */
+/** Key of the advisory lock that serializes the provider's sign-outs with new sessions. */
 const ENDED_LOCK = 7_471_093;
 
-/** Milliseconds; tokens are refused sooner for their age. */
+/** Milliseconds for which a sign-out is remembered. Before they end, older tokens are refused for their age. */
 const REMEMBERED_MS = 3_600_000;
 
-/** Links of accounts to people at the provider, their sessions there, and what can be used once. Secrets are stored as digests. */
+/** Links of accounts to people at the provider, their sessions there, and single-use secrets, which are stored as digests. */
 @Injectable()
 export class OidcStore {
   constructor(private readonly session: DatabaseSession) {}
@@ -26,7 +26,7 @@ export class OidcStore {
     return (await this.session.first<{ user_id: number }>(select, [issuer, subject]))?.user_id ?? null;
   }
 
-  /** The id of the account that SCIM knows by that external id. */
+  /** The id of the account with an external id of SCIM. */
   async pushedAccount(externalId: string): Promise<number | null> {
     const select = 'SELECT user_id FROM scim_users WHERE external_id = $1';
     return (await this.session.first<{ user_id: number }>(select, [externalId]))?.user_id ?? null;
@@ -37,7 +37,7 @@ export class OidcStore {
     return this.session.first<Link>(select, [userId]);
   }
 
-  /** False: the account or the person is linked otherwise. */
+  /** Links an account to a person. False: the account or the person has another link. */
   async link(userId: number, { issuer, subject }: PersonKey, at: Date): Promise<boolean> {
     const insert = `INSERT INTO oidc_people (issuer, subject, user_id, linked_at) VALUES ($1, $2, $3, $4)
                     ON CONFLICT DO NOTHING RETURNING user_id`;
@@ -49,8 +49,8 @@ export class OidcStore {
   }
 
   /**
-   * Notes which claims about groups are applied, and locks the account for others until the transaction ends.
-   * @returns false: newer claims were applied
+   * Records the claims about groups that this transaction applies, and locks out other claims for the account until it ends.
+   * @returns false: newer claims were applied before
    */
   async takeClaims(userId: number, issuedAt: Date, heldUntil: Date): Promise<boolean> {
     const insert = `
@@ -66,7 +66,7 @@ export class OidcStore {
     return (await this.session.first(select, [userId, now])) !== null;
   }
 
-  /** Waits for a change of the password and for API tokens that are being made; both wait until the transaction ends. */
+  /** Locks the account: a concurrent password change or new API token finishes before, or waits until the transaction ends. */
   async lockAccount(userId: number): Promise<void> {
     await this.session.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
   }
@@ -98,7 +98,7 @@ export class OidcStore {
     );
   }
 
-  /** Removes a code and returns it; null: there is none, or it was taken before. */
+  /** Removes a code and returns its sign-in; null: there is no such code, or it was taken before. */
   takeCode(digest: Buffer): Promise<SignInCode | null> {
     return this.session.first<SignInCode>(
       `DELETE FROM oidc_codes WHERE digest = $1
@@ -107,7 +107,7 @@ export class OidcStore {
     );
   }
 
-  /** Keeps what the provider issued for a session; a later call for it replaces that. */
+  /** Stores the provider's data for a session, or replaces it. */
   async keepSession(sessionId: string, session: ProviderSession, at: Date): Promise<void> {
     await this.session.query(
       `INSERT INTO oidc_sessions (session_id, issuer, subject, sid, id_token, refresh_token, asked_at)
@@ -117,7 +117,7 @@ export class OidcStore {
     );
   }
 
-  /** Takes the recheck of a session that was not asked about since `before`; one caller gets it. @returns null: it has no refresh token */
+  /** The recheck of a session, due if the last one was before `before`; only one caller gets it as due. @returns null: no refresh token */
   takeRecheck(sessionId: string, before: Date, now: Date): Promise<Recheck | null> {
     return this.session.first<Recheck>(
       `WITH due AS (
@@ -153,21 +153,21 @@ export class OidcStore {
     );
   }
 
-  /** False: the session has another refresh token by now. */
+  /** Replaces a session's refresh token. False: the session has another one by now. */
   async replaceRefreshToken(sessionId: string, former: string, next: string | null): Promise<boolean> {
     const update = 'UPDATE oidc_sessions SET refresh_token = $3 WHERE session_id = $1 AND refresh_token = $2';
     return (await this.session.changed(update, [sessionId, former, next])) === 1;
   }
 
-  /** Null: the session did not begin at a provider. */
+  /** The provider's data of a session. Null: the session did not begin at a provider. */
   async sessionOf(sessionId: string): Promise<ProviderSession | null> {
     const select = `SELECT ${SESSION} AS session FROM oidc_sessions WHERE session_id = $1`;
     return (await this.session.first<{ session: ProviderSession }>(select, [sessionId]))?.session ?? null;
   }
 
   /**
-   * In a transaction: remembers a sign-out at the provider, and removes the codes of its sessions. `hasEnded` waits for its end.
-   * @param at by the provider's clock @returns the sessions, including ended ones
+   * Remembers a sign-out at the provider, and removes the codes of its sessions. Concurrent `hasEnded` wait until the transaction ends.
+   * @param at the sign-out's time by the provider's clock @returns ids of the sessions, including ended ones
    */
   async endedAt(issuer: string, ended: EndedAtProvider, at: Date, now: Date): Promise<string[]> {
     const [column, value] = 'sid' in ended ? ['sid', ended.sid] : ['subject', ended.subject];
@@ -179,7 +179,7 @@ export class OidcStore {
        ON CONFLICT (issuer, kind, value) DO UPDATE SET ended_at = greatest(e.ended_at, $4), expires_at = $6`,
       [issuer, column, value, at, now, new Date(now.getTime() + REMEMBERED_MS)],
     );
-    // First, to wait for a code that is being exchanged: its session is found below.
+    // Codes are deleted first: this waits for a code that is being exchanged, whose session the next statement then finds.
     await this.session.query(`DELETE FROM oidc_codes WHERE ${isEnded}`, [issuer, value]);
     const select = `SELECT session_id FROM oidc_sessions WHERE ${isEnded}`;
     const rows = await this.session.query<{ session_id: string }>(select, [issuer, value]);
@@ -187,8 +187,8 @@ export class OidcStore {
   }
 
   /**
-   * In a transaction: whether the provider ended the session after it issued its token, or the account was unlinked. Later sign-outs and
-   * unlinks wait for the transaction. @param userId null: the account is not known yet
+   * Whether the provider ended the session after issuing its token, or the account was unlinked. Later sign-outs and unlinks wait until
+   * the transaction ends. @param userId null: the account is not known yet
    */
   async hasEnded({ issuer, subject, sid, issuedAt }: NewProviderSession, userId: number | null): Promise<boolean> {
     await this.session.query('SELECT pg_advisory_xact_lock_shared($1)', [ENDED_LOCK]);
@@ -199,7 +199,7 @@ export class OidcStore {
     return userId !== null && (await this.session.first(link, [userId])) === null;
   }
 
-  /** False: it was used before. Removes expired ones. */
+  /** Marks a single-use secret used, and removes expired ones. False: it was used before. */
   async use(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean> {
     const insert = `
       WITH expired AS (DELETE FROM oidc_used WHERE expires_at < $3)

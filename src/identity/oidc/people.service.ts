@@ -15,14 +15,14 @@ import { OidcMetrics } from './oidc.metrics.js';
 import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
 
-/** Attempts while concurrent requests make or link the same account. */
+/** The most attempts while concurrent requests create or link the same account. */
 const MOST_TRIES = 3;
 
 const SHOWN = 20;
 
 const MINUTE_MS = 60_000;
 
-/** Accounts and memberships of people that the provider vouches for. */
+/** Accounts and memberships of people authenticated by the provider. */
 @Injectable()
 export class PeopleService {
   constructor(
@@ -36,7 +36,7 @@ export class PeopleService {
     private readonly metrics: OidcMetrics,
   ) {}
 
-  /** Finds, links or makes the account of a person. */
+  /** Finds, links or creates the account of a person. */
   async accountOf(person: Person, by: AuditContext): Promise<Account | Failed<PersonRefusal>> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const found = await this.transaction.run(async () => this.carryOut(person, await this.present(person), by));
@@ -45,11 +45,11 @@ export class PeopleService {
     return failure('name_taken', 'person');
   }
 
-  /** The link is read last: another tab of the same person may have made the account a moment ago. */
+  /** Reads the accounts that may be a person's. The link is read last, because another tab may just have created the account. */
   private async present(person: Person): Promise<Present> {
     const name = accountNameOf(person);
     const found = name === null ? null : await this.accounts.findForLogin(name);
-    // Looked up in any case, but a name with other letters is another name.
+    // The lookup ignores case, but only the same spelling counts as the same name.
     const named = found?.account.username === name ? await this.withLink(found.account) : null;
     const pushedId = person.externalId === null ? null : await this.store.pushedAccount(person.externalId);
     const pushed = pushedId === null ? null : await this.withLink(await this.accounts.find(pushedId));
@@ -61,7 +61,7 @@ export class PeopleService {
     return account && { account, isLinked: (await this.store.linkOf(account.id)) !== null };
   }
 
-  /** Null: a concurrent request was faster, and the decision has to be made anew. */
+  /** Decides and carries the decision out. Null: a concurrent request was faster, so the decision must be made again. */
   private async carryOut(person: Person, present: Present, by: AuditContext) {
     const decision = decidePerson(person, present, requireOidc(this.settings));
     switch (decision.kind) {
@@ -88,7 +88,7 @@ export class PeopleService {
     }
   }
 
-  /** In a transaction. @returns false: the account or the person is linked otherwise */
+  /** Links an account in the running transaction. @returns false: the account or the person has another link */
   async link(account: Account, person: Person, by: AuditContext): Promise<boolean> {
     if (!(await this.store.link(account.id, person, this.clock.now()))) return false;
     const details = { issuer: person.issuer, subject: person.subject };
@@ -99,8 +99,8 @@ export class PeopleService {
   /**
    * Applies the claim about groups to the account's memberships, unless it is unknown or newer claims were applied.
    * @param isReported whether disregarded groups are recorded
-   * @param heldMs how long the memberships count without newer claims; at least until the next recheck
-   * @returns false: too much is being written
+   * @param heldMs how long the memberships count without newer claims; they always count until the next recheck
+   * @returns false: the service is too busy with other writes
    */
   async followGroups(
     account: Account,
@@ -128,7 +128,7 @@ export class PeopleService {
     return true;
   }
 
-  /** Ends memberships whose claims have expired. */
+  /** Ends an account's memberships if the claims behind them have expired. */
   async lapseGroups(userId: number): Promise<void> {
     const hasLapsed = (): Promise<boolean> => this.store.haveClaimsLapsed(userId, this.clock.now());
     await this.groups.follow(userId, [], { actor: null, origin: null }, hasLapsed).catch(nullIfBusy);

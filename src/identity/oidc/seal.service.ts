@@ -4,7 +4,7 @@ import { jsonOrNull } from '../../kernel/json-reader.js';
 import { KeyedDigests } from '../../platform/settings/keyed-digests.js';
 import type { FlowCookie, FlowState } from './domain/flow.js';
 
-/** Sealed values by purpose. Each purpose has its own key, so that a text of one cannot be presented for another. */
+/** Sealed values by purpose. Each purpose has its own key, so that a text sealed for one cannot be used for another. */
 interface Sealed {
   state: FlowState;
   cookie: FlowCookie;
@@ -22,7 +22,7 @@ const TAG = 16;
 export class SealService {
   constructor(private readonly digests: KeyedDigests) {}
 
-  /** @param context the text opens only with the same one. @returns base64url, which begins with random characters */
+  /** @param context must be the same when the text is opened. @returns base64url, which begins with random characters */
   seal<P extends Purpose>(purpose: P, value: Sealed[P], context = ''): string {
     const iv = randomBytes(IV);
     const cipher = createCipheriv('aes-256-gcm', this.key(purpose), iv, { authTagLength: TAG });
@@ -48,7 +48,7 @@ export class SealService {
     decipher.setAuthTag(bytes.subarray(-TAG));
     try {
       const opened = Buffer.concat([decipher.update(bytes.subarray(IV, -TAG)), decipher.final()]);
-      // Authenticated by the key, so it has the type that was sealed.
+      // The text is authenticated, so the value has the type that was sealed.
       return jsonOrNull(opened.toString()) as Sealed[P] | null;
     } catch {
       return null;

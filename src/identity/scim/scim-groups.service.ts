@@ -32,7 +32,7 @@ export class ScimGroupsService {
     return found(await this.store.find(id, withMembers));
   }
 
-  /** @returns its id. @throws Refused 400; `name_taken` */
+  /** @returns the new group's id. @throws Refused 400; `name_taken` */
   create(body: unknown, by: AuditContext): Promise<number> {
     const changes = wholeGroup(body, null);
     return this.writes.run(async () => {
@@ -44,7 +44,7 @@ export class ScimGroupsService {
     });
   }
 
-  /** @throws Refused `not_found`; `group_in_use`, with what names it */
+  /** @throws Refused `not_found`; `group_in_use`, with the grants and policies that name the group */
   async delete(id: number, check: VersionCheck<ScimGroup>, by: AuditContext): Promise<void> {
     await this.writes.run(async () => {
       check(found(await this.store.lock(id)));
@@ -53,13 +53,13 @@ export class ScimGroupsService {
   }
 
   /**
-   * Changes a locked group, so that concurrent changes follow one another. Writes only the rows that change.
+   * Locks a group and changes it, so that changes are serialized. Writes only rows that change.
    * @throws Refused 400, `not_found`, `name_taken`
    */
   change(id: number, changes: readonly GroupChange[], check: VersionCheck<ScimGroup>, by: AuditContext): Promise<void> {
     return this.writes.run(async () => {
       await this.find(id, false);
-      // Locks users before groups, as the deletion of a user does.
+      // Users are locked before groups, as in the deletion of a user, to prevent deadlocks.
       await this.checkJoining(changes);
       const group = found(await this.store.lock(id));
       check(group);

@@ -16,14 +16,14 @@ import type { ResourceForm } from './domain/resources.js';
 const SCIM_PATH = '/api/scim/v2';
 const SCIM_TYPE = 'application/scim+json';
 
-/** SCIM's codes (RFC 7644 section 3.12) of refusals that have codes of our own. */
+/** SCIM's codes (RFC 7644 section 3.12) by the service's own codes. */
 const SCIM_TYPES: Partial<Record<Problem['code'], string>> = {
   malformed_json: 'invalidSyntax',
   name_taken: 'uniqueness',
   account_has_password: 'mutability',
 };
 
-/** The form of errors of SCIM's routes. Clients refuse members that are not SCIM's, so that only the log has our code. */
+/** Errors of SCIM's routes. Clients refuse members that SCIM does not define, so only the log contains the service's own code. */
 export const SCIM_ERRORS: ErrorForm = {
   path: SCIM_PATH,
   type: `${SCIM_TYPE}; charset=utf-8`,
@@ -39,7 +39,7 @@ export const SCIM_ERRORS: ErrorForm = {
   },
 };
 
-/** Admits the identity provider's token. Without the setting there are no routes. */
+/** Admits requests with the identity provider's token. Without the setting SCIM's routes do not exist. */
 @Injectable()
 export class ScimGuard implements CanActivate {
   private readonly digests: readonly Buffer[];
@@ -54,7 +54,7 @@ export class ScimGuard implements CanActivate {
     const token = bearerToken(http.getRequest<FastifyRequest>());
     if (token === null) throw new Refused('token_missing', { detail: 'The token of SCIM is missing.' });
     const shown = secretDigest(token);
-    // All are compared, so that the time does not tell which one matches.
+    // All tokens are compared, so that the time does not reveal which one matches.
     const isOurs = this.digests.map((digest) => timingSafeEqual(digest, shown)).includes(true);
     if (!isOurs) throw new Refused('token_invalid', { detail: 'The token of SCIM is another one.', reason: 'scim' });
     void http.getResponse<FastifyReply>().type(SCIM_ERRORS.type);
@@ -62,15 +62,15 @@ export class ScimGuard implements CanActivate {
   }
 }
 
-/** RFC 7644 section 8.1; clients also send `application/json`. */
+/** Accepts `application/scim+json` (RFC 7644 section 8.1), and `application/json`, which clients also send. */
 export const ScimBody = (): MethodDecorator => BodyLimits({ ...BULK, types: ['application/json', SCIM_TYPE] });
 
-/** @throws Refused `precondition_failed` where the client knows another version of the resource */
+/** @throws Refused `precondition_failed` if the client knows another version of the resource */
 export type VersionCheck<T> = (resource: T) => void;
 
 /** A request of the identity provider. */
 export class ScimRequest {
-  /** Address of the routes, as the client has it. */
+  /** Address of the routes, as the client sees it. */
   readonly base: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly selection: Selection;
@@ -89,7 +89,7 @@ export class ScimRequest {
     this.by = { actor: null, origin: { address: clientAddress(request.ip), requestId: request.id } };
   }
 
-  /** The check of the request's `If-Match`, for resources that are answered in this form. */
+  /** Checks the request's `If-Match`. @param form makes the resource's answer, which contains its version */
   versionCheck<T>(form: (resource: T, base: string) => ResourceForm): VersionCheck<T> {
     return (resource) => {
       const { version } = form(resource, this.base).meta;
@@ -99,7 +99,7 @@ export class ScimRequest {
     };
   }
 
-  /** The answer with its ETag, for 201 with its address; 304 where the client has that version (RFC 7644 section 3.14). */
+  /** The answer with its ETag, and with its address for 201; 304 if the client has that version (RFC 7644 section 3.14). */
   answer(resource: ResourceForm, status: 200 | 201 = 200): object | undefined {
     const { location, version } = resource.meta;
     const known = this.request.method === 'GET' ? this.request.headers['if-none-match'] : undefined;

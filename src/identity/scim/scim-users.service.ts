@@ -36,7 +36,7 @@ export class ScimUsersService {
     return found(await this.store.find(id));
   }
 
-  /** A disabled person gets the same account again. @throws Refused 400; `name_taken` for a name or external id of another account */
+  /** Creates an account, or reactivates the person's inactive one. @throws Refused 400; `name_taken` for a name or id of another account */
   async create(body: unknown, by: AuditContext): Promise<ScimUser> {
     const asked = wholeUser(body, null);
     return this.writes.run(async () => {
@@ -62,7 +62,7 @@ export class ScimUsersService {
   }
 
   /**
-   * Deactivates the account for good: ends its sessions, revokes its grants, takes it out of groups, frees its name, and hides it from SCIM.
+   * Deactivates an account for good: ends its sessions, revokes its grants, removes it from groups, frees its name, hides it from SCIM.
    * @throws Refused `not_found`
    */
   async delete(id: number, check: VersionCheck<ScimUser>, by: AuditContext): Promise<void> {
@@ -79,7 +79,7 @@ export class ScimUsersService {
     });
   }
 
-  /** Changes a locked user, so that concurrent changes follow one another. @throws Refused 400, `not_found`, `name_taken` */
+  /** Locks a user and changes it, so that changes are serialized. @throws Refused 400, `not_found`, `name_taken` */
   change(
     id: number,
     check: VersionCheck<ScimUser>,
@@ -108,7 +108,7 @@ export class ScimUsersService {
     return this.find(user.id);
   }
 
-  /** Another person with the new name or external id would get a role that was given to this one. */
+  /** Refuses a new name or external id for an unlinked administrator, because another person could then sign in with the role. */
   private async checkTaken(id: number): Promise<void> {
     if ((await this.store.linkedSubject(id)) !== null || (await this.administrators.isMember(id))) return;
     const detail = 'An administrator who has not signed in at the provider yet keeps userName and externalId.';
@@ -127,8 +127,8 @@ export class ScimUsersService {
   }
 
   /**
-   * Adopts an account of that name, in any case of ASCII, that an import or a sign-in at the provider made, and that has no password.
-   * @returns null: there is none. @throws Refused `name_taken` where another person signs in to it
+   * Adopts the account of that name (compared without the case of ASCII letters) if an import or a sign-in at the provider made it and it
+   * has no password. @returns null: there is none. @throws Refused `name_taken` if another person signs in to it
    */
   private adopt(username: string, externalId: string | null, by: AuditContext): Promise<ScimUser | null> {
     return this.transaction.run(async () => {
@@ -149,7 +149,7 @@ export class ScimUsersService {
   }
 }
 
-/** The address of the account. An invalid one is kept for SCIM only. */
+/** The e-mail address for the account. SCIM alone keeps an invalid one. */
 function addressOf({ emails }: UserAttributes): string | null {
   const email = accountEmail(emails);
   return email === null || emailProblem(email) !== null ? null : email;
@@ -171,8 +171,8 @@ function nameTaken(detail: string): Refused {
 }
 
 /**
- * Refuses new names only; accounts with such a name stay. Administrators read a warning instead, but nobody reads SCIM's answers,
- * and the mapping at the provider can be changed.
+ * Refuses new names that cannot be sent in the engine's header; accounts that have one stay. Administrators get a warning instead, but
+ * nobody would read it in SCIM's answers, and the mapping at the provider can be changed.
  */
 function refuseBeyondHeaders(username: string): void {
   if (!isHeaderText(username)) throw invalid('invalidValue', `No SQL can be run as userName: ${BEYOND_HEADERS}.`);

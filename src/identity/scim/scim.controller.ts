@@ -13,7 +13,7 @@ import { CurrentScimRequest, ScimBody, ScimGuard, type ScimRequest } from './sci
 import { ScimUsersService } from './scim-users.service.js';
 import { ScimGroupStore, ScimUserStore } from './scim.store.js';
 
-// RFC 7644 section 3. Public means here: open to the token of SCIM, by ScimGuard.
+// RFC 7644 section 3. `Public` skips the session guard here; ScimGuard demands SCIM's token.
 
 @ApiExcludeController()
 @Public()
@@ -106,7 +106,7 @@ export class ScimGroupsController {
     return this.answered(id, request);
   }
 
-  /** Answers without a body, which would hold all members, unless attributes are asked for (section 3.5.2). */
+  /** Answers without a body, which would contain all members, unless the request selects attributes (section 3.5.2). */
   @Patch(':id')
   @ScimBody()
   async patch(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {

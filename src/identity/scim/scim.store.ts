@@ -19,7 +19,7 @@ const USER_COLUMNS = `
 const USER_FILTERABLE: Filterable = {
   columns: new Map<string, Column>([
     ['id', { type: 'id', sql: 'u.id' }],
-    // By the case of ASCII alone, and by an index: a name that only folds to the one asked for is somebody else's.
+    // Ignores the case of ASCII letters only, as the index does: names that differ in other letters belong to different people.
     ['username', { type: 'text', sql: 'u.username', expression: (side) => `lower(${side} COLLATE "C")` }],
     ['externalid', { type: 'text', sql: 's.external_id' }],
     ['displayname', inAnyCase('s.display_name')],
@@ -67,15 +67,15 @@ export class ScimUserStore {
     return this.session.first<ScimUser>(`SELECT ${USER_COLUMNS} ${USER_SOURCE} WHERE u.id = $1`, [id]);
   }
 
-  /** As find; nobody else changes the user until the transaction ends. */
+  /** Finds a user and locks it until the transaction ends. */
   async lock(id: number): Promise<ScimUser | null> {
     await this.session.query('SELECT FROM scim_users WHERE user_id = $1 FOR UPDATE', [id]);
     return this.find(id);
   }
 
   /**
-   * Finds and locks an inactive user with the external id; or with the name, where one of the two has no external id and no other person
-   * signs in to the account.
+   * Finds and locks an inactive user with the external id, or with the name if the user or the request has no external id and no other
+   * person signs in to the account.
    */
   async lockInactive({ userName, externalId }: Pick<ScimUser, 'userName' | 'externalId'>) {
     const found = await this.session.first<{ id: number }>(
@@ -98,7 +98,7 @@ export class ScimUserStore {
     return filteredPage(this.session, listed, filter, page);
   }
 
-  /** Makes the account a user of SCIM, or changes it. False: another user has the external id. */
+  /** Makes an account a user of SCIM, or changes its attributes. False: another user has the external id. */
   async put(id: number, profile: Omit<UserAttributes, 'userName' | 'active'>, at: Date): Promise<boolean> {
     const { externalId, name, displayName, emails } = profile;
     const names = [name.formatted, name.familyName, name.givenName, displayName];
@@ -134,7 +134,7 @@ const GROUP_SOURCE = `
 const GROUP_FILTERABLE: Filterable = {
   columns: new Map<string, Column>([
     ['id', { type: 'id', sql: 'g.id' }],
-    // Names are compared as in the index that makes them unique.
+    // Compares names as the unique index does.
     ['displayname', { type: 'text', sql: 'g.name', expression: (side) => `lower(${side} COLLATE "C")` }],
     ['externalid', { type: 'text', sql: 'g.external_id' }],
     ['meta.created', { type: 'time', sql: 'g.created_at' }],
@@ -164,7 +164,7 @@ export class ScimGroupStore {
     return group !== null && withMembers ? { ...group, members: await this.members(id, null) } : group;
   }
 
-  /** Finds a group without members; nobody else changes it until the transaction ends. */
+  /** Finds a group without its members, and locks it until the transaction ends. */
   lock(id: number): Promise<ScimGroup | null> {
     return this.one(id, 'FOR UPDATE');
   }
@@ -173,7 +173,7 @@ export class ScimGroupStore {
     return this.session.first<ScimGroup>(`SELECT ${GROUP_COLUMNS} ${GROUP_SOURCE} AND g.id = $1 ${lock}`, [id]);
   }
 
-  /** With members, the page ends early where they would be more than MOST_LISTED_MEMBERS. */
+  /** A page of groups. With members it ends early if they would be more than MOST_LISTED_MEMBERS. */
   async list(
     { filter, ...page }: Pick<ListRequest, 'filter' | 'offset' | 'count'>,
     withMembers: boolean,
@@ -183,7 +183,7 @@ export class ScimGroupStore {
     return { total, resources: withMembers ? await this.filled(resources) : resources };
   }
 
-  /** Ids of members. @param among only these; null: all */
+  /** Ids of members. @param among ids to which the result is limited; null: no limit */
   async members(id: number, among: readonly number[] | null): Promise<number[]> {
     const rows = await this.session.query<{ id: number }>(
       `SELECT user_id AS id FROM group_members
@@ -193,7 +193,7 @@ export class ScimGroupStore {
     return rows.map(({ id: userId }) => userId);
   }
 
-  /** The ids among these that are users of SCIM, which stay so until the transaction ends. */
+  /** The ids among these that belong to users of SCIM, which are locked until the transaction ends. */
   async users(ids: readonly number[]): Promise<ReadonlySet<number>> {
     const rows = await this.session.query<{ id: number }>(
       'SELECT user_id AS id FROM scim_users WHERE user_id = ANY ($1) ORDER BY user_id FOR KEY SHARE',
@@ -202,7 +202,7 @@ export class ScimGroupStore {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** The first of the groups with their members, at least one. */
+  /** The first groups with their members, up to MOST_LISTED_MEMBERS but at least one group. */
   private async filled(groups: readonly ScimGroup[]): Promise<ScimGroup[]> {
     const rows = await this.session.query<{ id: number; members: number[] }>(
       `SELECT group_id AS id, array_agg(user_id ORDER BY user_id) AS members

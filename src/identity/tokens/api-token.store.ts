@@ -18,7 +18,7 @@ const ADMITTED = `
   FROM api_tokens t JOIN users u ON u.id = t.user_id LEFT JOIN oidc_people p ON p.user_id = u.id
   WHERE t.id = $1 AND t.digest = $2 AND t.revoked_at IS NULL AND u.is_active`;
 
-/** Before the epoch: any owner's last sign-in, or none, is later. */
+/** A bound before the epoch, so that every owner counts as signed in later, also one who never signed in. */
 const ANY_TIME = new Date(-1);
 
 /** API tokens, of which only digests are stored. */
@@ -31,8 +31,8 @@ export class ApiTokenStore {
   }
 
   /**
-   * Notes the use once a minute. @param signedInSince earlier last sign-ins at the provider make the owner away; null: none does
-   * @returns null: no active account has the token
+   * Finds a token with its account, and records the use once a minute. @param signedInSince an owner whose last sign-in at the provider was
+   * before counts as away; null: no owner does @returns null: no active account has the token
    */
   async admit(id: string, digest: Buffer, now: Date, signedInSince: Date | null): Promise<AdmittedToken | null> {
     const found = await this.admitted.find([id, digest], [now, signedInSince ?? ANY_TIME]);
@@ -46,7 +46,7 @@ export class ApiTokenStore {
 
   /** In a transaction: removes the account's expired tokens, and adds one if it is active and has less than MOST_TOKENS. */
   async add(userId: number, token: ApiToken, digest: Buffer): Promise<'added' | 'too-many' | 'not-active'> {
-    // Concurrent calls count one after the other; a deactivation waits, and then finds the token.
+    // The lock serializes concurrent counts. A concurrent deactivation waits, and then finds the token.
     const active = 'SELECT FROM users WHERE id = $1 AND is_active FOR NO KEY UPDATE';
     if ((await this.session.first(active, [userId])) === null) return 'not-active';
     await this.session.changed('DELETE FROM api_tokens WHERE user_id = $1 AND expires_at <= $2', [
@@ -61,13 +61,13 @@ export class ApiTokenStore {
     return added === null ? 'too-many' : 'added';
   }
 
-  /** Newest first, with expired ones that were not removed yet. */
+  /** Tokens of an account, newest first, including expired ones that were not removed yet. */
   listOf(userId: number): Promise<ApiToken[]> {
     const list = `SELECT ${TOKEN} FROM api_tokens WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at DESC, id`;
     return this.session.query<ApiToken>(list, [userId]);
   }
 
-  /** `unknown`: the account never had such a token, or it has expired and been removed since. */
+  /** Revokes a token. `unknown`: the account never had it, or it has expired and was removed. */
   async revoke(userId: number, id: string, at: Date): Promise<ApiToken | 'had-ended' | 'unknown'> {
     const token = await this.session.first<ApiToken>(
       `UPDATE api_tokens SET revoked_at = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL RETURNING ${TOKEN}`,
@@ -78,7 +78,7 @@ export class ApiTokenStore {
     return (await this.session.first(select, [id, userId])) === null ? 'unknown' : 'had-ended';
   }
 
-  /** @returns how many unexpired ones */
+  /** Revokes all tokens of an account. @returns how many of them had not expired */
   async revokeAllOf(userId: number, at: Date): Promise<number> {
     const revoke =
       'UPDATE api_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING expires_at > $2 AS live';
@@ -86,7 +86,7 @@ export class ApiTokenStore {
     return rows.filter(({ live }) => live).length;
   }
 
-  /** How many unexpired tokens of administrators were not used since `unusedSince`, or expire after `latestExpiry`. */
+  /** Counts unexpired tokens of administrators that were not used since `unusedSince` or expire after `latestExpiry`. */
   async staleOfAdministrators(now: Date, unusedSince: Date, latestExpiry: Date): Promise<number> {
     const [counted] = await this.session.prepared<{ stale: number }>(
       'stale_tokens',

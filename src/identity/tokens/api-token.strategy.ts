@@ -13,7 +13,7 @@ import { Settings } from '../../platform/settings/settings.js';
 import { ApiTokenStore } from './api-token.store.js';
 import { type AdmittedToken, DAY_MS, idInToken } from './domain/api-token.js';
 
-/** Admits an API token of an active account, until it expires, and while its owner signs in. */
+/** Admits an unexpired API token of an active account whose owner is not away. */
 @Injectable()
 export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
   constructor(
@@ -25,7 +25,7 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
     super();
   }
 
-  /** Called by passport, which hands on Fastify's request. */
+  /** Called by passport with Fastify's request. */
   override authenticate(request: unknown): void {
     this.validate(request as FastifyRequest).then(this.success.bind(this), this.error.bind(this));
   }

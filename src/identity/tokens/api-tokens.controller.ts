@@ -23,7 +23,7 @@ import {
 } from './api-tokens.dto.js';
 import { ApiTokensService } from './api-tokens.service.js';
 
-/** The own tokens. No token opens these routes, so that a stolen one cannot outlive its revocation. */
+/** The user's own API tokens. API tokens cannot use these routes, so that a stolen one cannot make another. */
 @ApiTags('auth')
 @ApiBearerAuth('access-token')
 @Controller('api/auth/tokens')

@@ -27,10 +27,10 @@ import {
 
 const UNUSED_DAYS = 90;
 
-/** Milliseconds: a database that does not answer delays no scrape for longer than its health check. */
+/** Milliseconds within which the database must answer a metrics scrape, as long as its health check takes at most. */
 const DEADLINE = 2_000;
 
-/** Makes, lists and revokes the API tokens of accounts. */
+/** Creates, lists and revokes the API tokens of accounts. */
 @Injectable()
 export class ApiTokensService {
   constructor(
@@ -52,7 +52,7 @@ export class ApiTokensService {
     gaugeOf(registry, 'grantline_stale_administrator_tokens', help, () => this.stale());
   }
 
-  /** @returns the token, with its text, which is stored nowhere. @throws Refused `token_invalid` where the session has ended meanwhile */
+  /** @returns the token, with its text, which is stored nowhere. @throws Refused `token_invalid` if the session has ended meanwhile */
   async create(
     user: AuthenticatedUser,
     wanted: WantedToken,
@@ -67,7 +67,7 @@ export class ApiTokensService {
       if (outcome === 'too-many') {
         throw new Refused('too_many_tokens', { detail: `Nobody has more than ${MOST_TOKENS}: revoke one first.` });
       }
-      // A change of the password may have held the account until now: it ends sessions, and the tokens that it finds.
+      // A concurrent password change, which ends sessions and existing tokens, may have locked the account until now.
       if (outcome === 'not-active' || !(await user.isStillAdmitted())) {
         throw invalidToken('session-ended');
       }
@@ -87,7 +87,7 @@ export class ApiTokensService {
     return this.listOf(userId);
   }
 
-  /** Revokes a token from the next request on. Revoking a revoked one is no event. @throws Refused `not_found` */
+  /** Revokes a token from the next request on. Records no event if it was revoked before. @throws Refused `not_found` */
   async revoke(userId: number, id: string, by: AuditContext): Promise<void> {
     if (!isTokenId(id)) throw new Refused('not_found');
     await this.transaction.run(async () => {
@@ -99,7 +99,7 @@ export class ApiTokensService {
     });
   }
 
-  /** NaN while the database does not answer, since 0 would say that no token is stale. */
+  /** The number of stale tokens. NaN while the database does not answer, because 0 would mean that no token is stale. */
   private async stale(): Promise<number> {
     const now = this.clock.now();
     const unusedSince = new Date(now.getTime() - UNUSED_DAYS * DAY_MS);

@@ -1,7 +1,7 @@
 import { foldedName, nameProblem } from '../../../kernel/name.js';
 import { type Failed, failure } from './flow.js';
 
-/** Claims of a token whose signature, issuer, audience and times are good. */
+/** Claims of a token whose signature, issuer, audience and times are valid. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** Whether a claim can identify a person or a session: 1 to 255 ASCII characters, as OpenID Connect Core 2 demands of `sub`. */
@@ -13,21 +13,21 @@ export function isAbsent(claim: unknown): boolean {
   return claim === undefined || claim === null || claim === '';
 }
 
-/** A person's groups by a claim. `unknown`: the claim does not tell, which differs from no groups. */
+/** A person's groups by a claim. `unknown`: the claim does not list them, which differs from no groups. */
 export type ClaimedGroups =
   | { kind: 'unknown' }
   | {
       kind: 'known';
       names: string[];
-      /** Names that two groups of the provider share. */
+      /** Names that several groups of the provider share. */
       ambiguous: string[];
-      /** The number of names that no group can have. */
+      /** The number of names that are invalid as names of groups. */
       unusable: number;
     };
 
 /**
- * Reads the claim: a list of names or of paths (`/analysts`), absent for a person without groups. Microsoft Entra also omits it
- * above 200 groups, and says so in another claim.
+ * Reads the claim: a list of names or paths (`/analysts`), absent for a person without groups. Microsoft Entra also omits it above
+ * 200 groups, which `_claim_names` or `hasgroups` indicates.
  */
 export function claimedGroups(claims: Claims, claim: string): ClaimedGroups {
   const named = claims['_claim_names'];
@@ -58,7 +58,7 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** The sessions that a logout token ends (OpenID Connect Back-Channel Logout 1.0 section 2.6). @returns null: it is no logout token */
 export function endedBy({ jti, sid, sub, events, nonce }: Claims): { jti: string; ended: EndedAtProvider } | null {
   const isLogout = typeof events === 'object' && events !== null && isObject((events as Claims)[EVENT]);
-  // A nonce marks an ID token, which must not end anything.
+  // A token with a nonce is an ID token, which must not end sessions.
   if (!isLogout || nonce !== undefined || typeof jti !== 'string' || jti === '') return null;
   if (isAbsent(sid)) return isIdentifier(sub) ? { jti, ended: { subject: sub } } : null;
   return isIdentifier(sid) ? { jti, ended: { sid } } : null;
@@ -68,7 +68,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Milliseconds by which the provider's clock may be ahead. */
+/** Milliseconds by which the provider's clock may run ahead. */
 const AHEAD_MS = 60_000;
 
 /** The last sign-in at the provider itself (OpenID Connect Core 2, `auth_time`), never later than now; null: unknown. */
@@ -78,29 +78,29 @@ export function signedInAt({ auth_time: seconds }: Claims, now: Date): Date | nu
   return at > now.getTime() + AHEAD_MS ? null : new Date(Math.min(at, now.getTime()));
 }
 
-/** The time of a missing proof. */
+/** The time of a proof that is missing: never recent. */
 const NEVER = new Date(0);
 
-/** The time of the proof of a session that begins with these claims. */
+/** The time of the proof for a session that begins with these claims. */
 export function provedAtOf(claims: Claims, now: Date): Date {
   return signedInAt(claims, now) ?? NEVER;
 }
 
 /**
- * When the person signed in at the provider, if anew: providers may disregard `max_age`.
- * @param startedAt milliseconds since 1970
+ * The time of the sign-in at the provider; fails unless it came after the flow began, because providers may disregard `max_age`.
+ * @param startedAt the flow's beginning in milliseconds since 1970
  */
 export function judgeAnew(claims: Claims, { startedAt, now }: { startedAt: number; now: Date }): Date | Failed {
   const at = signedInAt(claims, now);
   if (at === null) return failure('not_signed_in_anew', 'no auth_time');
-  // The claim has whole seconds.
+  // `auth_time` has whole seconds.
   const isAnew = at.getTime() >= Math.floor(startedAt / 1000) * 1000;
   return isAnew ? at : failure('not_signed_in_anew', 'auth_time');
 }
 
 /**
- * As `judgeAnew`, where the person who returns is the person of the session.
- * @param session `atProvider`: as it began; `ownerId`: the account that the person has now; null: none
+ * The same as `judgeAnew`, and fails unless the returned person is the person of the session.
+ * @param session `atProvider`: the provider's session behind it; `ownerId`: the account that the person is linked to now, or null
  */
 export function judgeConfirmation(
   claims: Claims,
@@ -114,7 +114,7 @@ export function judgeConfirmation(
   return judgeAnew(claims, times);
 }
 
-/** Why a token of the provider opens no session for the client that presents it: codes of the API. */
+/** Codes of the API for the reasons why a presented token of the provider opens no session. */
 export const EXCHANGE_FAILURES = [
   'token_invalid',
   'token_expired',
@@ -139,7 +139,7 @@ const TYPES = /^(application\/)?(at\+)?jwt$/i;
 
 /**
  * Why a presented token is not an ID or access token of a person; null: it is one.
- * @param type of its header @param own the service's client at the provider
+ * @param type the header's `typ` @param own the id of this service's client at the provider
  */
 export function shownTokenFault(
   { typ, events, client_id, sid, idtyp, nonce, azp, aud, cnf }: Claims,
@@ -149,12 +149,12 @@ export function shownTokenFault(
   const isOther = events !== undefined || (type !== undefined && !(typeof type === 'string' && TYPES.test(type)));
   if (isOther) return failure('token_invalid', 'of another type');
   if (typ !== undefined && typ !== 'ID' && typ !== 'Bearer') return failure('token_invalid', 'typ');
-  // ID tokens of sign-ins here are part of sign-out addresses, which appear in logs and histories of browsers.
+  // ID tokens from this service's own sign-ins are refused: its sign-out addresses contain them, and appear in logs and histories.
   const isForUs = azp === undefined ? [aud].flat().includes(own) : azp === own;
   if (nonce !== undefined && isForUs) return failure('token_invalid', 'of a sign-in here');
   // The client would have to prove possession of the key (RFC 7800).
   if (cnf !== undefined) return failure('token_invalid', 'bound to a key');
-  // A program's token: Keycloak names the client and no session; Microsoft Entra has `idtyp`.
+  // Tokens of programs: Keycloak's have `client_id` and no session, Microsoft Entra's have `idtyp`.
   if (idtyp === 'app') return failure('token_of_program', 'idtyp');
   return client_id !== undefined && isAbsent(sid) ? failure('token_of_program', 'client_id') : null;
 }

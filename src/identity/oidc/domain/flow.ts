@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto';
 import type { Account } from '../../../users/domain/account.js';
 
-/** Milliseconds that a person has to sign in at the provider. */
+/** Milliseconds within which a person must sign in at the provider. */
 export const FLOW_MS = 600_000;
 
-/** Milliseconds that a web client has to exchange its code. */
+/** Milliseconds within which a web client must exchange its code. */
 export const CODE_MS = 60_000;
 
-/** The sealed `state`, which the provider returns, so that failures find the way back without a cookie. */
+/** The sealed `state`, which the provider returns. With it, failures can redirect to the client even without a cookie. */
 export interface FlowState {
   returnTo: string;
   /** Milliseconds since 1970. */
   startedAt: number;
 }
 
-/** Why a person is sent to the provider. */
+/** The purpose of a redirect to the provider. */
 export type FlowPurpose =
-  /** For a session. `challenge`: that of the web client (RFC 7636, S256); null: the console, which gets a cookie and no code. */
+  /** Opens a session. `challenge`: the web client's (RFC 7636, S256); null: the console, which gets a cookie instead of a code. */
   | { kind: 'sign-in'; challenge: string | null; isAnew: boolean }
-  /** To confirm a session of the console, whose cookie is not sent from the provider's site. */
+  /** Confirms a session of the console. The browser sends no session cookie on the way back from the provider's site. */
   | { kind: 'confirm'; userId: number; sessionId: string }
-  /** To link an account that has a password to the person. */
+  /** Links an account with a password to the person. */
   | { kind: 'link'; userId: number; sessionId: string };
 
 /** Secrets of one sign-in (RFC 7636, OpenID Connect Core 3.1.2.1). */
@@ -29,7 +29,7 @@ export interface FlowSecrets {
   verifier: string;
 }
 
-/** The sealed cookie that the browser keeps until it returns. */
+/** The sealed cookie that the browser keeps until it returns from the provider. */
 export interface FlowCookie extends FlowSecrets {
   purpose: FlowPurpose;
 }
@@ -62,7 +62,7 @@ export type SignInFailure =
 export interface Failed<Code = SignInFailure> {
   kind: 'failed';
   code: Code;
-  /** For the log and the audit event; never the provider's prose. */
+  /** For the log and the audit event. Never text that the provider wrote. */
   reason: string;
   account: Account | null;
 }
@@ -87,7 +87,7 @@ export function isVerifierOf(challenge: string, verifier: string): boolean {
   return createHash('sha256').update(verifier).digest('base64url') === challenge;
 }
 
-/** Concurrent sign-ins of one browser, such as in several tabs. */
+/** The most concurrent sign-ins of one browser, as in several tabs. */
 const MOST_COOKIES = 5;
 
 const COOKIE_PREFIX = '__Host-grantline-oidc-';
@@ -97,13 +97,13 @@ export function cookieName(state: string): string {
   return COOKIE_PREFIX + state.slice(0, 8);
 }
 
-/** Cookies of the oldest sign-ins, which a new one replaces: browsers send older cookies first. */
+/** Names of the oldest sign-ins' cookies, which a new sign-in replaces. Browsers send older cookies first. */
 export function surplusCookies(cookies: ReadonlyMap<string, string>): string[] {
   const ours = [...cookies.keys()].filter((name) => name.startsWith(COOKIE_PREFIX));
   return ours.slice(0, Math.max(0, ours.length - MOST_COOKIES + 1));
 }
 
-/** Only this host, only https or loopback, not for scripts. Lax: sent when the provider redirects the browser back. */
+/** For this host only, over https or loopback only, not for scripts. `Lax`, so that it is sent when the provider redirects back. */
 export function setCookie(name: string, value: string, seconds: number): string {
   return `${name}=${value}; Max-Age=${seconds}; Path=/; Secure; HttpOnly; SameSite=Lax`;
 }
@@ -112,7 +112,7 @@ export function clearCookie(name: string): string {
   return setCookie(name, '', 0);
 }
 
-/** Characters of a return address, which is part of `state`. */
+/** The most characters of a return address, which is part of `state`. */
 const LONGEST_ADDRESS = 1000;
 
 /**
@@ -129,19 +129,19 @@ export function returnProblem(address: string, allowed: readonly string[]): stri
   return hash === '' ? null : 'must have no fragment';
 }
 
-/** The address with these parameters, which replace those of the same name. */
+/** The address with these parameters added. They replace parameters of the same name. */
 export function addressWith(address: string, parameters: Readonly<Record<string, string>>): string {
   const url = new URL(address);
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
 
-/** The console's page that shows why a sign-in failed, or goes on to the path `to`. */
+/** Address of the console's page that shows why a sign-in failed, or leads to the path `to`. */
 export function consoleReturn(publicUrl: string, to: string): string {
   return addressWith(new URL('/sign-in', publicUrl).href, { to });
 }
 
-/** A path with its query in ASCII. URL parsers drop tabs, so that `/<tab>/host` would lead to another host. */
+/** A path with its query, of printable ASCII only: URL parsers drop tabs, so `/<tab>/host` would lead to another host. */
 export const PAGE_PATH = '^/([!-.0-\\[\\]-~][!-~]*)?$';
 
 const PAGE_PATH_FORM = new RegExp(PAGE_PATH);

@@ -2,19 +2,19 @@ import { type Account, accountNameProblem, emailProblem } from '../../../users/d
 import { type Claims, isIdentifier } from './claims.js';
 import { type Failed, failure, type SignInFailure } from './flow.js';
 
-/** A person that the provider vouches for. */
+/** A person authenticated by the provider. */
 export interface Person {
   issuer: string;
-  /** Permanent at this issuer. */
+  /** Identifies the person at this issuer permanently. */
   subject: string;
-  /** The value of the claim, of any type. */
+  /** The value of the name claim, of any type. */
   name: unknown;
   email: string | null;
-  /** The id that SCIM uses, by a claim of the settings; null: the claim is absent. */
+  /** SCIM's id of the person, read from a configured claim; null: the claim is absent. */
   externalId: string | null;
 }
 
-/** Null: the subject is no valid identifier. */
+/** The person of claims. Null: the subject is no valid identifier. */
 export function personOf(
   claims: Claims,
   {
@@ -35,16 +35,16 @@ export function personOf(
   };
 }
 
-/** The person's name where an account can have it. */
+/** The person's name if it is valid for an account; null otherwise. */
 export function accountNameOf({ name }: Person): string | null {
   return typeof name === 'string' && accountNameProblem(name) === null ? name : null;
 }
 
-/** The accounts that exist for a person. */
+/** The existing accounts that may be a person's. */
 export interface Present {
-  /** The account of the person. */
+  /** The account that is linked to the person. */
   linked: Account | null;
-  /** The account that SCIM made or adopted for the person's external id. */
+  /** The account that SCIM created or adopted for the person's external id. */
   pushed: FoundAccount | null;
   /** The account that has exactly the person's name. */
   named: FoundAccount | null;
@@ -66,16 +66,16 @@ export type PersonRefusal = Extract<
   'name_missing' | 'name_invalid' | 'name_taken' | 'account_missing' | 'account_deactivated'
 >;
 
-/** Settings. */
+/** The settings that `decidePerson` depends on. */
 export interface PersonRules {
   createAccounts: boolean;
   externalIdClaim: string | null;
 }
 
 /**
- * The account of a person. A linked person keeps the account, whatever the names are later. By external id or name an account is found
- * once, and only if nobody can sign in to it: never one with a password. Where SCIM's external id is a claim, an account of SCIM is
- * not found by its name, which people may be able to change.
+ * Decides which account a person signs in to. A linked person keeps the account, whatever the names become. An unlinked person gets
+ * the account with the external id or the name, if it has neither a password nor a link. If SCIM's external id is a claim, an account
+ * of SCIM is not found by name, because people may be able to change their names.
  */
 export function decidePerson(
   person: Person,
@@ -94,7 +94,7 @@ export function decidePerson(
   return createAccounts ? { kind: 'create', username, email: person.email } : refuse('account_missing');
 }
 
-/** The decision at the first sign-in. */
+/** The decision for a found account at the person's first sign-in. */
 function first({ account, isLinked }: FoundAccount): PersonDecision {
   if (account.hasPassword || isLinked) return refuse('name_taken', account);
   return account.isActive ? { kind: 'link', account } : deactivated(account);

@@ -1,41 +1,41 @@
 import { type Claims, isAbsent, isIdentifier } from './claims.js';
 
-/** A person at a provider. */
+/** Identifies a person at a provider. */
 export interface PersonKey {
   issuer: string;
   subject: string;
 }
 
-/** The person of an account. */
+/** The link of an account to a person. */
 export type Link = PersonKey & { linkedAt: Date };
 
-/** A session that began at the provider, by the provider's names. */
+/** The provider's data of a session that began there. */
 export interface ProviderSession {
   issuer: string;
-  /** The claim `sub`, also where people are linked by another claim. */
+  /** The claim `sub`, also if accounts are linked by another claim. */
   subject: string;
   /** The id of the provider's own session; null: it has none. */
   sid: string | null;
-  /** Sealed, for the sign-out at the provider; null: the session began with a presented token. */
+  /** The sealed ID token, for the sign-out at the provider; null: the session began with a presented token. */
   idToken: string | null;
-  /** Sealed; null: the provider gave none. */
+  /** The sealed refresh token; null: the provider gave none. */
   refreshToken: string | null;
 }
 
 /** A provider session with the time at which its token was issued. */
 export type NewProviderSession = ProviderSession & { issuedAt: Date };
 
-/** A session that the provider can be asked about. */
+/** A session with a refresh token, with which the provider can be asked whether it goes on. */
 export interface Recheck {
   userId: number;
   session: ProviderSession & { refreshToken: string };
-  /** When the provider was last asked, or vouched for the session. */
+  /** When the provider was last asked about the session, or authenticated its person. */
   askedAt: Date;
-  /** `askedAt` is long enough ago, and this call has taken the recheck. */
+  /** Whether a recheck is due and this call got it; concurrent calls get false. */
   isDue: boolean;
 }
 
-/** A sign-in that a web client exchanges for tokens by a code. */
+/** A sign-in for which a web client gets tokens in exchange for a code. */
 export interface SignInCode {
   session: ProviderSession;
   userId: number;
@@ -46,7 +46,7 @@ export interface SignInCode {
   expiresAt: Date;
 }
 
-/** @param sealed null: the session began with a presented token. @returns null: without valid ids the provider could not end it later */
+/** @param sealed null: the session began with a presented token. @returns null: the claims lack the ids by which the provider ends sessions */
 export function providerSessionOf(
   { sub, sid, iat }: Claims,
   issuer: string,

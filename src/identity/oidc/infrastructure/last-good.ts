@@ -1,16 +1,16 @@
 import type { Timers } from '../../../kernel/clock.js';
 
-/** In milliseconds. */
+/** Durations in milliseconds. */
 export interface Lifetime {
-  /** Until it is fetched again. */
+  /** How long a fetched document is used without fetching again. */
   fresh: number;
-  /** For which the last good one serves while it cannot be fetched. */
+  /** How long the last good document is used while fetches fail. */
   stale: number;
-  /** Between two fetches, at least, failures included. */
+  /** The least time between two fetches, failed ones included. */
   pause: number;
 }
 
-/** A document of the provider: fetched when it is needed and kept; the last good one serves while it cannot be fetched. */
+/** Fetches a document of the provider on demand and caches it. While fetches fail, the last good document is used. */
 export class LastGood<T> {
   private held: { value: T; at: number } | null = null;
   private last: { outcome: Promise<T>; at: number } | null = null;
@@ -21,7 +21,7 @@ export class LastGood<T> {
     private readonly timers: Timers,
   ) {}
 
-  /** @throws the error of the fetch, if there is no good one */
+  /** @throws the error of the fetch, if there is no usable document */
   async get(): Promise<T> {
     const { held } = this;
     if (held !== null && this.since(held.at) < this.lifetime.fresh) return held.value;
@@ -39,12 +39,12 @@ export class LastGood<T> {
     return last !== null && this.since(last.at) < this.lifetime.pause ? last.outcome : this.fetchedNow();
   }
 
-  /** Fetches after this call, as soon as the pause allows. @throws the error of the fetch */
+  /** Returns a document that is fetched after this call, once the pause is over. @throws the error of the fetch */
   async newer(): Promise<T> {
     const { last } = this;
     const rest = last === null ? 0 : this.lifetime.pause - this.since(last.at);
     if (rest > 0) await this.timers.wait(rest);
-    // Not renewed(): a timer may end a fraction of a millisecond early, and the old outcome would be returned again.
+    // Does not call renewed(): the timer may end a fraction of a millisecond early, and renewed() would return the old outcome.
     return this.last === null || this.last === last ? this.fetchedNow() : this.last.outcome;
   }
 

@@ -6,7 +6,7 @@ import { AxiosExchange, type Reply } from '../../../platform/http/axios-exchange
 /** The provider gave no usable answer. The message is a short code. */
 export class ProviderUnavailable extends NamedError {}
 
-/** Milliseconds for a whole answer, while a person waits. */
+/** Milliseconds within which the whole answer must arrive, because a person waits. */
 const DEADLINE = 5_000;
 const LARGEST_ANSWER = 256 * 1024;
 
@@ -28,7 +28,7 @@ export class ProviderTransport {
     this.exchange = new AxiosExchange(LARGEST_ANSWER, { caFile });
   }
 
-  /** In the form of `fetch`, for libraries. @throws ProviderUnavailable */
+  /** Has the signature of `fetch`, for libraries. @throws ProviderUnavailable */
   readonly fetch = async (url: string, { method, headers, body }: FetchOptions): Promise<Response> => {
     const text = body instanceof URLSearchParams ? body.toString() : typeof body === 'string' ? body : null;
     const reply = await this.ask({
@@ -37,12 +37,12 @@ export class ProviderTransport {
       headers: { ...headers },
       ...(text !== null && { body: text }),
     });
-    // A Response takes no other statuses, and no body with some of them.
+    // `Response` rejects statuses below 200, and a body with these three.
     if (reply.status < 200 || [204, 205, 304].includes(reply.status)) throw this.unusable(`status ${reply.status}`);
     return new Response(new Uint8Array(reply.body), { status: reply.status, headers: { ...reply.headers } });
   };
 
-  /** A document by GET. @throws ProviderUnavailable for anything but a JSON object with status 200 */
+  /** Gets a document. @throws ProviderUnavailable for anything but a JSON object with status 200 */
   async document(url: string): Promise<Readonly<Record<string, unknown>>> {
     const { status, body } = await this.ask({ method: 'GET', url, headers: { Accept: 'application/json' } });
     if (status !== 200) throw this.unusable(`status ${status}`);
@@ -51,7 +51,7 @@ export class ProviderTransport {
     throw this.unusable('no JSON');
   }
 
-  /** The error of an unusable answer, which counts like no answer. */
+  /** The error for an unusable answer, which counts as no answer. */
   unusable(code: string): ProviderUnavailable {
     this.isReachable = false;
     return new ProviderUnavailable(code);

@@ -1,10 +1,10 @@
 import { invalid, MAX_TEXT, type ScimType, shown } from './values.js';
 
-/** `name.familyName`: both parts in lower case, because attributes are compared without case (RFC 7643 section 2.1). */
+/** An attribute's path such as `name.familyName`, in lower case, because attributes are compared without case (RFC 7643 section 2.1). */
 export interface AttributePath {
   attribute: string;
   sub: string | null;
-  /** The schema is an extension, whose attributes are accepted and not kept. */
+  /** Whether the attribute belongs to an extension schema. Such attributes are accepted and dropped. */
   isForeign: boolean;
 }
 
@@ -17,21 +17,21 @@ const CORE = new Set(Object.values(CORE_SCHEMAS).map((urn) => urn.toLowerCase())
 const ATTRIBUTE_NAME = /^\$?[a-z_][\w$-]*$/;
 
 /**
- * An attribute's path (RFC 7644 section 3.10), with the URN of its schema or without.
- * @returns null: it is none
+ * Parses an attribute's path (RFC 7644 section 3.10), with or without the URN of its schema.
+ * @returns null: the text is no path
  */
 export function attributePath(text: string): AttributePath | null {
   const lower = text.toLowerCase();
   const end = lower.startsWith('urn:') ? lower.lastIndexOf(':') : -1;
   const isForeign = end >= 0 && !CORE.has(lower.slice(0, end));
-  // Nothing is read or written by names of foreign attributes, so that any form is accepted.
+  // Foreign attributes are neither read nor written, so any form of name is accepted.
   if (isForeign) return { attribute: lower, sub: null, isForeign };
   const [attribute = '', sub = null, ...more] = lower.slice(end + 1).split('.');
   const isPath = [attribute, sub ?? attribute].every((name) => ATTRIBUTE_NAME.test(name)) && more.length === 0;
   return isPath ? { attribute, sub, isForeign } : null;
 }
 
-/** Whether a key of a body is the URN of a core schema, whose attributes are its value. */
+/** Whether a key of a body is the URN of a core schema. Its value then contains attributes. */
 export function isCoreSchema(key: string): boolean {
   return CORE.has(key.toLowerCase());
 }
@@ -40,7 +40,7 @@ export const COMPARISONS = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'
 export type Comparison = (typeof COMPARISONS)[number];
 export type Literal = string | number | boolean | null;
 
-/** A filter (RFC 7644 section 3.4.2.2). `any`: one entry of a list fulfils all of the inner filter. */
+/** A filter (RFC 7644 section 3.4.2.2). `any`: at least one entry of a list fulfils the whole inner filter. */
 export type Filter =
   | { kind: 'and' | 'or'; left: Filter; right: Filter }
   | { kind: 'not'; filter: Filter }
@@ -53,10 +53,10 @@ export interface PatchPath extends AttributePath {
   filter: Filter | null;
 }
 
-/** Levels of brackets and of `not`; comparisons and operators together; characters, as many as Node allows in a URL. */
+/** `depth`: nested brackets and `not`. `nodes`: comparisons plus operators. `length`: characters, as many as Node allows in a URL. */
 const LIMITS = { depth: 10, nodes: 200, length: 16_384 };
 
-/** The most comparisons of a filter with one entry. */
+/** The most comparisons that a filter makes with one entry. */
 export function comparisonsIn(filter: Filter): number {
   switch (filter.kind) {
     case 'and':
@@ -87,7 +87,7 @@ export function parsePatchPath(text: string): PatchPath {
   return path;
 }
 
-/** A word, a text in quotes, or a bracket. */
+/** A word, a quoted text, or a bracket. */
 const TOKEN = /\s*([^\s()[\]"]+|"(?:[^"\\]|\\.)*"|[()[\]])/y;
 
 class Reader {
@@ -133,7 +133,7 @@ class Reader {
   private factor(depth: number): Filter {
     if (depth > LIMITS.depth) throw this.fault(`nested more than ${LIMITS.depth} levels deep`);
     if (this.takes('(')) return this.closed(this.filter(depth + 1), ')');
-    // An attribute may be called `not`: then a bracket does not follow.
+    // `not` is the operator only before a bracket; otherwise it may be an attribute.
     if (this.token?.toLowerCase() === 'not' && /^\s*\(/.test(this.text.slice(this.at))) {
       this.advance();
       this.expect('(');
@@ -146,7 +146,7 @@ class Reader {
     const path = this.path();
     if (!this.takes('[')) return this.test(path);
     const left = this.closed(this.filter(depth + 1), ']');
-    // Some clients ask for `emails[type eq "work"].value eq "x"`: one entry fulfils both.
+    // Some clients send `emails[type eq "work"].value eq "x"`: one entry must fulfil both conditions.
     const sub = this.subAttribute();
     const filter = sub === null ? left : this.node({ kind: 'and', left, right: this.test(sub) });
     return this.node({ kind: 'any', path, filter });
@@ -161,7 +161,7 @@ class Reader {
     return this.node({ kind: 'compare', path, comparison, value: this.literal() });
   }
 
-  /** The `.value` after brackets; null: there is none. */
+  /** The sub-attribute after brackets, such as `.value`; null: there is none. */
   private subAttribute(): AttributePath | null {
     const word = this.takeWord((text) => text.startsWith('.'));
     if (word === null) return null;
@@ -177,7 +177,7 @@ class Reader {
     return path;
   }
 
-  /** JSON's literals; `True` and `False` as some clients write them. */
+  /** A JSON literal, or `True` or `False`, as some clients write them. */
   private literal(): Literal {
     const { token } = this;
     if (token === null || /^[()[\]]/.test(token)) throw this.unexpected();
@@ -244,13 +244,13 @@ class Reader {
   }
 }
 
-/** Comparisons of one request, which block the process for some tenths of a second. */
+/** The most comparisons of one request. So many block the process for some tenths of a second. */
 const MOST_COMPARISONS = 500_000;
 
 /** Makes a predicate of a filter for a number of entries. @throws Refused 400 `tooMany` */
 export type EntryMatchers = (filter: Filter, entries: number) => (entry: object) => boolean;
 
-/** The predicates of one request, whose comparisons are counted before they run. */
+/** Makes the predicates of one request, and counts their comparisons before they run. */
 export function entryMatchers(): EntryMatchers {
   let comparisons = 0;
   return (filter, entries) => {
@@ -262,7 +262,7 @@ export function entryMatchers(): EntryMatchers {
   };
 }
 
-/** Whether an entry, with keys in lower case, fulfils a filter of PATCH. Texts are compared without case (RFC 7643 section 4.1.2). */
+/** Whether an entry fulfils a filter of PATCH. Its keys are in lower case; texts are compared without case (RFC 7643 section 4.1.2). */
 function entryMatches(filter: Filter, entry: object): boolean {
   switch (filter.kind) {
     case 'and':

@@ -8,31 +8,31 @@ export interface ScimGroup {
   id: number;
   name: string;
   externalId: string | null;
-  /** Ids of users, rising; null: not read. */
+  /** Ids of users in rising order; null: not read. */
   members: readonly number[] | null;
-  /** Rises with each change of it or its members. */
+  /** Rises with each change of the group or its members. */
   version: number;
   createdAt: Date;
   changedAt: Date;
 }
 
-/** The most members in one answer of a list, whose page ends early instead. */
+/** The most members in one page of groups. A page with more ends early. */
 export const MOST_LISTED_MEMBERS = 50_000;
 
-/** Changes of a group. The ids are the client's, and may be unknown. */
+/** Changes of a group. The ids come from the client and may be unknown. */
 export type GroupChange =
   | { kind: 'attributes'; name?: string; externalId?: string | null }
   | { kind: 'add-members' | 'remove-members' | 'replace-members'; ids: readonly string[] }
   | { kind: 'remove-matching'; filter: Filter };
 
-/** The changes that replace a group by a body. Attributes that the body does not name are unset. @throws Refused 400 */
+/** The changes that replace a group by a body. Attributes that are missing in the body are unset. @throws Refused 400 */
 export function wholeGroup(body: unknown, id: string | null): GroupChange[] {
   const changes = changesOf(attributesOf(body), id);
   if (attributesAfter(changes).name === undefined) throw invalid('invalidValue', 'displayName is required.');
   return [{ kind: 'attributes', externalId: null }, { kind: 'replace-members', ids: [] }, ...changes];
 }
 
-/** In the order of the operations. Attributes that are not kept are dropped. @throws Refused 400 */
+/** The changes by operations of PATCH, in their order. Attributes that the service does not store are dropped. @throws Refused 400 */
 export function changesOf(operations: readonly Operation[], id: string | null): GroupChange[] {
   return operations.flatMap((operation) => changeOf(operation, id));
 }
@@ -42,7 +42,7 @@ export function attributesAfter(changes: readonly GroupChange[]): { name?: strin
   return changes.reduce((after, change) => (change.kind === 'attributes' ? { ...after, ...change } : after), {});
 }
 
-/** The ids that must be those of users; removed ones may be unknown. */
+/** The ids that the changes add, which must be ids of users. Removed ids may be unknown. */
 export function joining(changes: readonly GroupChange[]): string[] {
   return [...new Set(changes.flatMap((change) => (isJoining(change) ? change.ids : [])))];
 }
@@ -57,7 +57,7 @@ export function touched(changes: readonly GroupChange[]): string[] | null {
   return [...ids];
 }
 
-/** The ids that join and leave. @param present members, at least the `touched` ones. @throws Refused 400 `tooMany` */
+/** The ids that join and leave. @param present ids of present members, at least of the `touched` ones. @throws Refused 400 `tooMany` */
 export function membershipAfter(
   changes: readonly GroupChange[],
   present: readonly string[],
@@ -100,7 +100,7 @@ function changeOf(operation: Operation, id: string | null): GroupChange[] {
   }
 }
 
-/** Members are removed by a filter (Okta; Entra with its flag), by a list of values (Entra), or all of them. */
+/** The change by one operation. Clients remove members by a filter (Okta, Entra with a flag), by a list (Entra), or all at once. */
 function memberChange({ op, path: { filter, sub }, value }: Operation): GroupChange {
   if (sub !== null) throw invalid('mutability', `members.${sub} cannot be changed.`);
   if (filter !== null) {
@@ -110,7 +110,7 @@ function memberChange({ op, path: { filter, sub }, value }: Operation): GroupCha
   }
   const ids = entriesOf(value).map(memberId);
   if (op === 'add') return { kind: 'add-members', ids };
-  // Without values it removes all; an empty list removes nobody.
+  // A removal without a value removes all members; one with an empty list removes none.
   if (op === 'remove' && (ids.length > 0 || Array.isArray(value))) return { kind: 'remove-members', ids };
   return { kind: 'replace-members', ids: op === 'remove' ? [] : ids };
 }

@@ -11,13 +11,13 @@ export interface ListRequest {
   selection: Selection;
 }
 
-/** A page of resources. `total` counts those of all pages. */
+/** A page of resources. `total` counts the resources of all pages. */
 export interface ListResult<T> {
   total: number;
   resources: T[];
 }
 
-/** Parameters of a query, by their names in lower case. @throws Refused 400 for a repeated one */
+/** Query parameters by their names in lower case. @throws Refused 400 for a repeated one */
 export function parametersOf(query: unknown): Map<string, string> {
   return new Map(
     Object.entries(query ?? {}).map(([name, value]: [string, unknown]) => {
@@ -32,14 +32,14 @@ export function listRequestOf(parameters: ReadonlyMap<string, string>): ListRequ
   const filter = parameters.get('filter');
   return {
     filter: filter === undefined ? null : parseFilter(filter),
-    // Below 1 counts as 1, and a negative count as 0 (section 3.4.2.4).
+    // A startIndex below 1 counts as 1, and a negative count as 0 (section 3.4.2.4).
     offset: Math.max(1, whole(parameters.get('startindex'), 'startIndex', 1)) - 1,
     count: Math.min(MOST_RESULTS, Math.max(0, whole(parameters.get('count'), 'count', MOST_RESULTS))),
     selection: selectionOf(parameters.get('attributes'), parameters.get('excludedattributes')),
   };
 }
 
-/** Of at most nine digits, so that PostgreSQL's integers hold it. */
+/** A whole number of at most nine digits, which fits PostgreSQL's integers. */
 function whole(text: string | undefined, name: string, fallback: number): number {
   if (text === undefined) return fallback;
   if (!/^[+-]?\d{1,9}$/.test(text.trim()))
@@ -47,7 +47,7 @@ function whole(text: string | undefined, name: string, fallback: number): number
   return Number(text);
 }
 
-/** RFC 7644 section 3.4.2. */
+/** The answer of a list (RFC 7644 section 3.4.2). */
 export function listForm(resources: readonly object[], total: number, offset: number): object {
   return {
     schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],
@@ -58,17 +58,17 @@ export function listForm(resources: readonly object[], total: number, offset: nu
   };
 }
 
-/** The attributes of an answer: only some, or all except some; in lower case, `name` or `name.givenname`. */
+/** The attributes of an answer: only some, or all except some. Lower case, such as `name` or `name.givenname`. */
 export interface Selection {
   only: ReadonlySet<string> | null;
   without: ReadonlySet<string>;
 }
 
 const MOST_NAMES = 100;
-/** Always returned (RFC 7643 section 3.1 and 7). */
+/** Attributes that are always returned (RFC 7643 section 3.1 and 7). */
 const ALWAYS = new Set(['id', 'schemas']);
 
-/** The selection by `attributes` or `excludedAttributes` (RFC 7644 section 3.9). @throws Refused 400 where both are given */
+/** The selection by `attributes` or `excludedAttributes` (RFC 7644 section 3.9). @throws Refused 400 if both are given */
 export function selectionOf(attributes: string | undefined, excluded: string | undefined): Selection {
   if (attributes !== undefined && excluded !== undefined) {
     throw invalid('invalidValue', 'attributes and excludedAttributes cannot be combined.');
@@ -76,7 +76,7 @@ export function selectionOf(attributes: string | undefined, excluded: string | u
   return { only: attributes === undefined ? null : namesIn(attributes), without: namesIn(excluded ?? '') };
 }
 
-/** Whether an attribute, or a part of it, is selected; others need not be read. */
+/** Whether an attribute or a part of it is selected. Unselected ones need not be read. */
 export function wants({ only, without }: Selection, attribute: string): boolean {
   if (only === null) return !without.has(attribute);
   return [...only].some((name) => name === attribute || name.startsWith(`${attribute}.`));

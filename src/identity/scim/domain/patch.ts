@@ -1,7 +1,7 @@
 import { attributePath, isCoreSchema, parsePatchPath, type PatchPath } from './filter.js';
 import { invalid, membersOf, shown } from './values.js';
 
-/** A change of one attribute. `isExplicit`: it was named by a path, not by a key of the value. */
+/** A change of one attribute. `isExplicit`: a path named it, not a key of the value. */
 export interface Operation {
   op: 'add' | 'replace' | 'remove';
   path: PatchPath;
@@ -13,8 +13,8 @@ const MAX_OPERATIONS = 10_000;
 const OPERATIONS = ['add', 'replace', 'remove'] as const;
 
 /**
- * The operations of a PATCH (RFC 7644 section 3.5.2) in the spellings of Okta and of Microsoft Entra: any case of `op`, values without a
- * path, keys with dots, brackets and URNs. Those without a path become one operation for each key.
+ * The operations of a PATCH (RFC 7644 section 3.5.2), also as Okta and Microsoft Entra write them: `op` in any case, values without a
+ * path, keys with dots, brackets and URNs. An operation without a path becomes one for each key.
  * @throws Refused 400
  */
 export function operationsOf(body: unknown): Operation[] {
@@ -53,7 +53,7 @@ function expanded(op: 'add' | 'replace', entries: readonly [string, unknown][]):
   });
 }
 
-/** Null: the key is no path, and is dropped like unknown attributes. */
+/** The path that a key names. Null: the key is no path, and is dropped like unknown attributes. */
 function pathOfKey(key: string): PatchPath | null {
   if (key.includes('[')) return parsePatchPath(key);
   const path = attributePath(key);

@@ -4,13 +4,13 @@ import type { ScimGroup } from './group-changes.js';
 import { MOST_RESULTS } from './list-request.js';
 import type { ScimUser } from './user-attributes.js';
 
-/** A resource as it is answered. `version` is its ETag. */
+/** A resource in an answer. `version` is its ETag. */
 export interface ResourceForm {
   id: string;
   meta: { location: string; version: string };
 }
 
-/** Unset attributes are left out (RFC 7643 section 2.5). @param base address of the routes */
+/** A user in an answer, without unset attributes (RFC 7643 section 2.5). @param base address of the routes */
 export function userForm(user: ScimUser, base: string): ResourceForm {
   const name = defined(user.name);
   const form = {
@@ -29,7 +29,7 @@ export function userForm(user: ScimUser, base: string): ResourceForm {
   return { ...form, meta: { ...meta, location, version: versionOf(JSON.stringify(form)) } };
 }
 
-/** The version is a number that rises, so that it is known without the members. @param base address of the routes */
+/** A group in an answer. Its version is a rising number, so that it is known without the members. @param base address of the routes */
 export function groupForm(group: ScimGroup, base: string): ResourceForm {
   const members = (group.members ?? []).map((id) => ({
     ...{ value: String(id), $ref: `${base}/Users/${id}`, type: 'User' },
@@ -51,12 +51,12 @@ function defined<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Partial<T>;
 }
 
-/** A weak validator (RFC 9110 section 8.8.1). */
+/** A weak ETag (RFC 9110 section 8.8.1). */
 function versionOf(text: string): string {
   return `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 }
 
-/** An attribute with the default characteristics of RFC 7643 section 2.2, except for these. */
+/** An attribute with the default characteristics of RFC 7643 section 2.2, overridden by `characteristics`. */
 function attribute(name: string, description: string, characteristics: Record<string, unknown> = {}): object {
   const { type = 'string', ...others } = characteristics;
   return {
@@ -136,7 +136,7 @@ const TYPES = [
   { name: 'Group', description: 'A group of accounts', attributes: GROUP },
 ] as const;
 
-/** RFC 7643 section 7. @param base address of the routes */
+/** The schemas (RFC 7643 section 7). @param base address of the routes */
 export function schemas(base: string): { id: string }[] {
   return TYPES.map((type) => {
     const id = CORE_SCHEMAS[type.name];
@@ -144,7 +144,7 @@ export function schemas(base: string): { id: string }[] {
   });
 }
 
-/** RFC 7643 section 6. */
+/** The resource types (RFC 7643 section 6). */
 export function resourceTypes(base: string): { id: string }[] {
   return TYPES.map(({ name }) => {
     const meta = { resourceType: 'ResourceType', location: `${base}/ResourceTypes/${name}` };
@@ -153,7 +153,7 @@ export function resourceTypes(base: string): { id: string }[] {
   });
 }
 
-/** RFC 7643 section 5. */
+/** The service provider configuration (RFC 7643 section 5). */
 export function serviceProviderConfig(base: string): object {
   const absent = { supported: false };
   return {

@@ -24,7 +24,7 @@ export interface UserName {
   givenName: string | null;
 }
 
-/** The attributes of a user that a client of SCIM sets. Null: unset. */
+/** The attributes of a user that a client of SCIM can set. Null: unset. */
 export interface UserAttributes {
   userName: string;
   externalId: string | null;
@@ -50,7 +50,7 @@ export const UNSET = {
 };
 
 /**
- * The attributes of a new or replaced user. Those that the body does not name are unset, except `active`, which stays.
+ * The attributes of a new or replaced user. Attributes that are missing in the body are unset, except `active`, which stays.
  * @param present the user that is replaced; null: a new one
  * @throws Refused 400
  */
@@ -62,8 +62,8 @@ export function wholeUser(body: unknown, present: { id: string; active: boolean 
 }
 
 /**
- * The attributes after the operations, in their order. Attributes that are not kept are dropped.
- * @param id the only one that the body may have; null: a new user, for whom it is ignored
+ * The attributes after the operations, applied in their order. Attributes that the service does not store are dropped.
+ * @param id the only id that the body may contain; null: a new user, for whom an id is ignored
  * @throws Refused 400
  */
 export function changedUser(user: UserAttributes, id: string | null, operations: readonly Operation[]): UserAttributes {
@@ -99,7 +99,7 @@ function after(user: UserAttributes, id: string | null, operation: Operation, ma
   }
 }
 
-/** Changes the parts that the value names; others stay (RFC 7644 section 3.5.2.3). */
+/** Changes only the parts of the name that the value contains (RFC 7644 section 3.5.2.3). */
 function nameAfter(name: UserName, { op, path, value }: Operation): UserName {
   if (path.sub === null) {
     if (op === 'remove' || value === null || value === undefined) return UNSET.name;
@@ -123,7 +123,7 @@ function emailsAfter(
     const given = entriesOf(value).map(emailOf);
     if (op === 'replace') return given;
     if (op === 'add') return [...emails, ...given.filter((email) => !emails.some((each) => isSame(each, email)))];
-    // Without values it removes all.
+    // A removal without values removes all entries.
     return emails.filter((each) => given.length > 0 && !given.some((email) => email.value === each.value));
   }
   const isMeant = filter === null ? () => true : matcher(filter, emails.length);
@@ -134,7 +134,7 @@ function emailsAfter(
   return emails.map((email) => (isMeant(email) ? emailOf(sub === null ? value : { ...email, [sub]: value }) : email));
 }
 
-/** The entry of a type that does not exist yet, to which Microsoft Entra adds. */
+/** Creates the entry that a filter by type names: Microsoft Entra adds to entries that do not exist yet. */
 function newEntry(op: Operation['op'], filter: Filter | null, sub: string | null, value: unknown): UserEmail {
   const isOfType = filter?.kind === 'compare' && filter.comparison === 'eq' && filter.path.attribute === 'type';
   if (op !== 'add' || !isOfType) throw invalid('noTarget', 'No entry of emails is the one that the path names.');
@@ -170,7 +170,7 @@ function withOnePrimary(before: readonly UserEmail[], emails: UserEmail[]): User
   return emails.map((email) => (email.primary === true && email !== next ? { ...email, primary: false } : email));
 }
 
-/** The address of the account: the primary one, otherwise the first. */
+/** The account's e-mail address: the primary one, or else the first. */
 export function accountEmail(emails: readonly UserEmail[]): string | null {
   return (emails.find(({ primary }) => primary === true) ?? emails[0])?.value ?? null;
 }

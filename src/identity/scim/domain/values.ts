@@ -21,15 +21,15 @@ export function shown(value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 100).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
-/** Characters of one text. */
+/** The most characters of one text. */
 export const MAX_TEXT = 1_024;
 
-/** A text, or null where it is unset (RFC 7643 section 2.5). @throws Refused 400 `invalidValue` */
+/** A text; null if it is unset (RFC 7643 section 2.5). @throws Refused 400 `invalidValue` */
 export function textOf(value: unknown, attribute: string): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value !== 'string') throw invalid('invalidValue', `${attribute} must be a string, not ${shown(value)}.`);
   if (value.length > MAX_TEXT) throw invalid('invalidValue', `${attribute} has more than ${MAX_TEXT} characters.`);
-  // PostgreSQL cannot store it.
+  // PostgreSQL cannot store NUL.
   if (value.includes('\u0000')) throw invalid('invalidValue', `${attribute} holds a character that none may hold.`);
   return value;
 }
@@ -42,7 +42,7 @@ export function requiredName(value: unknown, attribute: string, problemOf: (name
   return name;
 }
 
-/** Microsoft Entra sends `"True"` and `"False"`. Null: unset. @throws Refused 400 `invalidValue` */
+/** A boolean, also as the texts `"True"` and `"False"` of Microsoft Entra; null: unset. @throws Refused 400 `invalidValue` */
 export function booleanOf(value: unknown, attribute: string): boolean | null {
   if (value === null || value === undefined || typeof value === 'boolean') return value ?? null;
   const text = typeof value === 'string' ? value.toLowerCase() : null;
@@ -50,7 +50,7 @@ export function booleanOf(value: unknown, attribute: string): boolean | null {
   throw invalid('invalidValue', `${attribute} must be true or false, not ${shown(value)}.`);
 }
 
-/** The members of an object, by their names in lower case; the last of equal names counts. @throws Refused 400 `invalidValue` */
+/** The members of an object by their names in lower case. Of equal names the last counts. @throws Refused 400 `invalidValue` */
 export function membersOf(value: unknown, attribute: string): Map<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid('invalidValue', `${attribute} must be an object, not ${shown(value)}.`);
@@ -58,13 +58,13 @@ export function membersOf(value: unknown, attribute: string): Map<string, unknow
   return new Map(Object.entries(value).map(([key, member]): [string, unknown] => [key.toLowerCase(), member]));
 }
 
-/** The entries of a list. A single value counts as a list of it, and an unset value as an empty list. */
+/** The entries of a list. A single value counts as a list with one entry, and an unset value as an empty list. */
 export function entriesOf(value: unknown): unknown[] {
   if (value === null || value === undefined) return [];
   return Array.isArray(value) ? (value as unknown[]) : [value];
 }
 
-/** An external id; an empty text is none. @throws Refused 400 `invalidValue` */
+/** An external id; null if it is unset or empty. @throws Refused 400 `invalidValue` */
 export function identifierOf(value: unknown): string | null {
   const text = textOf(value, 'externalId');
   return text === '' ? null : text;
@@ -77,7 +77,7 @@ export function refuseOtherId(value: unknown, id: string | null): void {
   }
 }
 
-/** An id in its only spelling, within PostgreSQL's integers; null: nobody has that id. */
+/** An id in canonical decimal form, within PostgreSQL's integers; null: no resource has that id. */
 export function integerId(text: string): number | null {
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
 }

@@ -9,27 +9,27 @@ export type Column =
   | { type: 'text'; sql: string; expression?: (sql: string) => string }
   | { type: 'id' | 'boolean' | 'time'; sql: string };
 
-/** A text that is compared without case (RFC 7643 section 4.1). */
+/** A text column that is compared without case (RFC 7643 section 4.1). */
 export const inAnyCase = (sql: string): Column => ({ type: 'text', sql, expression: (side) => `lower(${side})` });
 
-/** A list of entries. `exists` makes the condition that an entry fulfils the given one. */
+/** A list of entries. `exists` makes the condition that at least one entry fulfils the given condition. */
 export interface Entries {
   columns: ReadonlyMap<string, Column>;
   exists: (condition: string) => string;
 }
 
-/** The attributes by which a resource can be filtered, by paths in lower case. */
+/** The attributes that filters of a resource can use, by their paths in lower case. */
 export interface Filterable {
   columns: ReadonlyMap<string, Column>;
   entries: ReadonlyMap<string, Entries>;
 }
 
-/** The most conditions on lists in one filter: each reads the list anew for every resource. */
+/** The most conditions on lists in one filter, because each reads the list again for every resource. */
 const MOST_LISTS = 10;
 
 const ORDER = { gt: '>', ge: '>=', lt: '<', le: '<=' } as const;
 
-/** The statements of a list: `columns` after SELECT, `source` from FROM on, with a WHERE. */
+/** Parts of the statement for a list: `columns` follow SELECT; `source` begins with FROM and has a WHERE. */
 interface Listed {
   columns: string;
   source: string;
@@ -37,7 +37,7 @@ interface Listed {
   filterable: Filterable;
 }
 
-/** A page of the resources that fulfil a filter, by rising id. @throws Refused 400 `invalidFilter` */
+/** A page of the resources that fulfil a filter, ordered by id. @throws Refused 400 `invalidFilter` */
 export async function filteredPage<T extends object>(
   session: DatabaseSession,
   { columns, source, id, filterable }: Listed,
@@ -52,7 +52,7 @@ export async function filteredPage<T extends object>(
   return { total, resources: await session.query<T>(page, parameters) };
 }
 
-/** The state of one filter's condition. Texts of the client become parameters. */
+/** The state while one filter is translated. Texts of the client become parameters. */
 interface ConditionState {
   parameters: unknown[];
   lists: number;
@@ -82,7 +82,7 @@ function conditionOf(filter: Filter, to: Filterable, state: ConditionState): str
   }
 }
 
-/** The condition on a column or on the entries of a list, by their `value` where no part is named. */
+/** The condition on a column, or on the entries of a list. Without a sub-attribute entries are compared by `value`. */
 function onColumn(
   path: AttributePath,
   to: Filterable,
@@ -105,7 +105,7 @@ function exists(entries: Entries, condition: string, state: ConditionState): str
   return entries.exists(condition);
 }
 
-/** Never null, so that `not` negates it: an unset attribute fulfils only `ne`. */
+/** A comparison that is never null in SQL, so that `not` negates it. An unset attribute fulfils only `ne`. */
 function comparison(column: Column, by: Comparison, value: Literal, parameters: unknown[]): string {
   const { sql } = column;
   if (value === null && by === 'eq') return `${sql} IS NULL`;

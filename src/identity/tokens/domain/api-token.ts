@@ -5,24 +5,24 @@ import type { Account, Role } from '../../../users/domain/account.js';
 
 /** A token with which a program acts for an account. */
 export interface ApiToken {
-  /** Part of the token. */
+  /** The public part of the token's text. */
   id: string;
   name: string;
   scopes: readonly TokenScope[];
   createdAt: Date;
   expiresAt: Date;
-  /** To the minute; null: never. */
+  /** Time of the last use, accurate to the minute; null: never used. */
   lastUsedAt: Date | null;
 }
 
-/** A token as it is asked for. */
+/** A request for a new token. */
 export type WantedToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'>;
 
 export const MOST_TOKENS = 50;
 
 export const DAY_MS = 86_400_000;
 
-/** @throws Refused where the role or the limit of the settings does not allow the token */
+/** @throws Refused if the role or the settings' limit does not allow the token */
 export function checkWanted(
   { scopes, expiresAt }: WantedToken,
   role: Role,
@@ -37,18 +37,18 @@ export function checkWanted(
   throw new Refused('validation_failed', { errors: [{ field: 'expires_at', message }] });
 }
 
-/** The token of a request, with the account that it acts for. */
+/** An admitted token, with the account that it acts for. */
 export interface AdmittedToken extends Pick<ApiToken, 'id' | 'name' | 'scopes'> {
   account: Account;
   hasExpired: boolean;
-  /** The account has no password, and its person has not signed in at the identity provider for too long. */
+  /** Whether the account has no password and its person has not signed in at the identity provider for too long. */
   isOwnerAway: boolean;
 }
 
-/** `glt_`, an id of 8, 32 random bytes as 43, and a checksum of 6 characters of base62. */
+/** `glt_`, then in base62 an id of 8 characters, 32 random bytes as 43 characters, and a checksum of 6. */
 const FORM = /^(glt_([0-9A-Za-z]{8})[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
-/** Whether a text has the form of a token's id; others are not looked for in the database. */
+/** Whether a text has the form of a token's id. Other texts cost no query. */
 export function isTokenId(text: string): boolean {
   return /^[0-9A-Za-z]{8}$/.test(text);
 }
@@ -63,13 +63,13 @@ export function tokenText(random: Buffer): { id: string; text: string } {
   return { id, text: unchecked + checksum(unchecked) };
 }
 
-/** The id in a text with the form and the checksum of a token; null otherwise, so that typing errors and scanners cost no query. */
+/** The id in a token's text. Null without the right form and checksum, so that typing errors and scanners cost no query. */
 export function idInToken(text: string): string | null {
   const [, unchecked = '', id = '', check] = FORM.exec(text) ?? [];
   return check !== undefined && checksum(unchecked) === check ? id : null;
 }
 
-/** The first 32 bits of the SHA-256, in base62. */
+/** The first 32 bits of the SHA-256 digest in base62. */
 function checksum(unchecked: string): string {
   return base62(secretDigest(unchecked).subarray(0, 4), 6);
 }
