@@ -86,12 +86,12 @@ export function pathOf(resource: Node): string {
 
 const STANDING = `${FRESH_PREFIX}=`;
 
-/** Notation of a name that represents all others that match the same patterns. */
+/** The notation for a name that represents all names that match the same patterns. */
 export function standingForOthers(name: string): string {
   return name.includes(FRESH_PREFIX) ? name : STANDING + name;
 }
 
-/** Reverses `standingForOthers`; other names stay. */
+/** Reverses `standingForOthers`; other names are unchanged. */
 export function nameInRules(name: string): string {
   return name.startsWith(STANDING) ? name.slice(STANDING.length) : name;
 }
@@ -110,7 +110,7 @@ export function renamed(
   return { ...fact, resource: withNames(fact.resource, object) } as AccessFact;
 }
 
-/** `instead` for a fresh name; `sales_…` and `(like a1)` for one that an open pattern matches. */
+/** A name for people: `instead` for a fresh name; `sales_…` and `(like a1)` for one that an open pattern matches. */
 export function displayName(name: string, instead: string): string {
   if (name.startsWith(STANDING)) return `(like ${nameInRules(name)})`;
   const [before = '', ...after] = name.split(FRESH_PREFIX);

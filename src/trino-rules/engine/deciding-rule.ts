@@ -13,7 +13,7 @@ export interface RuleAt {
 export interface RuleLookup {
   section: keyof RulesDocument;
   names: Readonly<Record<string, string>>;
-  /** The catalog that the user has to be let into before, and whether in the mode `all`. */
+  /** The catalog that the user must be allowed to enter first, and whether in the mode `all`. */
   gate?: { catalog: string; isForWriting: boolean };
 }
 
@@ -70,7 +70,7 @@ export function isMatched({ first }: Evaluator, { section, names }: RuleLookup, 
   return first.matches(rule, user === undefined ? names : { ...names, [key]: user });
 }
 
-/** The rule that decides an access fact for a user; null: none matches. A catalog rule where that keeps the user out. */
+/** The rule that decides an access fact for a user: a catalog rule if it keeps the user out. Null: no rule matches. */
 export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: string): RuleAt | null {
   const lookup = lookupOf(fact);
   const { gate } = lookup;
@@ -88,7 +88,7 @@ export function nameOfRule({ section, index }: { section: string; index: number 
   return `${section}[${index}]`;
 }
 
-/** The rule itself, as people read it. */
+/** The rule itself, as a text for people. */
 export function textOfRule(rules: RulesDocument, { section, index }: RuleAt): string {
   return ruleText(rules[section][index] ?? {});
 }

@@ -22,7 +22,7 @@ export class EngineSets {
   readonly procedures: RuleTrie;
   private readonly byUser = new Map<readonly object[], ReadonlyMap<number, number[]>>();
 
-  /** All questions are paid from the budget of `patterns`. */
+  /** All questions spend from the budget of `patterns`. */
   constructor(
     readonly rules: RulesDocument,
     readonly patterns: PatternCache,
@@ -124,7 +124,7 @@ export class EngineSets {
 
 export const STEPS_PER_RULE = 10;
 const STEPS_PER_NAMED = 50;
-/** Key of rules about all users. */
+/** Key of rules for all users. */
 export const ANY_USER = -1;
 
 export function pick<Rule>(rules: readonly Rule[], indexes: readonly number[]): Rule[] {

@@ -73,8 +73,8 @@ export class Evaluator {
   }
 
   /**
-   * The statements that a privilege is for, on these columns of a table; `SELECT *` touches all. DELETE also TRUNCATE; OWNERSHIP: create,
-   * drop and alter tables and views, SHOW CREATE TABLE. GRANT_SELECT is checked for a view's owner when another user reads the view.
+   * Whether statements may use a privilege on these columns of a table (`SELECT *` needs all). DELETE includes TRUNCATE; OWNERSHIP is for
+   * DDL of tables and views, and SHOW CREATE TABLE. GRANT_SELECT is checked for a view's owner when another user reads the view.
    */
   mayUse(user: string, privilege: TablePrivilege, table: TableName, columns: readonly string[] = []): boolean {
     const { catalog, schema } = table;
@@ -95,7 +95,7 @@ export class Evaluator {
     return rule?.allow ?? (catalog === 'system' ? 'all' : 'none');
   }
 
-  /** CREATE, DROP and RENAME SCHEMA, SHOW CREATE SCHEMA. */
+  /** Ownership of a schema is for CREATE, DROP and RENAME SCHEMA, and SHOW CREATE SCHEMA. */
   ownsSchema(user: string, { catalog, schema }: SchemaName): boolean {
     if (!this.mayWrite(user, catalog)) return false;
     return this.first.rule(this.rules.schemas, { catalog, schema, user })?.owner === true;
@@ -113,7 +113,7 @@ export class Evaluator {
     return rule?.filter === undefined && rule?.columns?.some(({ mask }) => mask !== undefined) !== true;
   }
 
-  /** `view` and `kill` are about the queries of another user, or of one whom no rule names. The engine opens one's own without a rule. */
+  /** `view` and `kill` are about queries of another user; by default, one whom no rule names. One's own queries need no rule. */
   mayWithQueries(user: string, right: QueryRight, queryOwner = FRESH_PREFIX): boolean {
     const { queries } = this.rules;
     const rule =

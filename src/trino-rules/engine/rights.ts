@@ -18,8 +18,8 @@ import { namesAt, type Place, placeBelow, type Unnamed } from './rule-trie.js';
 export type Right = Exclude<RightQuestion, { about: 'catalog-mode' }> | RoutineQuestion;
 
 /**
- * All questions about rights that these rules could answer differently: for each name that a rule spells out, and unnamed ones.
- * @param asked further system session properties, nodes of routines or above some, and whether to ask about each owner's queries
+ * All questions about rights that these rules could answer differently: for each name that a rule spells out, and for unnamed ones.
+ * @param asked further system session properties, further nodes of routines or above, and whether to ask about each owner's queries
  */
 export function* everyRight(
   engines: readonly EngineSets[],
@@ -114,7 +114,7 @@ function rulesAbout<Rule extends object>(
   return [...indexes].sort((a, b) => a - b).flatMap((index) => rules[index] ?? []);
 }
 
-/** Asks about each owner where a rule is about the queries of some. */
+/** Questions about queries: for each owner if a rule is about the queries of some owners. */
 function* rightsOnQueries(engines: readonly EngineSets[], isAsked: boolean): Iterable<Right> {
   const isByOwner =
     isAsked || engines.some(({ rules }) => rules.queries.some(({ queryOwner }) => queryOwner !== undefined));

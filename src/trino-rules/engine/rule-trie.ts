@@ -47,7 +47,7 @@ export class Branch {
     this.everywhere = ordered(levels.flatMap((level) => level.everywhere()));
   }
 
-  /** Rules that match this name and not any name, in their order. */
+  /** Rules that match this name but not every name, in their order. */
   only(name: string): number[] {
     return ordered(this.levels.flatMap((level) => level.only(name, this.budget)));
   }
@@ -63,7 +63,7 @@ export class Branch {
     return this.levels.flatMap((level) => [...level.open.keys()]);
   }
 
-  /** Patterns of companions. Without other open patterns, `names` has a name of each kind that they tell apart. */
+  /** Patterns of companions. Without other open patterns, `names` includes a name of each kind that these tell apart. */
   companionPatterns(): Pattern[] {
     return this.levels.flatMap((level) => [...level.companionPatterns]);
   }
@@ -78,7 +78,7 @@ class Level {
   readonly rules: number[] = [];
   private any: Level | null = null;
   private readonly named = new Map<string, Level>();
-  /** By pattern: two of them may have the same witnesses. */
+  /** Open patterns. The key is the pattern, because two patterns may have the same witnesses. */
   readonly open = new Map<Pattern, { names: readonly string[]; level: Level }>();
   /** Rules about companions, by the name of the table; null: of any table. */
   private readonly companions = new Map<string | null, Level>();
@@ -153,7 +153,7 @@ function ordered(levels: readonly Level[]): number[] {
   return levels.flatMap(({ rules }) => rules).sort((a, b) => a - b);
 }
 
-/** A level of names: the patterns that tell its names apart. */
+/** A level of names, and the patterns that tell names apart there. */
 export interface Place {
   kind: NameKind;
   openPatterns: Iterable<Pattern>;
@@ -178,12 +178,12 @@ export function namesAt(place: Place, unnamed: Unnamed): Set<string> {
   return new Set([...place.names, ...unnamed(place)]);
 }
 
-/** Complete where no pattern is open. */
+/** Asks about one fresh name, which is complete if no pattern is open. */
 export function onlyFreshName(patterns: PatternCache): Unnamed {
   return () => [patterns.fresh()];
 }
 
-/** One name of each kind that open patterns tell apart. The patterns must all have been read. */
+/** Asks about one name of each kind that open patterns tell apart. All patterns must have been read before. */
 export function everyKindOfName(patterns: PatternCache): Unnamed {
   const classes = new NameClasses(patterns.budget);
   const known = new Map<string, string[]>();

@@ -6,9 +6,9 @@ import { addWord, type Bitset, BitsetPool, wordAt, WordMarks } from './sparse-bi
 import { getOrInsert } from '../../kernel/collections.js';
 import type { WorkBudget } from '../document/work-budget.js';
 
-/** Access at one table on one side of a comparison. Sets are valid until the next question. */
+/** Access at one table on one side of a comparison. Returned sets are valid until the next question. */
 export interface TableAccess {
-  /** Users who may use the privilege, at the active words. */
+  /** Users who may use a privilege. Only the active words are computed. */
   holders(privilege: TablePrivilege, active: Uint32Array): Bitset;
   readonly sets: Pick<AccessSets, 'filters' | 'hidden' | 'masks'>;
 }
@@ -16,11 +16,11 @@ export interface TableAccess {
 /** Access in one schema on one side of a comparison. */
 export interface SchemaAccess {
   readonly owners: Bitset;
-  /** Access at all tables without an entry of their own. */
+  /** Access at tables without an entry of their own. */
   readonly everywhere: TableAccess;
   /** Tables with an entry. */
   tables(): Iterable<string>;
-  /** Marks the words of users with an entry at a table; all others have the access of `everywhere`. */
+  /** Marks the words of users with an entry at a table. All other users have the access of `everywhere`. */
   mark(table: string, marks: WordMarks): void;
   /** Access at one table at these words, which include all marked ones. */
   at(table: string, active: Uint32Array): TableAccess;
@@ -28,7 +28,7 @@ export interface SchemaAccess {
 
 /** Receives the differences: for findings of the proof, or changes between two documents. */
 export interface ComparisonSink {
-  /** Two sets of users at some words, restricted to `among`; null: no user, or for `among` all users. */
+  /** Compares two sets of users at some words, restricted to `among`. Null means no user; for `among`, all users. */
   compare(
     fact: () => AccessFact,
     active: Uint32Array,
@@ -38,11 +38,11 @@ export interface ComparisonSink {
   ): void;
   /** Users of one word whose restrictions are compared, given the users with access on the left and on the right. */
   restrictedAmong(left: number, right: number): number;
-  /** Users among `restricted` whose masks are compared for a column that is hidden from `hidden` on any side. */
+  /** Users of one word whose masks are compared for a column, given the users with restrictions and those from whom it is hidden. */
   maskedAmong(restricted: number, hidden: number): number;
-  /** Tables without entries have been compared. @param reaching users with access on any side */
+  /** Called after tables without entries have been compared. @param reaching users with access on any side */
   comparedEverywhere?(reaching: Bitset): void;
-  /** One table has been compared. */
+  /** Called after one table has been compared. */
   comparedTable?(active: Uint32Array, reaching: Bitset): void;
 }
 
@@ -156,7 +156,7 @@ export class SchemaComparison {
     for (const expression of keysOf(left.filters, right.filters)) {
       const isOfReaders = expression === READERS_FILTER;
       const fact = () => ({ about: 'row-filter', resource, expression }) as const;
-      // Beside reading, it restricts no rows: see `procedures`.
+      // The filter of readers matters only to users who also write; for readers, see `procedures`.
       const among = isOfReaders ? this.writing : this.restricted;
       compare(fact, left.filters.get(expression), right.filters.get(expression), among);
     }
@@ -202,13 +202,13 @@ const NONE: ReadonlyMap<string, unknown> = new Map();
 /** Access at one table as sets of users, by the rules or by the grants. */
 export class AccessSets {
   readonly given: Readonly<Record<TablePrivilege, Bitset>>;
-  /** By conjunct, an expression in parentheses, independent of their order. */
+  /** Users by conjunct of their filters, an expression in parentheses. The order of conjuncts does not matter. */
   readonly filters = new Map<string, Bitset>();
   readonly hidden = new Map<string, Bitset>();
   readonly masks = new Map<string, Map<string, Bitset>>();
   private readonly empty: BitsetPool;
 
-  /** @param budget pays for each new set */
+  /** @param budget is charged for each new set */
   constructor(
     private readonly width: number,
     private readonly budget: WorkBudget | null,

@@ -167,7 +167,7 @@ export function conjuncts(filter: string): string[] {
     if (sign === '(') depth++;
     if (sign === ')') depth--;
     if (depth > 0) continue;
-    // Outside of parentheses only the end of a conjunct is expected, and then the operator.
+    // At depth 0 only the end of a conjunct is valid, followed by the operator.
     if (sign !== ')') return [filter];
     parts.push(filter.slice(begin, at + 1));
     if (at + 1 === filter.length) return parts;

@@ -23,7 +23,7 @@ export function bitset(width: number, positions: Iterable<number>): Bitset {
   return words;
 }
 
-/** Empty sets, cut out of larger blocks: an array of its own for each takes longer than its content. */
+/** Makes empty sets from larger blocks, because allocating an array for each set takes longer than filling it. */
 export class BitsetPool {
   private block: Bitset = new Uint32Array(0);
   private used = 0;
@@ -147,7 +147,7 @@ export function membersOf(words: Bitset): number[] {
   return [...words].flatMap((word, index) => members(index, word));
 }
 
-/** Two sets at some of their words, among some users: the positions in the first alone, and those in the second alone. */
+/** Compares two sets at some words, among some users: the positions only in the first, and those only in the second. */
 export function differing(
   active: Uint32Array,
   a: Bitset | null,

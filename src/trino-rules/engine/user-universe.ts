@@ -8,7 +8,7 @@ import type { RulesDocument } from '../document/rules-document.js';
 import { sparseBitset, type SparseBitset } from './sparse-bitset.js';
 
 const MAX_STRANGERS = 100_000;
-/** For a name that the snapshot does not know. Grantline's own rules have none. */
+/** Steps for each name that the snapshot does not know. Grantline's own rules have no such names. */
 const STEPS_PER_STRANGER = 4_000;
 const STEPS_PER_NAME = 40;
 
@@ -56,7 +56,7 @@ export class UserUniverse {
     return this.all.length;
   }
 
-  /** In the order of their numbers. */
+  /** All names, in the order of their numbers. */
   names(): readonly string[] {
     return this.all;
   }
@@ -67,12 +67,12 @@ export class UserUniverse {
     return getOrInsert(this.sets, pattern, () => sparseBitset(this.letIn(pattern)));
   }
 
-  /** False where a pattern may match users who are not numbered: it has `.*`, or too many names. */
+  /** False if a pattern may match users without a number: it has `.*`, or too many names. */
   isComplete(pattern: string | undefined): boolean {
     return pattern === undefined || !this.open.has(pattern);
   }
 
-  /** Whether a user represents others whom no pattern spells out. */
+  /** Whether a user represents users whom no pattern spells out. */
   isUnnamed(position: number): boolean {
     return position >= this.firstUnnamed;
   }

@@ -119,7 +119,7 @@ function openMetadata(engine: EngineSets, accounts: readonly AccountRules[], met
   ];
 }
 
-/** The rules that let users into a catalog whom no earlier rule has matched. */
+/** The rules that let some user into a catalog for whom no earlier rule decides. */
 function admitting(engine: EngineSets, catalog: string): Set<CatalogRule> {
   const decided: Bitset = new Uint32Array(engine.width);
   const admits = new Set<CatalogRule>();

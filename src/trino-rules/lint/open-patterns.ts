@@ -5,8 +5,8 @@ import type { UserUniverse } from '../engine/user-universe.js';
 import { createHash } from 'node:crypto';
 
 /**
- * The condition of the proof: each pattern is absent or a complete list of names, for tables also with companions. Any other (`.*`,
- * `a.*`, too many names) matches names that are not asked about. Only the marker's denial is exempt.
+ * Checks what the proof relies on: each pattern is absent or a complete list of names, for tables also with companions. Any other pattern
+ * (`.*`, `a.*`, too many names) matches names that the proof does not evaluate. Only the marker's denial is exempt.
  */
 export function openPatterns(rules: RulesDocument, patterns: PatternCache, users: UserUniverse): Finding[] {
   return RULE_PATTERNS.flatMap(([section, ...keys]) =>

@@ -9,7 +9,7 @@ import { addNew, addSparse, type Bitset, sparseBitset, type SparseBitset } from 
 /** Rules that never decide, because earlier rules match everything that they match. For documents with complete patterns only. */
 export function unreachableRules(rules: RulesDocument, people: UserUniverse, patterns: PatternCache): Finding[] {
   const width = (people.count + 31) >>> 5;
-  const users = new PatternCache(patterns.budget); // may be spelled like the fresh name of an object
+  const users = new PatternCache(patterns.budget); // separate: a user may be spelled like the fresh name of an object
   return RULE_PATTERNS.flatMap(([section, ...keys]) => {
     const fields = rules[section].map((rule) => keys.map((key) => patternOf(rule, key)));
     const reaches = fields.map(([user, ...objects]) => ({
@@ -50,7 +50,7 @@ export interface Reach {
  * Which rules of a section decide for some user and path of names, because no earlier rule matches them. Evaluated for all users on
  * every combination of spelled names and a fresh name at each level; complete where no pattern is open.
  * @param width number of words of a set of all users
- * @param trie the rules by path; others never decide
+ * @param trie the rules by path; rules that it lacks never decide
  */
 export function reachableRules(
   reaches: readonly Reach[],
@@ -71,7 +71,7 @@ export function reachableRules(
 }
 
 class DecidingRules {
-  /** By rule. */
+  /** Whether each rule decides, by index. */
   readonly decides: boolean[];
   readonly fresh: string;
   private readonly budget: PatternCache['budget'];
@@ -86,7 +86,7 @@ class DecidingRules {
     this.budget = patterns.budget;
   }
 
-  /** Evaluates rules about any name once, and at each name only the rules that spell it out. */
+  /** Evaluates rules about any name once, and for each name only the rules that spell it out. */
   below(branch: Branch): void {
     const decided: Bitset = new Uint32Array(this.width);
     for (const index of branch.everywhere) this.decide(index, null, decided);

@@ -57,7 +57,7 @@ export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): R
   return { root, system: above.children.get(SYSTEM) ?? emptyNode() };
 }
 
-/** Entries by the settings of a catalog: storage columns for all users, lost ownership for those whose reading is restricted. */
+/** Entries by the settings of a catalog: storage columns for all users, and loss of ownership for users with restricted reading. */
 function catalogTerms({ policies, settings }: Snapshot, principals: PrincipalIndex, catalog: string): AccessEntry[] {
   const storage = storageColumns({ catalog }, settings);
   const around = sharesFiles({ catalog }, settings)
@@ -70,7 +70,7 @@ function catalogTerms({ policies, settings }: Snapshot, principals: PrincipalInd
   ];
 }
 
-/** Adds what follows from all other entries: users with access to anything read the open schemas of `system`, unless denied. */
+/** Adds entries that follow from all others: users with access to anything read the open schemas of `system`, unless denied. */
 export function withOpenSchemas(system: EntryNode, reaching: readonly number[]): EntryNode {
   const children = new Map(system.children);
   for (const schema of OPEN_SYSTEM_SCHEMAS) {
@@ -80,7 +80,7 @@ export function withOpenSchemas(system: EntryNode, reaching: readonly number[]):
   return { ...system, children };
 }
 
-/** One source for equal privileges, so that users with different grants of them share an interned access. */
+/** Returns one source for equal privileges, so that users with different grants of them share an interned access. */
 function sharedGivings(): (privileges: readonly Privilege[]) => EntrySource {
   const shared = new Map<string, EntrySource>();
   return (privileges) => getOrInsert(shared, privileges.join(), () => ({ gives: privileges }));
@@ -96,7 +96,7 @@ function emptyNode(): EntryNode {
 
 /** Terms of a catalog, which change the effect of entries there and above. */
 interface CatalogTerms {
-  /** Columns that are hidden with any masked or hidden one. */
+  /** Columns that are hidden beside any masked or hidden column. */
   storage: readonly string[];
   /** Policies anywhere in the catalog that ownership yields to. */
   ownership: readonly SnapshotPolicy[];
@@ -148,7 +148,7 @@ export class InternedAccess {
     return more.length === 0 ? this : new InternedAccess([...this.given, ...more], this.last, this.before, this.terms);
   }
 
-  /** In reverse order, which the specification ignores. */
+  /** The policies in reverse order: the specification ignores the order. */
   private static *policiesOf(entitlement: InternedAccess): Iterable<SnapshotPolicy> {
     for (let each: InternedAccess | null = entitlement; each; each = each.before) if (each.last) yield each.last;
   }

@@ -17,7 +17,7 @@ import { PrincipalIndex } from './principal-index.js';
 import { proveData } from './proof-of-data.js';
 import { proveRights } from './proof-of-rights.js';
 
-/** Budget for a text of up to one mebibyte: some seconds. Larger ones get more in proportion. */
+/** Budget for a text of up to one mebibyte: some seconds. Larger texts get more in proportion. */
 const STEPS_PER_MEBIBYTE = 150_000_000;
 const MEBIBYTE = 1_048_576;
 /** Budget for one grant or policy at one node, and for every 32 users there. */
@@ -28,7 +28,7 @@ const STEPS_PER_OWNER = 1_000;
 
 /**
  * All checks of a text before it is published, in this order: the strict reader, complete patterns, the marker, the invariants, the
- * proof against the snapshot, no dead rules. A finding of severity `error` stops the publication. Size: see `target-capacity.ts`.
+ * proof against the snapshot, no dead rules. A finding of severity `error` stops the publication. `target-capacity.ts` checks the size.
  */
 export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Finding[] {
   const reading = readRules(source);
@@ -55,7 +55,7 @@ function stepsFor({ users, grants, policies }: Snapshot): number {
   return each * new Set(named).size * (policies.length + 1) + STEPS_PER_OWNER * users.length * ofQueries.length;
 }
 
-/** A last finding counts the others. */
+/** Limit of the reported differences. A last finding counts the remaining ones. */
 const MAX_COUNTEREXAMPLES = 20;
 
 /**
@@ -75,7 +75,7 @@ export function prove(engine: EngineSets, snapshot: Snapshot, principals: Princi
   return findingsOf(differences, engine, snapshot);
 }
 
-/** Judges rules within a budget. Refuses them where a pattern is not complete, or the budget is exceeded. */
+/** Judges rules within a budget. Returns an error if a pattern is not complete, or the budget is exceeded. */
 export function withEngine(
   rules: RulesDocument,
   snapshot: Snapshot,

@@ -57,7 +57,7 @@ export class Counterexamples {
     return `by ${at} ${name} ${describeRestriction(fact)}, but no policy says so`;
   }
 
-  /** The effect of the deciding rule, instead of the one that was granted. */
+  /** Describes the effect of the deciding rule, which contradicts the grants. */
   private denying(fact: AccessFact, subject: Subject, rule: RuleAt | null): string {
     if (rule === null) return `no rule gives it`;
     const at = `rule ${nameOfRule(rule)}`;
@@ -86,7 +86,7 @@ export class Counterexamples {
   }
 }
 
-/** Reasons where neither a grant nor a deny is about the fact. */
+/** The reason for a fact if neither a grant nor a deny is about it. */
 const REASON: Record<Question['about'], string> = {
   queries: "only those who reach something may execute, and no grant gives another's queries",
   impersonation:
@@ -141,7 +141,7 @@ interface Difference {
   byRules: boolean;
 }
 
-/** Counts all differences and keeps those that are reported. */
+/** Counts all differences, and keeps the first ones for the report. */
 export class Differences {
   readonly found: Difference[] = [];
   total = 0;

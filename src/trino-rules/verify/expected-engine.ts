@@ -8,7 +8,7 @@ import type { EngineSets } from '../engine/engine-sets.js';
 import { type PolicyPrincipal, principalText } from '../model/principal.js';
 import { canBeImpersonated } from '../model/named-others.js';
 
-/** Users with each privilege on the engine itself by the grants; a privilege that nobody has is left out. */
+/** Users by privilege on the engine itself, according to the grants. A privilege that nobody has is left out. */
 export function expectedOnEngine(
   { grants, policies, at }: Snapshot,
   principals: PrincipalIndex,
@@ -31,7 +31,7 @@ export function expectedOnEngine(
 
 const STEPS_PER_MEMBER = 10;
 
-/** Holders of grants or denies by the users whom these are about. Entries about the same principal share a set. */
+/** Holders of grants or denies, by the users whom these are about. Entries about the same principal share a set. */
 export class UsersByNamed {
   private readonly byPrincipal = new Map<string, Bitset>();
   private readonly byPosition = new Map<number, Bitset[]>();
@@ -113,7 +113,7 @@ export class ExpectedActing {
 
 /** Users with rights over queries, computed by the proof for each owner from the raw grants. */
 export class ExpectedQueries {
-  /** Whether any grant or policy is about the queries of some. */
+  /** Whether any grant or policy is about the queries of some owners. */
   readonly isByOwner: boolean;
   private readonly given: ReadonlyMap<Privilege, UsersByNamed>;
   private readonly denied: ReadonlyMap<Privilege, UsersByNamed>;

@@ -15,7 +15,7 @@ export class ExpectedRoutines {
   readonly nodes: readonly Node[];
   private readonly given = new Map<string, Bitset>();
   private readonly denied = new Map<string, Bitset>();
-  /** Users with a restriction of data in a catalog; '': with one on everything. */
+  /** By catalog, the users with a restriction of data there; '': on everything. */
   private readonly restricted = new Map<string, Bitset>();
   /** Rights that any grant gives. */
   private readonly isGiven = new Set<string>();
@@ -52,7 +52,7 @@ export class ExpectedRoutines {
     this.nodes = [...nodes.values()];
   }
 
-  /** At a node: a routine, or all routines below it that nothing names. Null: no user. */
+  /** Users with a right at a node: on a routine, or on all unnamed routines below. Null: no user. */
   holders(right: RoutineRight, node: Node): Bitset | null {
     if (!this.isGiven.has(keyOf(right, {})) || this.closed.includes(node.catalog)) return null;
     const people = new Uint32Array(this.width);
@@ -75,7 +75,7 @@ export class ExpectedRoutines {
     return people;
   }
 
-  /** Users who may run anything in a catalog. A grant that leaves anything leaves it on its own node. */
+  /** Users who may run anything in a catalog. It is enough to look at the nodes that grants name, because denies also hold below. */
   reaching(catalog: string): Bitset {
     const reaching = new Uint32Array(this.width);
     const named = this.nodes.filter((node) => node.catalog === catalog);

@@ -21,7 +21,7 @@ import { READERS_FILTER, type TablePrivilege } from '../document/rules-document.
 export class ExpectedScope implements SchemaAccess {
   /** Access here and at all nodes below without an entry of their own. */
   readonly everywhere: ExpectedAccess;
-  /** By position. */
+  /** The access of each user here, by position. */
   private readonly interned: readonly InternedAccess[];
   private readonly own: readonly number[];
   private readonly here: ExpectedAccess;
@@ -64,13 +64,13 @@ export class ExpectedScope implements SchemaAccess {
     const catalog = new ExpectedScope(reach, this.node?.children.get(name), this.interned, this.everywhere);
     for (const position of this.own) {
       const access = catalog.interned[position];
-      // The catalog has noted users whose access it changes.
+      // Users whose access the catalog changes have been noted by its constructor.
       if (access !== undefined && access === this.interned[position]) reach.note([position], access.access.privileges);
     }
     return catalog;
   }
 
-  /** Owners of the schema. Not users to whom a table is restricted, which an owner could drop. */
+  /** Owners of the schema, without users to whom a table is restricted, which an owner could drop. */
   get owners(): Bitset {
     const { everywhere, restricted, reach } = this;
     if (restricted.size === 0) return everywhere.owners;
@@ -129,7 +129,7 @@ export class ExpectedScope implements SchemaAccess {
   }
 }
 
-/** Collects users with access to anything in a catalog: they need a mode of it. */
+/** Collects users with access to anything in a catalog, and so with a mode of it. */
 export class ExpectedReach {
   readonly any: Bitset;
   /** Users with access that needs the mode `all`. */
@@ -167,7 +167,7 @@ const BESIDE_SCHEMAS = new Set(
   PRIVILEGES.filter((privilege) => [...withContained([privilege])].some((each) => !PRIVILEGE_TERMS[each].ownsSchemas)),
 );
 
-/** Whether a part is left without ownership of the schema: of OWNERSHIP, that of the tables. */
+/** Whether a privilege gives anything besides ownership of schemas: OWNERSHIP does, on tables. */
 function isBesideSchemas(privilege: Privilege): boolean {
   return BESIDE_SCHEMAS.has(privilege);
 }

@@ -7,11 +7,11 @@ export class PrincipalIndex {
   readonly subjects: readonly Subject[];
   readonly serviceAccounts: readonly number[];
   readonly activePeople: readonly number[];
-  /** An engine principal is known by a live grant on an open node, or by being in a group. */
+  /** Includes known engine principals: those with a live grant on an open node, or in a group. */
   private readonly everyone: readonly number[];
   private readonly accounts: ReadonlySet<string>;
   private readonly byAccount = new Map<number, number>();
-  /** Includes deactivated users. */
+  /** Positions by id, also of deactivated users. */
   private readonly byUser = new Map<number, number>();
   private readonly byEngineName = new Map<string, number>();
   private readonly rows: ReadonlySet<string>;

@@ -27,7 +27,7 @@ export function proveData(
   const reaching = bitset(width, principals.serviceAccounts);
   const schemas = new SchemaComparison(engine, {
     compare: (...sets) => differences.compare(...sets),
-    // Users with access on one side only are reported already.
+    // Users with access on one side only have been reported.
     restrictedAmong: (byRules, byGrants) => ~(byRules ^ byGrants),
     maskedAmong: (restricted) => restricted,
   });

@@ -64,7 +64,7 @@ class ExpectedRights {
     this.activePeople = bitset(width, principals.activePeople);
     const closed = [metadataCatalog, 'system'];
     this.served = new Set([...writableCatalogs, ...readableCatalogs].filter((catalog) => !closed.includes(catalog)));
-    // The version in the marker is no matter of access, but only one marker may be allowed.
+    // Any version may be in the marker, but the rules may allow only one marker.
     this.live = rules.system_session_properties.find(
       ({ property, allow }) => allow && property?.startsWith(MARKER) === true,
     )?.property;
@@ -92,7 +92,7 @@ class ExpectedRights {
     }
   }
 
-  /** Holders over the queries of one owner, or of an unknown one. The engine opens one's own without a rule. */
+  /** Users with a right over the queries of one owner, or of an unknown one. One's own queries need no rule. */
   private overQueries(privilege: Privilege, owner: string | undefined): Bitset {
     const owners = owner === undefined ? [] : this.engine.people.named(owner);
     const users = this.by.queries.holders(privilege, owners);
@@ -100,7 +100,7 @@ class ExpectedRights {
     return users;
   }
 
-  /** Users who act as `newUser`; the union for two users of one name. */
+  /** Users who act as `newUser`: as any of them, if two users share the name. */
   private actingAs(newUser: string): Bitset {
     const users = this.mayBecome(newUser) ? this.own.slice() : new Uint32Array(this.engine.width);
     for (const position of this.engine.people.named(newUser)) addAll(users, this.by.acting.holders(position));
