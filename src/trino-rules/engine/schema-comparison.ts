@@ -156,7 +156,7 @@ export class SchemaComparison {
     for (const expression of keysOf(left.filters, right.filters)) {
       const isOfReaders = expression === READERS_FILTER;
       const fact = () => ({ about: 'row-filter', resource, expression }) as const;
-      // The filter of readers matters only to users who also write; for readers, see `procedures`.
+      // For users who read on both sides, `procedures` compares the filter of readers.
       const among = isOfReaders ? this.writing : this.restricted;
       compare(fact, left.filters.get(expression), right.filters.get(expression), among);
     }
