@@ -115,7 +115,7 @@ function requestIdProblem(value: unknown): string | null {
   return isOne ? null : 'must be the id of a request';
 }
 
-/** A user of digits only is an id: usernames of digits only are found by their id too. */
+/** Reads a user of digits only as an id. The store then also finds a username of the same digits. */
 export function toFilter({ event, user, subject, q: text, request_id: requestId, from, to }: AuditQuery): AuditFilter {
   const [, type = '', id = ''] = SUBJECT.exec(subject ?? '') ?? [];
   return {
@@ -154,7 +154,7 @@ export const AUDIT_COLUMNS = [
   ...['subject_type', 'subject_id', 'subject_name', 'address', 'request_id', 'details'],
 ];
 
-/** The same fields as a row of it. */
+/** An event as a row of the CSV, in the order of `AUDIT_COLUMNS`. */
 export function toAuditRow(of: AuditEvent): unknown[] {
   const { id, at, event, actor, subject, address, request_id: request, details } = toAuditEventResponse(of);
   return [

@@ -13,7 +13,7 @@ import {
   type TrailPosition,
 } from './domain/audit-event.js';
 
-/** Events in memory of one reader of the whole trail. */
+/** Events that are held in memory for one reader of the whole trail. */
 const AT_ONCE = 1000;
 
 @Injectable()
@@ -25,17 +25,17 @@ export class AuditService {
     private readonly log: Log,
   ) {}
 
-  /** Stores an event, before the caller is answered: no change is confirmed that could not be recorded. */
+  /** Stores an event. Callers await it before they answer, so that no change is confirmed without its record. */
   async record(entry: AuditEntry): Promise<void> {
     await this.recordAll([entry]);
   }
 
-  /** The same for several events, in this order. */
+  /** Stores several events, in this order. */
   async recordAll(entries: readonly AuditEntry[]): Promise<void> {
     await this.store.append(entries, this.clock.now());
   }
 
-  /** Removes events older than AUDIT_RETENTION_DAYS, by a function of the owner's role. */
+  /** Removes events older than AUDIT_RETENTION_DAYS, by a database function that runs as the owner of the tables. */
   @Cron('17 3 * * *', { name: 'audit-retention', waitForCompletion: true })
   async removePast(): Promise<void> {
     const { retentionDays } = this.settings.audit;
@@ -48,23 +48,23 @@ export class AuditService {
     return this.store.position();
   }
 
-  /** Everything of these kinds from a position on, the oldest first. */
+  /** All events of these kinds from a position on, the oldest first. */
   since(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]> {
     return this.store.since(events, from);
   }
 
-  /** When such an event was last recorded; null: never, or AUDIT_RETENTION_DAYS ago. */
+  /** When an event of this kind was last recorded; null: never, or more than AUDIT_RETENTION_DAYS ago. */
   async lastOf(event: AuditEventName): Promise<Date | null> {
     const [last] = await this.store.page({ event }, null, 1);
     return last?.at ?? null;
   }
 
-  /** Newest first. */
+  /** A page of events, the newest first. */
   async page(filter: AuditFilter, { limit, after }: PageRequest): Promise<Page<AuditEvent>> {
     return pageOf(await this.store.page(filter, after, limit + 1), limit, (event) => event.id);
   }
 
-  /** All of them, newest first, read as the reader takes them. */
+  /** All events, the newest first, read from the database as the caller consumes them. */
   async *all(filter: AuditFilter): AsyncGenerator<AuditEvent[], void, undefined> {
     for (let after: number | null = null; ;) {
       const events: AuditEvent[] = await this.store.page(filter, after, AT_ONCE);

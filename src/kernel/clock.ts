@@ -11,7 +11,7 @@ export class SystemClock extends Clock {
   }
 }
 
-/** One error for all: `abort()` without a reason creates one with its stack each time. */
+/** Shared by all calls, because `abort()` without a reason creates an error with a stack each time. */
 const DONE = new NamedError('the work is done');
 
 /** Monotonic time and waiting, injected so that tests neither sleep nor race. */
@@ -19,12 +19,12 @@ export abstract class Timers {
   /** Monotonic milliseconds since a fixed moment. */
   abstract now(): number;
   /**
-   * Resolves after that many milliseconds. Does not keep the process alive.
+   * Resolves after this time. Does not keep the process alive.
    * @throws the signal's reason when it is aborted first.
    */
   abstract wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 
-  /** Resolves with the work, and after that many milliseconds at the latest. @throws what the work throws by then. */
+  /** Resolves when the work is done, and after this time at the latest. @throws what the work throws until then */
   async atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
     const done = new AbortController();
     try {
@@ -34,7 +34,7 @@ export abstract class Timers {
     }
   }
 
-  /** Repeats `work`, each time that many milliseconds after it has ended, until the signal is aborted. */
+  /** Repeats `work` until the signal is aborted, with this pause after each run. */
   async every(milliseconds: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     const waited = (): Promise<boolean> =>
       this.wait(milliseconds, signal).then(

@@ -1,9 +1,9 @@
-/** RFC 4180: NULL is an empty field, an empty text is `""`, a container is JSON. For programs: texts are not changed. */
+/** A line of CSV for programs (RFC 4180), with texts unchanged: NULL is an empty field, an empty text is `""`, a container is JSON. */
 export function csvLine(values: readonly unknown[]): string {
   return `${values.map(csvField).join(',')}\r\n`;
 }
 
-/** For people: no text is a formula in a spreadsheet (CWE-1236), which may also separate cells by semicolons. */
+/** A line of CSV for people: no text is a formula in a spreadsheet (CWE-1236), which may also separate cells by semicolons. */
 export function csvLineForPeople(values: readonly unknown[]): string {
   return csvLine(values.map((value) => (value === null || typeof value === 'number' ? value : inert(textOf(value)))));
 }

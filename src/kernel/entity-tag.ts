@@ -6,8 +6,8 @@ export function entityTag(answer: unknown): string {
 }
 
 /**
- * Whether `If-Match` or `If-None-Match` names this entity tag (RFC 9110, 13.1.1 and 13.1.2). The mark of weak tags is ignored: SCIM's are
- * weak (RFC 7644, 3.14), and compressing proxies weaken others.
+ * Whether `If-Match` or `If-None-Match` names this entity tag (RFC 9110, 13.1.1 and 13.1.2). Ignores `W/`, the mark of weak tags: SCIM's
+ * tags are weak (RFC 7644, 3.14), and compressing proxies make other tags weak.
  */
 export function matchesEntityTag(header: string | undefined, own: string): boolean {
   const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');

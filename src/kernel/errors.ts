@@ -113,7 +113,7 @@ export interface RefusalDetails {
   /** Public: one sentence that the user can act on. No secrets, no data of other users. */
   detail?: string;
   errors?: FieldError[];
-  /** Seconds, for `Retry-After`. */
+  /** Value of `Retry-After`, in seconds. */
   retryAfter?: number;
   quota?: Quota | ConcurrencyQuota;
   /** Media types of accepted bodies, for `Accept`. Default: JSON. */
@@ -136,7 +136,7 @@ export class Refused extends NamedError {
   }
 }
 
-/** The value itself. @throws Refused `not_found` for null */
+/** Returns the value. @throws Refused `not_found` for null */
 export function found<T>(value: T | null): T {
   if (value === null) throw new Refused('not_found');
   return value;

@@ -23,12 +23,12 @@ interface Owner {
 }
 
 /**
- * A semaphore that is max-min fair between owners: the owner with the fewest acquired slots is next, of several the
- * least recently served. Within an owner: first come, first served. When all places are taken, an owner with a smaller share displaces
- * the newest waiting request of the largest one (longest queue drop).
+ * A semaphore that is max-min fair between owners: next is the owner with the fewest acquired slots, among equal ones the least
+ * recently served. Requests of one owner are served in order. When all places are taken, a request of an owner with fewer places
+ * displaces the newest waiting request of the owner with most (longest queue drop).
  */
 export class FairQueue {
-  /** The least recently served first. */
+  /** Ordered by the last time that they were served, the oldest first. */
   private readonly owners = new Map<string, Owner>();
   private placesTaken = 0;
   private running = 0;
@@ -46,7 +46,7 @@ export class FairQueue {
     return Array.from(this.owners.values()).reduce((sum, { waiting }) => sum + waiting.length, 0);
   }
 
-  /** Null: all places are taken, and no other owner has a larger share. A place must be given back by `leave`. */
+  /** Null: all places are taken, and no other owner has more of them. A place must be given back by `leave`. */
   enter(name: string): Place | null {
     const share = (this.owners.get(name)?.places ?? 0) + 1;
     if (this.placesTaken >= this.places && !this.displace(share)) return null;
@@ -104,7 +104,7 @@ export class FairQueue {
     }
   }
 
-  /** False: no owner has more places than `share`, or all of theirs have begun. */
+  /** False: no owner with more places than `share` has one that has not begun. */
   private displace(share: number): boolean {
     let largest: Owner | null = null;
     for (const owner of this.owners.values()) {

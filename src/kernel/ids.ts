@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 /** New identifiers, injected so that tests can fix them. */
 export abstract class Ids {
   abstract uuid(): string;
-  /** That many unguessable bytes. */
+  /** This number of unguessable bytes. */
   abstract bytes(count: number): Buffer;
   /** 24 unguessable characters of base64url: 144 random bits. */
   abstract secret(): string;

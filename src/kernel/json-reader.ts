@@ -11,7 +11,7 @@ export interface JsonFault {
   at: number;
 }
 
-/** `root` is null where reading stopped early; the last fault is the reason. */
+/** A value and its faults. `root` is null if reading stopped early; the last fault is then the reason. */
 export interface JsonReading {
   root: JsonNode | null;
   faults: JsonFault[];
@@ -42,7 +42,7 @@ export function readJson(text: string, limits: JsonLimits = UNLIMITED): JsonRead
   }
 }
 
-/** Ends the reading. `fault` null: it has been noted. */
+/** Ends the reading. `fault` is null if it has been noted already. */
 class Stopped extends Error {
   constructor(readonly fault: JsonFault | null) {
     super(fault?.message);
@@ -246,7 +246,7 @@ export interface JsonMember {
   value: JsonNode;
 }
 
-/** The value as by `JSON.parse`; of equal keys the last counts. */
+/** The value that `JSON.parse` returns: of equal keys the last one counts. */
 export function plainValue(node: JsonNode & { kind: 'object' }): object;
 export function plainValue(node: JsonNode): unknown;
 export function plainValue(node: JsonNode): unknown {

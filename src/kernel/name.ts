@@ -25,7 +25,7 @@ export function headerNameWarning(name: string): string | null {
 
 export const BEYOND_HEADERS = 'requests to the engine carry names in letters of ISO 8859-1 (Latin-1) alone';
 
-/** Equal for names that differ only in the case of ASCII letters, which one principal holds. As in the database's indexes. */
+/** A name in lower case (only ASCII letters, as in the database's indexes). One principal holds all names with the same folded name. */
 export function foldedName(name: string): string {
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

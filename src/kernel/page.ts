@@ -37,7 +37,7 @@ export function keyOfCursor(cursor: string): number | null {
   return digits !== undefined && cursorOf(Number(digits)) === cursor ? Number(digits) : null;
 }
 
-/** Null: not one of our cursors, which hold no NUL: PostgreSQL has no such text. */
+/** Null: the cursor is not one of ours, or holds a NUL, which no text of PostgreSQL has. */
 export function namesOfCursor(cursor: string): string[] | null {
   try {
     const names: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());

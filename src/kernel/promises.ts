@@ -1,4 +1,4 @@
-/** Serializes work in the order of the calls, also after failures. */
+/** Runs work one after the other in the order of the calls, also after failures. */
 export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

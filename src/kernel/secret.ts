@@ -28,7 +28,7 @@ export class Secret {
   }
 }
 
-/** For classes with secrets, tokens or nextUris: inspect and JSON show only the name of the class. */
+/** Decorator for classes with secrets, tokens or nextUris: inspect and JSON show only the name of the class. */
 export function Opaque(target: { readonly name: string; readonly prototype: object }): void {
   const show = { value: () => `[${target.name}]`, configurable: true };
   Object.defineProperties(target.prototype, { [INSPECT]: show, toJSON: show });

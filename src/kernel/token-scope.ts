@@ -2,7 +2,7 @@
 export const TOKEN_SCOPES = ['queries', 'access.read', 'admin.read', 'admin.write'] as const;
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
-/** Scopes of which nothing can be done without being an administrator. */
+/** Whether a scope is of no use to accounts that are not administrators. */
 export function isForAdministrators(scope: TokenScope): boolean {
   return scope.startsWith('admin.');
 }

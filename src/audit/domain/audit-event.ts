@@ -56,7 +56,7 @@ export type AuditEventName = (typeof AUDIT_EVENTS)[number];
 export interface AuditActor {
   id: number;
   username: string;
-  /** The API token by which it acted; null or absent: by none. */
+  /** The API token that the account used; null or absent: none. */
   token?: { id: string; name: string } | null;
 }
 
@@ -84,9 +84,9 @@ export interface AuditEntry {
   event: AuditEventName;
   actor: AuditActor | null;
   subject: AuditSubject | null;
-  /** Where the request came from; null: from no request. */
+  /** The request that caused the event; null: none. */
   origin: { address: string; requestId: string } | null;
-  /** Further facts of this kind of event. */
+  /** Further facts, by kind of event. */
   details: Readonly<Record<string, unknown>>;
 }
 
@@ -94,7 +94,7 @@ export interface AuditEntry {
 export type AuditContext = Pick<AuditEntry, 'actor' | 'origin'>;
 
 export interface AuditEvent extends AuditEntry {
-  /** Rises with time. */
+  /** Later events have higher ids. */
   id: number;
   at: Date;
 }
@@ -104,19 +104,19 @@ export function userSubject(account: { id: number; username: string }): AuditSub
   return { type: 'user', id: String(account.id), name: account.username };
 }
 
-/** Which events. Absent: any. */
+/** Conditions on events. An absent one is met by any event. */
 export interface AuditFilter {
   event?: AuditEventName | undefined;
   /** The actor or the subject: an account's id, or its name in any case. */
   user?: number | string | undefined;
   subject?: { type: string; id: string } | undefined;
-  /** Part of the words of the event, its actor, its subject or its details, in any case. */
+  /** A part of the event's name, actor, subject or details, in any case. */
   text?: string | undefined;
-  /** Of the request that caused it. */
+  /** Id of the request that caused the event. */
   requestId?: string | undefined;
-  /** Inclusive. */
+  /** Earliest moment, inclusive. */
   from?: Date | undefined;
-  /** Exclusive. */
+  /** End, exclusive. */
   to?: Date | undefined;
 }
 
@@ -127,13 +127,13 @@ export type TrailPosition = string;
 
 /** The audit trail, append-only. */
 export abstract class AuditStore {
-  /** In this order. */
+  /** Stores events in this order. */
   abstract append(entries: readonly AuditEntry[], at: Date): Promise<void>;
-  /** Newest first, beginning below the id `after` (null: at the newest), at most `limit`. */
+  /** At most `limit` events with ids below `after` (null: from the newest), the newest first. */
   abstract page(filter: AuditFilter, after: number | null, limit: number): Promise<AuditEvent[]>;
   abstract position(): Promise<TrailPosition>;
   /** All events of these kinds since the position, and perhaps a few before it; the oldest first. */
   abstract since(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]>;
-  /** Removes events that are older. @returns how many. */
+  /** Removes events older than this. @returns their number */
   abstract removePast(retentionDays: number): Promise<number>;
 }

@@ -20,7 +20,7 @@ const SELECT_EVENTS = `
            THEN json_build_object('address', e.address, 'requestId', coalesce(e.request_id, '')) END AS origin
     FROM audit_events e`;
 
-/** What the search of the trail looks into; the words of an event as people read them. */
+/** The text that the search looks into. Underscores in the event's name become spaces, as people read it. */
 const SEARCHED = `concat_ws(' ', replace(e.event, '_', ' '), e.actor_name, e.token_name, e.subject_type, e.subject_id, e.subject_name, e.details)`;
 
 const COLUMNS =
@@ -71,7 +71,7 @@ export class PostgresAuditStore extends AuditStore {
     return position;
   }
 
-  /** Newer ids; and older ones of transactions that may not have ended by then. (In a restored copy transactions count anew.) */
+  /** Events with newer ids, and older ones of transactions that may still have been open. (A restored copy numbers transactions anew.) */
   override since(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]> {
     const [id, oldest] = from.split(':');
     return this.session.query<AuditEvent>(
@@ -88,7 +88,7 @@ export class PostgresAuditStore extends AuditStore {
   }
 }
 
-/** As in COLUMNS. */
+/** The values of an event, in the order of COLUMNS. */
 function values({ event, actor, subject, origin, details }: AuditEntry): unknown[] {
   return [
     event,
