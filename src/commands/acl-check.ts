@@ -22,8 +22,8 @@ interface Options {
 }
 
 /**
- * Checks rules files, or manifests with rules in them, and prints what is wrong. Exit codes: 0 nothing as grave as `failOn`, 1 such a
- * finding, 2 a file could not be read (the others are checked all the same) or wrong usage.
+ * Checks rules files, or manifests with rules in them, and prints findings. Exit codes: 0 no finding as severe as `failOn`; 1 at least
+ * one; 2 a file could not be read (the other files are checked all the same), or wrong usage.
  */
 export async function checkFiles(names: string[], options: Options): Promise<number> {
   if (options.explain !== undefined) return explainCode(options.explain);
@@ -54,7 +54,7 @@ function explainCode(code: string): number {
   return 0;
 }
 
-/** Options of the command line, and the environment's values in place of those that are absent. */
+/** Settings from the options of the command line, with the environment's values for absent ones. */
 function serviceSettings(options: Options): ServiceSettings {
   const given = loadServiceSettings();
   return {

@@ -20,8 +20,8 @@ interface Options {
 }
 
 /**
- * A snapshot file in, `rules.json` out, through every check; no database, no cluster. Exit code 1: a check refuses the rules,
- * which are not written then; 2: the file cannot be read.
+ * Compiles a snapshot file to `rules.json` with every check, without a database or a cluster. Exit code 1: a check refuses the rules,
+ * and they are not written; 2: the file cannot be read.
  */
 export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: Options): Promise<number> {
   const settings = await loadSettings('acl compile');

@@ -8,8 +8,8 @@ import { BY_COMMAND, reportRun, RUN_BY_COMMAND, withPublishing } from './from-da
 import { print, printJson, remark, Unusable } from './output.js';
 
 /**
- * Approves the text that waits, as `POST /api/admin/acl/approvals`, and publishes it by a run. Exit code 1: this text does not
- * wait, or the run is refused; 2: as `acl sync`.
+ * Approves the rules that wait for approval, as `POST /api/admin/acl/approvals` does, and publishes them by a run. Exit code 1: the rules
+ * with this hash do not wait for approval, or the run is refused; 2: as for `acl sync`.
  */
 export async function approveChange(hash: string, { json }: { json?: true }): Promise<number> {
   return withPublishing('acl approve', async (modules) => {
@@ -34,8 +34,8 @@ interface Options {
 const USAGE = 'usage: grantline acl restore VERSION --reason TEXT [--hours N], or grantline acl restore --end';
 
 /**
- * Publishes an older version for some hours, as `POST /api/admin/acl/publications/:version/restore`, or ends that. Exit code 1: there
- * is no such version, or the run is refused; 2: wrong usage, and as `acl sync`.
+ * Publishes an older version for some hours, as `POST /api/admin/acl/publications/:version/restore` does, or ends such a restoration.
+ * Exit code 1: there is no such version, or the run is refused; 2: wrong usage, or as for `acl sync`.
  */
 export async function restoreVersion(version: string | undefined, { end, json, ...terms }: Options): Promise<number> {
   const isMixed = end === true && (version ?? terms.reason ?? terms.hours) !== undefined;

@@ -13,12 +13,12 @@ import { readListedUsers, type UserLine } from './users-file.js';
 const STEPS_PER_CHARACTER = 1_000;
 const STEPS_AT_LEAST = 1_000_000_000;
 
-/** Characters of both texts that take more than a second. */
+/** Files with more characters together take more than a second to compare. */
 const LARGE = 500_000;
 
 /**
- * Changes from one rules file to another, in rules and in access, for everybody or the users of a list. Needs no settings. Exit
- * code 0: nothing; 1: something; 2: a file cannot be read, or a rule cannot be compared.
+ * Prints changes from one rules file to another, in rules and in access, for everybody or the users of a list. Needs no settings. Exit
+ * code 0: no change; 1: changes; 2: a file cannot be read, or a rule cannot be compared.
  */
 export async function diffRulesFiles(
   before: string,
@@ -65,9 +65,9 @@ export async function diffRulesFiles(
 
 const MOST_NAMED = 10;
 
-/** Users and groups that the rules name and the list lacks: their access is not compared. */
+/** Remarks on users and groups that the rules name but the list lacks. Their access is not compared. */
 function notListed(files: readonly ForeignRules[], listed: readonly UserLine[]): string[] {
-  // The comparison has read the same patterns within its budget.
+  // No limit is needed here, because the comparison has already read the same patterns within its budget.
   const patterns = anyPatterns(new WorkBudget(Infinity));
   const found = (type: 'users' | 'groups'): string => {
     const names = [...new Set(files.flatMap((rules) => unlisted(type, rules, listed, patterns).names))].sort();

@@ -28,9 +28,9 @@ interface FileExplanation {
   grants: [];
   policies: [];
   section: SectionName;
-  /** The section that decides, if the file lacks it. */
+  /** The section that decides the question, if the file lacks it. */
   absent_section: SectionName | null;
-  /** Why the engine refuses the statement although the rule allows it, such as a fault in a mask; null: it does not. */
+  /** Why the engine refuses a statement that the rule allows, such as a faulty mask; null: it does not refuse it. */
   refused_for: string | null;
 }
 
@@ -38,8 +38,8 @@ type ExplainedAccess = ReturnType<typeof explanationForm>;
 type Explanation = FileExplanation | ExplainedAccess;
 
 /**
- * Explains an answer by the database and the published rules, or by a rules file. Exit code 0: there is an answer, yes or no; 2: a wrong
- * question, a file that cannot be read or that the engine refuses, or a rule that cannot be judged.
+ * Explains whether a user may do something, by the database and the published rules, or by a rules file. Exit code 0: answered, with yes
+ * or no; 2: an invalid question, a file that cannot be read or that the engine refuses, or a rule that cannot be evaluated.
  */
 export async function explainAccess(options: Options): Promise<number> {
   const asked = questionsOf(options);
@@ -72,7 +72,7 @@ function recorded(options: Options): Explain {
   if (service !== null) return () => explainRemotely(service, options);
   const { user } = options;
   return async (question) => {
-    // Loads the service's modules, which takes seconds: a file needs none of them.
+    // Imported only here, because the service's modules take seconds to load and a rules file needs none of them.
     const { explainFromDatabase } = await import('./from-database.js');
     return explainFromDatabase(user, question);
   };
@@ -162,7 +162,7 @@ function ruleLine(explanation: Explanation): string {
   return `there is no section "${absent}": ${meaning}`;
 }
 
-/** The answer of `GET /api/admin/access/explain`, which explains the privileges of grants. */
+/** Asks `GET /api/admin/access/explain`, which explains only privileges that grants can give. */
 async function explainRemotely(
   service: RemoteService,
   { user, privilege: text, catalog, schema, table, column, routine, as, of }: QuestionOptions,
@@ -185,7 +185,7 @@ interface UserPage {
   next: string | null;
 }
 
-/** `user:12`; where no account has the name, in any case, `engine:NAME`. */
+/** `user:12`, or `engine:NAME` if no account has the name, compared without case. */
 async function principalNamed(service: RemoteService, name: string, after: string | null = null): Promise<string> {
   const query = { q: name, limit: '200', ...(after !== null && { after }) };
   const { items, next } = await service.get<UserPage>('/api/admin/users', query);

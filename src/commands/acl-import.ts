@@ -22,12 +22,12 @@ interface Options {
   json?: true;
 }
 
-/** A finding as its JSON has it. */
+/** A finding with its place, as the command's JSON has it. */
 type PlacedImportFinding = Omit<ImportFinding, 'at'> & Place;
 
 /**
- * An existing rules file as a snapshot that means the same for the users of a list, proved by comparison. Exit code 0: they keep what they
- * have; 1: something of it cannot be said in grants, and is listed; 2: a file cannot be read, or is refused by the engine, and nothing is written.
+ * Converts a rules file to a snapshot that gives the users of a list the same access, proved by comparison. Exit code 0: the same access;
+ * 1: grants cannot express some of it, which is listed; 2: a file cannot be read or the engine refuses it, and nothing is written.
  */
 export async function importRulesFile(path: string, { users, catalog, out, json }: Options): Promise<number> {
   const settings = await loadSettings('acl import');
@@ -55,7 +55,7 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
   return findings.some(({ severity }) => severity !== 'info') ? 1 : 0;
 }
 
-/** A grant of everyone is a grant of the users that the snapshot file names: where there is one, the file names all of the list. */
+/** In a snapshot file everyone means the users that it names. So a file with a grant to everyone names all users of the list. */
 function exportedImport(snapshot: Snapshot): ExportedSnapshot {
   const file = exportSnapshot(snapshot);
   if (!snapshot.grants.some(({ principal }) => principal.type === 'everyone')) return file;
@@ -63,7 +63,7 @@ function exportedImport(snapshot: Snapshot): ExportedSnapshot {
   return { ...file, users };
 }
 
-/** Names that no account or no engine principal can have. */
+/** Problems of names that are invalid for accounts or engine principals. */
 function nameProblems(listed: readonly UserLine[], defaults: SnapshotDefaults): { line: number; message: string }[] {
   const [engines, people] = [
     listed.filter(({ isEngine }) => isEngine === true),
@@ -80,10 +80,10 @@ function nameProblems(listed: readonly UserLine[], defaults: SnapshotDefaults): 
   });
 }
 
-/** Users in a heading; `--json` has all of them. */
+/** The most users that a heading names; `--json` has all of them. */
 const MOST_NAMED = 20;
 
-/** The place, the users, the choice and the reason on one line, and what it is about below. */
+/** One line with place, rule, users, the import's choice and its reason, then a line for each access concerned. */
 function findingLines(path: string, finding: PlacedImportFinding): string[] {
   const { severity, people, what, why, instead, rule, line, column } = finding;
   const place = `${path}:${line}:${column} ${severity === 'warning' ? '' : `${severity}: `}`;
@@ -95,10 +95,10 @@ function findingLines(path: string, finding: PlacedImportFinding): string[] {
   return [head, ...what.map((each) => `  ${each}`)];
 }
 
-/** `"lake","eu","orders"`, as the engine's own command line prints rows; or bare. */
+/** A field of a CSV row: quoted, as the engine's command line prints rows (`"lake","eu","orders"`), or unquoted. */
 const FIELD = /^\s*(?:"((?:[^"]|"")*)"|([^",]*?))\s*(?:,|$)/;
 
-/** The columns of `system.jdbc.tables`, `information_schema.tables` and `information_schema.schemata`. */
+/** The first column's name in `system.jdbc.tables`, `information_schema.tables` and `information_schema.schemata`. */
 const HEADER = /^(?:table_cat|table_catalog|catalog_name)$/i;
 
 /**
@@ -119,7 +119,7 @@ export function readListing(text: string): { names: ListedName[]; problems: { li
   return { names, problems };
 }
 
-/** The names of a file that the command line names. @throws Unusable */
+/** Reads the listing in a file. @throws Unusable */
 function readListingFile(path: string): ListedName[] {
   const { names, problems } = readListing(readUserList(path));
   if (problems.length > 0) throw new Unusable(problems.map(({ line, message }) => `${path}:${line}:1 ${message}`));

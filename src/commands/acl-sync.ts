@@ -6,10 +6,10 @@ import { print, printJson, withProgress } from './output.js';
 import { type RemoteService, remoteService } from './remote-service.js';
 import { printPreview, printRun, type ShownStatus, statusLines, versionText } from './run-output.js';
 
-// Loads the service's modules, which takes longer than to ask a service.
+// Imported only when needed, because loading the service's modules takes longer than a request to a running service.
 const fromDatabase = () => import('./from-database.js');
 
-/** Of `POST /api/admin/acl/sync`. */
+/** The answer of `POST /api/admin/acl/sync`. */
 interface RunAnswer {
   outcome: 'applied' | 'no_change' | 'refused';
   publication: ShownPublication | null;
@@ -22,7 +22,7 @@ interface Options extends RemoteOptions {
   json?: true;
 }
 
-/** One run of the sync. Exit code 0: published, or nothing to change; 1: refused by a check; 2: the target or another run is in the way. */
+/** Runs the sync once. Exit code 0: published, or nothing to change; 1: refused by a check; 2: the target failed or another run goes on. */
 export async function syncRules({ dryRun, json, ...remote }: Options): Promise<number> {
   const service = remoteService(remote);
   const asked = [dryRun === true, json === true] as const;
@@ -47,7 +47,7 @@ function shownRun({ outcome: kind, publication, awaits, reasons }: RunAnswer): S
 
 const VERSIONS_SHOWN = 5;
 
-/** The state of publishing, as `GET /api/admin/acl/status`. */
+/** Prints the state of publishing, as in `GET /api/admin/acl/status`. */
 export async function showStatus({ json, ...remote }: RemoteOptions & { json?: true }): Promise<number> {
   const service = remoteService(remote);
   const { status, versions } = await (service === null

@@ -21,7 +21,7 @@ interface Options {
   metadataCatalog?: string;
 }
 
-/** The verdicts on one file. */
+/** The verdicts of all guarantees on one file. */
 interface TestedFile {
   file: string;
   read: ReadRulesFile;
@@ -29,8 +29,8 @@ interface TestedFile {
 }
 
 /**
- * Judges guarantees by rules files, or manifests with rules in them. Exit code 0: all hold in all files; 1: one is broken; 2: something
- * cannot be read or told.
+ * Tests guarantees against rules files, or manifests with rules in them. Exit code 0: all hold in all files; 1: at least one is broken;
+ * 2: a file cannot be read, or a guarantee cannot be decided.
  */
 export async function testFiles(
   names: string[],
@@ -58,7 +58,7 @@ export async function testFiles(
   return tested.some(({ verdicts }) => verdicts.some(({ isBroken }) => isBroken)) ? 1 : 0;
 }
 
-/** @throws Unusable where nothing can be told */
+/** @throws Unusable if the guarantees cannot be decided */
 function judged(
   file: string,
   read: ReadRulesFile,
@@ -153,7 +153,7 @@ function sentence({ guarantee }: ForeignVerdict, { person, fact }: ForeignBreach
   return `${displayName(person, 'anybody else')} ${verb} ${what}${only}`;
 }
 
-/** Without the levels that no rule spells: any name of theirs is meant. */
+/** The node without levels that no rule names, which stand for any name. */
 function namedLevels(resource: Node): Node {
   const shown = withNames(resource, (name) => displayName(name, ''));
   return Object.fromEntries(Object.entries(shown).filter(([, name]) => name !== ''));

@@ -14,10 +14,10 @@ interface Options {
   json?: true;
 }
 
-/** Of its file; longer passwords are refused by the rules. */
+/** The largest password file in bytes. The rules for passwords allow far fewer. */
 const PASSWORD_MAX_BYTES = 64_000;
 
-/** Makes an administrator. Exit code 1: the name or the address is taken; 2: it breaks a rule. */
+/** Creates an administrator. Exit code 1: the name or the e-mail address is taken; 2: one of them or the password is invalid. */
 export async function createAdministrator({ username, email, passwordFile, json }: Options): Promise<number> {
   const password = await readPassword(passwordFile);
   return withModules('users create-admin', [RegistrationModule], async (modules) => {
@@ -46,7 +46,7 @@ async function readPassword(path: string | undefined): Promise<string> {
   return file.bytes.toString().replace(/\r?\n$/, '');
 }
 
-/** At a terminal: with a prompt and without echo. */
+/** Asks for the password at the terminal, without echo. */
 async function askPassword(): Promise<string> {
   process.stderr.write('password: ');
   const silence = new Writable({ write: (_, __, done) => done() });

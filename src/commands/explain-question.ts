@@ -3,7 +3,7 @@ import { type NamedNode, type Node, nodeOf } from '../trino-rules/model/node.js'
 import { PRIVILEGE_TERMS, PRIVILEGES, type PrivilegeFamily } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
 
-/** What the command line asks about a user; each option is the name of one thing. */
+/** Options of a question about a user. Each option names one thing. */
 export interface QuestionOptions {
   user: string;
   privilege: string;
@@ -13,15 +13,15 @@ export interface QuestionOptions {
   column?: string;
   routine?: string;
   property?: string;
-  /** Whom the user would act as. */
+  /** The user to impersonate. */
   as?: string;
-  /** Whose queries. */
+  /** The owner of the queries. */
   of?: string;
 }
 
 export const noAccount = (name: string): string => `no account has the name ${name}: answered as for a program`;
 
-/** Asked one after another until one is answered with yes. */
+/** Questions to ask one after another until the answer is yes. */
 export type Questions = readonly [Question, ...Question[]];
 
 type Part = Exclude<keyof QuestionOptions, 'user' | 'privilege'>;
@@ -40,7 +40,7 @@ const OF_FAMILY: Readonly<Record<PrivilegeFamily, Pick<Kind, 'needs' | 'takes'>>
   acting: { needs: ['as'], takes: [] },
 };
 
-/** The privileges of grants, and other rights of rules files. */
+/** What each privilege of grants, and each other right of rules files, needs and asks. */
 const KINDS: Readonly<Record<string, Kind>> = {
   ...Object.fromEntries(
     PRIVILEGES.map((privilege): [string, Kind] => [

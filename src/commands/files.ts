@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../platform/files/plain-file.js';
 import { replaceFile } from '../platform/files/whole-file.js';
 
-/** Maximum size of a YAML file, whose reader takes a hundred times as much memory. */
+/** The largest YAML file in bytes: its reader takes a hundred times as much memory. */
 export const YAML_MAX_BYTES = 8_000_000;
 
 /** @throws Unusable */
@@ -15,8 +15,8 @@ export function bytesOf(path: string): Buffer {
 }
 
 /**
- * Writes a command's result into a file, whole or not at all, and says where it replaces another. A link is replaced, not followed.
- * @throws Error that names the file
+ * Writes a command's result to a file, wholly or not at all, and reports if it replaces another file. Replaces a link instead of
+ * following it. @throws Error that names the file
  */
 export async function writeResult(path: string, content: string, mode: number): Promise<void> {
   const present = await stat(path).catch(() => null);

@@ -23,7 +23,7 @@ export interface ReadRulesFile {
 
 export type ForeignRulesFile = ReadRulesFile | { kind: 'refused'; problems: ({ message: string } & Place)[] };
 
-/** Reads the one rules file that a file is, or that the manifests in it hold. Refused is what the engine refuses. */
+/** Reads a rules file, or the single one in a file of manifests. Refuses what the engine would refuse. */
 export async function readForeignRulesFile(bytes: Uint8Array): Promise<ForeignRulesFile> {
   const { text, findings } = decodeFile(bytes);
   const positions = new TextPositions(text);
@@ -50,14 +50,14 @@ export async function readForeignRulesFile(bytes: Uint8Array): Promise<ForeignRu
   }
 }
 
-/** As above, of a file that the command line names. @throws Unusable with every problem */
+/** Reads rules as `readForeignRulesFile` does, from a path. @throws Unusable with every problem */
 export async function readForeignRules(path: string): Promise<ReadRulesFile> {
   const reading = await readForeignRulesFile(bytesOf(path));
   if (reading.kind === 'refused') throw new Unusable(placedLines(path, reading.problems));
   return reading;
 }
 
-/** @throws Unusable where the work exceeds its budget, which `problem` says */
+/** Runs work that has a budget. @throws Unusable with `problem` if the work exceeds it */
 export function withinBudget<T>(problem: string, work: () => T): T {
   try {
     return work();
@@ -66,11 +66,11 @@ export function withinBudget<T>(problem: string, work: () => T): T {
   }
 }
 
-/** Some ten seconds, and more for large files. */
+/** Steps that take about ten seconds; large files get more. */
 const STEPS_AT_LEAST = 2_000_000_000;
 const STEPS_PER_CHARACTER = 10_000;
 
-/** For an import of the file. */
+/** The budget for an import of a file. */
 export function importBudget({ text }: ReadRulesFile): WorkBudget {
   return new WorkBudget(STEPS_AT_LEAST + STEPS_PER_CHARACTER * text.length);
 }

@@ -31,16 +31,16 @@ import { RemoteSilence } from './remote-service.js';
 import { printPreview, printRun, type ShownStatus } from './run-output.js';
 import { withModules } from './with-modules.js';
 
-/** The actor of a command: no account, as nobody has signed in. */
+/** The audit context of a command, without an actor, because nobody has signed in. */
 export const BY_COMMAND: AuditContext = { actor: null, origin: null };
 
-/** How long another run that holds the lock is waited for. */
+/** How long a command waits for another run that holds the lock. */
 const LOCK_TIMEOUT_MS = 60_000;
 
-/** A run that a command asks for. */
+/** The terms of a run that a command requests. */
 export const RUN_BY_COMMAND = { trigger: 'cli', by: BY_COMMAND, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
 
-/** Works with the modules of publishing; this process runs no schedule. */
+/** Runs work with the modules of publishing, without their schedule. */
 export function withPublishing<T>(
   command: SettingsUser,
   work: (modules: INestApplicationContext) => Promise<T>,
@@ -48,7 +48,7 @@ export function withPublishing<T>(
   return withModules(command, [PublishingModule], work);
 }
 
-/** Works with the modules of snapshot files. */
+/** Runs work with the modules of snapshot files. */
 function withFiles<T>(command: SettingsUser, work: (modules: INestApplicationContext) => Promise<T>): Promise<T> {
   return withModules(command, [PublishingModule, SnapshotFilesModule], work);
 }
@@ -70,12 +70,12 @@ export async function reportRun(
   return printRun(outcome, json, { published, now: modules.get(Clock).now() });
 }
 
-/** Logs which rights are missing, before the failure is reported. */
+/** Logs which rights at the target are missing, before the failure is reported. */
 async function logMissingRights(reason: RunFailure['reason'], modules: INestApplicationContext): Promise<void> {
   if (reason === 'forbidden') await modules.get(TargetProbe).check();
 }
 
-/** A run of this process. @returns the exit code */
+/** Runs the sync in this process. @returns the exit code */
 export async function syncFromDatabase(dryRun: boolean, json: boolean): Promise<number> {
   return withPublishing('acl sync', async (modules) => {
     if (!dryRun) return reportRun(modules, modules.get(AclSyncService).run(RUN_BY_COMMAND), json);
@@ -92,7 +92,7 @@ export async function syncFromDatabase(dryRun: boolean, json: boolean): Promise<
   });
 }
 
-/** The state of publishing, and the newest versions. */
+/** The state of publishing, with the newest versions. */
 export function statusFromDatabase(limit: number): Promise<ShownStatus> {
   return withPublishing('acl status', async (modules) => {
     const { items } = await modules.get(PublicationHistory).list({ limit, after: null });
@@ -105,7 +105,7 @@ export function statusFromDatabase(limit: number): Promise<ShownStatus> {
   });
 }
 
-/** The answer of `GET /api/admin/access/explain` about a user with this name. */
+/** The same answer as `GET /api/admin/access/explain` for the user with this name. */
 export function explainFromDatabase(user: string, question: Question): Promise<ReturnType<typeof explanationForm>> {
   return withPublishing('acl explain', async (modules) => {
     const snapshots = modules.get(SnapshotStore);
@@ -119,7 +119,7 @@ export function explainFromDatabase(user: string, question: Question): Promise<R
   });
 }
 
-/** Names of accounts and engine principals are unique in any case. */
+/** The principal with a name, compared without case: an account, or else an engine principal. */
 function principalNamed({ users }: Snapshot, name: string): Principal {
   const account = users.find((user) => foldedName(user.name) === foldedName(name));
   if (account !== undefined) return { type: 'user', id: account.id };
@@ -127,7 +127,7 @@ function principalNamed({ users }: Snapshot, name: string): Principal {
   return { type: 'engine', name };
 }
 
-/** @param write with the mode that the settings have for files */
+/** @param write gets the snapshot file, and the configured mode of files */
 export function exportFromDatabase(write: (file: unknown, mode: number) => Promise<number>): Promise<number> {
   return withFiles('snapshot export', async (modules) => {
     const file = await withProgress('exporting', modules.get(SnapshotFilesService, { strict: false }).export());
@@ -135,7 +135,7 @@ export function exportFromDatabase(write: (file: unknown, mode: number) => Promi
   });
 }
 
-/** @throws Error that says what became of the changes */
+/** @throws Error that says whether the changes were made */
 export function applyToDatabase(
   path: string,
   value: unknown,
@@ -146,7 +146,7 @@ export function applyToDatabase(
   );
 }
 
-/** Makes the changes of a file, and reports the progress. @throws Error that says what became of them where the database fails */
+/** Makes a file's changes and reports the progress. @throws Error that says whether they were made, if the database fails */
 export function changedByFile<T>(
   path: string,
   command: 'snapshot apply' | 'users import',
@@ -161,7 +161,7 @@ export function changedByFile<T>(
   });
 }
 
-/** Says what became of a file's changes where the database or the service failed; any other failure stays what it is. */
+/** For a failure of the database or the service, an error that says whether a file's changes were made. Other errors stay unchanged. */
 export function fileFailure(path: string, error: unknown, verb: 'apply' | 'import'): unknown {
   const unknown = `whether the changes are made is not known: ${verb} the file again, which makes only those that are missing`;
   if (error instanceof RemoteSilence) return new Error(`${path}: ${error.message}; ${unknown}`, { cause: error });

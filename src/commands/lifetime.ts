@@ -2,17 +2,17 @@ import { constants } from 'node:os';
 import type { LogOutput } from '../platform/log/log-output.js';
 import type { Log } from '../platform/log/log.js';
 
-/** Milliseconds after the signal; Kubernetes kills after 30 s. At `cut` running work is broken off, at `abandon` no longer waited for. */
+/** Milliseconds after the signal. `cut`: aborts running work. `abandon`: stops waiting for it. Kubernetes kills after 30 s. */
 const STOP = { cut: 15_000, abandon: 17_000, exit: 20_000 };
 const LAST_LINES_MS = 1_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Closes something, gracefully until `cut` is aborted. */
+/** Closes something: gracefully until `cut` is aborted, then at once. */
 type Close = (cut: AbortSignal) => Promise<void>;
 
 /**
- * Closes everything that a process opened, in reverse order, when it ends: after its work, after a failure, or by the first signal. Further
- * signals change nothing: a terminal signals npm and the service at once, and npm passes its own on.
+ * Closes everything that a process opened, in reverse order, when the work ends or fails, or at the first signal. Further signals are
+ * ignored, because a terminal signals npm and the service at once, and npm passes its signal on.
  */
 export class Lifetime {
   private readonly opened: Promise<Close>[] = [];
@@ -20,8 +20,8 @@ export class Lifetime {
   private closing: Promise<boolean> | null = null;
 
   /**
-   * @param exitCode of a process that a signal ended
-   * @param output of the log, whose last lines are read before that, or given up after a second
+   * @param exitCode the exit code after a signal
+   * @param output the log's output, which gets a second to write its last lines before a signal ends the process
    */
   constructor(
     private readonly log: Pick<Log, 'info' | 'error'>,
@@ -31,7 +31,7 @@ export class Lifetime {
     for (const signal of SIGNALS) process.on(signal, () => void this.endBy(signal));
   }
 
-  /** Runs `work`, and closes what it has opened, also when it fails. */
+  /** Runs `work`, then closes everything that it opened, also if it fails. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -41,12 +41,12 @@ export class Lifetime {
     }
   }
 
-  /** Waits for the opening, and closes its result at the end. An end that comes meanwhile stops the caller here. */
+  /** Waits for `opening`, and closes its result at the end. Never returns if a signal has come meanwhile. */
   async open<T>(opening: Promise<T>, close: (opened: T, cut: AbortSignal) => Promise<void>): Promise<T> {
     this.opened.push(
       opening.then(
         (opened) => (cut) => close(opened, cut),
-        () => () => Promise.resolve(), // the caller has the error
+        () => () => Promise.resolve(), // the caller gets the error
       ),
     );
     const opened = await opening;
@@ -54,7 +54,7 @@ export class Lifetime {
     return opened;
   }
 
-  /** For a process that ends by a signal alone. */
+  /** Never resolves. For a process that only a signal ends. */
   async untilSignal(): Promise<never> {
     return new Promise<never>(() => undefined);
   }
@@ -83,7 +83,7 @@ export class Lifetime {
     let isClean = true;
     for (let next = this.opened.pop(); next !== undefined; next = this.opened.pop()) {
       const closed = next.then((close) => close(cut));
-      const isLast = this.opened.length === 0; // the database, for which the time after `abandon` is kept
+      const isLast = this.opened.length === 0; // the database, which may use the time after `abandon`
       try {
         await (isLast ? closed : Promise.race([closed, rejectionOn(abandon)]));
       } catch (err) {

@@ -5,8 +5,8 @@ import { remark, Unusable } from './output.js';
 import { SEVERITIES } from '../trino-rules/document/finding.js';
 
 /**
- * A command, which returns its exit code. Its modules are loaded when it is run: those of the service take seconds, and most
- * commands need few of them.
+ * The action of a command, which returns its exit code. Loads the command's modules only when it runs, because all modules of the service
+ * take seconds and most commands need few.
  */
 export const loaded =
   <A extends unknown[]>(load: () => Promise<(...args: A) => Promise<number>>) =>
@@ -16,7 +16,7 @@ export const loaded =
 
 const help = new Help();
 
-/** Those below groups of commands, too. */
+/** All commands, also those inside groups of commands. */
 function commandsOf(command: Command): Command[] {
   return help.visibleCommands(command).flatMap((each) => {
     if (each.name() === 'help') return [];
@@ -24,13 +24,13 @@ function commandsOf(command: Command): Command[] {
   });
 }
 
-/** With the group that it belongs to. */
+/** The command's name after the name of its group. */
 function termOf(command: Command): string {
   const group = command.parent?.parent ? `${command.parent.name()} ` : '';
   return group + help.subcommandTerm(command);
 }
 
-/** Without commands, which inherit its exit codes: 0 fine, 1 findings or refused, 2 cannot read, cannot reach or wrong usage. */
+/** A program without commands yet. Exit codes of its commands: 0 fine, 1 findings or refused, 2 unreadable, unreachable or wrong usage. */
 export function newProgram(name: string, description: string): Command {
   const program = new Command(name).description(description).version(VERSION);
   const writeErr = (text: string): void => text.trimEnd().split('\n').forEach(remark);
@@ -41,7 +41,7 @@ export function newProgram(name: string, description: string): Command {
   return program;
 }
 
-/** Runs the command that the process was given. Exit code 78 (EX_CONFIG): settings. */
+/** Runs the command of the process's arguments. Exit code 78 (EX_CONFIG): invalid settings. */
 export async function runProgram(program: Command): Promise<void> {
   try {
     await program.parseAsync();
@@ -51,14 +51,14 @@ export async function runProgram(program: Command): Promise<void> {
       process.exit(2);
     }
     const message = error instanceof Error ? error.message : String(error);
-    // Of settings, each problem is a line.
+    // The message about refused settings has one line for each problem.
     const [first = '', ...others] = error instanceof SettingsRefused ? message.split('\n') : [message];
     [`${program.name()}: ${first}`, ...others].forEach(remark);
     process.exit(error instanceof SettingsRefused ? 78 : 2);
   }
 }
 
-/** An option that may be given several times, and may hold a comma list. */
+/** Collects an option that can be given several times, each time with several values separated by commas. */
 const listed = (value: string, before: string[] = []): string[] => [
   ...before,
   ...value.split(',').map((name) => name.trim()),
@@ -69,7 +69,7 @@ const release = (value: string): number => {
   return Number(value);
 };
 
-/** The commands about anybody's rules files: `grantline acl …`, and all that `grantline-rules` has. Nothing of the service is loaded. */
+/** Adds the commands for any rules files: part of `grantline acl …`, and all of `grantline-rules`. They load no module of the service. */
 export function addRulesCommands(parent: Command): void {
   parent
     .command('check')

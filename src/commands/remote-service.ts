@@ -4,19 +4,19 @@ import { AxiosExchange, LostConnection, OversizedReply, type Question } from '..
 import { loadRemoteAccess, type RemoteAccess, type RemoteOptions } from '../platform/settings/settings-loader.js';
 import { remark } from './output.js';
 
-/** Milliseconds. */
+/** Milliseconds within which the whole answer must arrive. */
 const DEADLINE = 30_000;
 
-/** Milliseconds: a run of the sync, or a large snapshot, takes minutes. */
+/** The same limit for a run of the sync or a large snapshot, which take minutes. */
 export const LONG_DEADLINE = 600_000;
 
-/** A snapshot of a million grants has 330 MB. */
+/** The most bytes of an answer. A snapshot of a million grants has 330 MB. */
 const LARGEST_ANSWER = 400_000_000;
 
-/** The service refused, or was not reached: nothing was done. */
+/** The service refused the request or was not reached, so nothing was done. */
 export class RemoteRefusal extends NamedError {}
 
-/** The service gave no answer: the request may have taken effect. */
+/** The service gave no answer, so the request may have taken effect. */
 export class RemoteSilence extends NamedError {}
 
 /** The API of a running service, with an API token. */
@@ -26,7 +26,7 @@ export class RemoteService {
 
   constructor(private readonly access: RemoteAccess) {}
 
-  /** @param Form the answer's, as the service's OpenAPI document has it */
+  /** @typeParam Form the type of the answer by the service's OpenAPI document */
   get<Form>(path: string, query: Readonly<Record<string, string>> = {}, timeout = DEADLINE): Promise<Form> {
     const asked = new URLSearchParams(query).toString();
     return this.ask<Form>({ method: 'GET', path: asked === '' ? path : `${path}?${asked}`, timeout });
@@ -62,12 +62,12 @@ export class RemoteService {
 interface Asked {
   method: 'GET' | 'POST';
   path: string;
-  /** Milliseconds until the whole answer. */
+  /** Milliseconds within which the whole answer must arrive. */
   timeout: number;
   body?: string;
 }
 
-/** Null: the command works on the database of the settings. @throws SettingsRefused */
+/** The service that the options name. Null: the command works on the configured database. @throws SettingsRefused */
 export function remoteService(options: RemoteOptions): RemoteService | null {
   const access = loadRemoteAccess(options);
   if (access === null) return null;
@@ -75,10 +75,10 @@ export function remoteService(options: RemoteOptions): RemoteService | null {
   return new RemoteService(access);
 }
 
-/** The codes of failures before a connection. */
+/** Codes of failures before the connection was made. */
 const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_.*|.*_CERT_.*|ERR_TLS_.*)$/;
 
-/** The answer to a snapshot file that is refused has the form of one that is applied. */
+/** Whether an answer refuses a snapshot file. It has the same form as for an applied file. */
 const isRefusedFile = (status: number, answer: object): boolean => status === 422 && 'outcome' in answer;
 
 const FOREIGN = 'without JSON: is this the address of the API?';
@@ -92,7 +92,7 @@ function objectIn(body: Buffer): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** Of RFC 9457, on one line. */
+/** A problem (RFC 9457) on one line. */
 function problemText({ code, detail, errors, request_id: id }: Readonly<Record<string, unknown>>): string {
   const fields = Array.isArray(errors) ? (errors as { field: string; message: string }[]) : [];
   const texts = [

@@ -14,7 +14,7 @@ export function printRun(run: ShownRun, json: boolean, live?: Parameters<typeof 
   return EXIT[run.kind];
 }
 
-/** As the API names things; of the publication no more than fits a line, and a failure is an answer here. */
+/** A run with the API's field names, with only part of the publication's fields. Unlike in the API, a failed run is an answer too. */
 function runForm(run: ShownRun): object {
   const publication = run.kind === 'failed' ? null : run.publication;
   return {
@@ -54,10 +54,10 @@ const WOULD: Record<Preview['would'], string> = {
   refused: 'be refused',
 };
 
-/** Only a service that runs has asked the engine for its catalogs. */
+/** `open_catalogs` comes from a running service only, which asks the engine for its catalogs. */
 type StatusForm = ReturnType<typeof statusForm> & { open_catalogs?: Finding[] };
 
-/** The fields of a version that a line shows, named as in the API. */
+/** The fields of a version that a line shows, with the API's names. */
 interface ShownVersion {
   version: number;
   hash: string;
@@ -69,11 +69,11 @@ interface ShownVersion {
 
 export interface ShownStatus {
   status: StatusForm;
-  /** The newest first. */
+  /** Newest first. */
   versions: ShownVersion[];
 }
 
-/** One that can be restored; the newest is what is published now. */
+/** A line about a published version. */
 export function versionText({ version, hash, rules, restored, ...publication }: ShownVersion): string {
   const withdrawn = publication.is_withdrawal ? ', revokes alone' : '';
   const kind = restored === null ? withdrawn : `, restored version ${restored.version}`;

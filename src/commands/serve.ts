@@ -10,12 +10,12 @@ import { Lifetime } from './lifetime.js';
 import { migrateSchema, requireTables } from './with-database.js';
 import { atDatabase, listenOn } from './start-failure.js';
 
-/** Pages of rows lie outside of V8's heap, which takes each megabyte of them for growth of its own, and soon collects everything. */
+/** V8 counts pages of rows, which lie outside its heap, as growth of the heap, and would soon run full collections. */
 const ROOM_FOR_PAGES = '--heap-growing-percent=200';
 
 /**
- * The service, until SIGTERM or SIGINT. In production migrating is a separate step (`grantline migrate`), so that starting
- * replicas never race for it.
+ * Runs the service until SIGTERM or SIGINT. In production migrating is a separate step (`grantline migrate`), so that starting replicas
+ * do not compete for it.
  */
 export async function serve(): Promise<number> {
   setFlagsFromString(ROOM_FOR_PAGES);
@@ -39,7 +39,7 @@ async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<
     );
     if (applied.length > 0) log.info('migrated', { applied });
   }
-  const { createApplication } = await import('../application.js'); // seconds, which refused settings need not wait for
+  const { createApplication } = await import('../application.js'); // takes seconds, so refused settings are reported before
   const { app, operations } = await lifetime.open(
     atDatabase(database, () => createApplication(settings, database, log)),
     async ({ operations, close }, cut) => {
@@ -64,7 +64,7 @@ async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<
   return database;
 }
 
-/** As one would type it: `localhost` for loopback, brackets for IPv6. */
+/** A host as people type it: `localhost` for loopback, brackets for IPv6. */
 function host(name: string): string {
   if (name === '127.0.0.1') return 'localhost';
   return name.includes(':') ? `[${name}]` : name;

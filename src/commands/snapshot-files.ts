@@ -7,10 +7,10 @@ import { writeResult } from './files.js';
 import { formatNamed, problemLines, readStructured, structuredText } from './structured-file.js';
 
 const ROUTE = '/api/admin/snapshot';
-/** Where the settings of the service are not known. */
+/** The mode of written files if the service's settings are not known. */
 const FILE_MODE = 0o640;
 
-// Loads the service's modules, which takes longer than to ask a service.
+// Imported only when needed, because loading the service's modules takes longer than a request to a running service.
 const fromDatabase = () => import('./from-database.js');
 
 interface ExportOptions extends RemoteOptions {
@@ -18,7 +18,7 @@ interface ExportOptions extends RemoteOptions {
   out?: string;
 }
 
-/** Writes what is live as a snapshot file: by name, without ids and settings, ordered by content. */
+/** Writes live access as a snapshot file: principals by name, no ids or settings, ordered by content. */
 export async function exportSnapshotFile({ format, out, ...remote }: ExportOptions): Promise<number> {
   const write = async (file: unknown, mode: number): Promise<number> => {
     const text = structuredText(file, format ?? formatNamed(out));

@@ -1,14 +1,14 @@
 import type { Database } from '../platform/database/database.js';
 import { codeOf } from '../platform/files/plain-file.js';
 
-/** An address that the service listens on, and the settings that it is made of. */
+/** An address to listen on, with the settings that decide it. */
 export interface ListenAddress {
   host: string;
   port: number;
   settings: { host: string; port: string };
 }
 
-/** Listens. @throws Error that names the setting and what to do */
+/** Listens on an address. @throws Error that names the setting and what to do */
 export async function listenOn(
   address: ListenAddress,
   listen: (where: { host: string; port: number }) => Promise<unknown>,
@@ -20,7 +20,7 @@ export async function listenOn(
   }
 }
 
-/** Advice about a failure to listen; null: it explains itself. */
+/** Advice about a failure to listen; null: the error explains itself. */
 export function listenFailure(code: string | null, { host, port, settings }: ListenAddress): string | null {
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const unknown = `the name ${host} is not known: set ${settings.host} to an address of this machine`;
@@ -34,7 +34,7 @@ export function listenFailure(code: string | null, { host, port, settings }: Lis
   return advice[code ?? ''] ?? null;
 }
 
-/** Works with the database. @throws Error that names the setting and what to do, where it cannot be reached or refuses */
+/** Runs work on the database. @throws Error that names the setting and what to do, if the database is not reached or refuses */
 export async function atDatabase<T>(
   { name }: Pick<Database, 'name'>,
   work: () => Promise<T>,
@@ -48,7 +48,7 @@ export async function atDatabase<T>(
   }
 }
 
-/** Advice about a failure of the driver or of PostgreSQL; null: it is not about reaching the database. */
+/** Advice about an error of the driver or of PostgreSQL; null: the error is not about reaching the database. */
 export function databaseFailure(error: unknown, setting: string): string | null {
   const code = codeOf(error) ?? '';
   const message = error instanceof Error ? error.message : '';
@@ -57,9 +57,9 @@ export function databaseFailure(error: unknown, setting: string): string | null 
 }
 
 interface Failure {
-  /** Of Node, or of PostgreSQL (SQLSTATE). */
+  /** Matches error codes of Node or PostgreSQL (SQLSTATE). */
   codes?: RegExp;
-  /** Of errors without a code. */
+  /** Matches messages of errors without a code. */
   says?: RegExp;
   advice: (setting: string, message: string) => string;
 }
@@ -116,7 +116,7 @@ const FAILURES: readonly Failure[] = [
   { codes: /^57P03$/, advice: () => 'it is starting or stopping: try again' },
 ];
 
-/** With the code, which is what people search for. */
+/** An error with advice and the original's code, because people search for the code. */
 function explained(error: unknown, advice: string | null): unknown {
   if (advice === null) return error;
   const code = codeOf(error);

@@ -9,15 +9,15 @@ import { YAML_MAX_BYTES } from './files.js';
 import { escaped, printable, remark, Unusable } from './output.js';
 
 const MB = 1_000_000;
-/** 1,000,000 grants as they are exported take 330 MB; a text cannot be longer than 512 MB. */
+/** The most bytes. An export of 1,000,000 grants has 330 MB, and a JavaScript text at most 512 MB. */
 const MAX_BYTES = { JSON: 400 * MB, YAML: YAML_MAX_BYTES };
 
-/** Some 4 GB where every value is one character. */
+/** The most values, which take about 4 GB of memory if each is one character. */
 const MAX_VALUES = 25_000_000;
 const MOST_SHOWN = 100;
 const LONGEST_SHOWN = 250;
 
-/** Reads a file of JSON, which begins with a bracket, or a brace and a quotation mark, or of YAML. @throws Unusable with every problem */
+/** Reads a JSON file (it begins with `[`, or with `{` and a quotation mark) or a YAML file. @throws Unusable with every problem */
 export function readStructured(file: string): unknown {
   const refused = (message: string): Unusable => new Unusable(problemLines(file, [{ path: '', message }]));
   const read = readInputFile(file, MAX_BYTES.JSON);
@@ -38,16 +38,16 @@ export function readStructured(file: string): unknown {
   return value;
 }
 
-/** By the name of a file that is to be written. */
+/** The format by the name of the file to write. */
 export function formatNamed(file: string | undefined): 'json' | 'yaml' {
   return file !== undefined && /[.]ya?ml$/.test(file) ? 'yaml' : 'json';
 }
 
-/** The text of a value, as `readStructured` reads it; remarks where it is too large to be read again. */
+/** The text of a value, for `readStructured`. Remarks if the text is too large to be read again. */
 export function structuredText(value: unknown, format: 'json' | 'yaml', report = remark): string {
   if (format === 'json') return escaped(JSON.stringify(value, null, 2));
   const document = new Document(value, { aliasDuplicateObjects: false });
-  // Blanks at the ends of a text that is not quoted, of all kinds that Unicode has, are not read as they are written; nor are escapes.
+  // Texts with Unicode white space at their ends, or with escapes, must be quoted: otherwise they are not read as they were written.
   visit(document, {
     Scalar: (_, scalar) => {
       if (
@@ -62,7 +62,7 @@ export function structuredText(value: unknown, format: 'json' | 'yaml', report =
   return text;
 }
 
-/** Each on one line, with its place in the file. */
+/** One line for each problem, with its place in the file. */
 export function problemLines(file: string, problems: readonly SnapshotProblem[]): string[] {
   const others = problems.length - MOST_SHOWN;
   return [
@@ -73,7 +73,7 @@ export function problemLines(file: string, problems: readonly SnapshotProblem[])
   ];
 }
 
-/** On one line; keys and names of the file are part of it. */
+/** Makes text that contains keys and names of the file printable on one line. */
 function shown(text: string): string {
   const short = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
   return printable(short.replace(/\s+/g, ' '));
@@ -88,45 +88,45 @@ function faulty(file: string, text: string, faults: readonly TextFault[]): Unusa
   return new Unusable(problemLines(file, placed));
 }
 
-/** By what it begins with, but for white space and a byte order mark. */
+/** Whether a file is JSON, by its first characters after white space and a byte order mark. */
 function isJson(bytes: Buffer): boolean {
   const start = bytes.subarray(0, 4_096).toString();
   return /^(?:\[|\{\s*(?:["}]|$))/.test(start.replace(/^\ufeff/, '').trimStart());
 }
 
-/** Unlike `JSON.parse` alone it reports equal keys, of which only the last would count, and all with their places. */
+/** Reports every fault with its place, also equal keys, of which `JSON.parse` would keep the last. */
 function readJsonText(text: string): TextReading {
   const faults = jsonFaults(text);
   return { value: faults.length === 0 ? JSON.parse(text) : null, faults };
 }
 
-/** A function of its own, because its tree has to be garbage before the text is parsed again. */
+/** A separate function, so that its tree can be collected before the text is parsed again. */
 function jsonFaults(text: string): readonly TextFault[] {
   return readJson(text, { maxValues: MAX_VALUES, maxFaults: MOST_SHOWN }).faults;
 }
 
-/** One thing that is wrong, at an offset of the text. */
+/** A problem at an offset of the text. */
 interface TextFault {
   message: string;
   at: number;
 }
 
-/** The value counts only without faults. */
+/** `value` is valid only without faults. */
 interface TextReading {
   value: unknown;
   faults: readonly TextFault[];
 }
 
-/** Each takes up to 1 kB; 8 MB of an export have 2,900,000. */
+/** The most tokens of YAML. Each takes up to 1 kB of memory; 8 MB of an export have 2,900,000. */
 const MAX_TOKENS = 3_000_000;
 
-/** Reads one YAML document whose values are those of JSON: keys are texts and different, nothing stands in two places. */
+/** Reads one YAML document that JSON could express: keys are distinct texts, and there are no aliases. */
 export function readYamlText(text: string): TextReading {
   const refused = (message: string, at: number): TextReading => ({ value: null, faults: [{ message, at }] });
   const nul = text.indexOf('\0');
   if (nul >= 0) return refused('a NUL character', nul);
   if (hasTooManyTokens(text)) return refused(`more than ${MAX_TOKENS} tokens of YAML; write it as JSON`, 0);
-  // The library's own search for equal keys takes the square of their number.
+  // `uniqueKeys` is off because the library's search for equal keys takes quadratic time.
   const documents = [...parseAllDocuments(text, { prettyErrors: false, logLevel: 'silent', uniqueKeys: false })];
   const [document, second] = documents;
   if (document === undefined) return { value: null, faults: [] };

@@ -3,23 +3,23 @@ import type { ListedUser } from '../rules-files/foreign/audiences.js';
 import { bytesOf } from './files.js';
 import { Unusable } from './output.js';
 
-/** A listed user and the line of the file. */
+/** A listed user, with the number of the line. */
 export interface UserLine extends ListedUser {
   line: number;
 }
 
-/** Before a name: whether the user is an engine principal. */
+/** Marks before a name, and whether the user is then an engine principal. */
 const MARKS = { 'engine:': true, 'user:': false };
 
-/** One line of the list, with the e-mail address of its angle brackets. */
+/** One line of the list, with the e-mail address in its angle brackets. */
 export interface UserEntry extends UserLine {
   email: string | null;
 }
 
 /**
- * A user a line, with the user's e-mail address in angle brackets, and the groups that the engine gives the user behind a colon and a
- * space: `ana <ana@example.org>: analysts, sales`. Before the name of an engine principal stands `engine:`; `user:` and an address mark a
- * person. Blank lines and lines that begin with `#` are skipped.
+ * Reads one user per line: the name, an e-mail address in angle brackets, and after a colon and a space the user's groups on the engine,
+ * as in `ana <ana@example.org>: analysts, sales`. `engine:` before a name marks an engine principal; `user:` or an address marks a person.
+ * Blank lines and lines that begin with `#` are skipped.
  */
 function readUserEntries(text: string): UserEntry[] {
   return entryLines(text).map(({ text: written, line }) => {
@@ -36,8 +36,8 @@ function readUserEntries(text: string): UserEntry[] {
 }
 
 /**
- * The lines about people: engine principals have no accounts.
- * @param programs names that are not marked, and are engine principals' all the same
+ * The lines about people, without those about engine principals, which have no accounts.
+ * @param programs names of further engine principals, which the list does not mark
  */
 export function readPeople(text: string, programs: readonly string[] = []): UserEntry[] {
   const marked = readUsers(text).flatMap(({ name, isEngine }) => (isEngine === true ? [name] : []));
@@ -45,7 +45,7 @@ export function readPeople(text: string, programs: readonly string[] = []): User
   return readUserEntries(text).filter(({ name }) => !engines.has(name));
 }
 
-/** The users of a list, without their addresses. A user on several lines has the groups of all of them. */
+/** The users of a list, without e-mail addresses. A user on several lines has the groups of all those lines. */
 export function readUsers(text: string): UserLine[] {
   const users = new Map<string, UserLine>();
   for (const { name, groups, line, isEngine } of readUserEntries(text)) {
@@ -61,14 +61,14 @@ export function readUsers(text: string): UserLine[] {
   return [...users.values()];
 }
 
-/** The text of a list, or of another file of names. @throws Unusable */
+/** Reads the text of a list of users, or of another file of names. @throws Unusable */
 export function readUserList(path: string): string {
   const bytes = bytesOf(path);
   if (!isUtf8(bytes)) throw new Unusable([`${path}: is not UTF-8, so its names cannot be told`]);
   return bytes.toString();
 }
 
-/** The users of a file that the command line names. @throws Unusable */
+/** Reads the users in a file. @throws Unusable */
 export function readListedUsers(path: string): UserLine[] {
   const users = readUsers(readUserList(path));
   const problem = listProblem(users);
@@ -76,7 +76,7 @@ export function readListedUsers(path: string): UserLine[] {
   return users;
 }
 
-/** Why a list cannot be what was meant; null: it can. */
+/** The problem of a list that is empty, lacks a name, or has another format; null: there is none. */
 export function listProblem(users: readonly UserLine[]): { line: number; message: string } | null {
   if (users.length === 0) return { line: 1, message: 'there is no user in it' };
   const nameless = users.find(({ name }) => name === '');
@@ -85,7 +85,7 @@ export function listProblem(users: readonly UserLine[]): { line: number; message
     : { line: nameless.line, message: 'there is no name before the colon' };
 }
 
-/** Lines `group:user,user` of the engine's group file, where unmarked names show some; null: none do. */
+/** The problem of a list that looks like the engine's group file, with lines `group:user,user`; null: it does not. */
 export function groupFileProblem(users: readonly UserLine[]): { line: number; message: string } | null {
   const unmarked = users.filter(({ isEngine }) => isEngine === undefined);
   const isOfOneUserEach =
@@ -98,7 +98,7 @@ const OF_GROUP_FILE =
   "looks like a line of the engine's group file (group:user,user): a list has one user a line, and the user's groups behind a colon " +
   'and a blank (ana: analysts, sales); write user: before a name with a colon';
 
-/** The lines of a list that a person keeps, without the blanks around them; blank ones and those that begin with `#` are left out. */
+/** The trimmed lines of a list, without blank ones and those that begin with `#`. */
 export function entryLines(text: string): { text: string; line: number }[] {
   return text
     .replace(/^\ufeff/, '')

@@ -15,8 +15,8 @@ interface Options {
 }
 
 /**
- * Makes accounts without passwords for a list, and fills groups with them. Exit code 0: done, or nothing to do; 1: refused, or a dry
- * run with changes; 2: the file cannot be read, or the database cannot be reached.
+ * Creates accounts without passwords for a list of users, and adds them to groups. Exit code 0: done, or nothing to do; 1: refused, or a
+ * dry run with changes; 2: the file cannot be read, or the database cannot be reached.
  */
 export async function importUsers(path: string, { rules, withRegistered, dryRun, json }: Options): Promise<number> {
   const list = readUserList(path);
@@ -36,14 +36,14 @@ export async function importUsers(path: string, { rules, withRegistered, dryRun,
   return imported.kind === 'refused' || imported.kind === 'planned' ? 1 : 0;
 }
 
-/** A user of the list whom the rules show as a program. */
+/** A user of the list that, by the rules, is or may be a program. */
 interface Program extends LineProblem {
   name: string;
-  /** False: it may be a person, and gets an account. */
+  /** Whether the user counts as a program and gets no account. */
   isTaken: boolean;
 }
 
-/** Users whom `acl import` of these rules takes for programs, and users who look like programs. @throws Unusable */
+/** Users that `acl import` of these rules treats as programs, and users that look like programs. @throws Unusable */
 async function programsOf(path: string, list: string): Promise<Program[]> {
   const file = await readForeignRules(path);
   const users = readUsers(list).filter(({ name }) => name !== '');

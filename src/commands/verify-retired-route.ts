@@ -10,9 +10,9 @@ import {
 } from '../query-engine/domain/retired-route.js';
 import { print, printJson, Unusable } from './output.js';
 
-/** Milliseconds for each question. */
+/** Milliseconds within which each request must be answered. */
 const DEADLINE = 15_000;
-/** Bytes of an answer that are read: signs of the engine are at the beginning. */
+/** The most bytes read of an answer, because signs of the engine stand at its beginning. */
 const ENOUGH = 64 * 1024;
 
 const EXIT = { retired: 0, reachable: 1, unknown: 2 } as const;
@@ -23,7 +23,7 @@ const SUMMARIES = {
   unknown: 'nothing is proved: not every probe was answered',
 } as const;
 
-/** Needs no settings, no database and no engine. Exit codes: 0 retired, 1 a sign of the engine, 2 not every probe was answered. */
+/** Prints whether a route to the engine is retired. Needs no settings. Exit codes: 0 retired, 1 a sign of the engine, 2 a probe unanswered. */
 export async function verifyRetiredRoute(url: string, { json }: { json?: true }): Promise<number> {
   const found = await routeVerdict(url);
   if (found === null) throw new Unusable([`${url} is not a web address such as https://trino.example.org`]);
@@ -32,13 +32,13 @@ export async function verifyRetiredRoute(url: string, { json }: { json?: true })
   return EXIT[found.verdict];
 }
 
-/** Verifies that a former host of the engine no longer leads to it. Null: the text is no web address without credentials in it. */
+/** Probes whether a former host of the engine still leads to it. Null: the text is no web address, or contains credentials. */
 export async function routeVerdict(host: string): Promise<RouteVerdict | null> {
   const questions = routeQuestions(host);
   return questions && judgeRoute(await Promise.all(questions.map(ask)));
 }
 
-/** Sends a request without credentials to a host that should not be the engine; no redirects, no proxies of the environment. */
+/** Sends a request without credentials to the host. Follows no redirects and uses no proxies of the environment. */
 async function ask({ probe, method, url, headers, body }: RouteQuestion): Promise<RouteAnswer> {
   try {
     const answer = await axios.request<Readable>({
@@ -66,7 +66,7 @@ async function ask({ probe, method, url, headers, body }: RouteQuestion): Promis
   }
 }
 
-/** The first bytes, also of a body that breaks off. */
+/** The first bytes of a body, also if it breaks off. */
 async function beginningOf(stream: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -77,7 +77,7 @@ async function beginningOf(stream: Readable): Promise<string> {
       if (size >= ENOUGH) break;
     }
   } catch {
-    // The status and the headers have been read; a body that breaks off hides no sign that came before.
+    // Signs of the engine in the status, the headers and the bytes so far count, although the body broke off.
   }
   return Buffer.concat(chunks).subarray(0, ENOUGH).toString('utf8');
 }

@@ -11,20 +11,20 @@ import { atDatabase } from './start-failure.js';
 /** The context of a command that uses the database. */
 export interface CommandContext {
   settings: Settings;
-  /** To standard error: standard output is the command's answer. */
+  /** Writes to standard error, because standard output is the command's answer. */
   log: Log;
   database: Database;
   lifetime: Lifetime;
 }
 
-/** These may begin with an empty database. Any other one, in the wrong folder, would answer out of it. */
+/** Commands that may create an empty database. Others, called in a wrong folder, would give answers from an empty one. */
 const CREATORS: ReadonlySet<SettingsUser> = new Set<SettingsUser>(['migrate', 'users create-admin']);
 
 export function mayCreate(command: SettingsUser): boolean {
   return CREATORS.has(command);
 }
 
-/** Runs a command's work on the database, which is released also when the work fails or a signal ends it. */
+/** Runs a command's work on the database, and releases it also when the work fails or a signal ends it. */
 export async function withDatabase<T>(
   command: SettingsUser,
   work: (context: CommandContext) => Promise<T>,
@@ -55,14 +55,14 @@ function remarkWait({ waitsFor, seconds }: MigrationWait): void {
   remark(`waiting for ${waitsFor}: ${seconds} s`);
 }
 
-/** @throws Error where there is nothing that this version could read */
+/** @throws Error if the schema is missing, or too old for this version */
 export async function requireSchema(database: Database): Promise<void> {
   const schema = await requireTables(database);
   if (schema.kind === 'behind')
     throw new Error(`${database.name} lacks ${schema.pending} migrations of this version: run "grantline migrate"`);
 }
 
-/** @throws Error where there are no tables of any version */
+/** @throws Error if the database has no tables of any version */
 export async function requireTables({ name, url }: Database): Promise<SchemaState> {
   const schema = await atDatabase({ name }, () => schemaState(url));
   if (schema.kind === 'absent')

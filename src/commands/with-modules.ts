@@ -6,11 +6,11 @@ import type { SettingsUser } from '../platform/settings/settings-loader.js';
 import { withProgress } from './output.js';
 import { mayCreate, migrateSchema, requireSchema, withDatabase } from './with-database.js';
 
-/** The root of a command's modules. */
+/** The root module of a command. */
 @Module({})
 class CommandModule {}
 
-/** The modules that a command works with, without the server and its background work, beside a running service or without one. */
+/** Runs a command's work with modules of the service, but without the server and background work. A service may run at the same time. */
 export async function withModules<T>(
   command: SettingsUser,
   modules: readonly Type[],

@@ -5,11 +5,11 @@ import { TextPositions } from '../../trino-rules/document/finding.js';
 import { decodeFile } from './decode.js';
 import { readSource } from './rules-source.js';
 
-/** One finding of `acl check`, as its JSON has it. */
+/** One finding of `acl check`, as in its JSON. */
 export interface FileFinding {
   file: string;
   line: number;
-  /** From 1, in UTF-16 units. */
+  /** Column in UTF-16 units, counted from 1. */
   column: number;
   code: CheckCode;
   severity: 'error' | 'warning' | 'info';
@@ -24,11 +24,11 @@ export interface CheckedFile {
   findings: FileFinding[];
 }
 
-/** Checks the rules in a file: its own, or those of the manifests in it. */
+/** Checks a rules file, or the rules in a file of manifests. */
 export async function checkFile(name: string, bytes: Uint8Array, settings: ServiceSettings): Promise<CheckedFile> {
   const { text, findings } = decodeFile(bytes);
   const source = await readSource(text);
-  // A mark before a manifest never reaches the engine.
+  // A byte order mark counts only in a rules file: before a manifest it never reaches the engine.
   const isItself = source.rules.some((rules) => rules.text === text);
   const placed = [
     ...findings.filter(({ code }) => isItself || code !== 'json-byte-order-mark'),

@@ -14,12 +14,12 @@ import {
   textOf,
 } from './manifest-node.js';
 
-/** A ConfigMap as far as it is about rules. */
+/** The rules in a ConfigMap, or in something that has the form of one. */
 export interface ConfigMap {
   node: ManifestNode;
   name: string | null;
   rules: EmbeddedText[];
-  /** Keys of former rules, which the engine does not read. */
+  /** Keys with backups of former rules, which the engine does not read. */
   backups: Backup[];
   findings: PlacedFinding[];
   bytes: number;
@@ -28,16 +28,16 @@ export interface ConfigMap {
 interface Backup {
   key: string;
   at: number;
-  /** Null: it cannot be read. */
+  /** Null: the backup cannot be read. */
   text: string | null;
 }
 
 const RULES = 'rules.json';
 const BACKUP = /\.bak$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** A key of another name is a rules file if its text has a section. */
+/** Text with a section of rules: a `.json` key with such text is a rules file, whatever its name. */
 const SECTION = new RegExp(`"(?:${SECTION_NAMES.join('|')})"\\s*:`);
-/** Most bytes after decompressing; the API server takes no object that is larger as a text. */
+/** The most bytes after decompression: the API server accepts no larger object. */
 const MAX_BYTES = 16_777_216;
 
 /** Reads the rules files of a ConfigMap or a Secret; a Secret's `data` is base64. */
@@ -51,15 +51,15 @@ export function readConfigMap(node: ManifestNode, kind: 'ConfigMap' | 'Secret'):
   const [texts, bytes] = kind === 'ConfigMap' ? ['data', 'binaryData'] : ['stringData', 'data'];
   for (const entry of entriesOf(entryOf(node, texts)?.value)) readData(entry, map);
   for (const entry of entriesOf(entryOf(node, bytes)?.value)) {
-    // Other keys of a Secret are not read.
+    // Other keys of a Secret are not read, because they hold secrets.
     if (kind === 'ConfigMap' || entry.key.startsWith(RULES)) readBinary(entry, map);
   }
   return map;
 }
 
 /**
- * The maps of a chart's values that it makes ConfigMaps with rules of: `accessControl.rules` of Trino's own, at any depth; also inside other
- * objects, and literals of a Kustomization (`rules.json={…}`).
+ * Maps in a chart's values from which the chart makes ConfigMaps with rules, such as `accessControl.rules` of Trino's chart, at any depth
+ * and inside other objects. Also literals of a Kustomization (`rules.json={…}`).
  */
 export function readChartValues(node: ManifestNode, depth = MAX_VALUES_DEPTH): ConfigMap[] {
   const map = emptyMap(node, null);
@@ -81,15 +81,15 @@ function literalOf(node: ManifestNode): ManifestEntry[] {
   return [{ key, at: node.at, value: { ...node, value } }];
 }
 
-/** Texts in an object that hold manifests or values of a chart with rules themselves: `helm.values` of Argo CD, a patch. */
+/** Texts inside an object that are themselves manifests or chart values with rules, such as Argo CD's `helm.values`, or a patch. */
 export function innerManifests(node: ManifestNode, depth = MAX_VALUES_DEPTH): EmbeddedText[] {
   if (node.kind === 'text') return INNER_KEY.test(node.value.text) ? [node.value] : [];
   return depth === 0 ? [] : childrenOf(node).flatMap((child) => innerManifests(child, depth - 1));
 }
 
-/** A key of YAML that may hold rules; of JSON it would be within braces. */
+/** A YAML key that may hold rules. In JSON it would stand within braces. */
 const INNER_KEY = /^ *["']?[\w.-]+[.]json["']?: *[|>'"]/m;
-/** Charts in charts have their values below a name. */
+/** The most nested levels of values: the values of a chart inside another stand below its name. */
 const MAX_VALUES_DEPTH = 8;
 
 function emptyMap(node: ManifestNode, name: string | null): ConfigMap {
@@ -130,7 +130,7 @@ function readBinary({ key, at, value }: ManifestEntry, map: ConfigMap): void {
   }
 }
 
-/** Grantline compresses the former rules where both would not fit. */
+/** The text of a backup. Grantline compresses the former rules if they would not fit beside the present ones. */
 function decompressed(bytes: Buffer): string | null {
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   if (!isGzip) return bytes.toString('utf8');
@@ -141,7 +141,7 @@ function decompressed(bytes: Buffer): string | null {
   }
 }
 
-/** Problems of the ConfigMap around the rules. */
+/** Findings about the ConfigMap itself. */
 export function configMapFindings({ node, rules, backups, findings, bytes }: ConfigMap): PlacedFinding[] {
   const found = [...findings];
   const [backup] = backups;
@@ -163,11 +163,11 @@ export function configMapFindings({ node, rules, backups, findings, bytes }: Con
   return [...found, ...sizeFindings(bytes, 'config-map', data?.at ?? node.at)];
 }
 
-/** Capacity of a ConfigMap: the values of `data` and `binaryData` together. */
+/** The capacity in bytes of a ConfigMap: the values of `data` and `binaryData` together. */
 const LIMIT = 1_048_576;
 const NEARLY = 0.6;
 
-/** @param holder a file of rules alone may be meant for something larger than a ConfigMap */
+/** @param holder `file`: a file with rules only, which may be for a target larger than a ConfigMap */
 export function sizeFindings(bytes: number, holder: 'config-map' | 'file', at: number): PlacedFinding[] {
   if (bytes <= NEARLY * LIMIT) return [];
   const share = `${grouped(bytes)} bytes, ${Math.floor((100 * bytes) / LIMIT)} % of the ${grouped(LIMIT)} that a ConfigMap holds`;
@@ -177,7 +177,7 @@ export function sizeFindings(bytes: number, holder: 'config-map' | 'file', at: n
   return [{ code: isOver ? 'too-large' : 'nearly-too-large', message, at }];
 }
 
-/** `1,048,576`; the built-in formatter takes a tenth of a second to load. */
+/** A number as in `1,048,576`. The built-in formatter would take a tenth of a second to load. */
 function grouped(number: number): string {
   return String(number).replace(/(?<=\d)(?=(?:\d{3})+$)/g, ',');
 }

@@ -6,8 +6,8 @@ export interface DecodedFile {
 }
 
 /**
- * Bytes as the engine's reader takes them: UTF-8, with or without a mark, or UTF-16, told by the mark or by the zeros of the
- * first characters (RFC 4627). What is no UTF-8 is replaced, and reported where it begins.
+ * Decodes bytes as the engine's reader does: UTF-8 with or without a byte order mark, or UTF-16, recognized by its mark or by the zeros
+ * in the first characters (RFC 4627). Invalid UTF-8 is replaced, and reported at its beginning.
  */
 export function decodeFile(bytes: Uint8Array): DecodedFile {
   const mark = (message: string): PlacedFinding => ({ code: 'json-byte-order-mark', message, at: 0 });
@@ -25,7 +25,7 @@ export function decodeFile(bytes: Uint8Array): DecodedFile {
   };
 }
 
-/** By the first two bytes in hexadecimal. */
+/** The UTF-16 encodings by the first bytes in hexadecimal. */
 const WIDE = [
   { starts: /^(?:feff|00(?!00))/, encoding: 'utf-16be' },
   { starts: /^(?:fffe|(?!00)..00)/, encoding: 'utf-16le' },
@@ -35,12 +35,12 @@ function decoded(encoding: string, bytes: Uint8Array): string {
   return new TextDecoder(encoding).decode(bytes);
 }
 
-/** The offset of the first character that stands for bytes that are none; null: there is no such. */
+/** The offset of the first replacement for invalid bytes; null: all bytes are valid. */
 function firstInvalid(bytes: Uint8Array, text: string, skipped: number): number | null {
   const again = new TextEncoder().encode(text);
   const own = bytes.subarray(skipped);
   const at = again.findIndex((byte, i) => byte !== own[i]);
   if (at < 0 && again.length === own.length) return null;
-  // The bytes before the difference may end within a character.
+  // The difference may lie within a character, whose first bytes are then decoded to a replacement character.
   return new TextDecoder('utf-8').decode(own.subarray(0, at < 0 ? own.length : at)).replace(/\ufffd+$/, '').length;
 }

@@ -7,7 +7,7 @@ export interface EmbeddedText {
   toFile(offset: number): number;
 }
 
-/** How a text is written in its file. `escaped`: in double quotes, by JSON or YAML. */
+/** The style in which a text is written in its file. `escaped`: in double quotes, by JSON or YAML. */
 export type Style = 'escaped' | 'single-quoted' | 'plain';
 
 const SPACE = /[ \t\r\n]/;
@@ -15,8 +15,8 @@ const SPACE_ESCAPE = /\\(?:[nrt \t]|\r?\n|(?:x|u00|U000000)(?:09|0[aAdD]|20))/y;
 const ESCAPE = /\\(?:x.{2}|u.{4}|U.{8}|.)/y;
 
 /**
- * Finds the places of a text that is written in a file from `start` on. White space is written in many ways (indented, folded,
- * escaped), while all other characters keep their order: so the places of those are exact, and those of white space are near.
+ * Maps offsets in a text to its file, where the text begins at `start`. White space can be written in many ways (indented, folded,
+ * escaped), but other characters keep their order. So offsets of other characters are exact, and those of white space approximate.
  */
 export function embeddedText(text: string, file: string, start: number, style: Style): EmbeddedText {
   let places: Uint32Array | null = null;
@@ -36,7 +36,7 @@ function placesOf(text: string, file: string, start: number, style: Style): Uint
     at = skipSpace(file, at, style);
     places[i] = at;
     const length = style === 'escaped' ? lengthAt(ESCAPE, file, at) : 0;
-    // One escape sequence may write a surrogate pair.
+    // One escape sequence may stand for a surrogate pair.
     if (length === 10 && isHighSurrogate(text, i)) places[++i] = at;
     at += length === 0 ? 1 : length;
     if (style === 'single-quoted' && character === "'") at++;
@@ -65,7 +65,7 @@ function isHighSurrogate(text: string, at: number): boolean {
   return code >= 0xd800 && code < 0xdc00;
 }
 
-/** A value of a manifest, whether JSON or YAML, with its place in the file. Below it is read when it is asked for. */
+/** A value of a manifest in JSON or YAML, with its place in the file. Its children are read on demand. */
 export type ManifestNode =
   | { kind: 'map'; at: number; entries(): ManifestEntry[] }
   | { kind: 'list'; at: number; items(): ManifestNode[] }

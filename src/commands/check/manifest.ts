@@ -2,21 +2,21 @@ import { type ConfigMap, configMapFindings, innerManifests, readChartValues, rea
 import { type EmbeddedText, entryOf, listOf, type ManifestNode, textOf } from './manifest-node.js';
 import type { PlacedFinding } from '../../rules-files/check/checks.js';
 
-/** The contents of a file's manifests. */
+/** The rules in a file's manifests, and findings about the manifests. */
 export interface ManifestReading {
   rules: EmbeddedText[];
   findings: PlacedFinding[];
 }
 
-/** Lists in lists; nothing that a cluster prints has more. */
+/** The most nested lists. Clusters print fewer. */
 const MAX_DEPTH = 8;
 
-/** Documents of a text in YAML inside a manifest, such as the values of a chart in an Application of Argo CD. */
+/** Reads YAML text inside a manifest, such as a chart's values in an Application of Argo CD. */
 export type ReadInner = (text: EmbeddedText) => { roots: ManifestNode[]; findings: () => PlacedFinding[] };
 
 /**
- * Finds the ConfigMaps and Secrets that hold rules, in lists too, those that a chart's values mean, also inside other objects (HelmRelease,
- * Application, Kustomization), and the workloads that mount them.
+ * Finds ConfigMaps and Secrets with rules, also in lists, as chart values, and inside other objects (HelmRelease, Application,
+ * Kustomization). Also finds workloads that mount them.
  */
 export function readManifests(roots: readonly ManifestNode[], readInner: ReadInner): ManifestReading {
   const faults: PlacedFinding[] = [];
@@ -53,7 +53,7 @@ export function readManifests(roots: readonly ManifestNode[], readInner: ReadInn
   }
 }
 
-/** Files with rules that a Kustomization makes ConfigMaps or Secrets of: `rules.json`, `rules.json=production.json`. */
+/** Rules files from which a Kustomization makes ConfigMaps or Secrets: `rules.json`, `rules.json=production.json`. */
 function generatedFrom(node: ManifestNode): string[] {
   return ['configMapGenerator', 'secretGenerator'].flatMap((key) =>
     listOf(entryOf(node, key)?.value).flatMap((each) =>
@@ -64,9 +64,9 @@ function generatedFrom(node: ManifestNode): string[] {
 
 const WORKLOAD = /^(?:Pod|Deployment|StatefulSet|DaemonSet|ReplicaSet|Job|CronJob)$/;
 
-/** A `subPath` of a volume that comes from a ConfigMap. */
+/** A mount by `subPath` of a volume from a ConfigMap. */
 interface Mount {
-  /** Of the ConfigMaps that the volume comes from. */
+  /** Names of the ConfigMaps in the volume. */
   configMaps: string[];
   subPath: string;
   at: number;
@@ -74,7 +74,7 @@ interface Mount {
 
 const POD_SPECS = [['spec'], ['spec', 'template', 'spec'], ['spec', 'jobTemplate', 'spec', 'template', 'spec']];
 
-/** The mounts by `subPath` of a workload; of anything else none. */
+/** The mounts by `subPath` in a workload. Empty for other objects. */
 function readMounts(node: ManifestNode): Mount[] {
   return POD_SPECS.flatMap((path) => {
     const spec = entryOf(node, ...path)?.value;
@@ -101,7 +101,7 @@ function configMapsOf(volume: ManifestNode): string[] {
   });
 }
 
-/** Such a mount is never updated, so the engine would read its first rules for ever. */
+/** Findings on mounts by `subPath`: Kubernetes never updates them, so the engine would use its first rules for ever. */
 function subPathFindings(mounts: readonly Mount[], holding: readonly ConfigMap[]): PlacedFinding[] {
   return mounts
     .filter(

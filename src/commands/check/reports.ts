@@ -2,12 +2,12 @@ import type { CheckedFile, FileFinding } from './check-file.js';
 import { checkCodes, explain } from '../../rules-files/check/checks.js';
 import { VERSION } from '../../platform/operations/version.js';
 
-/** Longest excerpt beside a line number; rules files are often one line. */
+/** The longest excerpt of a line in characters: rules files are often one long line. */
 const WIDTH = 100;
-/** Characters before the place that are worth seeing. */
+/** The most characters of an excerpt before the place. */
 const BEFORE = 40;
 
-/** Findings as people read them: place, severity, code, message, and the line with a caret below the place. */
+/** Findings as readable lines: place, severity, code, message, and the line with a caret below the place. */
 export function reportLines(files: readonly CheckedFile[]): string[] {
   const parts = files.flatMap(({ text, findings }) => {
     const lines = text.split('\n');
@@ -46,7 +46,7 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** SARIF's words for severities. */
+/** SARIF's levels by severity. */
 const LEVELS = { error: 'error', warning: 'warning', info: 'note' } as const;
 
 /** The findings as a SARIF 2.1.0 log with one run, for code hosts and editors. */
@@ -89,7 +89,7 @@ function resultOf(
   };
 }
 
-/** A path as a reference: separators stay, everything else that a URI does not hold is escaped. */
+/** A path as a URI reference: keeps separators and escapes other characters that a URI cannot contain. */
 function uriOf(name: string): string {
   if (name === '-') return 'stdin';
   return name.split(/[\\/]/).map(encodeURIComponent).join('/');

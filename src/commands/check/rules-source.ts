@@ -6,15 +6,15 @@ import { type EmbeddedText, ofJson } from './manifest-node.js';
 import { type ManifestReading, readManifests } from './manifest.js';
 import { sizeFindings } from './config-map.js';
 
-/** The rules that a file holds, itself or in manifests. YAML's reader is loaded for a file that needs it: that takes longer than a small check. */
+/** The rules in a rules file or in manifests. The reader of YAML is loaded only if needed, because that takes longer than a small check. */
 export async function readSource(text: string): Promise<ManifestReading> {
   if (/^\s*\{/.test(text)) return readJsonSource(text);
   return MANIFEST.test(text) || KEY.test(text) ? (await yamlReader())(text) : bare(text);
 }
 
-/** A line that begins a YAML document or what Helm prints, or that YAML alone has, as a manifest or the values of a chart do. */
+/** A line of a YAML manifest or of chart values: a document's beginning, Helm's comment, `apiVersion`, `kind`, or a `.json` key. */
 const MANIFEST = /^(?:---|# Source:)|^["']?(?:apiVersion|kind)["']?\s*:|^ +["']?[\w.-]+[.]json["']?: *[|>'"]/m;
-/** A key as YAML alone writes it, where it is no section of rules: those are JSON that went wrong. */
+/** An unquoted key, which only YAML has. Not one that names a section of rules, because that is faulty JSON. */
 const KEY = new RegExp(`^(?!(?:${SECTION_NAMES.join('|')}):)[A-Za-z][\\w.-]*:(?:\\s|$)`, 'm');
 
 function bare(text: string): ManifestReading {

@@ -22,7 +22,7 @@ export function readYaml(text: string): ManifestReading {
   return { rules: read.rules, findings: [...findings(), ...read.findings] };
 }
 
-/** The documents of a text, placed in its file; findings of aliases are made while values are read. */
+/** The YAML documents of a text. `findings` is called last, because values report faults of aliases while they are read. */
 export function readDocuments(source: EmbeddedText): ReturnType<ReadInner> {
   const documents = [...parseAllDocuments(source.text, { prettyErrors: false, logLevel: 'silent' })];
   const syntax = documents.flatMap(({ errors }) =>
@@ -38,12 +38,12 @@ export function readDocuments(source: EmbeddedText): ReturnType<ReadInner> {
   return { roots, findings: () => [...syntax, ...read.flatMap(({ values }) => values.faults)] };
 }
 
-/** How often the aliases of a document are followed; Kubernetes refuses far fewer, since each can multiply the others. */
+/** The most expansions of aliases in a document, because each can multiply the others. Kubernetes' limit is far lower. */
 const MAX_EXPANSIONS = 100_000;
 
 /** The values of one YAML document. */
 class YamlValues {
-  /** Faults of aliases, and those found while values are read. */
+  /** Faults of aliases, and faults found while values are read. */
   readonly faults: PlacedFinding[] = [];
   private readonly targets = new Map<Alias, Node>();
   private expansions = 0;
@@ -119,7 +119,7 @@ function startOf(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
-/** Behind a quote, or behind the line of a block's `|` or `>`. */
+/** The offset of a text's first character: after its quote, or after the line with the block's `|` or `>`. */
 function firstCharacter(node: Scalar, file: string): number {
   const at = startOf(node);
   if (node.type === Scalar.BLOCK_LITERAL || node.type === Scalar.BLOCK_FOLDED) return file.indexOf('\n', at) + 1;
