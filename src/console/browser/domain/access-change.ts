@@ -6,7 +6,7 @@ import { nodeAt, pathText } from './node-path.js';
 type Access = Schemas['AccessChangeResponse'];
 export type Changed = Schemas['ChangedAccessResponse'];
 
-/** Stands for all nodes of a level that no rule names. */
+/** Matches the text for all nodes of a level that no rule names. */
 const OTHERS = /\.?(\(any other \w+\)|\*)/g;
 
 /** `SELECT from sales.eu.orders` as a privilege and a node; null: the text is about something else, such as a mask. */
@@ -29,7 +29,7 @@ export function changeText({ lost, gained, ...counts }: Access): string {
 
 const peopleOf = ({ people, others }: Changed): number => people.length + others;
 
-/** The privilege on data that most people lose or gain, how much else, and how many in all. */
+/** The privilege on data that most people lose or gain, the number of further changes, and the number of people in all. */
 function sideText(verb: string, changes: readonly Changed[], people: number, inAll: number): string {
   const onData = changes.filter(({ what }) => permissionOf(what) !== null);
   const [most] = [...(onData.length > 0 ? onData : changes)].sort((a, b) => peopleOf(b) - peopleOf(a));

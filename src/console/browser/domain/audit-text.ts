@@ -75,7 +75,7 @@ const ofMember =
     return [{ principal }, to, ...about];
   };
 
-/** Sentences of the events that are more than their subject and their details. */
+/** Sentences of events for which the subject and the details are not enough. */
 const PREDICATES: Partial<Record<Event['event'], Predicate>> = {
   grant_created: ofGrant(' to '),
   grant_revoked: ofGrant(' from '),
@@ -128,10 +128,10 @@ function changedText(changes: Changes): string {
   return (gaining ? `, ${peopleWho(gaining, 'gain')}` : '') + (losing ? `, ${peopleWho(losing, 'lose')}` : '');
 }
 
-/** The hash of a text of rules; its first digits name it. */
+/** Matches the hash of a text of rules, which is shown by its first digits. */
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** Characters of a detail that are shown. */
+/** Most characters of a detail that are shown. */
 const LONGEST = 120;
 
 /** Further facts of an event, in one line: *SELECT on sales.eu.orders, expires at 2027-01-15*. */

@@ -5,7 +5,7 @@ export function numberText(number: number): string {
 
 interface CountTextOptions {
   plural?: string;
-  /** Some have not been read yet. */
+  /** Whether there are items that have not been read yet. */
   hasMore?: boolean;
 }
 
@@ -19,7 +19,7 @@ export function countText(
 }
 
 interface List {
-  /** Null: none has been read yet. */
+  /** Null: no page of the list has been read yet. */
   items: readonly unknown[] | null;
   hasMore: boolean;
 }

@@ -1,4 +1,4 @@
-/** What the engine refused, as far as its text says. */
+/** The access that the engine refused, as far as its message shows it. */
 interface RefusedAccess {
   privilege: string;
   node: { catalog: string; schema: string; table: string };

@@ -13,7 +13,7 @@ export interface PlaceForm extends NodeNames {
   place: Place;
   routine: string;
   as: Named | null;
-  /** Whose queries. */
+  /** Owners of the queries. */
   queries: Named | null;
 }
 
@@ -80,7 +80,7 @@ export function givable(chosen: readonly Privilege[], node: Node, holder: Named 
   return privilegesOn(node).filter((each) => chosen.includes(each) && grantProblem(each, holder) === null);
 }
 
-/** What a form of a grant holds; its address holds the same. */
+/** The values of a form of a grant, which its address holds as well. */
 export interface GrantForm extends PlaceForm {
   principal: Named | null;
   privileges: Privilege[];
@@ -135,18 +135,18 @@ export function grantOfForm(form: GrantForm, expiresAt: Date | null): NonNullabl
   };
 }
 
-/** A node as requests name it. */
+/** The form of a node in requests, without names of principals. */
 export function withoutNames(node: Node): never {
   if (node.as !== undefined) return { as: withoutName(node.as) } as never;
   return (node.queries === undefined ? node : { queries: withoutName(node.queries) }) as never;
 }
 
-/** As requests name it: users and groups by their ids. */
+/** The form of a principal in requests: users and groups without their names. */
 export function withoutName({ type, id, name }: Named): never {
   return (type === 'user' || type === 'group' ? { type, id } : type === 'engine' ? { type, name } : { type }) as never;
 }
 
-/** Where one grant stands, whatever has become of it. */
+/** The page of one grant, also of an ended one. */
 export function grantAddress(id: number | string): string {
   return `/grants?state=all&grant=${id}`;
 }

@@ -16,7 +16,7 @@ export function momentText(at: Date, today: Date): string {
   return at.getFullYear() === today.getFullYear() ? DAY.format(at) : DAY_AND_YEAR.format(at);
 }
 
-/** The same to the second, with the clock on every day: *today 08:52:07*, *3 Sep 19:20:41*. */
+/** A moment to the second, with the time on every day: *today 08:52:07*, *3 Sep 19:20:41*. */
 export function secondText(at: Date, today: Date): string {
   const short = momentText(at, today);
   return `${short.replace(/ \d\d:\d\d$/, '')} ${CLOCK_SECONDS.format(at)}`;

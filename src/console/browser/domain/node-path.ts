@@ -23,7 +23,7 @@ export function isNonDataNode(node: object): boolean {
   return ['engine', 'as', 'queries'].some((field) => (node as Record<string, unknown>)[field] !== undefined);
 }
 
-/** The page of a node: for a routine that of its schema, for a node that is not data that of the engine. */
+/** The page of a node. A routine is on the page of its schema, a node outside of the tree on the page of the engine. */
 export function addressOfNode(node: object): string {
   const { catalog, schema, table } = node as Record<string, unknown>;
   if (isNonDataNode(node)) return '/engine';
@@ -31,7 +31,7 @@ export function addressOfNode(node: object): string {
   return ['/data', ...names.map(encodeURIComponent)].join('/');
 }
 
-/** Names of a node of the tree, from the top; what is empty means all. */
+/** Names of a node of the tree, from the catalog down; an empty name means all. */
 export interface NodeNames {
   catalog: string;
   schema: string;
@@ -62,7 +62,7 @@ export function sqlPath(names: readonly string[]): string {
   return names.map(quoted).join('.');
 }
 
-/** Entries that are shown of many. */
+/** Most entries that are shown. */
 const MOST = 5;
 
 /** The entries whose nodes share the longest path with a node of the data, in their order. */

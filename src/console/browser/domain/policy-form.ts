@@ -17,14 +17,14 @@ import { type Named, principalName } from './principal.js';
 export type Policy = Schemas['PolicyResponse'];
 export type Kind = Policy['kind'];
 
-/** What a form of a policy holds. */
+/** The values of a form of a policy. */
 export interface PolicyForm extends PlaceForm {
   kind: Kind;
   principal: Named | null;
   except: Named[];
   column: string;
   expression: string;
-  /** Of a deny; none: all. */
+  /** Privileges of a deny; empty: all. */
   privileges: Privilege[];
   description: string;
 }
@@ -50,7 +50,7 @@ export function formOfPolicy({ kind, principal, except, resource, ...rest }: Pol
 export const hasColumn = (kind: Kind): boolean => kind === 'column_mask' || kind === 'hidden_column';
 export const hasExpression = (kind: Kind): boolean => kind === 'row_filter' || kind === 'column_mask';
 
-/** What a form lacks, by field. */
+/** Messages for missing values of a form, by field. */
 export function missingIn(form: PolicyForm): Record<string, string> {
   return {
     ...(form.principal === null && { principal: 'Choose for whom it is.' }),
@@ -79,7 +79,7 @@ export function policyOfForm(form: PolicyForm): Schemas['PolicyDto'] | null {
   };
 }
 
-/** What two forms differ in, in words. */
+/** The fields in which two forms differ, with both values in words. */
 export function differencesOf(one: PolicyForm, other: PolicyForm): { field: string; one: string; other: string }[] {
   return FIELDS.flatMap(([field, text]) => {
     const [first, second] = [text(one), text(other)];

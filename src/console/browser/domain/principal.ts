@@ -1,16 +1,16 @@
-/** A principal, by what is known of it: users and groups have an id, engine principals a name alone, everyone neither. */
+/** A principal as far as it is known: users and groups have an id, engine principals only a name, everyone neither. */
 export interface Named {
   type: string;
   id?: number;
   name?: string;
 }
 
-/** As addresses and query strings name it: `user:12`, `group:3`, `engine:NAME`, `everyone`. */
+/** The form in addresses and query strings: `user:12`, `group:3`, `engine:NAME`, `everyone`. */
 export function principalParameter({ type, id, name = '' }: Named): string {
   return type === 'everyone' ? type : `${type}:${id ?? name}`;
 }
 
-/** By type, for people. */
+/** The kind of a principal in words, by type. */
 export const PRINCIPAL_KINDS: Readonly<Record<string, string>> = {
   user: 'Person',
   group: 'Group',
@@ -18,12 +18,12 @@ export const PRINCIPAL_KINDS: Readonly<Record<string, string>> = {
   everyone: 'All accounts and engine principals, later ones too',
 };
 
-/** For people; empty: one out of an address is known by its id alone. */
+/** The name that is shown; empty for a principal out of an address, of which only the id is known. */
 export function principalName({ type, name = '' }: Named): string {
   return type === 'everyone' ? 'Everyone' : name;
 }
 
-/** Null: it names nobody. */
+/** Reads a principal from its form in addresses; null: the text names none. */
 export function parsePrincipal(text: string | null): Named | null {
   if (text === 'everyone') return { type: text };
   const [, type = '', rest = ''] = /^(user|group|engine):(.+)$/s.exec(text ?? '') ?? [];

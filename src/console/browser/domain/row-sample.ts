@@ -1,12 +1,12 @@
 import type { Rows } from '../api/statements.js';
 import { hasColumn, type PolicyForm } from './policy-form.js';
 
-/** Rows that are shown on each side. */
+/** Most rows that are shown on each side. */
 const SAMPLE = 20;
 
 export interface RowSample {
   sql: string;
-  /** How many rows of the statement are needed. */
+  /** Number of rows that the statement has to return at most. */
   most: number;
   /** The visible part of the rows, under the saved policy and under the draft. */
   read: (rows: Rows) => { before: Rows; after: Rows };

@@ -32,7 +32,7 @@ export interface Window {
   now: number;
 }
 
-/** The last day; where nothing was before, from shortly before the first stop on. At least two minutes. */
+/** The last day or, if there was nothing before, the time from shortly before the first stop on; at least two minutes. */
 export function windowOf(stops: readonly Stop[], isFirstDay: boolean, now: number): Window {
   const first = Math.min(now - 2 * MINUTE, ...stops.map(({ at }) => at));
   return { from: isFirstDay ? Math.max(now - SPAN, first - (now - first) / 20) : now - SPAN, now };
@@ -42,7 +42,7 @@ export function xOf(at: number, { from, now }: Window): number {
   return round(FRAME.now - ((now - at) / (now - from)) * (FRAME.now - FRAME.left));
 }
 
-/** The length of a bar, by the square root: 2 and 2,000 are both visible. */
+/** The length of a bar. It grows with the square root, so that 2 and 2,000 are both visible. */
 export function barOf(count: number, most: number): number {
   return count === 0 ? 0 : Math.max(6, round(Math.sqrt(count / Math.max(most, 1)) * LONGEST));
 }
@@ -50,7 +50,7 @@ export function barOf(count: number, most: number): number {
 /** Minutes between two ticks. */
 const STEPS = [0.5, 1, 2, 5, 15, 30, 60, 120, 240];
 
-/** At most eight ticks; the first, and the first of a day, with the day. */
+/** At most eight ticks. The first one, and the first of each day, name the day. */
 export function ticksOf(window: Window): Mark[] {
   const step = (STEPS.find((each) => (window.now - window.from) / (each * MINUTE) <= 8) ?? 240) * MINUTE;
   const midnight = new Date(window.from).setHours(0, 0, 0, 0);
@@ -93,7 +93,7 @@ export function labelledStops(stops: readonly Stop[], window: Window): ReadonlyS
   return labelled;
 }
 
-/** All that the picture says, as a sentence. */
+/** The content of the picture as a sentence. */
 export function timelineText(stops: readonly Stop[], isWaiting: boolean): string {
   const versions = stops.filter(({ kind }) => kind !== 'refused');
   const refused = stops.length - versions.length;

@@ -1,15 +1,15 @@
 import type { Child, FoundTable } from '../api/catalog.js';
 
-/** A line of the tree: a node by its names, or what stands for children that are not there yet. */
+/** A line of the tree: a node, or a placeholder for children that have not been read. */
 export type TreeRow =
   | { kind: 'node'; names: readonly string[]; child: Child | null }
   | { kind: 'more'; depth: number; count: number | null }
   | { kind: 'loading' | 'none'; depth: number };
 
 export interface Branch {
-  /** Null: not read yet. */
+  /** Null: no page of children has been read yet. */
   items: readonly Child[] | null;
-  /** How many more there are; null: some. */
+  /** Number of children that have not been read; null: not known. */
   left: number | null;
   hasMore: boolean;
 }
@@ -37,7 +37,7 @@ function rowsBelow(
     const row: TreeRow = { kind: 'node', names: path, child };
     return child.name === next ? [row, ...rowsBelow(path, open, below)] : [row];
   });
-  // The open one, though it is on a page that has not been read, or the search leaves it out.
+  // Adds the open child if it is on a page that has not been read, or if the search leaves it out.
   if (next !== undefined && !branch.items.some(({ name }) => name === next))
     rows.push({ kind: 'node', names: [...names, next], child: null }, ...rowsBelow([...names, next], open, below));
   if (branch.hasMore) rows.push({ kind: 'more', depth, count: branch.left });
@@ -49,7 +49,7 @@ export function isBelow(names: readonly string[], node: readonly string[]): bool
   return node.every((name, at) => names[at] === name);
 }
 
-/** The same with tables that a search has found in schemas of a catalog that are not open, each below its schema. */
+/** Adds tables that a search has found in closed schemas of a catalog, each below its schema. */
 export function withFoundTables(rows: readonly TreeRow[], catalog: string, found: readonly FoundTable[]): TreeRow[] {
   const all = rows.filter((row) => row.kind !== 'none' || found.length === 0);
   for (const child of found) {
@@ -66,12 +66,12 @@ export function withFoundTables(rows: readonly TreeRow[], catalog: string, found
   return all;
 }
 
-/** Names of a catalog and a schema: what stands below is a table. */
+/** Number of names of a schema, whose children are tables. */
 const DEEPEST = 2;
 
 /**
- * What a search of the tree asks for: a path such as `sales.eu.ord` leads down from everything, a name without dots is sought
- * below the node that is open.
+ * The meaning of a search in the tree: a path such as `sales.eu.ord` begins at the root, a name without dots is looked for below the
+ * open node.
  * @returns the node whose children are searched, and the part of a name
  */
 export function treeSearch(open: readonly string[], text: string): { under: readonly string[]; part: string } {

@@ -47,7 +47,7 @@ export function whyChanged(what: string, principal: Named): string | null {
 
 /** The question in the address of *Why*. */
 export interface WhyQuestion {
-  /** Null: not chosen yet, or about oneself. */
+  /** Null: not chosen yet, or the reader. */
   principal: Named | null;
   privilege: Privilege;
   node: Node;
