@@ -31,7 +31,7 @@ export function isUuid(text: string): boolean {
 
 /** Random numbers that protect nothing (secrets come from Ids), injected so that tests can fix them. */
 export abstract class Random {
-  /** From 0 to below 1. */
+  /** A number from 0 to below 1. */
   abstract fraction(): number;
 }
 

@@ -347,7 +347,7 @@ export function sql(path: Path): string {
   return shown.map((name) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`)).join('.');
 }
 
-/** A statement that asks for a right: a privilege on a table, or what a section without privileges gives. */
+/** An example of a statement that needs a privilege on a table; SELECT for any other right. */
 export function sqlFor(right: string, path: Path): string {
   const object = sql(path);
   switch (right) {

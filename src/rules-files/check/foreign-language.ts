@@ -65,7 +65,7 @@ export function anyName(field: string, text: string | undefined): string | undef
 
 const NEVER_ANY: ReadonlySet<string> = new Set(['queryOwner', 'group', 'original_group']);
 
-/** Whether it matches any name: `.*`, `.+`, `.*.+`, `[^\\n]*x?`. At most one piece needs a character, and that matches any text. */
+/** Whether an alternative matches any name: `.*`, `.+`, `.*.+`, `[^\\n]*x?`. At most one piece needs a character, and may be any. */
 function isAny(option: readonly PatternPiece[]): boolean {
   const others = option.filter((piece) => !isAnyText(piece));
   const needed = option.filter((piece) => isAnyText(piece) && !mayBeEmpty(piece)).length;

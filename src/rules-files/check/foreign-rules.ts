@@ -82,7 +82,7 @@ const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/g;
 /** Quoted text, in which line breaks mean themselves, or white space between tokens. */
 const QUOTED_OR_SPACE = new RegExp(`${QUOTED.source}|[ \\t\\r\\n]+`, 'g');
 const QUOTED_OR_BLANK = new RegExp(`${QUOTED.source}|--[^\\r\\n]*|\\/\\*[^]*?\\*\\/|[\\t\\r\\n]`, 'g');
-/** In a comment, a quote begins nothing. */
+/** Matches the start of a comment, in which a quote has no meaning. */
 const COMMENT = /--|\/\*/;
 
 /** Whether the result depends on the identity that evaluates it. */

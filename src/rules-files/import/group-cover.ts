@@ -33,7 +33,7 @@ export class GroupCover {
   private readonly alone: string;
   /** Listed users, each under its own name and those of the joiners that represent it after leaving a group. */
   private readonly users: ReadonlyMap<string, Holder>;
-  /** Programs without a group: a grant to everyone reaches them only beside a grant of their own. */
+  /** Programs without a group: everyone includes them only if they also have a grant of their own. */
   private readonly unknown: ReadonlySet<string>;
 
   constructor(listed: readonly ListedUser[], joiners: readonly Joiner[]) {

@@ -4,7 +4,7 @@ import { displayName } from '../../trino-rules/engine/access-fact.js';
 
 import { type Severity, SEVERITIES } from '../../trino-rules/document/finding.js';
 
-/** Access that grants cannot express, and what the import does instead; or a remark. */
+/** Access that grants cannot express, with what the import does instead, or a remark. */
 export interface ImportFinding {
   code: ImportCode;
   /** `error`: people may get more than the file gives; `warning`: they lose something that one of their statements can show. */

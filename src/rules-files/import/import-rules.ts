@@ -105,7 +105,7 @@ export function importRules(
   const snapshot = { users, groups, grants, policies, settings, at };
   return { snapshot, withJoiners: withJoiners(snapshot, joiners, ofList), unrestricted, renamed, ofList };
 
-  /** What rules give one user, without the excluded catalogs. */
+  /** The access that rules give one user, without the excluded catalogs. */
   function accessBy(
     rules: RulesDocument,
     user: string,

@@ -262,8 +262,8 @@ function groupsOfRules(rules: ForeignRules, listed: readonly ListedUser[], patte
 }
 
 /**
- * Users and groups that the list lacks (names, or patterns) and that miss something by a rule which a later rule gives. The import
- * cannot keep it from users who are added later.
+ * Users and groups (names, or patterns) that the list lacks, and to which a rule denies what a later rule gives. The import cannot
+ * deny it to users who are added later.
  */
 export function restrictedNewcomers(
   rules: ForeignRules,

@@ -72,7 +72,7 @@ function expressionFindings(tables: readonly ForeignRule[], listed: ListedUsers)
   return [...found.values()];
 }
 
-/** Why policies cannot restrict as these expressions and columns do; null: they can. */
+/** Why policies cannot have the effect of these expressions and columns; null: they can. */
 function policyProblem(expressions: readonly ForeignExpression[], columns: readonly ColumnRule[]): string | null {
   for (const expression of expressions) {
     const { text, runsAs } = expression;

@@ -67,8 +67,8 @@ export class OutcomeReader {
   }
 
   /**
-   * Access to all names below a node that the file does not spell out. A rule about some of them may decide any of them, so only the
-   * access that it also gives counts.
+   * Access to all names below a node that the file does not spell out. A rule about some of these names may decide for any of them, so
+   * only access that this rule gives as well counts.
    * @param node with fresh names at the levels that are not named
    * @param named the deepest level that is a name of the file; null: none
    */
@@ -229,7 +229,7 @@ export function accessOf(root: OutcomeNode): UserAccess {
   return access;
 }
 
-/** Removes from wide nodes what would be too much for the nodes below them. */
+/** Removes access from wide nodes that would be too much at nodes below. */
 function narrowed({ resource, outcome, below }: OutcomeNode): OutcomeNode {
   const nodes = below.map(narrowed);
   const reached = nodes.flatMap(descendants).filter((node) => node.outcome.privileges.size > 0);
@@ -261,7 +261,7 @@ function descendants(node: OutcomeNode): OutcomeNode[] {
   return [node, ...node.below.flatMap(descendants)];
 }
 
-/** Privileges of the second outcome that the first lacks, as far as the node can hold them. */
+/** Privileges of `others` that the node could hold, but its outcome lacks. */
 function lackingAt(resource: Node, { privileges }: NodeOutcome, others: NodeOutcome): Privilege[] {
   return privilegesOn(resource).filter((privilege) => !privileges.has(privilege) && others.privileges.has(privilege));
 }

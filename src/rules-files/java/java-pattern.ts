@@ -7,7 +7,7 @@ import { withoutLookAhead } from './look-ahead.js';
 /** A construct that JavaScript's regular expressions refuse or read differently. */
 export interface PatternDifference {
   kind: 'refused-by-javascript' | 'read-differently';
-  /** As it is written. */
+  /** The construct as it is written. */
   construct: string;
 }
 

@@ -34,7 +34,7 @@ export function tokensOf(text: string): Token[] {
       const start = at + 2;
       for (at = start; at < characters.length && !(characters[at] === '\\' && characters[at + 1] === 'E'); at++) {
         const quoted = characters[at] ?? '';
-        // As Java: a letter stays what it is, so that `(?\Qi\E)` is a flag.
+        // As in Java, a quoted letter keeps its meaning: `(?\Qi\E)` is a flag.
         const isPlain = quoted > '\x7f' || /[a-zA-Z]/.test(quoted) || (at > start && /[0-9]/.test(quoted));
         tokens.push({ kind: isPlain ? 'sign' : 'quoted', character: quoted, at });
       }

@@ -46,9 +46,9 @@ export interface AccessDifference {
 /** The effect of a draft for one principal. */
 export interface AccessOutcome {
   principal: NamedPrincipal;
-  /** By node. */
+  /** Ordered by node. */
   differences: AccessDifference[];
-  /** How the principal already has everything that is given; null: something differs, or nothing is given to it. */
+  /** How the principal already has everything that the draft gives it; null: its access changes, or the draft gives it nothing. */
   heldThrough: Through | null;
 }
 
@@ -210,7 +210,7 @@ function parted(privileges: readonly Privilege[]): Privilege[] {
 function partOnlyIn(one: Access, other: Access): AccessPart | null {
   const had = parted(other.privileges);
   const privileges = combined(parted(one.privileges).filter((privilege) => !had.includes(privilege)));
-  // Without access to tables on one side, restrictions are no difference.
+  // Restrictions are compared only if both sides have access to tables.
   const both = [one, other].every((access) => access.privileges.some(isOnTables));
   const part = { privileges, ...(both ? restrictionsOnlyIn(other, one) : NO_RESTRICTIONS) };
   return Object.values(part).some((list) => list.length > 0) ? part : null;

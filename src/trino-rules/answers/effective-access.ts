@@ -22,13 +22,13 @@ import { AccessIndex } from './access-index.js';
 export interface EffectiveAccess {
   resource: Node;
   access: Access;
-  /** The grants that give it; empty for service accounts, which follow the settings. */
+  /** The grants that give the access; empty for service accounts, which follow the settings. */
   origins: Origin<SnapshotGrant>[];
 }
 
 /**
- * All access of a principal: every node where a grant gives something or a policy changes it, by name, a node before those below it.
- * Service accounts by catalog.
+ * All access of a principal: every node where a grant gives something or a policy changes the access, ordered by name, a node before
+ * those below it. For service accounts, every catalog.
  * @param after the last node of the previous page; null: from the start
  */
 export function effectiveAccess(

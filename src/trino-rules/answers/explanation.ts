@@ -13,7 +13,7 @@ export interface Explanation {
   allowed: boolean;
   /** The grants that give the privilege here, also where a policy takes it. */
   grants: SnapshotGrant[];
-  /** The policies that take it or, where it is allowed, restrict reading. */
+  /** The policies that take the privilege or, if it is allowed, restrict reading. */
   policies: SnapshotPolicy[];
 }
 

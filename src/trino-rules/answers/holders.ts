@@ -17,7 +17,7 @@ export interface Holder {
   principal: NamedPrincipal;
   /** All access at the node; empty for rights, and where there is only access inside. */
   access: Access;
-  /** The grants that give it, or the access inside; empty where it follows from the settings or from other access. */
+  /** The grants that give the access here or inside; empty if it follows from the settings or from other access. */
   origins: Origin<SnapshotGrant>[];
   /** Access to parts of a catalog or schema that the principal does not have on the whole. */
   inside: Inside[];

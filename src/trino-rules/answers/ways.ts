@@ -19,7 +19,7 @@ export interface Way {
   grant: number | null;
   /** The node of the grant, or of a missing one. */
   node: Node;
-  /** Where the path is broken; null: it gives what is asked. */
+  /** Where the path is broken; null: it gives the asked right. */
   endsAt: WayEnd | null;
 }
 
@@ -33,7 +33,7 @@ export type GrantOnPath = Omit<SnapshotGrant, 'principal' | 'revokedAt'> & { pri
 
 const KINDS: readonly WayEnd['kind'][] = ['denied', 'expired', 'inactive', 'no_grant', 'not_a_member'];
 
-/** The node at or above which a grant gives what is asked; null: the right is not granted. */
+/** The node at or above which a grant gives the asked right; null: no grant can give it. */
 export function grantedNode(index: AccessIndex, question: Question): Node | null {
   return grantFor(question, index.principals)?.resource ?? null;
 }

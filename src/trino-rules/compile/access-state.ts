@@ -140,7 +140,7 @@ interface Restricting {
 
 /** The policies other than denies that apply to a user, in order: a linked list that shares prefixes with others. */
 class Restrictions {
-  /** By given rights and flags, then by taken rights. */
+  /** States by given rights and flags, then by taken rights. */
   readonly states = new Map<number, Map<number, AccessState>>();
   private readonly after = new Map<string, Restrictions>();
   /** The empty list of the same snapshot. */
@@ -205,7 +205,7 @@ function restrictingBy(restrictions: readonly Restriction[], beside: readonly st
 
 /** Columns that show where a row is stored, and so values of partition columns (seen on 483). */
 const STORAGE_COLUMNS = ['$bucket', '$partition', '$path'];
-/** Columns that are hidden with any restricted one: in most catalogs, and in those over stores that keep a row as one value. */
+/** Columns that are hidden beside any restricted one: in most catalogs, and in catalogs over stores that keep a row as one value. */
 const HIDDEN_BESIDE = {
   plain: STORAGE_COLUMNS,
   raw: [...STORAGE_COLUMNS, '_headers', '_key', '_message', '_source', '_value'],
@@ -217,7 +217,7 @@ function withHidden(columns: readonly ColumnRule[], names: readonly string[]): C
   return [...others, ...names.map((name) => ({ name, allow: false }))].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Lets every row through; the engine refuses `ALTER TABLE … EXECUTE` beside any filter (seen on 483). */
+/** A filter that passes every row: the engine refuses `ALTER TABLE … EXECUTE` beside any filter (seen on 483). */
 export const EVERY_ROW = 'true';
 
 /** The conjunction of all filters, independent of their order; empty without any. */
@@ -293,9 +293,9 @@ const OVER_DATA = bits(DATA_RIGHTS);
 const SELECT = bit('SELECT');
 const READING = SELECT | bit('GRANT_SELECT');
 const WRITING = bits(['INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP']);
-/** TRUNCATE passes every filter; the engine refuses UPDATE beside one (seen on 483). */
+/** Rights that a filter takes: TRUNCATE passes every filter, and the engine refuses UPDATE beside one (seen on 483). */
 const UNFILTERED = bits(['DELETE', 'UPDATE']);
-/** The engine refuses these beside a mask, except for TRUNCATE, which passes masks (seen on 483). */
+/** Rights that a mask takes: the engine refuses them beside a mask, except for TRUNCATE, which passes it (seen on 483). */
 const UNMASKED = bits(['INSERT', 'DELETE', 'UPDATE']);
 /** Rights for which the mode read-only is enough (seen on 483). */
 const FOR_READERS = bits(ROUTINE_RIGHTS) | bit('SELECT');

@@ -80,7 +80,7 @@ function unmarkedDocument(
 
 type ServiceAccountRules = Pick<RulesDocument, 'catalogs' | 'schemas' | 'tables' | 'catalog_session_properties'>;
 
-/** Rules of service accounts by the settings. In all three sections, because a missing one would deny everything. */
+/** Rules of service accounts by the settings: in all three sections, because a missing rule would deny everything. */
 export function serviceAccountRules(settings: SnapshotSettings): ServiceAccountRules {
   const user = anyOf(settings.serviceAccounts);
   const open = (catalog: string) => catalog !== settings.metadataCatalog && catalog !== SYSTEM;

@@ -171,7 +171,7 @@ function listed(names: readonly (string | number)[]): string {
   return firstNames(names, 3);
 }
 
-/** Looks at nodes with two masks of one column: a conflict begins nowhere else. */
+/** Conflicts of masks. Only nodes with two masks of one column are looked at, because a conflict begins nowhere else. */
 function conflictsOfMasks({ policies }: Snapshot, intent: IntentSets): Finding[] {
   const claimed = new Set<string>();
   const suspects = new Set<string>();

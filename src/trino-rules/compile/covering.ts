@@ -24,7 +24,7 @@ export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
   const size = cells[0]?.must.size ?? 0;
   const weights = new Weights(classes.map(({ people }) => people.length * cost.person));
   const begun = rowByRow(cells, classes);
-  // With fewer classes than rows, beginning with classes can be shorter.
+  // With fewer classes than rows, a cover that begins with classes can be shorter.
   const ways = classes.length < begun.length ? [begun, classByClass(classes)] : [begun];
   const covers = ways.map((drafts) => inParts(drafts).flatMap((some) => shareWhatPays(some, weights, cost)));
   const bytes = (drafts: readonly Draft[]) =>

@@ -15,7 +15,7 @@ export interface PrincipalIndex {
   activePeople: Bitset;
   /** Members of a principal: active people and engine principals, never a service account. */
   resolvePrincipal(named: PolicyPrincipal): Bitset;
-  /** Owners of queries: also deactivated people, because what they run goes on. */
+  /** Owners of queries: also deactivated people, because their running queries continue. */
   resolveOwners(named: PolicyPrincipal): Bitset;
   resolvePolicy(policy: SnapshotPolicy): Bitset;
   namesOf: (people: Bitset) => string[];

@@ -61,7 +61,7 @@ export function compareAccess(
   const people = new UserUniverse([], [before, after], patterns, true);
   const engines = [new EngineSets(before, patterns, people), new EngineSets(after, patterns, people)] as const;
   const counter = new ChangeCounter(engines[0], bounds);
-  // A text that was found at the target may have open patterns; with these, access to other names can differ from that to the fresh one.
+  // A text found at the target may have open patterns, and then one fresh name does not represent all other names.
   const isOpen = [before, after].some((rules) => openPatterns(rules, patterns, people).length > 0);
   compareDocuments(...engines, counter, isOpen);
   return counter.change();

@@ -35,7 +35,7 @@ export function reorderedSections(before: string, after: string): string[] {
 interface RuleLine {
   section: string;
   line: string;
-  /** Equal for equal rules. */
+  /** A text that is equal for equal rules. */
   canonical: string;
 }
 

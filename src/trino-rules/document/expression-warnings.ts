@@ -52,7 +52,7 @@ export function columnsIn(expression: string): Set<string> {
   return columns;
 }
 
-/** Reserved words of the engine's grammar, and words that stand beside operands. */
+/** Words that are no columns: reserved words of the engine's grammar, and words next to operands. */
 const NO_COLUMN = new Set(
   (
     'AND ARRAY AS AT BETWEEN CASE CURRENT_CATALOG CURRENT_DATE CURRENT_ROLE CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DISTINCT ' +

@@ -1,4 +1,4 @@
-/** In descending order. */
+/** The most severe first. */
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
 
 export type Severity = (typeof SEVERITIES)[number];
@@ -8,9 +8,9 @@ export interface Finding {
   /** Stable, in kebab-case: `proof-difference`, `dead-rule`, `invariant-section-missing`, `too-large`, … */
   code: string;
   severity: Severity;
-  /** One sentence; of the proof with the user, the node and the privilege. */
+  /** One sentence. Findings of the proof name the user, the node and the privilege. */
   message: string;
-  /** Where in the rules: `tables[12]`. */
+  /** The rule that it is about: `tables[12]`. */
   rule?: string;
   /** Evidence: the text of a rule, or a name. */
   witness?: string;
@@ -19,7 +19,7 @@ export interface Finding {
   column?: number;
 }
 
-/** Whether it stops a publication. */
+/** Whether a finding stops a publication. */
 export function isError({ severity }: Finding): boolean {
   return severity === 'error';
 }

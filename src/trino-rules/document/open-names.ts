@@ -45,7 +45,7 @@ function stepsFor({ names, characters }: PatternSize, { stepsPerName }: Spelling
   return names * stepsPerName + characters + Math.max(0, characters - names * USUAL_LENGTH) * STEPS_PER_MORE;
 }
 
-/** In UTF-16 units. Longer names cost extra, because they are hashed and compared often. */
+/** Length in UTF-16 units. Longer names cost extra steps, because they are hashed and compared often. */
 const USUAL_LENGTH = 256;
 const STEPS_PER_MORE = 30;
 
@@ -125,7 +125,7 @@ function oneOf(sequence: Sequence): string {
     .join('');
 }
 
-/** In UTF-16 units; longer names are not used. */
+/** Limit of a repeated name, in UTF-16 units. */
 const MAX_REPEATED = 1_000;
 
 function openOption(options: readonly Sequence[]): Sequence {

@@ -75,7 +75,7 @@ function repeated(
   work?: WorkBudget,
 ): ReadonlySet<number> {
   let last = from;
-  // Repetitions without characters change nothing, so at most one more than the characters is tried.
+  // Empty repetitions change nothing, so at most one repetition more than the name has characters is tried.
   const least = Math.min(min, name.length + 1);
   for (let i = 0; i < least && last.size > 0; i++) last = step(piece, name, last, work);
   const reached = new Set(last);

@@ -140,11 +140,11 @@ export class SchemaComparison {
         for (const index of active) filtered[index] = wordAt(filtered, index) | wordAt(words, index);
     }
     const fact = () => ({ about: 'table-procedures', resource }) as const;
-    // A filter on one side only means table procedures on the other.
+    // A filter on one side only means that the other side has table procedures.
     this.sink.compare(fact, active, onRight, onLeft, this.reading);
   }
 
-  /** Filters are compared by conjunct, because one more is only a loss. */
+  /** Compares filters by conjunct, so that an additional conjunct is only a loss. */
   private restrictions(
     resource: TableName,
     { sets: left }: TableAccess,

@@ -99,7 +99,7 @@ export class ActualAccess implements TableAccess {
     this.effective = set();
   }
 
-  /** Applies a rule to its users whom neither an earlier rule here nor one of `before` has matched. */
+  /** Applies a rule to its users, except those whom an earlier rule here has matched, or who are in `before`. */
   decide(rule: TableRule, people: SparseBitset, before: Bitset | null): void {
     const hits = this.hit(people, before);
     if (hits === 0) return;

@@ -56,7 +56,7 @@ class AccountRules {
       );
   }
 
-  /** Asks about all schemas and tables that rules spell out, and about one of each kind of others. */
+  /** Evaluates all schemas and tables that rules spell out, and one of each kind of other names. */
   notWritable(catalog: string): Finding[] {
     const { rules, catalogs, schemas, tables } = this.engine;
     const where = `${this.account} in the writable catalog ${catalog}`;

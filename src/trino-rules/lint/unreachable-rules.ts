@@ -105,7 +105,7 @@ class DecidingRules {
     if (addNew(this.people(index), decided, before)) this.decides[index] = true;
   }
 
-  /** The users of all rules before one. Sums are kept, because most questions come in the order of the rules. */
+  /** The users of all rules before a given one. Sums are kept, because most calls come in the order of the rules. */
   private adding(rules: readonly number[]): (index: number) => Bitset {
     const decided: Bitset = new Uint32Array(this.width);
     let last = -1;

@@ -16,7 +16,7 @@ export type Through = 'directly' | 'everyone' | { group: SnapshotGroup };
 /** A principal with a name on the engine. */
 export type Member = Exclude<NamedPrincipal, { type: 'group' }>;
 
-/** By `principalText`. */
+/** Members by `principalText`. */
 export type Members = ReadonlyMap<string, Member>;
 
 /** Resolves the principals that grants and policies of a snapshot name. Compiler and proof have resolvers of their own (record 0006). */
@@ -76,7 +76,7 @@ export class Principals {
     return getOrInsert(this.resolved, principalText(named), () => byText(this.listed(named)));
   }
 
-  /** Owners of queries: accounts also where they are deactivated, because what they run goes on. */
+  /** Owners of queries: also deactivated accounts, because their running queries continue. */
   owners(named: PolicyPrincipal): Members {
     return getOrInsert(this.owning, principalText(named), () => byText(this.listed(named, true)));
   }

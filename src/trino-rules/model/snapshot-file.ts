@@ -122,7 +122,7 @@ type Field = keyof typeof FIELDS;
 type Value<F extends Field> = SnapshotSettings[(typeof FIELDS)[F]];
 type Reader<T> = (value: unknown, path: string) => T;
 
-/** Reads the settings of a snapshot file; what is left out is taken from `defaults`. */
+/** Reads the settings of a snapshot file; absent ones are taken from `defaults`. */
 function decodeSettings(form: SnapshotDecoder, value: unknown, defaults: SnapshotSettings): SnapshotSettings {
   const given = form.object(value, 'settings', Object.keys(FIELDS) as Field[]);
   const read = <F extends Field>(field: F, reader: Reader<Value<F>>): Value<F> =>

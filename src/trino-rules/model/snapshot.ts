@@ -3,7 +3,7 @@ import type { Privilege } from './privilege.js';
 import { namedBy, type Node } from './node.js';
 import type { ColumnResource } from './resource.js';
 
-/** An account. `name` is what the engine knows the person as, spelled as stored (it may hold upper-case letters). */
+/** An account. `name` is the name on the engine, spelled as stored (it may have upper-case letters). */
 export interface SnapshotUser {
   id: number;
   name: string;

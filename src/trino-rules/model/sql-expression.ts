@@ -1,7 +1,7 @@
 /**
  * Why `text` cannot be a row filter or a column mask; null when it can. Filters are joined with AND, each in parentheses,
- * so that a text which closes a parenthesis, begins a comment or ends the statement would change what the others mean.
- * It is read with the engine's own tokens (Trino's SqlBase grammar); its names and types are checked by the engine.
+ * so a text that closes a parenthesis, begins a comment or ends the statement would change the meaning of the other filters.
+ * The text is read with the engine's own tokens (Trino's SqlBase grammar); only the engine checks its names and types.
  */
 export function expressionProblem(text: string): string | null {
   const read = tokensOf(text);

@@ -70,7 +70,7 @@ export class PrincipalIndex {
     }
   }
 
-  /** Owners of queries: also deactivated people, because what they run goes on. */
+  /** Owners of queries: also deactivated people, because their running queries continue. */
   resolveOwners(named: PolicyPrincipal): ReadonlySet<number> {
     const people =
       named.type === 'user'
