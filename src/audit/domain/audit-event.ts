@@ -116,7 +116,7 @@ export interface AuditFilter {
   requestId?: string | undefined;
   /** Earliest moment, inclusive. */
   from?: Date | undefined;
-  /** End, exclusive. */
+  /** Latest moment, exclusive. */
   to?: Date | undefined;
 }
 

@@ -237,7 +237,7 @@ export class DoorSearch {
     if (wide !== undefined && wide !== narrow && !isListed(narrow)) return null;
     const names = [...patterns.spelled(narrow)].filter((name) => this.isNamed(wide, name));
     this.budget.spend(names.length);
-    // A pattern of many catalogs is not meant to include `system`.
+    // A pattern that matches many catalogs hardly intends to include `system`.
     return key === 'user' || isListed(own) ? names : names.filter((name) => name !== SYSTEM);
   }
 

@@ -146,7 +146,7 @@ function doorsOf(search: DoorSearch, { externalTableCatalogs = [], rawColumnCata
 }
 
 function companionDoor(search: DoorSearch): Door {
-  // Other companions behave like the first two unless a rule spells them out. Companions have none themselves.
+  // The first two companions represent all that no rule spells out. A companion has no companions itself.
   const isSpelled = (suffix: string) => search.rules.some((rule) => rule.patterns.get('table')?.text.includes(suffix));
   const asked = COMPANIONS.filter((suffix, index) => index < 2 || isSpelled(suffix));
   const companions = ([catalog, schema, table = '']: Path): Path[] =>

@@ -60,7 +60,7 @@ export class ImportedRows {
   private readonly restricting = new Map<string, Row<PolicyDetails>>();
   private readonly alone: Omit<SnapshotGrant, 'id'>[] = [];
   private readonly denied: PolicyOfOne[] = [];
-  /** By user, all users with equal access. */
+  /** For each user, all users with the same access. */
   private readonly alike = new Map<string, readonly string[]>();
   private readonly isJoiner: ReadonlySet<string>;
   private readonly places: ReadonlyMap<string, number>;

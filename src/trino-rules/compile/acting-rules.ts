@@ -7,7 +7,7 @@ import { getOrInsert } from './get-or-insert.js';
 import { anyOf } from './name-pattern.js';
 import { isOfSomebody, type PrincipalIndex } from './principal-index.js';
 
-/** Engine principals that act as others. */
+/** The engine principals that act as others, and their targets. */
 export interface Acting {
   /** Actors with the same targets. */
   groups: { actors: Bitset; targets: Bitset }[];

@@ -104,7 +104,7 @@ export class Bitset {
     }
   }
 
-  /** A key for maps. Concatenated keys are unambiguous, too. */
+  /** A key for maps. Keys can be concatenated without becoming ambiguous. */
   key(): string {
     const { words } = this;
     return words.length <= SHORT ? `${words.join()};` : String.fromCharCode(...new Uint16Array(words.buffer));

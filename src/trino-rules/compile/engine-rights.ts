@@ -160,14 +160,14 @@ function queriesOfSome(
   return [...alike.values()].map(({ positions, ...part }) => ({ ...part, holders: setOf(positions) }));
 }
 
-/** Disjoint sets of owners over whose queries one user has other rights than usual, each with these rights. */
+/** Groups of owners over whose queries one user has other rights than over those of all other owners, with these rights. */
 function partsOf(user: number, entries: readonly Entries[], none: Bitset): Omit<QueriesOfSome, 'holders'>[] {
   const of = (some: readonly OfSome[]): Bitset =>
     some.filter(({ holders }) => holders.has(user)).reduce((all, { owners }) => all.or(owners), none);
   const rights = entries.map(({ right, given, taken, overAll, closed }) => {
     const isOverAll = overAll.has(user);
     const [theirs, denied] = [closed.has(user) ? none : of(given), of(taken)];
-    // Owners that differ from the rest: denied ones if the user has the right over all queries, else granted ones.
+    // `others`: denied owners if the user has the right over all queries, else granted owners.
     return { right, isOverAll, others: isOverAll ? denied : theirs.minus(denied) };
   });
   const usual = rights.filter(({ isOverAll }) => isOverAll).map(({ right }) => right);

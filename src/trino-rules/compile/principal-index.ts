@@ -9,7 +9,7 @@ export interface PrincipalIndex {
   /** Sorted by kind, then by name; a position is the bit in every set. */
   subjects: readonly Subject[];
   none: Bitset;
-  /** Includes service accounts. */
+  /** All principals, also service accounts. */
   everybody: Bitset;
   serviceAccounts: Bitset;
   activePeople: Bitset;

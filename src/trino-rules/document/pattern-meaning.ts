@@ -56,7 +56,7 @@ function step(piece: PatternPiece, name: string, from: ReadonlySet<number>, work
       return reached;
     case 'rest':
       for (const at of from) {
-        // Behind a position that was reached before, all positions are reached.
+        // A position that was reached before had also reached all positions behind it.
         for (let end = at; !reached.has(end);) {
           reached.add(end);
           const code = name.codePointAt(end);

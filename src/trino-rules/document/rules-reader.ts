@@ -194,7 +194,7 @@ class RuleFieldReader {
     return this.nodes.has(key);
   }
 
-  /** The reader of an object in the rule. */
+  /** A reader for an object inside the rule. */
   within(node: JsonNode & { kind: 'object' }, known: readonly string[]): RuleFieldReader {
     return new RuleFieldReader(node, known, this.faults);
   }

@@ -296,7 +296,7 @@ function columns(
   return { hidden, masks, conflicts };
 }
 
-/** Privileges of service accounts in writable catalogs: the engine's six. OWNERSHIP includes that of schemas. */
+/** Privileges of service accounts in writable catalogs: all privileges on tables. OWNERSHIP includes that of schemas. */
 export const SERVICE_ACCOUNT_PRIVILEGES: Privilege[] = [...TABLE_PRIVILEGES];
 
 /** Service accounts follow the settings alone; no grant and no policy touches them. */

@@ -27,7 +27,7 @@ export class Principals {
   private readonly owning = new Map<string, Members>();
   /** Known engine principals, each with a live grant that makes it known; null: known only as a member of a group. */
   private readonly known = new Map<string, SnapshotGrant | null>();
-  /** One live grant of each engine principal, if possible one that makes it known. */
+  /** One live grant of each engine principal: if possible, a grant that makes the principal known. */
   private readonly naming = new Map<string, SnapshotGrant>();
   /** Engine principals that act as others by a live grant. */
   readonly actors: ReadonlySet<string>;

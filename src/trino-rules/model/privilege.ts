@@ -8,7 +8,7 @@ import {
 } from './principal.js';
 import type { Question, RoutineQuestion } from './question.js';
 
-/** All privileges, in the order in which lists show them. A new one needs its terms in `PRIVILEGE_TERMS` and in the compiler. */
+/** All privileges, in the order in which lists show them. A new privilege needs terms in `PRIVILEGE_TERMS` and in the compiler. */
 export const PRIVILEGES = [
   'SELECT',
   'INSERT',
@@ -41,7 +41,7 @@ export interface PrivilegeTerms {
   on: readonly NodeKind[];
   /** The kinds among these that are open in the catalog `system`. */
   inSystem: readonly NodeKind[];
-  /** Privileges whose sum it is. */
+  /** The privileges that make up this one; empty if it has no parts. */
   parts: readonly Privilege[];
   /** Types of principals that it can be granted to; a deny may name any. */
   to: readonly PolicyPrincipal['type'][];

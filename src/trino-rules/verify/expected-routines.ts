@@ -17,7 +17,7 @@ export class ExpectedRoutines {
   private readonly denied = new Map<string, Bitset>();
   /** By catalog, the users with a restriction of data there; '': on everything. */
   private readonly restricted = new Map<string, Bitset>();
-  /** Rights that any grant gives. */
+  /** Rights that at least one grant gives. */
   private readonly isGiven = new Set<string>();
   private readonly closed: readonly (string | null | undefined)[];
 
