@@ -107,11 +107,11 @@ const CATALOGUE = {
     'Make two rules of it.',
   ),
   'pattern-read-differently': warning(
-    'Java reads this construct unlike JavaScript, Python or Go (a quotation, a bracket at the start of a class). What another tool says about the pattern is not what the engine does. Write it with plain classes.',
+    'Java reads this construct unlike JavaScript, Python or Go (a quotation, a property, a bracket at the start of a class). What another tool says about the pattern is not what the engine does. Write it with plain classes.',
   ),
   'pattern-java-only': info('The engine reads this construct (inline flags); other tools refuse it.'),
   'pattern-not-judged': warning(
-    'The pattern has a construct that this check does not read (look-behind, back-references, boundaries, classes in classes, properties such as `\\p{Alpha}`, escapes such as `\\x2e` and other rare ones). The engine may read it, or refuse the whole file, and what the rule matches is not judged. Write it with plain characters, classes and groups.',
+    'The pattern has a construct that this check does not read (look-behind, back-references, boundaries, classes in classes, `\\N{…}` and other rare ones). The engine may read it, or refuse the whole file, and what the rule matches is not judged. Write it with plain characters, classes and groups.',
   ),
   'pattern-case': warning(
     'Names of catalogs, schemas, tables, functions and procedures reach the rules in lower case, and patterns are compared with case: this one matches nothing. Write it in lower case.',

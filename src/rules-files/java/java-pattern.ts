@@ -1,7 +1,17 @@
 import { CharSet } from 'refa';
 import { codePoints, DOT, LAST_CODE_POINT } from '../../trino-rules/document/characters.js';
 import type { JavaPiece, Pattern } from '../../trino-rules/document/pattern.js';
-import { bothCases, CONTROLS, NotJudged, PREDEFINED, Refused, type Token, tokensOf } from './tokens.js';
+import {
+  ASCII_PROPERTIES,
+  bothCases,
+  CONTROLS,
+  isSurrogate,
+  NotJudged,
+  PREDEFINED,
+  Refused,
+  type Token,
+  tokensOf,
+} from './tokens.js';
 import { withoutLookAhead } from './look-ahead.js';
 
 /** A construct that JavaScript's regular expressions refuse or read differently. */
@@ -26,7 +36,7 @@ export type JavaPatternReading =
 
 /**
  * Reads a whole-string pattern as java.util.regex does (JDK 25: `Pattern.compile` without flags): literals, classes, groups, counts,
- * anchors, look-ahead, `(?i)`, `(?s)` and quotations. Other constructs are not judged.
+ * anchors, look-ahead, `(?i)`, `(?s)`, quotations and the ASCII properties. Other constructs are not judged.
  * `test/stack/java-patterns.stack-spec.ts` compares verdicts and matches with Java's own.
  */
 export function readJavaPattern(text: string): JavaPatternReading {
@@ -183,9 +193,49 @@ class JavaPatternReader {
     if (letter === '') return this.refuse('a backslash stands at the end', at);
     const known = CONTROLS[letter] ?? PREDEFINED[letter];
     if (known !== undefined) return known;
+    if (letter === 'x' || letter === 'u') return this.hexadecimal(letter, at);
+    if (letter === 'p' || letter === 'P') return this.property(letter, at);
+    if (letter === 'k') this.reference(at);
     if (!/^[A-Za-z0-9]$/.test(letter)) return letter;
-    if (/^[0-9abcehkpuvxzABGHNPRVXZ]$/.test(letter)) this.leave(`\\${letter}`, at);
+    if (/^[0-9acehvABGHNRVXZbz]$/.test(letter)) this.leave(`\\${letter}`, at);
     return this.refuse(`\\${letter} is no escape sequence`, at);
+  }
+
+  private hexadecimal(letter: 'x' | 'u', at: number): string {
+    if (letter === 'x' && this.sign === '{') this.leave('\\x{…}', at);
+    const length = letter === 'x' ? 2 : 4;
+    let digits = '';
+    while (digits.length < length && /^[0-9a-fA-F]$/.test(this.sign)) digits += this.take().character;
+    if (digits.length < length) this.refuse(`\\${letter} needs ${length} hexadecimal digits`, at);
+    const code = parseInt(digits, 16);
+    return isSurrogate(code) ? this.leave(`\\u${digits}`, at) : String.fromCodePoint(code);
+  }
+
+  /** Behind `\p`: one letter, or a name in braces. */
+  private property(letter: string, at: number): CharSet {
+    this.differs('read-differently', `\\${letter}`);
+    if (this.ended()) this.refuse('a property needs a name', at);
+    let name = this.take().character;
+    if (name === '{') {
+      for (name = ''; this.sign !== '}'; name += this.take().character)
+        if (this.ended()) this.refuse('the name of a property is not closed by }', at);
+      this.next++;
+    }
+    const ranges = ASCII_PROPERTIES[name];
+    if (ranges === undefined) return this.leave(`\\${letter}{${name}}`, at);
+    const isCase = name === 'Lower' || name === 'Upper';
+    const ends = [...ranges].map((end) => end.codePointAt(0) ?? 0);
+    const among = codePoints(
+      ...ends.flatMap((end, i) => (i % 2 === 0 ? [[end, ends[i + 1] ?? end] as [number, number]] : [])),
+    );
+    const characters = isCase ? this.cased(among) : among;
+    return letter === 'P' ? characters.negate() : characters;
+  }
+
+  private reference(at: number): never {
+    const name = this.takes('<') ? this.groupName(at) : this.refuse('\\k needs the name of a group in <>', at);
+    if (!this.names.has(name)) this.refuse(`there is no group ${name} for \\k`, at);
+    return this.leave('\\k', at);
   }
 
   /** Reads the name of a group and its closing `>`. */

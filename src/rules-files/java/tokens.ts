@@ -62,6 +62,21 @@ export const PREDEFINED: Readonly<Record<string, CharSet>> = {
   S: SPACE.negate(),
 };
 
+/** Ranges of `\p{…}`, without UNICODE_CHARACTER_CLASS: first and last characters. */
+export const ASCII_PROPERTIES: Readonly<Record<string, string>> = {
+  ASCII: '\0\x7f',
+  Lower: 'az',
+  Upper: 'AZ',
+  Alpha: 'azAZ',
+  Digit: '09',
+  Alnum: 'azAZ09',
+  Punct: '!/:@[`{~',
+  Graph: '!~',
+  Print: ' ~',
+  Blank: '\t\t  ',
+  Space: '\t\r  ',
+};
+
 /** The set that CASE_INSENSITIVE without UNICODE_CASE matches: only the case of ASCII letters is ignored. */
 export function bothCases(characters: CharSet): CharSet {
   const turned = characters.ranges.flatMap(({ min, max }) => [
@@ -76,6 +91,6 @@ function shifted(min: number, max: number, from: number, to: number, by: number)
   return low > high ? [] : [{ min: low + by, max: high + by }];
 }
 
-function isSurrogate(code: number): boolean {
+export function isSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdfff;
 }
