@@ -11,7 +11,7 @@ import { type Progress, type Row, RunningStatement } from './running-statement.j
 
 /**
  * A DB-API connection (PEP 249 shape): one user, one catalog and schema, one set of session properties, roles and
- * prepared statements, which its statements change and no other connection sees. Nothing is open until a statement is.
+ * prepared statements. Its statements change them, and no other connection sees them. It opens no socket before the first statement.
  */
 export class Connection {
   private readonly cursors = new Set<Cursor>();
@@ -44,32 +44,32 @@ export class Connection {
     this.onClosed(this);
   }
 
-  /** Called by cursors with the changes of an answer. */
+  /** Called by cursors with the session changes of an answer. */
   fold(change: SessionChange): void {
     this.current = folded(this.current, change);
   }
 
-  /** Called by a cursor that is closed. */
+  /** Called by a cursor when it is closed. */
   forget(cursor: Cursor): void {
     this.cursors.delete(cursor);
   }
 }
 
 export interface ExecuteOptions {
-  /** Ends the statement, on the engine too. */
+  /** Aborting it ends the statement, also on the engine. */
   signal?: AbortSignal;
   /** Seconds for the whole statement, fetching included. */
   timeout?: number;
-  /** Called with each answer of the engine; what it throws ends the statement. */
+  /** Called with each answer of the engine. An error that it throws ends the statement. */
   onProgress?: (progress: Progress) => void;
 }
 
 /** One column of a result (PEP 249, "Cursor attributes"); the engine reports no sizes and no nullability. */
 export interface ColumnDescription {
   name: string;
-  /** As the engine writes it: `decimal(3, 1)`. */
+  /** The type as the engine writes it: `decimal(3, 1)`. */
   typeCode: string;
-  /** Structure of its values, with the field names of rows. */
+  /** The structure of the column's values, with field names of rows. */
   type: EngineType;
   displaySize: null;
   internalSize: null;
@@ -80,7 +80,7 @@ export interface ColumnDescription {
 
 const DEFAULT_TIMEOUT = 3_600;
 /**
- * A DB-API cursor: one statement at a time, whose rows come in pages as they are read (RunningStatement). Leaving an iteration
+ * A DB-API cursor: one statement at a time, whose pages are fetched as its rows are read (RunningStatement). Leaving an iteration
  * early cancels the statement.
  */
 @Opaque
@@ -88,7 +88,7 @@ export class Cursor implements AsyncIterable<Row> {
   /** How many rows `fetchMany` returns by default. */
   arraySize = 1;
   private running: RunningStatement | null = null;
-  /** Rows that were fetched, of which those before `position` have been handed out. */
+  /** Fetched rows. The rows before `position` have been handed out. */
   private rows: readonly Row[] = [];
   private position = 0;
   private readonly closing = new AbortController();
@@ -106,13 +106,13 @@ export class Cursor implements AsyncIterable<Row> {
     return columns.length === 0 ? null : columns.map(describe);
   }
 
-  /** Rows that the statement changed; -1 when it changes none, or is not at its end. */
+  /** Number of rows that the statement changed; -1 for a statement that changes none or has not ended. */
   get rowCount(): number {
     const count = this.running?.updateCount ?? null;
     return count === null ? -1 : Number(count);
   }
 
-  /** Null before `execute`. */
+  /** The statement's progress; null before `execute`. */
   get progress(): Progress | null {
     return this.running?.progress ?? null;
   }
@@ -123,7 +123,7 @@ export class Cursor implements AsyncIterable<Row> {
   }
 
   /**
-   * Runs a statement up to its first rows, or to its end when it has none. Question marks are filled by the engine.
+   * Runs a statement up to its first rows, or to its end if it has none. The engine fills question marks with the parameters.
    * @throws DatabaseError
    * @throws InterfaceError for a parameter or a session that cannot be sent, and on a closed cursor.
    */
@@ -150,7 +150,7 @@ export class Cursor implements AsyncIterable<Row> {
     return (await this.fetchMany(1))[0] ?? null;
   }
 
-  /** Up to so many rows; fewer at the end only. */
+  /** The next `count` rows; fewer only at the end. */
   async fetchMany(count = this.arraySize): Promise<Row[]> {
     const running = this.required();
     const rows: Row[] = [];
@@ -164,7 +164,7 @@ export class Cursor implements AsyncIterable<Row> {
     return rows;
   }
 
-  /** Every row that is left, in memory at once. */
+  /** All remaining rows, in memory at once. */
   fetchAll(): Promise<Row[]> {
     return this.fetchMany(Infinity);
   }
@@ -186,14 +186,14 @@ export class Cursor implements AsyncIterable<Row> {
     await this.running?.cancel();
   }
 
-  /** Cancels, and accepts no further statement; a call that is under way throws InterfaceError. */
+  /** Cancels the statement and accepts no further one. A call in progress throws InterfaceError. */
   async close(): Promise<void> {
     this.closing.abort(new InterfaceError('the cursor is closed'));
     this.connection.forget(this);
     await this.cancel();
   }
 
-  /** At most so many of the rows that are fetched, or of the next batch; none at the end. */
+  /** At most `most` of the fetched rows or, if there are none, of the next batch. Empty at the end. */
   private async some(running: RunningStatement, most: number): Promise<readonly Row[]> {
     if (this.position === this.rows.length) this.hold(await running.batch());
     const some = this.rows.slice(this.position, this.position + most);
@@ -216,7 +216,7 @@ export class Cursor implements AsyncIterable<Row> {
     return this.running;
   }
 
-  /** One call at a time. Any failure cancels the statement, and is thrown as one of the DB-API's errors. */
+  /** Runs one call at a time. A failure cancels the statement, and is thrown as an error of the DB-API. */
   private async guarded<T>(work: () => Promise<T>): Promise<T> {
     if (this.isBusy) throw new InterfaceError('another call of this cursor is under way');
     this.isBusy = true;

@@ -15,14 +15,14 @@ import { identifier, type Parameter } from './domain/sql-literal.js';
 import { EngineConnections } from './engine-connections.service.js';
 import { EngineIdentity } from './engine-identity.service.js';
 
-/** Seconds that a page of names waits for the engine. */
+/** Seconds for which a page of names waits for the engine. */
 const TIMEOUT = 5;
 
 const INFORMATION_SCHEMA = 'information_schema';
 
 /**
- * Lists names as one account sees them: the engine filters each list by the rules. The service's own sees all of the catalogs that the
- * settings open to it, and hardly anything of others, so that of those it is no judge.
+ * Lists names as one user sees them, because the engine filters each list by the rules. The service account sees the whole of catalogs that
+ * the settings open to it. Of other catalogs it sees little, so a name missing there may still exist.
  */
 @Injectable()
 export class EngineCatalogListing extends EngineCatalog {
@@ -44,7 +44,7 @@ export class EngineCatalogListing extends EngineCatalog {
     const { catalog } = request.under;
     const isOpen = (name: string): boolean => username !== null || isOpenToService(this.settings, name);
     if (catalog !== undefined && !isOpen(catalog)) return 'closed';
-    // A user's names are never read as the service account.
+    // Names for a user are never read as the service account.
     if (username !== null && !(await this.identity.respectsUserHeaders())) return 'unavailable';
     const ask = this.asker(username, signal);
     try {
@@ -77,14 +77,14 @@ export class EngineCatalogListing extends EngineCatalog {
   }
 }
 
-/** Whether the settings open a catalog to the service's own account. */
+/** Whether the settings open a catalog to the service account. */
 export function isOpenToService({ acl }: Settings, catalog: string): boolean {
   return acl.readableCatalogs.includes(catalog) || acl.writableCatalogs.includes(catalog);
 }
 
 type Ask = (sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
 
-/** A schema can have more tables than anybody reads: the engine counts them and gives a page. */
+/** A page of a schema's tables, which the engine counts and cuts, because there can be very many. */
 async function tables(ask: Ask, catalog: string, schema: string, page: ChildrenRequest): Promise<EngineListing> {
   const rows = await ask(
     `SELECT name, total FROM (SELECT table_name AS name, count(*) OVER () AS total ` +
@@ -104,7 +104,7 @@ async function tablesNamed(ask: Ask, { catalog, q, limit }: TablesRequest): Prom
   return { tables: textPairs(rows).map(([schema, name]) => ({ schema, name })), total: Number(rows[0]?.[2] ?? 0) };
 }
 
-/** A page of a whole list. Lists that the engine gives whole are short. */
+/** Cuts a page out of a whole list, for lists that are short enough to read wholly. */
 function paged(all: string[], { q, after, limit }: ChildrenRequest, isJudge: EngineListing['isJudge']): EngineListing {
   const found = all.filter((name) => name !== INFORMATION_SCHEMA && name.includes(q)).sort(compareNames);
   const behind = after === null ? found : found.filter((name) => compareNames(name, after) > 0);
@@ -116,7 +116,7 @@ export function namesOf(rows: readonly Row[]): string[] {
   return rows.flatMap(([name]) => (typeof name === 'string' ? [name] : []));
 }
 
-/** @throws what is no answer of the engine's */
+/** The listing or silence that an error of the engine stands for. @throws any other error */
 function silenceOf(error: unknown): EngineListing | EngineSilence {
   if (!(error instanceof DbApiError)) throw error;
   const name = error instanceof DatabaseError ? error.engine?.name : undefined;

@@ -9,12 +9,12 @@ import { isOpenToService, namesOf } from './engine-catalog-listing.service.js';
 import { EngineConnections } from './engine-connections.service.js';
 import { textPairs } from './running-statement.js';
 
-/** The longest that writing a grant waits for the engine. */
+/** Milliseconds for which writing a grant waits for the engine at most. */
 const TIMEOUT_MS = 1_500;
 
 /**
- * Looks names up as the service account, to which the rules show all of the catalogs that the settings open to it. Of other
- * catalogs it reports nothing. Answers and names of errors as seen on Trino 483.
+ * Looks names up as the service account, which the rules show the whole of catalogs that the settings open to it. Reports nothing about
+ * other catalogs. Answers and names of errors are those of Trino 483.
  */
 @Injectable()
 export class EngineCatalogNames extends EngineNames {
@@ -48,7 +48,7 @@ export class EngineCatalogNames extends EngineNames {
     return this.settings.engine.origin !== null && isOpenToService(this.settings, catalog);
   }
 
-  /** One statement for each catalog and one for each schema, however many nodes there are. Names that were read in time count. */
+  /** Reads the names with one statement for each catalog and each schema, however many nodes there are. Names read in time count. */
   private async learn(nodes: readonly EngineNode[], known: KnownNames, signal: AbortSignal): Promise<void> {
     for (const catalog of new Set(nodes.flatMap((node) => node.catalog ?? []))) {
       const sql = `SELECT schema_name FROM ${identifier(catalog)}.information_schema.schemata`;
@@ -69,7 +69,7 @@ export class EngineCatalogNames extends EngineNames {
     }
   }
 
-  /** Null: the time is over. The work is aborted then, and its end not waited for. */
+  /** The result of work. Null: the time is over, and the work is aborted without waiting for its end. */
   private async inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
     const late = new AbortController();
     let result: T | null = null;
@@ -82,30 +82,30 @@ export class EngineCatalogNames extends EngineNames {
   }
 }
 
-/** The names of the engine that have been read so far. Names that were not looked up are never called unknown. */
+/** The engine's names read so far. A name that was not looked up never counts as unknown. */
 class KnownNames {
-  /** Null: there is no such catalog. */
+  /** Schemas by catalog; null: there is no such catalog. */
   private readonly schemas = new Map<string, ReadonlySet<string> | null>();
-  /** By catalog and schema: the columns of the tables that were looked up. */
+  /** Columns by table, for each catalog and schema that was looked up. */
   private readonly tables = new Map<string, Map<string, Set<string>>>();
 
   learnCatalog(catalog: string, schemas: readonly string[] | null): void {
     this.schemas.set(catalog, schemas && new Set(schemas));
   }
 
-  /** @param columns of all tables that were looked up, behind the table's name. */
+  /** @param columns columns of all looked-up tables, each after its table's name. */
   learnTables(catalog: string, schema: string, columns: readonly [table: string, column: string][]): void {
     const tables = new Map<string, Set<string>>();
     for (const [table, column] of columns) tables.set(table, (tables.get(table) ?? new Set()).add(column));
     this.tables.set(key(catalog, schema), tables);
   }
 
-  /** A sentence about the first part that does not exist; null: none, as far as is known. */
+  /** A sentence on the first part of the node that does not exist; null: no missing part is known. */
   unknownPart({ catalog, schema, table, column }: EngineNode): string | null {
     const schemas = catalog === undefined ? undefined : this.schemas.get(catalog);
     if (catalog === undefined || schemas === undefined) return null;
     if (schemas === null) return `the engine has no catalog ${catalog}`;
-    // Rules of others may hide a whole catalog from the service: then nothing is known of it.
+    // Rules from elsewhere may hide a whole catalog from the service. Then nothing is known about it.
     const isHidden = ![...schemas].some((name) => name !== 'information_schema');
     if (schema === undefined || isHidden) return null;
     if (!schemas.has(schema)) return `the engine has no schema ${catalog}.${schema}`;

@@ -12,13 +12,13 @@ import type { Row } from './running-statement.js';
 
 interface OneStatement extends ExecuteOptions {
   parameters?: readonly Parameter[];
-  /** The user is the service itself by default. */
+  /** Changes to the session, whose user is the service itself by default. */
   session?: Partial<EngineSession>;
-  /** Rows that are wanted; the statement is cancelled behind them. */
+  /** The most rows to read; the statement is cancelled after them. */
   most?: number;
 }
 
-/** Statements on the configured engine, each on a connection of its own. */
+/** Runs statements on the configured engine, each on its own connection. */
 @Injectable()
 export class EngineConnections implements BeforeApplicationShutdown {
   private readonly open = new Set<Connection>();
@@ -29,7 +29,7 @@ export class EngineConnections implements BeforeApplicationShutdown {
     private readonly settings: Settings,
   ) {}
 
-  /** No statement of the service's own outlives it on the engine. */
+  /** Ends the statements that are still running, so that none outlives the service on the engine. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all([...this.open].map((connection) => connection.close()));
   }
@@ -50,7 +50,7 @@ export class EngineConnections implements BeforeApplicationShutdown {
     });
   }
 
-  /** The rows, or null and why there are none: the engine's error, or null where it could not be asked. */
+  /** The rows, or null with the engine's error. The error is null if the engine could not be asked. */
   async answerTo(sql: string, options: OneStatement): Promise<{ rows: Row[] | null; error: EngineError | null }> {
     try {
       return { rows: await this.rowsOf(sql, options), error: null };

@@ -13,16 +13,16 @@ import { EngineConnections } from './engine-connections.service.js';
 /** `unknown`: the engine gave no answer, for reasons that have nothing to do with identity. */
 export type Identity = 'confirmed' | 'mismatch' | 'unknown';
 
-/** Milliseconds until the next check: the engine may restart with another configuration. */
+/** Milliseconds until the next check, because the engine may restart with another configuration. */
 const CHECK_AGAIN = { confirmed: 60_000, mismatch: 20_000, unknown: 10_000 } as const;
-/** Milliseconds for which a result is used where no check runs in the background. */
+/** Milliseconds for which a result is used if no check runs in the background. */
 const VALID_FOR = 120_000;
 /** Seconds. */
 const STATEMENT_TIMEOUT = 30;
 
 /**
- * Whether the engine applies the user headers. An engine without `protocol.v1.alternate-header-name=Query` silently
- * ignores X-Query headers; in verified mode all SQL would then run as the service account.
+ * Checks whether the engine applies the user headers. An engine without `protocol.v1.alternate-header-name=Query` silently ignores
+ * X-Query headers, and if it verifies tokens it would then run all SQL as the service account.
  */
 @Injectable()
 export class EngineIdentity {
@@ -38,12 +38,12 @@ export class EngineIdentity {
     private readonly log: Log,
   ) {}
 
-  /** False once the engine was seen to run statements as another user. Unknown counts as true: the statement will fail. */
+  /** False if the engine was found to run statements as another user. Unknown counts as true, because the statement will then fail. */
   async respectsUserHeaders(): Promise<boolean> {
     return (await this.current()) !== 'mismatch';
   }
 
-  /** The result of the last check; `unknown` before the first. */
+  /** The result of the last check; `unknown` before the first check. */
   get lastKnown(): Identity {
     return this.latest?.identity ?? 'unknown';
   }
@@ -53,7 +53,7 @@ export class EngineIdentity {
     return this.latest === null ? null : (this.timers.now() - this.latest.at) / 1000;
   }
 
-  /** Checks again and again until the signal is aborted. */
+  /** Repeats the check until the signal is aborted. */
   async watch(signal: AbortSignal): Promise<void> {
     if (this.settings.engine.origin === null) return;
     this.stopping = signal;
@@ -81,7 +81,7 @@ export class EngineIdentity {
     return identity;
   }
 
-  /** Undefined: the engine did not answer. */
+  /** The first value of a statement's result. Undefined: the engine did not answer. */
   private async valueOf(sql: string, session: Partial<EngineSession> = {}): Promise<NativeValue | undefined> {
     try {
       const signal = this.stopping === undefined ? {} : { signal: this.stopping };
@@ -94,7 +94,7 @@ export class EngineIdentity {
     }
   }
 
-  /** Logs what the token's claims show about the settings. */
+  /** Logs problems of the settings that the token's claims reveal. */
   private async checkToken(signal: AbortSignal): Promise<void> {
     const { user, jwt } = this.settings.engine;
     if (jwt === null) return;
@@ -111,10 +111,10 @@ export class EngineIdentity {
 }
 
 /**
- * Whether the engine applies the user headers, judged by its answers to the service itself.
+ * Whether the engine applies the user headers, by its answers to statements of the service itself.
  * @param user the value of `current_user`; undefined: no answer.
- * @param catalog the value of `current_catalog`, with `system` in a header: null means that headers are not read,
- *   which `current_user` cannot show where the user comes out of the token.
+ * @param catalog the value of `current_catalog` for a header with `system`: null means that headers are not read, which `current_user`
+ *   cannot show if the engine takes the user from the token.
  */
 export function judgeIdentity(
   expected: string,

@@ -18,8 +18,8 @@ import { QueryExecutions } from './query-executions.service.js';
 import { RowStreams } from './row-streams.service.js';
 
 /**
- * The background work, from start to stop: keeping the token fresh, checking the engine's identity, executing queries. Only
- * where requests are served: a command that uses these modules for a moment executes no query.
+ * Starts and stops the background work: renewing the token, checking the user headers, executing queries. Runs only in a process that
+ * serves requests, and not in commands that use these modules.
  */
 @Injectable()
 export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
@@ -44,19 +44,19 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
     this.http.listen$.pipe(take(1)).subscribe(() => this.start());
   }
 
-  /** Streams of rows end here: their queries are no longer executed, and their readers may never read. */
+  /** Ends the streams of rows, because their queries are no longer executed and their readers may never read on. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await Promise.all([this.running, this.streams.stop()]);
   }
 
-  /** Requests in flight have been answered by now. */
+  /** Closes connections. Requests in progress have been answered by now. */
   onApplicationShutdown(): void {
     this.tokens.close();
     this.client.close();
   }
 
-  /** The engine and the identity provider never fail readiness, because repairing them may need this service. */
+  /** The engine and the identity provider do not affect readiness, because repairing them may need this service. */
   private registerHealth(): void {
     const { identity, metrics } = this;
     const isConfirmed = (): boolean => identity.lastKnown === 'confirmed';
@@ -75,7 +75,7 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
     this.health.register('identity_provider', () => Promise.resolve(this.tokens.isValid() ? 'up' : 'degraded'));
   }
 
-  /** The service starts without waiting for the engine or the provider. */
+  /** Starts the background work without waiting for the engine or the provider. */
   private start(): void {
     const { signal } = this.stopping;
     const works = [this.tokens.keepFresh(signal), this.identity.watch(signal), this.executions.run(signal)];

@@ -4,12 +4,12 @@ import { judgeRulesProbe, type RulesInForce } from './domain/engine-error.js';
 import { EngineConnections } from './engine-connections.service.js';
 import { textPairs } from './running-statement.js';
 
-/** Denied by the rules of every version. */
+/** A session property that the rules of every version deny. */
 const NO_VERSION = 'grantline_rules_none';
 /** Seconds. */
 const STATEMENT_TIMEOUT = 30;
 
-/** Statements of the sync on the engine, run as the service account. */
+/** Runs the sync's statements on the engine as the service account. */
 @Injectable()
 export class EngineProbe {
   constructor(
@@ -19,13 +19,13 @@ export class EngineProbe {
 
   /**
    * Whether the rules that name this session property are in force.
-   * @param property `grantline_rules_<hash>`, which no engine has.
+   * @param property `grantline_rules_<hash>`, which no engine defines.
    */
   async rulesInForce(property: string): Promise<RulesInForce> {
     if (!/^\w+$/.test(property)) throw new Error('a session property has letters, digits and underscores');
     if (this.settings.engine.origin === null) return 'unreachable';
     const answer = await this.answerTo(property);
-    // Rules without the section allow every property, so a marker that no version has must be denied.
+    // Rules without session properties allow every one, so these rules are in force only if NO_VERSION is denied.
     return answer === 'these' && (await this.answerTo(NO_VERSION)) === 'these' ? 'others' : answer;
   }
 

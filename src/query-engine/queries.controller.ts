@@ -57,7 +57,7 @@ const ROWS = {
   },
 };
 
-/** Parts of a page as JSON that are sent with its length: two mebibytes of rows, and what is around them. */
+/** A JSON page with at most so many parts (about two mebibytes of rows, and their envelope) is sent at once with its length. */
 const WHOLE_PAGE = 18;
 
 const MEDIA_TYPES: Readonly<Record<RowsFormat, string>> = {
@@ -170,7 +170,7 @@ export class QueriesController {
     await reply.send(beginning.isWhole ? beginning.bytes : Readable.from(joined(beginning.bytes, bytes)));
   }
 
-  /** A stream begins with its columns: until they are known, a failure is still answered with a status. */
+  /** The first page with known columns. A stream begins with the columns, so failures before are answered with a status. */
   private async firstPage(
     all: (place: number) => Promise<RowsResult>,
     from: number,
@@ -183,7 +183,7 @@ export class QueriesController {
   }
 }
 
-/** The first parts of an answer, made before it is sent, so that their failures are answered with a status. */
+/** Makes the first parts of an answer before any is sent, so that their failures are answered with a status. */
 async function beginningOf(bytes: AsyncIterator<Buffer>, count: number): Promise<{ bytes: Buffer; isWhole: boolean }> {
   const parts: Buffer[] = [];
   while (parts.length < count) {
@@ -215,8 +215,8 @@ function pageOf(result: RowsResult): RowsPage {
 }
 
 /**
- * The engine's former public route: 405 for every method. AllowedMethods refuses routes for all
- * methods before a body is read, so that SQL as text/plain gets no 415 here.
+ * The engine's former public route, which answers 405 for every method. AllowedMethods does so before the body is read, so that SQL as
+ * text/plain does not get 415.
  */
 @Public()
 @ApiExcludeController()

@@ -53,7 +53,7 @@ export class SubmitQueryDto {
   parameters: Parameter[] = [];
 }
 
-/** A cursor of an earlier page. */
+/** The problem of a cursor that is not from an earlier page. */
 const cursorProblem = (read: (text: string) => unknown): ((after: unknown) => string | null) =>
   absentOr((after) => (typeof after === 'string' && read(after) !== null ? null : NOT_OURS));
 
@@ -150,7 +150,7 @@ export function toQueryErrorResponse(error: QueryError): QueryErrorResponse {
   return { code, message, engine_error_name: engineErrorName, line, column };
 }
 
-/** The problem of a query that has ended before its rows were read. */
+/** The refusal for a query that ended before its rows were read. */
 export function queryProblem(state: 'failed' | 'cancelled', error: QueryError): Refused {
   return new Refused(state === 'failed' ? 'query_failed' : 'query_cancelled', {
     detail: error.message,

@@ -26,10 +26,10 @@ export interface Submission {
   parameters: readonly Parameter[];
 }
 
-/** Users' SQL on the engine, each under the user's own name and visible to that user alone. */
+/** Runs users' SQL on the engine, each query under its user's own name and visible to that user only. */
 @Injectable()
 export class QueriesService {
-  /** Submissions that the engine has not yet answered, by user: each may become a running query. */
+  /** Number of submissions by user that the engine has not answered yet. Each may become a running query. */
   private readonly submissions = new Map<number, number>();
 
   constructor(
@@ -46,8 +46,8 @@ export class QueriesService {
   ) {}
 
   /**
-   * Resolves once the engine has accepted the statement.
-   * @param signal aborted when the client disconnects before that.
+   * Submits a statement. Resolves once the engine has accepted it.
+   * @param signal aborted if the client disconnects before.
    * @throws Refused
    */
   async submit(user: AuthenticatedUser, asked: Submission, requestId: string, signal: AbortSignal): Promise<Query> {
@@ -69,7 +69,7 @@ export class QueriesService {
     }
   }
 
-  /** Null: this user has no such query. */
+  /** A query of the user. Null: this user has no such query. */
   async find(user: AuthenticatedUser, id: string): Promise<Query | null> {
     return isUuid(id) ? this.store.find(user.id, id) : null;
   }
@@ -80,8 +80,8 @@ export class QueriesService {
   }
 
   /**
-   * Ends a query, on the engine too; one that has ended is not changed. False: this user has no such query.
-   * @param code `query_abandoned`: its reader has gone
+   * Ends a query, also on the engine, unless it has ended before. False: this user has no such query.
+   * @param code `query_abandoned`: the query's reader has gone
    */
   async cancel(
     user: AuthenticatedUser,
@@ -101,7 +101,7 @@ export class QueriesService {
     return true;
   }
 
-  /** The rows beginning with row `from`, at most `limit`; waits for them up to 10 s. */
+  /** At most `limit` rows beginning with row `from`. Waits for them up to 10 s. */
   async rows(user: AuthenticatedUser, id: string, from: number, limit: number): Promise<RowsResult> {
     const isOwn = this.executions.isExecutedFor(user.id, id) || (await this.find(user, id)) !== null;
     if (!isOwn) return { kind: 'not-found' };
@@ -115,7 +115,7 @@ export class QueriesService {
     if (state === 'finished') return rowsOfEnded({ state, truncated, updateCount }, query, from);
     if (state === 'failed' || state === 'cancelled')
       return error === null ? { kind: 'gone' } : rowsOfEnded({ state, error }, query, from);
-    // Another replica is taking it over or has released it: the next request finds out.
+    // Another replica is taking the query over or has released it. The client's next request will tell.
     return { kind: 'page', page: smallPage(columns ?? [], [], from) };
   }
 
@@ -139,7 +139,7 @@ export class QueriesService {
     } catch (error) {
       throw this.refusal(error, query.id);
     }
-    // The store has the end of a query that has ended at once.
+    // If the query has ended at once, the store has its end.
     const stored = (await this.begun(query, page, session)) ?? (await this.find(user, query.id));
     if (stored === null) throw unavailable();
     return stored;
@@ -149,13 +149,13 @@ export class QueriesService {
     try {
       return await this.executions.begin(query, page);
     } catch (error) {
-      // No replica can execute it: cancelled at once, not when the engine's timeout ends it.
+      // The query is not stored, so no replica can execute it. Cancels it now instead of leaving it to the engine's timeout.
       if (page.nextPath !== null) await this.client.cancel(page.nextPath, session);
       throw error;
     }
   }
 
-  /** Why the engine did not accept a statement. @throws any other error */
+  /** The refusal for a statement that the engine did not accept. @throws any other error */
   private refusal(error: unknown, id: string): Refused {
     if (error instanceof InvalidParameter || error instanceof InvalidSession) {
       const field = error instanceof InvalidSession ? error.field : 'parameters';

@@ -24,7 +24,7 @@ import { QueryStore } from './query.store.js';
 import { RowStreams } from './row-streams.service.js';
 import { TrinoStatementClient } from './trino-statement-client.js';
 
-/** Made by build.js of `row-loop/`. */
+/** The WebAssembly program that build.js compiles from `row-loop/`. */
 const ROW_LOOP = new URL('../../dist/row-loop.wasm', import.meta.url);
 
 /** Global, because it implements ports of `grants` (EngineCatalog, EngineNames), which comes earlier in the order. */
@@ -59,7 +59,7 @@ const ROW_LOOP = new URL('../../dist/row-loop.wasm', import.meta.url);
 })
 export class QueryEngineModule {}
 
-/** The parameters of a class behind the first one. */
+/** The constructor parameters of a class after the first one. */
 type OtherParameters<C extends new (...given: never[]) => object> =
   ConstructorParameters<C> extends [unknown, ...infer Rest] ? Rest : never;
 
@@ -76,7 +76,7 @@ function statementClient(
   { engine, queries }: Settings,
   ...parts: OtherParameters<typeof TrinoStatementClient>
 ): TrinoStatementClient {
-  // Without a configured engine no request is sent; this name resolves nowhere (RFC 6761).
+  // Placeholder without a configured engine, when no request is sent. The name never resolves (RFC 6761).
   const origin = engine.origin ?? 'http://engine.invalid';
   const direct = { origin, path: '', headers: {}, password: null };
   return new TrinoStatementClient({ ...engine, ...direct, largestPage: queries.maxPageBytes }, ...parts);

@@ -43,13 +43,13 @@ export interface ExecutionResources {
   log: Log;
   metrics: QueryMetrics;
   budget: ByteBudget;
-  /** This replica. */
+  /** Id of this replica. */
   replica: string;
-  /** 0: no limit. */
+  /** The most rows of a query; 0: no limit. */
   maxRows: number;
 }
 
-/** QUERY_MAX_HELD_BYTES are held: the page is fetched again at the next tick. */
+/** Pages already hold QUERY_MAX_HELD_BYTES. The page is fetched again at the next tick. */
 class BudgetExhausted extends NamedError {}
 /** The reader of the previous page holds the user's share: this page is fetched once that reader asks for it. */
 class ShareBeingRead extends NamedError {}
@@ -57,29 +57,29 @@ class ShareBeingRead extends NamedError {}
 const RELEASED = new NamedError('the query is not executed here any more');
 
 /**
- * One query, executed by this replica. Its pages are fetched until one has rows; that page is held, and the next one is not fetched
- * before it has been read. The state is stored before the engine is asked for the next page, so that another replica can take over at any
- * moment. No method waits for another query, and no reader keeps this one from ending.
+ * Executes one query. Fetches pages until one has rows, holds that page, and fetches the next one after it has been read. Stores the state
+ * before it asks the engine for the next page, so that another replica can take over at any time. No method waits for another query, and
+ * no reader keeps the query from ending.
  */
 @Opaque
 export class QueryExecution {
   private readonly session: EngineSession;
   private readonly span: Span;
   private readonly released = new AbortController();
-  /** Time by Timers; null: this replica executes the query. */
+  /** When this replica stopped executing the query, by Timers; null: it still executes it. */
   releasedAt: number | null = null;
-  /** How this replica ended the query; null: it has not. The last page of a finished query can be asked for again. */
+  /** How this replica ended the query; null: it has not. The last page of a finished query can still be requested again. */
   ending: Ending | null = null;
-  /** The page with unread rows, in memory. */
+  /** The page with unread rows; null: none is in memory. */
   private current: HeldPage | null = null;
-  /** The page before it, until newer rows are handed out. */
+  /** The page before the current one, kept until newer rows are handed out. */
   private previous: HeldPage | null = null;
-  /** Readers come one after the other, each for at most the time that a request for rows waits. */
+  /** Serves readers one after the other, each for at most the time that a request for rows waits. */
   private readonly readInTurn = inTurn();
-  /** A request waits for rows that were not handed out before. */
+  /** Whether a request waits for rows that were not handed out before. */
   private isAwaited = false;
   private readonly saveInTurn = inTurn();
-  /** Changes of the state so far, and those that are stored. */
+  /** Number of changes of the state so far, and of stored ones. */
   private changes = 0;
   private saved = 0;
   private hasSavedColumns: boolean;
@@ -96,7 +96,7 @@ export class QueryExecution {
     this.keptAliveAt = resources.timers.now();
   }
 
-  /** The query has ended, or another replica executes it. */
+  /** Whether the query has ended or another replica executes it. */
   isReleased(): boolean {
     return this.releasedAt !== null;
   }
@@ -119,8 +119,8 @@ export class QueryExecution {
   }
 
   /**
-   * Fetches the waiting page where it is not in memory, or else pages until one has rows or the query ends. The engine's faults
-   * end the query; failures of our own (a database that is away) are retried at the next tick. Never rejects.
+   * Fetches the waiting page if it is not in memory, or else pages until one has rows or the query ends. Faults of the engine end the query;
+   * other failures, such as an unreachable database, are retried at the next tick. Never rejects.
    */
   readonly resume = singleFlight(async () => {
     try {
@@ -133,14 +133,14 @@ export class QueryExecution {
     }
   });
 
-  /** The rows beginning with row `from`; an empty page with the same cursor when none come in time. Null: another replica executes the query, or ended it. */
+  /** The rows beginning with row `from`, or an empty page with the same cursor if none come in time. Null: another replica executes or ended the query. */
   rows(from: number, limit: number): Promise<RowsResult | null> {
     return this.readInTurn(() => this.read(from, limit));
   }
 
   /**
-   * Does what is due by now: ends the query, keeps it alive on the engine, resumes it after a failure. May be called while an
-   * earlier tick is still under way. Resolves when what it began is done.
+   * Does what is due: ends the query, keeps it alive on the engine, or resumes it after a failure. Can be called while an earlier tick is
+   * still in progress. Resolves when the work that it began is done.
    */
   async tick(): Promise<void> {
     if (this.isReleased()) return;
@@ -154,7 +154,7 @@ export class QueryExecution {
     }
   }
 
-  /** Ends the query in the store, and on the engine if it still runs there. @returns false: another replica executes it, or ended it. */
+  /** Ends the query in the store, and on the engine if it still runs there. @returns false: another replica executes or ended it. */
   async end(ending: Ending, runsOnEngine = this.state.nextPath !== null): Promise<boolean> {
     if (this.isReleased()) return false;
     const { store, clock, replica, metrics, client } = this.resources;
@@ -176,7 +176,7 @@ export class QueryExecution {
     this.released.abort(RELEASED);
   }
 
-  /** No page can be asked for again. */
+  /** Releases the pages, so that none can be requested again. */
   releasePages(): void {
     this.current?.release();
     this.current = null;
@@ -218,7 +218,7 @@ export class QueryExecution {
     return this.ending && rowsOfEnded(this.ending, this.state, from);
   }
 
-  /** The newest page as it was handed out, though the engine may have advanced since. */
+  /** The page that was handed out last, with the same rows, even if the engine has advanced since. */
   private newestPage(): RowsResult | null {
     const { newestFrom: from, rowsReturned: to } = this.state;
     const held = [this.current, this.previous].find((page) => page?.covers(from) === true) ?? null;
@@ -231,8 +231,8 @@ export class QueryExecution {
     const { to, reached } = held.cut(from, limit, maxRows);
     const isLast = reached === 'max-rows' || (reached === 'end-of-page' && this.state.nextPath === null);
     const page = this.rowsOf(held, { from, to, next: isLast ? null : to });
-    const delivered = Math.max(0, to - this.state.rowsReturned); // not again for a page that is asked for again
-    // A stream that breaks off ends its query, so its rows are never asked for again: the next page is fetched meanwhile.
+    const delivered = Math.max(0, to - this.state.rowsReturned); // a repeated page does not count again
+    // A stream never repeats a page, because it ends its query if it breaks off. So the next page can be fetched meanwhile.
     const isPrefetched = limit === Infinity && !isLast;
     this.change({ newestFrom: from, rowsReturned: to, waitingSince: clock.now() });
     if (isPrefetched) this.passCurrent();
@@ -256,7 +256,7 @@ export class QueryExecution {
     return held.read(range, this.state.columns ?? [], () => void this.endByFault('protocol'));
   }
 
-  /** A page waits for a reader, and another replica held it. */
+  /** Whether the waiting page is not in this replica's memory, because another replica fetched it. */
   private isNotInMemory(): boolean {
     return this.current === null && this.state.waitingSince !== null;
   }
@@ -272,7 +272,7 @@ export class QueryExecution {
         await this.end(endedBy('query_lost'));
         return;
       }
-      if (path === fetched) await this.resources.timers.wait(100, this.released.signal); // it led to itself
+      if (path === fetched) await this.resources.timers.wait(100, this.released.signal); // the page's next path was its own
       fetched = path;
       const { page, reservation } = await this.fetch(path);
       if (isAgain) {
@@ -281,12 +281,12 @@ export class QueryExecution {
       }
       const ending = this.accept(page, path, reservation);
       if (ending !== null) await this.end(ending, false);
-      // A page that is awaited is stored when its rows are handed out.
+      // If a reader waits for the page, the state is stored when its rows are handed out.
       if (ending !== null || (this.current !== null && this.isAwaited)) return;
     }
   }
 
-  /** Counts the bytes as they are received. @throws EngineFault @throws BudgetExhausted @throws ShareBeingRead */
+  /** Fetches a page and reserves its bytes as they arrive. @throws EngineFault @throws BudgetExhausted @throws ShareBeingRead */
   private async fetch(path: string): Promise<{ page: StatementPage; reservation: Reservation }> {
     const { client, clock, timers, budget, metrics } = this.resources;
     const { runAs, deadlineAt, rowsReturned } = this.state;
@@ -310,7 +310,7 @@ export class QueryExecution {
     }
   }
 
-  /** @param path of the page; null: it is the answer to the POST. @returns the ending of the query, if the page ends it. @throws EngineFault */
+  /** @param path the page's path; null: the answer to the POST. @returns the query's ending, if the page ends it. @throws EngineFault */
   private accept(page: StatementPage, path: string | null, reservation: Reservation): Ending | null {
     const verdict = judgePage(page);
     if (verdict.kind === 'hold') this.hold(page, reservation, this.state.rowsReturned);
@@ -324,7 +324,7 @@ export class QueryExecution {
     else this.current = new HeldPage(start, rows, reservation, this.resources.budget);
   }
 
-  /** The current page has been read to its end: the next one may be fetched. */
+  /** Called when the current page has been read to its end, so that the next one can be fetched. */
   private passCurrent(): void {
     if (this.current === null) return;
     this.releasePrevious();
@@ -333,16 +333,16 @@ export class QueryExecution {
     this.change({ waitingSince: null, pagePath: null });
   }
 
-  /** It cannot be asked for again; readers that have it keep it until they release it. */
+  /** Releases the previous page, which cannot be requested again. Its readers keep it until they release it. */
   private releasePrevious(): void {
     this.previous?.release();
     this.previous = null;
   }
 
-  /** Fetches the next page if the current one was read to its end a while ago, so that a query ends though no further page is asked for. */
+  /** Fetches the next page if the current one was read to its end a while ago, so that a query ends even if its reader stops there. */
   private readonly fetchAfterRead = singleFlight(async () => {
     await this.resume();
-    // Readers that came meanwhile are served first, and may have read on.
+    // Readers that came meanwhile are served first. They may have read further pages.
     await this.readInTurn(() => {
       const isDue = !this.isReleased() && this.dueAction() === 'fetch-next';
       if (isDue && this.current?.end === this.state.rowsReturned) this.passCurrent();
@@ -351,7 +351,7 @@ export class QueryExecution {
     void this.resume();
   });
 
-  /** Tells the engine that the waiting page, or the next one, is still wanted, if that was last done a while ago. */
+  /** Sends a keep-alive request for the waiting page, or the next one, if the last request was a while ago. */
   private async keepAlive(): Promise<void> {
     const { timers, client } = this.resources;
     const path = this.state.pagePath ?? this.state.nextPath;
@@ -365,7 +365,7 @@ export class QueryExecution {
     this.changes += 1;
   }
 
-  /** Stores what has changed, one statement after the other. @returns false: another replica executes the query, or it has ended. */
+  /** Stores the state if it has changed, one statement at a time. @returns false: another replica executes the query, or it has ended. */
   private save(): Promise<boolean> {
     return this.saveInTurn(async () => {
       const { changes, state, resources } = this;
@@ -378,7 +378,7 @@ export class QueryExecution {
     });
   }
 
-  /** Columns are stored once. */
+  /** The state to store. Columns are left out once they are stored. */
   private stateToStore(): Readonly<ExecutionState> {
     return this.hasSavedColumns ? { ...this.state, columns: null } : this.state;
   }
@@ -389,7 +389,7 @@ export class QueryExecution {
     });
   }
 
-  /** Logs no error object: a database's error carries the values that it was given, and paths are among them. */
+  /** Logs only the error's message, because a database error contains the statement's values, such as paths. */
   private warn(message: LogMarker, error: unknown): void {
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
     this.resources.log.warn(message, { query_id: this.state.id, reason });

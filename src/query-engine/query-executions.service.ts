@@ -13,27 +13,27 @@ import { QueryMetrics } from './query.metrics.js';
 import { QueryStore } from './query.store.js';
 import { TrinoStatementClient } from './trino-statement-client.js';
 
-/** Milliseconds between two ticks. A lease lasts 30 s (see the store): a replica that misses six is taken for dead. */
+/** Milliseconds between two ticks. A lease lasts 30 s (see the store), so a replica that misses six ticks counts as dead. */
 const TICK = 5_000;
-/** Milliseconds in which the last page of a finished query can be asked for again. */
+/** Milliseconds for which the last page of a finished query can be requested again. */
 const LAST_PAGE_KEPT = 60_000;
 const SWEEP_EVERY = 3_600_000;
 const ADOPTED_AT_ONCE = 20;
 const DAY = 86_400_000;
 
 /**
- * The queries that this replica executes (background work: its owner is the lease in the database, its deadline
- * QUERY_MAX_SECONDS, its record the query itself). Queries of a replica that died are adopted.
+ * Executes the queries of this replica, and adopts those of replicas that died. The work's owner is the lease in the database, its deadline
+ * QUERY_MAX_SECONDS, and its record the query itself.
  */
 @Injectable()
 export class QueryExecutions {
-  /** This replica. */
+  /** Id of this replica. */
   readonly replica: string;
   readonly #executions = new Map<string, QueryExecution>();
   private readonly resources: ExecutionResources;
-  /** Work that ticks have started. */
+  /** Unfinished work that ticks have started. */
   private readonly underWay = new Set<Promise<unknown>>();
-  /** One claim of a query at a time: a second one would find the first one's claim, and not yet its execution. */
+  /** Claims in progress, one for each query: a second one would find the query claimed but not its execution. */
   private readonly claims = new Map<string, Promise<QueryExecution | null>>();
   /** Executions that are not stored yet. */
   private readonly beginning = new Set<string>();
@@ -59,7 +59,7 @@ export class QueryExecutions {
     this.resources = { client, store, timers, clock, log, metrics, budget, replica, maxRows };
   }
 
-  /** Executes queries until the signal is aborted. Another replica, or the next start, continues them while the engine remembers them. */
+  /** Executes queries until the signal is aborted. Then another replica, or the next start, can continue them while the engine keeps them. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = (): void => {
       this.isStopping = true;
@@ -74,7 +74,7 @@ export class QueryExecutions {
     await this.settled();
   }
 
-  /** Stores and executes a query from the answer to its POST on. Null: it has ended. @throws as QueryExecution does */
+  /** Stores a query with the answer to its POST and begins to execute it. Null: it has ended at once. @throws as QueryExecution does */
   async begin(query: NewQuery, page: StatementPage): Promise<Query | null> {
     const execution = this.execute(newExecution(query));
     this.beginning.add(query.id);
@@ -91,13 +91,13 @@ export class QueryExecutions {
     }
   }
 
-  /** Whether this replica executes the query, and for that user. */
+  /** Whether this replica executes the query, and it belongs to that user. */
   isExecutedFor(userId: number, id: string): boolean {
     const present = this.#executions.get(id);
     return present?.isReleased() === false && present.state.userId === userId;
   }
 
-  /** The rows of a query beginning with row `from`; this replica takes it over if another executes it. Null: another replica has ended it. */
+  /** The rows of a query beginning with row `from`. Takes the query over from another replica. Null: another replica has ended it. */
   async rows(id: string, from: number, limit: number): Promise<RowsResult | null> {
     const present = this.#executions.get(id);
     const result = (await present?.rows(from, limit)) ?? null;
@@ -107,7 +107,7 @@ export class QueryExecutions {
     return execution === null || execution === present ? result : execution.rows(from, limit);
   }
 
-  /** Leaves all queries to another replica. */
+  /** Releases all queries, so that other replicas can execute them. */
   private async handOver(): Promise<void> {
     this.releaseAll();
     await this.store.release(this.replica).catch((error: unknown) => this.warn(error));
@@ -121,7 +121,7 @@ export class QueryExecutions {
     return Array.from(this.#executions.values()).filter((execution) => !execution.isReleased()).length;
   }
 
-  /** Releases a query that was ended in the store, and its pages. */
+  /** Releases a query that was ended in the store, with its pages. */
   forget(id: string): void {
     const present = this.#executions.get(id);
     present?.release();
@@ -129,28 +129,28 @@ export class QueryExecutions {
     this.#executions.delete(id);
   }
 
-  /** Last pages that are only kept to be asked for again are released for other pages of their owner. */
+  /** Releases the owner's pages that are kept only in case they are requested again, to make room for other pages of that owner. */
   private forgetFinished(runAs: string): void {
     for (const [id, execution] of this.#executions)
       if (execution.ending?.state === 'finished' && execution.state.runAs === runAs) this.forget(id);
   }
 
   /**
-   * Renews the leases, and starts what is due: called every 5 s. It waits for the leases alone, so that no engine, however
-   * slow for one query, delays another query or lets leases expire.
+   * Called every 5 s. Renews the leases and starts work that is due. Waits for the leases only, so that a slow answer of the engine for one
+   * query neither delays other queries nor lets leases expire.
    */
   async tick(): Promise<void> {
     const present = [...this.#executions].filter(([id]) => !this.beginning.has(id));
     const leases = new Map((await this.store.renew(this.replica)).map(({ id, isActive }) => [id, isActive]));
     for (const [id, execution] of present) this.start(this.tickOne(id, execution, leases.get(id)));
-    // Stored, though the answer of the database was lost.
+    // A lease without an execution: the query was stored, but the database's answer was lost.
     for (const id of leases.keys()) if (!this.#executions.has(id)) this.start(this.takeOver(id));
     this.start(this.forgetOldest());
     this.start(this.adoptExpired());
     this.start(this.sweep());
   }
 
-  /** Resolves when all that ticks have started is done. */
+  /** Resolves when all work that ticks have started is done. */
   async settled(): Promise<void> {
     while (this.underWay.size > 0) await Promise.all(this.underWay);
   }
@@ -160,7 +160,7 @@ export class QueryExecutions {
     this.underWay.add(done);
   }
 
-  /** @param isActive of its user; undefined: another replica executes the query, or it has ended. */
+  /** @param isActive whether the query's user is active; undefined: another replica executes the query, or it has ended. */
   private async tickOne(id: string, execution: QueryExecution, isActive: boolean | undefined): Promise<void> {
     const releasedFor = this.timers.now() - (execution.releasedAt ?? Infinity);
     if (releasedFor > LAST_PAGE_KEPT) this.forget(id);
@@ -181,7 +181,7 @@ export class QueryExecutions {
     for (const state of await this.store.claimExpired(this.replica, ADOPTED_AT_ONCE)) {
       const execution = this.execute(state);
       this.log.info('adopted a query whose replica died', { query_id: state.id });
-      // The page that waits for a reader is fetched again when a reader comes.
+      // A page that waits for a reader is fetched again only when the reader comes.
       if (state.waitingSince === null || state.pagePath === null) void execution.resume();
     }
   });
@@ -192,12 +192,12 @@ export class QueryExecutions {
     await this.store.removePast(new Date(this.clock.now().getTime() - this.settings.queries.retentionDays * DAY));
   });
 
-  /** Without the error itself: a database's error carries the values that it was given, and paths are among them. */
+  /** Logs only the error's message, because a database error contains the statement's values, such as paths. */
   private warn(error: unknown): void {
     this.log.warn('query execution tick failed', { reason: error instanceof Error ? error.message : 'unknown' });
   }
 
-  /** The execution of a query, on this replica from now on. Null: it has ended. */
+  /** Takes a query over to this replica. Null: it has ended. */
   private takeOver(id: string): Promise<QueryExecution | null> {
     const underWay = this.claims.get(id);
     if (underWay !== undefined) return underWay;
@@ -207,7 +207,7 @@ export class QueryExecutions {
   }
 
   private async claim(id: string): Promise<QueryExecution | null> {
-    // Another replica may have executed it meanwhile: only the database knows its newest state.
+    // The state is read from the database, because another replica may have executed the query meanwhile.
     const claimed = await this.store.claim(id, this.replica);
     if (claimed === null) return null;
     const present = this.#executions.get(id);
@@ -215,7 +215,7 @@ export class QueryExecutions {
     return isLiving ? present : this.execute(claimed.state);
   }
 
-  /** In place of the former execution of this query, which another replica took over meanwhile. */
+  /** Begins an execution with this state. Replaces an old one of the query, which another replica had taken over meanwhile. */
   private execute(state: ExecutionState): QueryExecution {
     this.#executions.get(state.id)?.release();
     const execution = new QueryExecution(this.resources, state);

@@ -15,7 +15,7 @@ interface Held {
 /** `memory`: QUERY_MAX_HELD_BYTES are held, so the page is fetched again later. */
 export type PageFailure = EngineFaultKind | 'memory';
 
-/** People's queries in Prometheus, as far as this replica executes them. */
+/** Metrics of the users' queries that this replica executes. */
 @Injectable()
 export class QueryMetrics {
   private readonly endings: Counter<'state' | 'code'>;
@@ -31,7 +31,7 @@ export class QueryMetrics {
     this.pageFailures = counter(registry, 'grantline_query_page_failures_total', failures, 'reason');
   }
 
-  /** Shows what is held whenever the metrics are read. */
+  /** Registers gauges of current values, which are read at each scrape. */
   expose({ running, bytes, limitBytes }: Held): void {
     const { registry } = this;
     gaugeOf(registry, 'grantline_queries_running', 'Queries that this replica executes.', running);
@@ -53,7 +53,7 @@ export class QueryMetrics {
   }
 }
 
-/** Service-account tokens in Prometheus. */
+/** Metrics of service-account tokens. */
 export class ServiceTokenMetrics implements TokenObserver {
   private readonly expiry: Gauge;
   private readonly renewals: Counter;
@@ -67,7 +67,7 @@ export class ServiceTokenMetrics implements TokenObserver {
     const failed =
       'Requests for a token that gave none, by `reason`: `refused` (secret, client), `unavailable`, `invalid` (an answer without a token).';
     this.failures = counter(registry, 'grantline_service_token_failures_total', failed, 'reason');
-    for (const reason of TOKEN_FAILURES) this.failures.inc({ reason }, 0); // so that the first failure is an increase
+    for (const reason of TOKEN_FAILURES) this.failures.inc({ reason }, 0); // so that the first failure counts as an increase
   }
 
   renewed(expiresAt: number): void {

@@ -4,7 +4,7 @@ import { readColumns, writeColumns } from './domain/engine-type.js';
 import type { ExecutionState, NewQuery } from './domain/execution-state.js';
 import type { Ending, Query, QueryCursor } from './domain/query.js';
 
-/** Leases are judged by the database's clock, so that replicas need not agree on the time. */
+/** The end of a new lease. Leases follow the database's clock, so that replicas need not agree on the time. */
 const LEASE = `now() + interval '30 seconds'`;
 /** The columns of an ExecutionState. */
 const STATE = `id, user_id AS "userId", run_as AS "runAs", catalog, schema, trace_token AS "traceToken", deadline_at AS "deadlineAt", columns,
@@ -13,7 +13,7 @@ const STATE = `id, user_id AS "userId", run_as AS "runAs", catalog, schema, trac
   rows_returned::float8 AS "rowsReturned", waiting_since AS "waitingSince"`;
 const ALIVE = `state IN ('queued', 'running')`;
 
-/** The history of one user: the newest queries, within these limits of text and of number. */
+/** Limits of one user's history, which keeps the newest queries: bytes of text, and number of queries. */
 const KEPT = { bytes: 16_777_216, queries: 10_000 } as const;
 const FORGET_OLDEST = `DELETE FROM queries USING (
     SELECT id, row_number() OVER newest_first AS place,
@@ -28,10 +28,10 @@ const ENDING = `state = $3, finished_at = $4, truncated = $5, update_count = $6,
   progress_percent = CASE $3 WHEN 'finished' THEN 100 ELSE progress_percent END,
   driver = NULL, lease_until = NULL, next_path = NULL, page_path = NULL, waiting_since = NULL`;
 
-/** Characters of one query in a list: 200 queries make an answer of moderate size. */
+/** The most characters of one query in a list, so that 200 queries make an answer of moderate size. */
 const LONGEST = { sql: 1_000, columns: 4_000 } as const;
 
-/** The columns of a QueryRow; lists shorten the texts and columns that come with them. */
+/** The columns of a QueryRow, without the SQL text and the result's columns, which lists shorten. */
 const QUERY = `id, state, catalog, schema, created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt",
   progress_percent AS "progressPercent", rows_returned::float8 AS "rowsReturned", truncated, update_count AS "updateCount",
   engine_query_id AS "engineQueryId",
@@ -42,15 +42,14 @@ const QUERY = `id, state, catalog, schema, created_at AS "createdAt", started_at
 type Cancelled = Pick<ExecutionState, 'runAs' | 'catalog' | 'schema' | 'traceToken' | 'nextPath'>;
 
 /**
- * The queries of all replicas in PostgreSQL. One replica executes a query, for as long as it renews its lease. Methods that take a
- * replica change nothing and return false when another one executes the query, or none does. Methods that take a user reach no
- * query of another user.
+ * The queries of all replicas in PostgreSQL. A replica executes a query as long as it renews the lease. A method with a `replica` changes
+ * nothing and returns false if that replica does not execute the query. A method with a `userId` reaches only this user's queries.
  */
 @Injectable()
 export class QueryStore {
   constructor(private readonly session: DatabaseSession) {}
 
-  /** Stores a query that the engine has accepted. False: the user has `mostRunning` running ones already, however many are added at once. */
+  /** Stores a query that the engine has accepted. False: the user has `mostRunning` running ones already. Exact for concurrent calls. */
   async add(
     { sql, createdAt }: NewQuery,
     state: ExecutionState,
@@ -74,7 +73,7 @@ export class QueryStore {
     return added.length === 1;
   }
 
-  /** Stores the state. Columns that are null stay as they are stored. */
+  /** Stores the state. Null columns leave the stored ones unchanged. */
   save(replica: string, state: ExecutionState): Promise<boolean> {
     return this.changesOne(
       'queries-save',
@@ -86,7 +85,7 @@ export class QueryStore {
     );
   }
 
-  /** @param last state, stored with the ending. */
+  /** @param last the last state, which is stored with the ending. */
   end(replica: string, ending: Ending, at: Date, last: ExecutionState): Promise<boolean> {
     const { id, startedAt, engineQueryId, newestFrom, rowsReturned, columns } = last;
     return this.changesOne(
@@ -101,7 +100,7 @@ export class QueryStore {
     );
   }
 
-  /** Takes over a query that the engine has accepted. `wasOwn`: this replica executed it already. Null: it has ended. */
+  /** Takes over a query. `wasOwn`: this replica executed it already. Null: the query has ended. */
   async claim(id: string, replica: string): Promise<{ state: ExecutionState; wasOwn: boolean } | null> {
     const [[row]] = await this.session.manager.query<[(StateRow & { wasOwn: boolean })[], number]>(
       `WITH before AS (SELECT id AS claimed, driver AS former FROM queries WHERE id = $1 FOR UPDATE)
@@ -144,17 +143,17 @@ export class QueryStore {
     await this.session.manager.query('UPDATE queries SET lease_until = now() WHERE driver = $1', [replica]);
   }
 
-  /** Removes the user's oldest queries beyond what is kept of one user. */
+  /** Removes the user's oldest queries beyond the limits of one user's history. */
   async forgetOldest(userId: number): Promise<void> {
     await this.session.manager.query(FORGET_OLDEST, [userId, KEPT.bytes, KEPT.queries]);
   }
 
-  /** Removes queries that ended before. @returns how many. */
+  /** Removes queries that ended before a time. @returns how many. */
   removePast(before: Date): Promise<number> {
     return this.session.changed('DELETE FROM queries WHERE finished_at < $1', [before]);
   }
 
-  /** Null: this user has no such query. */
+  /** A query of the user. Null: this user has no such query. */
   async find(userId: number, id: string): Promise<Query | null> {
     const [row] = await this.session.prepared<QueryRow>(
       'queries-find',
@@ -164,7 +163,7 @@ export class QueryStore {
     return row === undefined ? null : toQuery(row);
   }
 
-  /** The user's queries, newest first, beginning after that one; at most `limit`. */
+  /** At most `limit` queries of the user, newest first, beginning after the cursor. */
   async page(userId: number, after: QueryCursor | null, limit: number): Promise<Query[]> {
     const rows = await this.session.manager.query<QueryRow[]>(
       `SELECT ${QUERY}, left(sql, ${LONGEST.sql}) AS sql,

@@ -15,10 +15,10 @@ import { publicColumns } from './domain/row-encoder.js';
 import { queryProblem, type QueryErrorResponse, toQueryErrorResponse } from './queries.dto.js';
 import { QueriesService } from './queries.service.js';
 
-/** Milliseconds in which readers can take the last pieces when the service stops. */
+/** Milliseconds within which readers can take the last pieces when the service stops. */
 const LAST_PIECES = 3_000;
 
-/** The open streams of rows: each is followed until it is closed, and all are ended when the service stops. */
+/** Tracks open streams of rows until they are closed, and ends all when the service stops. */
 @Injectable()
 export class RowStreams {
   private readonly open = new Map<Writable, Promise<void>>();
@@ -33,22 +33,22 @@ export class RowStreams {
   ) {}
 
   /**
-   * An answer that begins with that page of a user's query.
-   * @param rest a stream continues with the following pages; `is-late`: its first one has taken longer than a page may
+   * An answer that begins with a page of a user's query.
+   * @param rest `none`: only this page. `follows`: a stream of all pages. `is-late`: the same, and the first page took longer than one may
    */
   begin(first: RowsPage, user: AuthenticatedUser, id: string, rest: 'none' | 'follows' | 'is-late'): RowStream {
     const source = rest === 'none' ? null : this.source(user, id);
     return new RowStream(first, source, this.loop, () => this.turn(), rest === 'is-late');
   }
 
-  /** Pieces of rows are made one after the other, and other requests are served in between. */
+  /** Resolves when the next piece of rows may be made. Pieces are made one after the other, with other requests in between. */
   private turn(): Promise<unknown> {
     const turn = this.lastTurn;
     this.lastTurn = turn.then(() => setImmediate());
     return turn;
   }
 
-  /** The pages of one user's query; the session is checked as they are read. */
+  /** The source of a stream's further pages, which checks the user's session as they are read. */
   private source(user: AuthenticatedUser, id: string): StreamSource {
     return {
       stop: async () => {
@@ -77,7 +77,7 @@ export class RowStreams {
     this.open.set(response, ended);
   }
 
-  /** Ends every stream: with an error for readers that still read, by breaking off the others. */
+  /** Ends every stream: with an error if its reader still reads, otherwise by breaking it off. */
   async stop(): Promise<void> {
     this.isStopping = true;
     const all = (): Promise<unknown> => Promise.all(this.open.values());
@@ -92,38 +92,38 @@ type StreamStop = 'session-ended' | 'stopping';
 
 /** Source of a stream's further pages. */
 interface StreamSource {
-  /** Called for each page but the first, which the request itself was admitted for, and each further mebibyte. Null: the stream may continue. */
+  /** Called for each further mebibyte and each page except the first, which the request's admission covers. Null: the stream may continue. */
   stop(): Promise<StreamStop | null>;
   more(from: number): Promise<RowsResult>;
-  /** The reader has gone: ends the query. */
+  /** Ends the query, because its reader has gone. */
   abandon(): Promise<unknown>;
 }
 
-/** A stream whose format has no place for an error: its connection is broken off, so that it is not taken for complete. */
+/** Breaks off the connection of a stream whose format cannot express an error, so that the result does not look complete. */
 class TruncatedStream extends NamedError {}
 
 type Stop = Exclude<RowsResult, { kind: 'page' }> | { kind: StreamStop };
 type Part = { kind: 'rows'; bytes: Buffer } | Stop;
 
-/** One piece in the socket and one in the stream. */
+/** The most pieces in memory: one in the socket and one in the stream. */
 const PIECES_AT_ONCE = 2;
 
 /** Bytes after which a stream checks again whether it may continue. */
 const BYTES_BETWEEN_STOPS = 1_048_576;
 
 /**
- * One answer with rows, made as its reader takes it: a piece in memory beside the page that is held, whatever the page's
- * size. A stream that ends before its query does ends the query.
+ * One answer with rows, made as its reader takes it, with one piece in memory besides the held page. A stream that ends before its query
+ * ends the query.
  */
 export class RowStream {
   private page: RowsPage;
-  /** Nothing is left to abandon: the rows have ended, or another reader continues. */
+  /** Whether nothing is left to abandon: the rows have ended, or another reader continues. */
   private isOver: boolean;
 
   /**
    * @param source null: the answer is one page
    * @param turn resolves when the next piece may be made
-   * @param isLate the first page is too old for the request's own admission: it is checked again before the first piece
+   * @param isLate the first page came too late for the request's admission, so the session is checked again before the first piece
    */
   constructor(
     first: RowsPage,
@@ -138,8 +138,8 @@ export class RowStream {
 
   /**
    * The answer's bytes.
-   * @param together the number of first parts that are kept until they are sent together
-   * @throws Refused for want of memory, and for broken values. @throws TruncatedStream
+   * @param together the number of first parts that the caller collects to send them together
+   * @throws Refused if memory is short, and for broken values. @throws TruncatedStream
    */
   async *bytes(format: RowsFormat, together: number): AsyncGenerator<Buffer, void, undefined> {
     let kept = 0;
@@ -157,7 +157,7 @@ export class RowStream {
     }
   }
 
-  /** The response has been closed, by either side. */
+  /** Called when either side has closed the response. */
   async close(): Promise<void> {
     this.page.release();
     if (this.isOver) return;
@@ -181,7 +181,7 @@ export class RowStream {
       }
       const { next } = this.page;
       if (next === null || this.source === null) break;
-      this.page.release(); // its rows are written, and the next page may need its bytes
+      this.page.release(); // the rows are written, and the next page may need the memory
       const outcome = await this.source.more(next);
       if (outcome.kind !== 'page') {
         this.isOver = true;
@@ -213,7 +213,7 @@ const FORMATS: Readonly<Record<RowsFormat, Writer>> = {
       yield part.kind === 'rows' ? part.bytes : Buffer.from(`${JSON.stringify({ error: errorOf(part) })}\n`);
     }
   },
-  /** RFC 4180 with a header. It has no place for an error: a failed stream is broken off. */
+  /** CSV by RFC 4180 with a header. It cannot express an error, so a failed stream is broken off. */
   async *csv({ columns }, parts) {
     yield Buffer.from(csvLine(columns.map(({ name }) => name)));
     for await (const part of parts) {

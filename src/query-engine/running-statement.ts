@@ -11,12 +11,12 @@ import type { Timers } from '../kernel/clock.js';
 
 export type Row = readonly NativeValue[];
 
-/** The first two values of each row in which both are texts. */
+/** The first two values of each row, for rows in which both are texts. */
 export function textPairs(rows: readonly Row[]): [string, string][] {
   return rows.flatMap(([a, b]): [string, string][] => (typeof a === 'string' && typeof b === 'string' ? [[a, b]] : []));
 }
 
-/** How far a statement is; for display. */
+/** The progress of a statement, for display. */
 export interface Progress {
   queryId: string;
   /** QUEUED, PLANNING, RUNNING, FINISHED, … */
@@ -33,12 +33,12 @@ export interface StatementSetting {
   /** Deadline of the whole statement, on the monotonic clock of Timers. */
   deadline: number;
   signal: AbortSignal;
-  /** Called with the changes of the session that each answer brings. */
+  /** Called with the session changes of each answer. */
   fold: (change: SessionChange) => void;
   onProgress: ((progress: Progress) => void) | undefined;
 }
 
-/** Milliseconds between two keep-alive requests; the engine gives a statement up after five minutes without one. */
+/** Milliseconds between two keep-alive requests. The engine cancels a statement after five minutes without one. */
 const HEARTBEAT = 60_000;
 
 /**
@@ -48,18 +48,18 @@ const HEARTBEAT = 60_000;
 export class RunningStatement {
   columns: readonly Column[] | null = null;
   private page: StatementPage;
-  /** Path of the page; null: it is the answer to the POST. */
+  /** Path of the page; null: the page is the answer to the POST. */
   private path: string | null = null;
   private decode: (row: unknown) => Row = () => [];
-  /** Unread rows of the page: decoded as they are read, which is faster and takes less memory than all at once. */
+  /** Unread rows of the page. Decoded as they are read, which is faster and takes less memory than all at once. */
   private batches = PageRows.NONE.batches();
   private hasHandedOut = false;
-  /** A whole page has been read, and more was asked for. */
+  /** Whether a whole page has been read and the reader asked for more. */
   private hasReadPage = false;
-  /** The next page, where it was asked for before its reader came. */
+  /** The next page, if it was requested before the reader asked for it. */
   private prefetched: { path: string; answer: Promise<StatementAnswer> } | null = null;
   private heartbeat: AbortController | null = null;
-  /** Calls of readers so far. */
+  /** Number of calls by readers so far. */
   private calls = 0;
 
   /** @param accepted the answer to the POST. @throws as `batch` does */
@@ -83,19 +83,19 @@ export class RunningStatement {
     return { queryId, state: engineState, percent: progressPercent };
   }
 
-  /** The first rows, as `batch` gives them; to be called first. */
+  /** The first rows. Must be called once, before `batch`. */
   async firstBatch(): Promise<readonly Row[]> {
     this.take(this.accepted, null);
     return this.batch();
   }
 
   /**
-   * The next rows, of this page or of one after it; none at the end.
+   * The next rows, of this page or of a later one. Empty at the end.
    * @throws DatabaseError @throws EngineFault @throws ProtocolBreach
    */
   async batch(): Promise<readonly Row[]> {
     for (;;) {
-      // A reader that never leaves the microtask queue would hold back the prefetch.
+      // Lets the prefetch proceed, which a reader that stays in the microtask queue would block.
       if (this.prefetched !== null) await setImmediate();
       const rows = this.batches.next();
       if (rows.done !== true) {
@@ -108,7 +108,7 @@ export class RunningStatement {
     }
   }
 
-  /** Fetches no further page, and ends the statement on the engine, if it still runs there. */
+  /** Stops fetching, and ends the statement on the engine if it still runs there. */
   async cancel(): Promise<void> {
     const path = this.page.nextPath;
     this.stopHeartbeat();
@@ -118,19 +118,19 @@ export class RunningStatement {
     await this.setting.client.cancel(path, this.setting.session);
   }
 
-  /** No row is handed out any more. */
+  /** Drops unread rows, so that no more rows are handed out. */
   discardRows(): void {
     this.batches = PageRows.NONE.batches();
   }
 
-  /** A reader has called. */
+  /** Called at each call of a reader. */
   stopHeartbeat(): void {
     this.calls += 1;
     this.heartbeat?.abort();
     this.heartbeat = null;
   }
 
-  /** Until the next call, keeps the statement alive on the engine, and ends it there when its time is over. */
+  /** Until the reader's next call, keeps the statement alive on the engine, and ends it there at the deadline. */
   async startHeartbeat(): Promise<void> {
     const { client, timers, session, deadline } = this.setting;
     const { nextPath } = this.page;
@@ -138,12 +138,12 @@ export class RunningStatement {
     if (newest === null || nextPath === null) return;
     const { calls } = this;
     await setImmediate();
-    if (calls !== this.calls) return; // a reader that reads on at once needs no timer
+    if (calls !== this.calls) return; // a reader that continues at once needs no timer
     const heartbeat = (this.heartbeat = new AbortController());
     await timers.every(HEARTBEAT, heartbeat.signal, async () => {
       if (timers.now() < deadline) return client.keepAlive(newest, session);
       heartbeat.abort();
-      // The next call still asks for the page, and throws: a result that was cut off is not taken for whole.
+      // The next call still requests the page and throws, so that a result that was cut off does not look complete.
       this.prefetched = null;
       await client.cancel(nextPath, session);
     });
@@ -156,7 +156,7 @@ export class RunningStatement {
     const { nextPath, rows } = this.page;
     if (!this.hasReadPage || nextPath === null || rows.length === 0) return;
     this.prefetched = { path: nextPath, answer: this.ask(nextPath) };
-    this.prefetched.answer.catch(() => undefined); // thrown where its rows would be read
+    this.prefetched.answer.catch(() => undefined); // the error is thrown when the rows are read
   }
 
   private ask(path: string): Promise<StatementAnswer> {

@@ -23,7 +23,7 @@ import { ProtocolBreach } from './domain/reading.js';
 import type { RowLoop } from './domain/row-loop.js';
 import { type ServiceTokenSource, TokenUnavailable } from './domain/service-token.js';
 
-/** One answer of the engine, and what it changes for the statements that follow on the same connection. */
+/** One answer of the engine, with session changes for later statements of the same connection. */
 export interface StatementAnswer {
   page: StatementPage;
   change: SessionChange;
@@ -33,43 +33,43 @@ export interface RequestLimits {
   /** The statement's own deadline, on the monotonic clock of Timers. */
   deadline: number;
   signal?: AbortSignal;
-  /** Called with the bytes received so far. A NamedError that it throws ends the request, and is thrown by it. */
+  /** Called with the number of bytes received so far. A NamedError that it throws ends the request and is thrown by it. */
   onBytes?: (bytes: number) => void;
-  /** Rows of this statement have been handed out: the request is then not repeated with a new token. */
+  /** Whether rows of this statement have been handed out. The request is then not repeated with a new token. */
   rowsHandedOut?: boolean;
 }
 
 /** An engine, and the way to reach it. */
 export interface TrinoAddress {
-  /** `http://host:port` or `https://host:port`; no request goes to another. */
+  /** `http://host:port` or `https://host:port`. No request goes to another origin. */
   origin: string;
   /** Path prefix of a gateway, such as `/trino`; empty: the engine is at the root. */
   path: string;
   /** Headers for a gateway, sent with every request. */
   headers: Readonly<Record<string, string>>;
-  /** Password of `user`; null: there is a token, or no credential. */
+  /** Password of `user`; null: requests carry a token or no credential. */
   password: string | null;
-  /** Its certificate authorities in PEM, read again when they change; null: the platform's own. */
+  /** A PEM file of the engine's certificate authorities, read again when it changes; null: the platform's own. */
   caFile: string | null;
-  /** Sent beside every user as the original user. */
+  /** The original user, sent with every request besides the user. */
   user: string;
   headerPrefix: HeaderPrefix;
   forwardedProto: 'https' | null;
   compression: 'none' | 'gzip';
-  /** Bytes of the largest page that is accepted. */
+  /** Bytes of the largest accepted page. */
   largestPage: number;
 }
 
-/** Heap bytes that a parsed row may take, as a multiple of the largest page. */
+/** The most heap bytes of a parsed row, as a multiple of the largest page. */
 const LARGEST_PARSED = 4;
 
-/** Most names of types that are remembered, so that each is logged once. */
+/** The most remembered names of unknown types, each of which is logged once. */
 const MOST_UNKNOWN_TYPES = 100;
 const LONGEST_TYPE = 200;
 
 /**
- * Milliseconds. `attempt`: for one request. The engine holds a GET for a second at most; the rest is for a busy engine. `budget`: for
- * all attempts. A POST registers a statement and runs nothing; a GET may be repeated freely.
+ * Milliseconds for one request (`attempt`) and for all its attempts (`budget`). The engine holds a GET for a second at most; the rest is for
+ * a busy engine. A POST only registers a statement, and a GET can be repeated freely.
  */
 const TIMEOUTS = {
   POST: { attempt: 10_000, budget: 5_000 },
@@ -78,23 +78,23 @@ const TIMEOUTS = {
   DELETE: { attempt: 5_000, budget: 5_000 },
 } as const;
 
-/** Trino's clients agree on 502, 503 and 504 after 50 to 100 ms, and 429 as its `Retry-After` says. */
+/** Statuses after which a request is repeated. Trino's clients repeat 502, 503 and 504 after 50 to 100 ms, and 429 after `Retry-After`. */
 const RETRIED: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const FIRST_PAUSE = 50;
 
 type Method = keyof typeof TIMEOUTS;
-/** Null: the connection was lost. */
+/** The outcome of one request. `reply` null: the connection was lost. */
 type Outcome = { reply: Reply } | { reply: null; reason: string };
 
 /**
- * Trino's statement protocol over HTTP: which request, which headers, when to repeat. Nothing is remembered between calls, so that any
- * replica can make the next one. Every request carries the Bearer token, the user and the original user.
+ * Trino's statement protocol over HTTP: requests, headers and repetitions. Keeps no state between calls, so that any replica can make the
+ * next one. Every request carries the Bearer token, the user and the original user.
  */
 export class TrinoStatementClient {
   private readonly exchange: AxiosExchange;
   private readonly unknownTypes = new Set<string>();
 
-  /** @param loop that finds rows on pages; null: they are found one by one */
+  /** @param loop finds many rows of a page at once; null: they are found one by one */
   constructor(
     private readonly engine: TrinoAddress,
     private readonly tokens: ServiceTokenSource,
@@ -108,7 +108,7 @@ export class TrinoStatementClient {
   }
 
   /**
-   * POST /v1/statement. It registers the statement; the engine starts it when the first page is fetched.
+   * POST /v1/statement registers a statement, which the engine starts when the first page is fetched.
    * @throws EngineFault
    * @throws InvalidSession
    */
@@ -117,19 +117,19 @@ export class TrinoStatementClient {
   }
 
   /**
-   * GET of a page's `nextPath`, held by the engine for up to a second. The newest path can be requested again.
+   * GET of a page's `nextPath`, which the engine holds for up to a second. The newest path can be requested again.
    * @throws EngineFault
    */
   async advance(path: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
     return this.answer(await this.ask('GET', path, session, limits), path);
   }
 
-  /** Keeps the page at this path, which was fetched before, alive on the engine. Never throws. */
+  /** Keeps an already fetched page alive on the engine. Never throws. */
   async keepAlive(path: string, session: EngineSession): Promise<void> {
     await this.notify('HEAD', path, session);
   }
 
-  /** DELETE of `nextPath`. Never throws: an engine that cannot be reached ends the statement after 5 minutes. */
+  /** DELETE of `nextPath` ends a statement. Never throws: without it the engine ends the statement after 5 minutes. */
   async cancel(path: string, session: EngineSession): Promise<void> {
     await this.notify('DELETE', path, session);
   }
@@ -139,13 +139,13 @@ export class TrinoStatementClient {
     this.exchange.close();
   }
 
-  /** @param path of the request; null: it was the POST. */
+  /** @param path the path of the request; null: it was the POST. */
   private answer(reply: Reply, path: string | null): StatementAnswer {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
       const heaviestRow = this.engine.largestPage * LARGEST_PARSED;
       const page = readStatementPage(reply.body, heaviestRow, this.loop, this.engine.path);
-      // A proxy that mixes answers up must not show one user's rows to another.
+      // Checked so that a proxy that mixes answers up cannot show one user's rows to another.
       const strays = [path, page.nextPath].some((known) => known !== null && !belongsTo(known, page.queryId));
       if (strays) throw new ProtocolBreach('a page of another query');
       if (path !== null && page.nextPath === path && page.rows.length > 0)
@@ -214,7 +214,7 @@ export class TrinoStatementClient {
     }
   }
 
-  /** @throws EngineFault when the time is over, and for an answer larger than any that is taken. */
+  /** @throws EngineFault when the time is over, and for an answer that is too large. */
   private async attempt(
     method: Method,
     path: string,
@@ -261,8 +261,8 @@ export class TrinoStatementClient {
   }
 
   /**
-   * While the provider is down, running statements use the last token: the engine does not verify it on GET.
-   * @param refused by the engine; null: none was
+   * The Bearer token. While the provider is down, running statements use the last one, because the engine does not verify it on GET.
+   * @param refused the token that the engine refused; null: none
    */
   private async bearer(method: Method, refused: string | null, limits: RequestLimits): Promise<string | null> {
     try {
@@ -280,7 +280,7 @@ function outOfTime(): EngineFault {
   return new EngineFault('deadline', 'the time for the statement is over');
 }
 
-/** Error bodies can hold stack traces and the token itself; only that of a 401 is of use to operators. */
+/** The fault of a failed request. Only a 401's body is logged, because error bodies can contain stack traces and the token itself. */
 function faultOf(method: Method, outcome: Outcome, bearer: string | null): EngineFault {
   if (outcome.reply === null) return new EngineFault('unavailable', `${method}: ${outcome.reason}`);
   const { status, body } = outcome.reply;
@@ -295,7 +295,7 @@ function faultOf(method: Method, outcome: Outcome, bearer: string | null): Engin
 const MAX_LOGGED = 200;
 const ANY_JWT = /eyJ[\w-]*(\.[\w-]*){0,2}/g;
 
-/** A foreign text for a log: one short line without tokens. */
+/** Makes a foreign text safe for a log: one short line without tokens. */
 function scrubbed(text: string, secret: string | null): string {
   const without = secret === null ? text : text.replaceAll(secret, '[token]');
   return without.replaceAll(ANY_JWT, '[token]').replaceAll(/\s+/g, ' ').trim().slice(0, MAX_LOGGED);

@@ -18,27 +18,27 @@ import { OAuthServiceTokenSource } from '../infrastructure/oauth-service-token-s
 import { TrinoStatementClient } from '../trino-statement-client.js';
 
 export interface ConnectOptions {
-  /** `https://host:port`, with a path where a gateway has the engine below one; nothing is sent to another origin. */
+  /** `https://host:port`, followed by a path if a gateway serves the engine below one. No request goes to another origin. */
   url: string;
   /** The user whose rights apply. */
   user: string;
-  /** Owner of the token, if it may act as the user. Default: the user. */
+  /** Owner of the token or password, if allowed to impersonate the user. Default: the user. */
   originalUser?: string;
-  /** Gives the Bearer token (JWT), as `clientCredentials` does. Without it requests carry none. */
+  /** Gives the Bearer token (JWT), as `clientCredentials` does. Without a provider requests have no token. */
   token?: TokenProvider;
-  /** Password of the original user, for an engine with password authentication; instead of a token. */
+  /** Password of the original user, instead of a token, for an engine with password authentication. */
   password?: string;
-  /** Headers for a gateway in front of the engine, sent with every request; none that the client sends itself. */
+  /** Headers for a gateway in front of the engine, sent with every request. Headers that the client sends itself are refused. */
   headers?: Readonly<Record<string, string>>;
-  /** A file in PEM: its certificate authorities are trusted and no others; read again when it changes. */
+  /** A PEM file of certificate authorities, the only ones to trust. It is read again when it changes. */
   caFile?: string;
-  /** Plain HTTP that calls itself forwarded from https, for an engine with `http-server.process-forwarded=true`. */
+  /** Sends plain HTTP marked as forwarded from https, for an engine with `http-server.process-forwarded=true`. */
   forwardedProto?: 'https';
-  /** Default X-Trino; X-Query where the engine has `protocol.v1.alternate-header-name=Query`. */
+  /** Default X-Trino. X-Query is for an engine with `protocol.v1.alternate-header-name=Query`. */
   headerPrefix?: HeaderPrefix;
-  /** Names the application to the engine, whose resource groups may select by it. */
+  /** Name of the application. The engine's resource groups may select by it. */
   source?: string;
-  /** The engine's resource groups may select by them. */
+  /** Tags by which the engine's resource groups may select. */
   clientTags?: readonly string[];
   /** Credentials for systems behind the engine, by name. */
   extraCredentials?: Readonly<Record<string, string>>;
@@ -46,13 +46,13 @@ export interface ConnectOptions {
   schema?: string;
   timeZone?: string;
   traceToken?: string;
-  /** Session properties; a catalog's own is `catalog.name`. */
+  /** Session properties by name. A catalog's own property is named `catalog.name`. */
   properties?: Readonly<Record<string, string>>;
   /** Roles by catalog or `system`: `{ system: 'ROLE{admin}' }`. */
   roles?: Readonly<Record<string, string>>;
   /** Compression of pages. Default none: within a data centre, gzip costs more time than it saves. */
   compression?: 'none' | 'gzip';
-  /** Bytes of the largest accepted page; the engine makes pages of a megabyte, or of one row. Default 32 MiB. */
+  /** Bytes of the largest accepted page. The engine's pages have about a megabyte, or a single larger row. Default 32 MiB. */
   maxPageBytes?: number;
   /** Called with warnings, such as an unknown type. */
   onWarning?: OnWarning;
@@ -60,15 +60,15 @@ export interface ConnectOptions {
 
 const MAX_PAGE_BYTES = 2 ** 25;
 
-/** All options; an unknown one would be silently ignored. */
+/** Names of all options, to refuse unknown ones, which JavaScript would silently ignore. */
 const OPTIONS = (
   'url user originalUser token password headers caFile forwardedProto headerPrefix source clientTags extraCredentials ' +
   'catalog schema timeZone traceToken properties roles compression maxPageBytes onWarning'
 ).split(' ');
 
 /**
- * A connection to an engine, with sockets of its own. Nothing is sent before a statement is; closing it ends its statements.
- * @throws InterfaceError for an address that is none, an option that is not known, and credentials that would be sent over plain HTTP.
+ * A connection to an engine, with its own sockets. The first statement sends the first request; closing the connection ends its
+ * statements. @throws InterfaceError for an invalid address, an unknown option, and credentials that would be sent over plain HTTP.
  */
 export function connect(options: ConnectOptions): Connection {
   refuseUnknown(options, OPTIONS);
@@ -129,7 +129,7 @@ function choice<Name extends keyof ConnectOptions>(
   throw new InterfaceError(`${name} is none of ${known.join(', ')}`);
 }
 
-/** Headers of the protocol and of HTTP itself, which would be sent twice. */
+/** Headers of the protocol and of HTTP itself, which must not be given because they would be sent twice. */
 const OWN =
   /^(x-(trino|query)-(user|original-user|source|client-tags|client-capabilities|catalog|schema|trace-token|time-zone|session|role|prepared-statement|extra-credential|query-data-encoding)|authorization|x-forwarded-proto|content-type|accept-encoding|host|connection|content-length|transfer-encoding|upgrade|expect|te|trailer)$/i;
 
@@ -143,12 +143,12 @@ function gatewayHeaders(headers: Readonly<Record<string, string>>): Readonly<Rec
 }
 
 /**
- * Called before every request. It returns the same token while that is valid.
- * @param refused the last token, if the engine refused it: another one is returned then
+ * Called before every request. Returns the same token while it is valid.
+ * @param refused the last token if the engine refused it; the provider must then return another one
  */
 export type TokenProvider = (refused: string | null) => string | Promise<string>;
 
-/** Tokens of the caller's provider. */
+/** Gets tokens from the caller's provider. */
 class ProvidedTokens extends ServiceTokenSource {
   private newest: string | null = null;
 
@@ -179,7 +179,7 @@ class ProvidedTokens extends ServiceTokenSource {
 
 export type OnWarning = (message: string, fields: LogFields) => void;
 
-/** Warnings go to the caller; everything else of the log is of use to Grantline's operators alone. */
+/** Passes warnings to the caller. Other log entries are for operators of Grantline only. */
 export class WarningLog extends Log {
   constructor(private readonly onWarning: OnWarning = () => undefined) {
     super();
@@ -207,15 +207,15 @@ export interface ClientCredentials {
   clientId: string;
   clientSecret: string;
   scope?: string;
-  /** The provider's certificate authorities, as `caFile` of the engine. */
+  /** A PEM file of the provider's certificate authorities, like `caFile` of ConnectOptions. */
   caFile?: string;
-  /** Called when no token can be had, and for a token without a usable life. */
+  /** Called when no token can be obtained, and for a token without a usable lifetime. */
   onWarning?: OnWarning;
 }
 
 /**
- * Tokens by OAuth's client-credentials grant (RFC 6749, 4.4), for any number of connections: one request for all callers, renewed
- * a minute before they expire, while the valid one is handed out.
+ * Tokens by OAuth's client-credentials grant (RFC 6749, 4.4), for any number of connections. Concurrent callers share one request. A token
+ * is renewed a minute before it expires, and callers get the valid one meanwhile.
  */
 export function clientCredentials(client: ClientCredentials): TokenProvider {
   refuseUnknown(client, ['tokenUrl', 'clientId', 'clientSecret', 'scope', 'caFile', 'onWarning']);

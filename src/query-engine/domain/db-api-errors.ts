@@ -2,13 +2,13 @@ import { NamedError } from '../../kernel/errors.js';
 import type { EngineError, EngineFault, EngineFaultKind } from './engine-error.js';
 
 /**
- * The errors of the DB-API (PEP 249, "Exceptions"). A statement that fails throws a DatabaseError, wrong use of the
- * interface an InterfaceError. Nothing else is thrown, except for the reason of an aborted signal.
+ * The errors of the DB-API (PEP 249, "Exceptions"). A failed statement throws a DatabaseError, wrong use of the interface an
+ * InterfaceError. Only the reason of an aborted signal is thrown besides these.
  */
 export class DbApiError extends NamedError {
   /**
-   * Whether the same statement may succeed a little later. It says nothing about effects: a statement that writes, and has begun
-   * (`queryId` is not null), may have written.
+   * Whether the same statement may succeed a little later. The statement may have had effects all the same: one that writes and has
+   * begun (`queryId` is not null) may have written.
    */
   readonly isRetriable: boolean = false;
 }
@@ -21,9 +21,9 @@ export function refuseUnknown(options: object, known: readonly string[], prefix 
   if (unknown !== undefined) throw new InterfaceError(`the option ${prefix}${unknown} is not known`);
 }
 
-/** Details of a failure beside its message. */
+/** Details of a failure besides its message. */
 export interface FailureDetails {
-  /** The engine's error; null when it could not be reached or its answer could not be read. */
+  /** The engine's error; null if the engine could not be reached or its answer could not be read. */
   engine?: EngineError | null;
   queryId?: string | null;
   isRetriable?: boolean;
@@ -54,7 +54,7 @@ export class InternalError extends DatabaseError {}
 
 export class ProgrammingError extends DatabaseError {}
 
-/** The engine's rules deny it to this user. */
+/** The engine's rules deny the statement to this user. */
 export class PermissionDenied extends ProgrammingError {}
 
 export class NotSupportedError extends DatabaseError {}
@@ -80,7 +80,7 @@ const BY_KIND: Record<EngineError['kind'], Kind> = {
   EXTERNAL: OperationalError,
 };
 
-/** Error names of Trino 483 that come from where and when a statement ran, not from the statement. */
+/** Error names of Trino 483 that depend on where and when a statement ran, and not on the statement. */
 const RETRIABLE: ReadonlySet<string> = new Set([
   ...['TOO_MANY_REQUESTS_FAILED', 'PAGE_TRANSPORT_ERROR', 'PAGE_TRANSPORT_TIMEOUT', 'REMOTE_BUFFER_CLOSE_FAILED'],
   ...['NO_NODES_AVAILABLE', 'REMOTE_HOST_GONE', 'REMOTE_TASK_ERROR', 'REMOTE_TASK_FAILED', 'REMOTE_TASK_MISMATCH'],
@@ -88,7 +88,7 @@ const RETRIABLE: ReadonlySet<string> = new Set([
   ...['GENERIC_INSUFFICIENT_RESOURCES', 'QUERY_QUEUE_FULL', 'CLUSTER_OUT_OF_MEMORY', 'ADMINISTRATIVELY_PREEMPTED'],
   ...['CONFIGURATION_UNAVAILABLE', 'TRANSACTION_CONFLICT'],
 ]);
-/** Permanent failures of a system behind the engine. */
+/** Error names of permanent failures of a system behind the engine. */
 const EXTERNAL_FOR_GOOD: ReadonlySet<string> = new Set(['UNSUPPORTED_TABLE_TYPE']);
 
 function isRetriable({ name, kind }: EngineError): boolean {
@@ -97,13 +97,13 @@ function isRetriable({ name, kind }: EngineError): boolean {
 
 const RETRIABLE_FAULTS: ReadonlySet<EngineFaultKind> = new Set(['unavailable', 'gone', 'share']);
 
-/** The engine gave no page. */
+/** The error for a statement of which the engine gave no page. */
 export function faultError({ kind, message }: EngineFault, queryId: string | null): DatabaseError {
   const Thrown = kind === 'protocol' ? InternalError : OperationalError;
   return new Thrown(message, { queryId, isRetriable: RETRIABLE_FAULTS.has(kind) });
 }
 
-/** The engine failed the statement. */
+/** The error for a statement that the engine failed. */
 export function databaseError(error: EngineError, queryId: string): DatabaseError {
   const Thrown = BY_NAME[error.name] ?? BY_KIND[error.kind];
   return new Thrown(`${error.name}: ${error.message}`, { engine: error, queryId, isRetriable: isRetriable(error) });

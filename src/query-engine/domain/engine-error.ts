@@ -1,12 +1,12 @@
 import { NamedError } from '../../kernel/errors.js';
 import { integerOrNull, isObject, readObject, readText, textOrNull } from './reading.js';
 
-/** The engine's error for a failed statement. No other part of it ever leaves the engine's client. */
+/** The engine's error for a failed statement. Other parts of the error never leave the engine's client. */
 export interface EngineError {
   /** `PERMISSION_DENIED`, `SYNTAX_ERROR`, … */
   name: string;
   kind: EngineErrorKind;
-  /** The engine's own text for a user error; for all others a sentence of ours. */
+  /** The engine's own text for a user error; a sentence of this service for other kinds. */
   message: string;
   line: number | null;
   column: number | null;
@@ -25,8 +25,8 @@ const LONGEST_NAME = 128;
 const LONGEST_MESSAGE = 4_096;
 
 /**
- * Reads `error` of a statement's answer. The texts of other kinds than USER_ERROR can hold paths of the server, and
- * `failureInfo` holds its stack: neither is kept, so that neither can be passed on by mistake.
+ * Reads `error` of a statement's answer. Drops the texts of kinds other than USER_ERROR, which can contain paths of the server, and
+ * `failureInfo`, which contains its stack, so that neither can be passed on by mistake.
  *
  * @throws ProtocolBreach
  */
@@ -71,8 +71,8 @@ export class EngineFault extends NamedError {
 }
 
 /**
- * `these`: the rules that were asked about. `others`: another version. `broken`: a file that the engine cannot use, and
- * every statement fails. `unclear`: it answered something else. `unreachable`: it did not answer.
+ * The rules that the engine uses. `these`: the version asked about. `others`: another version. `broken`: an unusable file, with which
+ * every statement fails. `unclear`: the engine gave an unexpected answer. `unreachable`: it gave none.
  */
 export type RulesInForce = 'these' | 'others' | 'broken' | 'unclear' | 'unreachable';
 

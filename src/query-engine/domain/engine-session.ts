@@ -1,17 +1,17 @@
 import { isHeaderText } from '../../kernel/name.js';
 import { NamedError } from '../../kernel/errors.js';
 
-/** The user of a statement, and what the engine keeps from one statement to the next. */
+/** The user of a statement, and the session state that carries over from one statement to the next. */
 export interface EngineSession {
-  /** The user whose rights apply (or the service itself). Never empty: an empty header runs as the service account. */
+  /** The user whose rights apply, or the service itself. Never empty, because the engine would run an empty one as the service account. */
   user: string;
-  /** The application; the engine's resource groups may select by it. */
+  /** Name of the application. The engine's resource groups may select by it. */
   source: string;
   catalog: string | null;
   schema: string | null;
   traceToken: string | null;
   timeZone: string | null;
-  /** The engine's resource groups may select by them. */
+  /** Tags by which the engine's resource groups may select. */
   clientTags: readonly string[];
   /** Credentials for systems behind the engine, by name. */
   extraCredentials: ReadonlyMap<string, string>;
@@ -49,8 +49,8 @@ export class InvalidSession extends NamedError {
 }
 
 /**
- * The session as request headers, all of one family. The service is always named as the original
- * user: then the engine applies its impersonation rules in both verification modes, also where it verifies no token.
+ * The session as request headers with one prefix. The service is always named as the original user, so that the engine applies
+ * its impersonation rules whether it verifies tokens or not.
  *
  * @throws InvalidSession when a name is empty or has characters that a header cannot carry.
  */
@@ -97,7 +97,7 @@ export interface SessionChange {
   removedStatements: readonly string[];
 }
 
-/** @param header a response header by its lower-case name; one that came several times has its values joined by commas. */
+/** @param header returns a response header by its lower-case name. Values of a repeated header are joined by commas. */
 export function readSessionChange(header: (name: string) => string | null, prefix: HeaderPrefix): SessionChange {
   const of = (name: string): string | null => header(`${prefix}-${name}`.toLowerCase());
   return {
@@ -111,7 +111,7 @@ export function readSessionChange(header: (name: string) => string | null, prefi
   };
 }
 
-/** The session that the next statement of the same connection begins with. */
+/** The session for the next statement of the same connection. */
 export function folded(session: EngineSession, change: SessionChange): EngineSession {
   return {
     ...session,
@@ -133,7 +133,7 @@ function updated(
   return next;
 }
 
-/** Values are percent-encoded, so commas and equals signs are separators. */
+/** Reads `name=value` pairs. Values are percent-encoded, so commas and equals signs are always separators. */
 function readPairs(value: string | null): [string, string][] {
   return (value ?? '').split(',').flatMap((pair) => {
     const at = pair.indexOf('=');
@@ -148,7 +148,7 @@ function readNames(value: string | null): string[] {
     .filter((name) => name !== '');
 }
 
-/** Java writes a space as `+`. */
+/** Decodes percent-encoding by Java, which writes a space as `+`. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text.trim().replaceAll('+', ' '));

@@ -1,8 +1,8 @@
 import { type JsonObject, ProtocolBreach, isObject, readList, readObject, readText, textOrNull } from './reading.js';
 
 /**
- * The type of a column, as far as its JSON needs it. `text` is everything that the engine already writes as its own SQL
- * text: character types, dates, times, intervals, UUIDs, JSON. `opaque` is anything else: its value is its JSON as text.
+ * The type of a column, as far as reading its JSON requires. `text`: the engine writes values as text (character types, dates, times,
+ * intervals, UUIDs, JSON). `opaque`: any other type, whose value is its JSON as text.
  */
 export type EngineType =
   | { kind: 'boolean' | 'integer' | 'bigint' | 'decimal' | 'float' | 'varbinary' | 'text' }
@@ -13,9 +13,9 @@ export type EngineType =
 
 export interface Column {
   name: string;
-  /** As the engine writes it, with parameters and field names: `row("a b" bigint, c decimal(3, 1))`. */
+  /** The type as the engine writes it, with parameters and field names: `row("a b" bigint, c decimal(3, 1))`. */
   type: string;
-  /** As the engine sent it, to be kept beside the query and read again. */
+  /** The type's signature as the engine sent it, which is stored with the query and read again. */
   signature: JsonObject;
   shape: EngineType;
 }
@@ -46,7 +46,7 @@ const SCALARS: ReadonlyMap<string, EngineType> = new Map(
   ),
 );
 
-/** Written as JSON objects. */
+/** Types whose values the engine writes as JSON objects. */
 const OBJECTS: ReadonlySet<string> = new Set(['bingtile', 'kdbtree']);
 
 /** Reads `columns` of a statement's answer. @throws ProtocolBreach */
@@ -59,12 +59,12 @@ export function readColumns(value: unknown): Column[] {
   });
 }
 
-/** Old engines leave the signature out; a type without arguments is known by its name. */
+/** The signature of a type. Old engines send none; a type without arguments follows from its name. */
 function signatureOf(value: unknown, type: string): JsonObject {
   return isObject(value) ? value : { rawType: type.replace(/\(.*/s, '') };
 }
 
-/** Columns as JSON in the form that `readColumns` reads, and that PostgreSQL can keep. */
+/** Columns as JSON that `readColumns` can read and PostgreSQL can store. */
 export function writeColumns(columns: readonly Column[]): string {
   const written = columns.map(({ name, type, signature }) => ({ name, type, typeSignature: signature }));
   return JSON.stringify(written, (_, value: unknown) => textOrNull(value) ?? value);
@@ -87,7 +87,7 @@ function readType(value: unknown): EngineType {
   }
 }
 
-/** The types in there, at any depth, that this client does not know: values of theirs are text. */
+/** Names of types, at any depth, that this client does not know. Their values are read as text. */
 export function unknownTypes(types: readonly EngineType[]): string[] {
   return types.flatMap((type) => {
     if (type.kind === 'opaque') return OBJECTS.has(type.name.toLowerCase()) ? [] : [type.name];

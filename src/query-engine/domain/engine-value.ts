@@ -1,10 +1,10 @@
 import type { Column, EngineType } from './engine-type.js';
 import { ProtocolBreach, isObject } from './reading.js';
 
-/** A value as the API's JSON carries it: bigint and decimal are strings at every depth; a row is a list. */
+/** A value in the API's JSON: bigint and decimal are strings at every depth; a row is a list. */
 export type ApiValue = string | number | boolean | null | readonly ApiValue[] | { readonly [key: string]: ApiValue };
 
-/** A value as TypeScript code wants it; decimals, dates and times stay the engine's text, which loses no digit. A `row` is a NamedRow. */
+/** A value for TypeScript code. Decimals, dates and times stay the engine's text, so that no digit is lost. A `row` is a NamedRow. */
 export type NativeValue =
   | string
   | number
@@ -102,7 +102,7 @@ function nativeValue(type: EngineType): Converter<NativeValue> {
   }
 }
 
-/** JSON's keys are text; those of a container are the engine's own rendering (`[1, 2]`), which nothing reads back. */
+/** Converts a map's key. JSON keys are text; a container's key stays the engine's rendering (`[1, 2]`), which nothing parses. */
 function mapKey(type: EngineType): (name: string) => NativeValue {
   if (type.kind === 'boolean') return (name) => boolean(name === 'true' || (name === 'false' ? false : name));
   if (type.kind === 'integer') return (name) => integer(Number(name));
@@ -128,7 +128,7 @@ const LONG = /^-?\d{1,19}$/;
 function long(value: unknown): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
   const written = exactDigits(value);
-  // BigInt takes `0x1f`, blanks and nothing as well, and seconds for a million digits.
+  // BigInt would also accept `0x1f`, blanks and the empty text, and takes seconds for a million digits.
   if (LONG.test(written)) return BigInt(written);
   throw new ProtocolBreach('a bigint that is not a whole number of 64 bits');
 }
@@ -149,7 +149,7 @@ function double(value: unknown): number {
   return read;
 }
 
-/** `NaN` and the infinities are text in JSON; a long run of digits has become text by exact reading. */
+/** A floating-point value. `NaN` and the infinities are text in JSON, and exact reading has turned long runs of digits into text. */
 function float(value: unknown): number | string {
   if (typeof value === 'number') return value;
   const written = text(value);
@@ -160,7 +160,7 @@ function jsonText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Values that the engine never sends in such a column pass as JSON text. */
+/** A scalar as it is. Lists and objects, which the engine never sends in such a column, become JSON text. */
 function scalar(value: unknown): string | number | boolean {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   return JSON.stringify(value);
@@ -190,19 +190,19 @@ export class NamedRow<T> extends Array<T> {
 
   readonly #names: readonly (string | null)[];
 
-  /** @param names in the order of the values; null: that field has none */
+  /** @param names names of the fields in the order of the values; null: the field has none */
   constructor(names: readonly (string | null)[], values: readonly T[]) {
     super(values.length);
     this.#names = names;
     values.forEach((value, position) => (this[position] = value));
   }
 
-  /** In the order of the values; null: that field has none. Several may have the same. */
+  /** Names of the fields in the order of the values; null: the field has none. Several fields may have the same name. */
   get names(): readonly (string | null)[] {
     return this.#names;
   }
 
-  /** The value of the first field of that name, as the engine writes it; undefined: there is none. */
+  /** The value of the first field with exactly that name; undefined: there is none. */
   get(name: string): T | undefined {
     return this[this.#names.indexOf(name)];
   }

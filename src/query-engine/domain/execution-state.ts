@@ -16,30 +16,30 @@ interface Statement {
   catalog: string | null;
   schema: string | null;
   traceToken: string;
-  /** QUERY_MAX_SECONDS after the query was made. */
+  /** QUERY_MAX_SECONDS after the query's creation. */
   deadlineAt: Date;
 }
 
-/** The state with which a replica executes a query. Rows are counted from the query's first. */
+/** The state of a query's execution, with which any replica can continue it. Row numbers count from the query's first row. */
 export interface ExecutionState extends Statement {
   state: Extract<QueryState, 'queued' | 'running'>;
   startedAt: Date | null;
   progressPercent: number | null;
   engineQueryId: string | null;
   columns: readonly Column[] | null;
-  /** A capability. Null: the engine has no further page. */
+  /** The path of the next page, a capability. Null: the engine has no further page. */
   nextPath: string | null;
-  /** A capability: the path of the page that waits for a reader. Null: none waits. */
+  /** The path of the page that waits for a reader, a capability. Null: no page waits. */
   pagePath: string | null;
   pageStart: number;
-  /** The newest page handed out: from this row … */
+  /** First row of the page that was handed out last. */
   newestFrom: number;
-  /** … up to before this one. */
+  /** The row after that page's last one: the number of rows handed out. */
   rowsReturned: number;
   waitingSince: Date | null;
 }
 
-/** Before the engine's first answer. */
+/** The state before the engine's first answer. */
 export function newExecution(query: NewQuery): ExecutionState {
   const { id, userId, runAs, catalog, schema, traceToken, deadlineAt } = query;
   return {
@@ -62,8 +62,8 @@ export function startedQuery({ id, sql, catalog, schema, createdAt }: NewQuery, 
 export type PageVerdict = { kind: 'hold' } | { kind: 'fetch-next' } | { kind: 'end'; ending: Ending };
 
 /**
- * A page with rows waits for a reader. The one row of an INSERT or a CREATE TABLE AS does not: it is the number of rows
- * written, and such a statement must come to its end whether it is read or not.
+ * A page with rows waits for a reader. The only row of an INSERT or a CREATE TABLE AS, the number of written rows, does not wait: such a
+ * statement must come to its end without a reader.
  */
 export function judgePage(page: StatementPage): PageVerdict {
   if (page.error !== null) return { kind: 'end', ending: failedOnEngine(page.error) };
@@ -73,9 +73,9 @@ export function judgePage(page: StatementPage): PageVerdict {
 }
 
 /**
- * The changes of the execution by that page. A page that ends the query leaves the paths: it is fetched again where the end could
- * not be stored.
- * @param path of the page; null: it is the answer to the POST.
+ * The changes of the execution by a page. A page that ends the query keeps the paths, so that it can be fetched again if the end could not
+ * be stored.
+ * @param path the page's path; null: the page is the answer to the POST
  * @throws EngineFault for rows without columns.
  */
 export function changesBy(
@@ -103,27 +103,27 @@ export function publicState(engineState: string): Extract<QueryState, 'queued' |
   return WAITING.has(engineState) ? 'queued' : 'running';
 }
 
-/** Milliseconds. */
+/** Times in milliseconds. */
 export const EXECUTION_TIMEOUTS = {
-  /** Limit of the wait of a request for rows. */
+  /** How long a request for rows waits. */
   read: 10_000,
-  /** Time after which unread rows end the query. */
+  /** How long rows can stay unread before the query ends. */
   abandoned: 300_000,
-  /** Time in which a fully read page can be read again on any replica, before the next one is fetched. */
+  /** How long a fully read page can be read again on any replica, before the next one is fetched. */
   newestPage: 5_000,
-  /** Between two keep-alive requests to the engine, which cancels after 5 minutes (`query.client.timeout`). */
+  /** The time between two keep-alive requests. The engine cancels after 5 minutes without one (`query.client.timeout`). */
   keepAlive: 60_000,
 } as const;
 
 /**
- * The action of a tick on a query: `expire` at QUERY_MAX_SECONDS after the POST; `abandon` after too long without a reader (asking for
- * the newest page again does not count as reading); `resume` where no page waits; `fetch-next` if the waiting page has been read to
- * its end; `wait` otherwise.
+ * What a tick does with a query. `expire`: QUERY_MAX_SECONDS have passed since the POST. `abandon`: no reader came for too long (a request
+ * that repeats the newest page does not count). `resume`: no page waits. `fetch-next`: the waiting page was read to its end. `wait`:
+ * otherwise.
  */
 export type Action = 'expire' | 'abandon' | 'resume' | 'fetch-next' | 'wait';
 
 interface Timing extends Pick<ExecutionState, 'deadlineAt' | 'waitingSince' | 'pageStart' | 'rowsReturned'> {
-  /** A request waits for rows that were not handed out before. */
+  /** Whether a request waits for rows that were not handed out before. */
   isAwaited: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { EngineNode } from '../../grants/domain/admission-ports.js';
 import type { EngineError } from './engine-error.js';
 import { identifier } from './sql-literal.js';
 
-/** A statement that the engine validates where it would take the filter or the mask; null: it is none of one table. */
+/** A statement that the engine finds valid if it would accept the filter or the mask; null: the policy is not on one table. */
 export function expressionCheck(
   kind: 'row_filter' | 'column_mask',
   { catalog, schema, table, column }: EngineNode,
@@ -16,8 +16,8 @@ export function expressionCheck(
 }
 
 /**
- * A condition of WHERE admits scalars alone, and the step of a recursion what can be coerced to the type of its base: the
- * engine checks a mask by the same coercion, to the type of its column.
+ * The condition in WHERE admits only a scalar. The step of the recursion must be coercible to the type of its base, the column: the
+ * engine checks masks by the same coercion.
  */
 function maskCheck(from: string, column: string, expression: string): string {
   const mask = `SELECT (${expression}) FROM ${from} WHERE (${expression}) IS NULL`;
@@ -27,10 +27,10 @@ function maskCheck(from: string, column: string, expression: string): string {
   );
 }
 
-/** No table of an expression has this name. */
+/** A name that no table in an expression has. */
 const BOTH = '"mask of grantline"';
 
-/** Missing names are reported otherwise; a denial is no problem of the expression. */
+/** Errors that do not concern the expression: missing names, which are reported elsewhere, and denials. */
 const NOT_THE_EXPRESSION = [
   'PERMISSION_DENIED',
   'CATALOG_NOT_FOUND',
@@ -42,10 +42,10 @@ const NOT_THE_EXPRESSION = [
 const OTHER_TYPE =
   /^recursion step relation output type \((.*)\) is not coercible to recursion base relation output type \((.*)\) at column 1$/s;
 
-/** A sentence on what the engine's answer to such a statement says of the expression; null: nothing. */
+/** A sentence on why the engine refuses the expression, by its error for the statement; null: the error is about something else. */
 export function misread({ kind, name, message }: EngineError): string | null {
   if (kind !== 'USER_ERROR' || NOT_THE_EXPRESSION.includes(name)) return null;
-  // The position is one in our statement.
+  // The position is removed, because it counts in the statement around the expression.
   const text = message.replace(/^line \d+:\d+: /, '');
   const [, given, due] = OTHER_TYPE.exec(text) ?? [];
   if (given !== undefined && due !== undefined)

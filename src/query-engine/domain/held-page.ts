@@ -6,22 +6,22 @@ import { ProtocolBreach } from './reading.js';
 import { ROW_TEXT, RowEncoder } from './row-encoder.js';
 import type { RowLoop, RowsFormat } from './row-loop.js';
 
-/** `share`: the owner's share is used up. `full`: the whole budget is. */
+/** The outcome of a claim. `share`: the owner's share is used up. `full`: the whole budget is used up. */
 export type Claim = 'granted' | 'share' | 'full';
 
-/** Owners that can fill the budget together. */
+/** The number of owners whose shares fill the budget. */
 const OWNERS = 6;
 
-/** Byte budget of this replica for pages and answers, with a hard share for each user: no unread page makes room for another one. */
+/** Byte budget of this replica for pages and answers, with a hard share for each user. Unread pages are never dropped for others. */
 export class ByteBudget {
   private readonly share: number;
   private readonly byOwner = new Map<string, number>();
   private held = 0;
 
   /**
-   * @param most bytes in all
-   * @param largestPage bytes that one owner can hold at least
-   * @param reclaim called where an owner's share is used up: releases pages of that owner that have been read to their end
+   * @param most bytes for all owners together
+   * @param largestPage bytes that each share has at least
+   * @param reclaim called when an owner's share is used up, to release the owner's pages that have been read to their end
    */
   constructor(
     private readonly most: number,
@@ -41,7 +41,7 @@ export class ByteBudget {
     return new Reservation(owner, this);
   }
 
-  /** Takes that many bytes more; called by reservations. */
+  /** Claims more bytes. Called by reservations. */
   claim(owner: string, bytes: number): Claim {
     if (this.of(owner) + bytes > this.share) this.reclaim(owner);
     if (this.of(owner) + bytes > this.share) return 'share';
@@ -50,7 +50,7 @@ export class ByteBudget {
     return 'granted';
   }
 
-  /** Adds bytes, or gives them back where negative; called by reservations. */
+  /** Adds bytes, or gives them back if negative. Called by reservations. */
   add(owner: string, bytes: number): void {
     const mine = this.of(owner) + bytes;
     this.held += bytes;
@@ -72,7 +72,7 @@ export class Reservation {
     private readonly budget: ByteBudget,
   ) {}
 
-  /** Raises it to that many bytes, if it is lower. */
+  /** Raises the reservation to a number of bytes, if it is lower. */
   atLeast(bytes: number): Claim {
     if (bytes <= this.bytes) return 'granted';
     const claim = this.budget.claim(this.owner, bytes - this.bytes);
@@ -86,7 +86,7 @@ export class Reservation {
   }
 }
 
-/** Rows for one reader, to be released once they have been sent or will not be. */
+/** Rows for one reader, who must release them after sending them or giving up. */
 export interface RowsPage {
   columns: readonly Column[];
   length: number;
@@ -99,13 +99,13 @@ export interface RowsPage {
   release(): void;
 }
 
-/** `gone`: older than the newest page. `unknown-place`: no answer named it. `not-found`: this user has no such query. */
+/** `gone`: the rows are older than the newest page. `unknown-place`: no answer named the cursor. `not-found`: no such query of this user. */
 export type RowsResult =
   | { kind: 'page'; page: RowsPage }
   | { kind: 'ended'; error: QueryError; state: 'failed' | 'cancelled' }
   | { kind: 'gone' | 'unknown-place' | 'not-found' };
 
-/** A page whose rows take no memory worth counting. */
+/** A page with so few rows that their memory is not counted. */
 export function smallPage(columns: readonly Column[], rows: readonly ApiValue[][], next: number | null): RowsPage {
   const pieces = (format: RowsFormat): Buffer[] => rows.map((row) => Buffer.from(ROW_TEXT[format](row)));
   return { columns, length: rows.length, pieces, next, claim: () => 'granted', release: () => undefined };
@@ -124,8 +124,8 @@ export function rowsOfEnded(
 }
 
 /**
- * Which page begins with that row. A reader may ask for the next page, or for the newest one again, whose answer may have been lost.
- * Older pages have left the engine and are not stored. `unknown-place`: no answer has named that row.
+ * The page that begins with a row. A reader may ask for the next page, or again for the newest one, whose answer may have been lost.
+ * Older pages are `gone`: the engine has dropped them. `unknown-place`: no answer has named that row.
  */
 export function judgePlace(
   row: number,
@@ -137,18 +137,18 @@ export function judgePlace(
   return row < rowsReturned ? 'gone' : 'unknown-place';
 }
 
-/** Rows from `from` up to before `to`, with the cursor of the next page. */
+/** Rows from `from` up to but excluding `to`, with the cursor of the next page. */
 export interface RowRange {
   from: number;
   to: number;
   next: number | null;
 }
 
-/** A page of the engine in memory: counted until the execution and all of its readers have released it. */
+/** A page of the engine in memory. Its bytes are counted until the execution and all of its readers have released it. */
 export class HeldPage {
   private holders = 1;
 
-  /** @param start the number of rows of the query before it */
+  /** @param start the number of the query's rows before this page */
   constructor(
     readonly start: number,
     readonly rows: PageRows,
@@ -156,12 +156,12 @@ export class HeldPage {
     private readonly budget: ByteBudget,
   ) {}
 
-  /** The number of rows of the query up to its end. */
+  /** The number of the query's rows up to the end of this page. */
   get end(): number {
     return this.start + this.rows.length;
   }
 
-  /** A reader has not yet released its rows. */
+  /** Whether a reader has not yet released the page's rows. */
   get isBeingRead(): boolean {
     return this.holders > 1;
   }
@@ -170,14 +170,14 @@ export class HeldPage {
     return row >= this.start && row < this.end;
   }
 
-  /** The end of an answer that begins at `from`, and its reason. @param maxRows of the query; 0: no limit */
+  /** Where an answer that begins at `from` ends, and why. @param maxRows the query's limit; 0: no limit */
   cut(from: number, limit: number, maxRows: number): { to: number; reached: 'limit' | 'end-of-page' | 'max-rows' } {
     const to = Math.min(from + limit, this.end, maxRows === 0 ? Infinity : maxRows);
     if (maxRows !== 0 && to >= maxRows) return { to, reached: 'max-rows' };
     return { to, reached: to === this.end ? 'end-of-page' : 'limit' };
   }
 
-  /** Rows of it for a reader. @param onBreach called before ProtocolBreach is thrown */
+  /** Rows of the page for a reader. @param onBreach called before ProtocolBreach is thrown */
   read({ from, to, next }: RowRange, columns: readonly Column[], onBreach: () => void): RowsPage {
     this.holders += 1;
     const answer = this.budget.reserve(this.reservation.owner);

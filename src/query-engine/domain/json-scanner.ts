@@ -3,7 +3,7 @@ import { ProtocolBreach } from './reading.js';
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Roles of bytes outside of strings; most are plain, that is, no part of the structure of a list or an object. */
+/** Roles of bytes outside strings. Most bytes are plain: no part of the structure of a list or an object. */
 const [PLAIN, STRING, OPEN, CLOSE, SEPARATOR] = [0, 1, 2, 3, 4];
 const ROLES = new Uint8Array(256).fill(PLAIN);
 ROLES[QUOTE] = STRING;
@@ -14,12 +14,12 @@ for (const byte of [COMMA, COLON]) ROLES[byte] = SEPARATOR;
 /** Upper estimates of V8's heap bytes: an array or object, a slot with its number, a byte of text (two where not Latin-1). */
 const WEIGHT = { container: 64, value: 24, byte: 2 } as const;
 
-/** Lists and objects within each other. What walks a parsed value later, such as `JSON.stringify`, runs out of stack at some thousands. */
+/** The most nested lists and objects. Recursive functions such as `JSON.stringify` overflow the stack at some thousands. */
 const MOST_DEPTH = 1_000;
 
 /** Finds where the values of a JSON text begin and end, without reading them. */
 export class JsonScanner {
-  /** Heap bytes that the value skipped last may take once it is parsed. */
+  /** Estimated heap bytes of the last skipped value once it is parsed. */
   weight = 0;
   /** Start and end positions of the long integers of skipped values; null: not recorded. */
   private ends: number[] | null = null;
@@ -29,7 +29,7 @@ export class JsonScanner {
     public at = 0,
   ) {}
 
-  /** Steps over that character, if it is next. */
+  /** Steps over a character if it is next. @returns whether it was */
   takes(character: ',' | ':' | '[' | ']' | '{' | '}'): boolean {
     this.skipBlanks();
     if (this.bytes[this.at] !== character.charCodeAt(0)) return false;
@@ -37,31 +37,31 @@ export class JsonScanner {
     return true;
   }
 
-  /** Steps over that character. @throws ProtocolBreach when another one is next. */
+  /** Steps over a character. @throws ProtocolBreach if another one is next. */
   expect(character: ',' | ':' | '[' | ']' | '{' | '}'): void {
     if (!this.takes(character)) throw new ProtocolBreach('the answer is not JSON');
   }
 
-  /** After an element of a list: steps over the closing bracket or a comma. @returns whether the list is closed. */
+  /** Called after an element of a list. Steps over the closing bracket or the comma. @returns whether the list is closed. */
   closes(): boolean {
     if (this.takes(',')) return false;
     this.expect(']');
     return true;
   }
 
-  /** Whether the next character is that one. */
+  /** Whether a character is next. */
   isAt(character: '['): boolean {
     this.skipBlanks();
     return this.bytes[this.at] === character.charCodeAt(0);
   }
 
-  /** @throws ProtocolBreach when anything but blanks is left. */
+  /** @throws ProtocolBreach if anything but blanks is left. */
   expectEnd(): void {
     this.skipBlanks();
     if (this.at < this.bytes.length) throw new ProtocolBreach('the answer is not JSON');
   }
 
-  /** Steps over a value. @returns where it began. @throws ProtocolBreach when there is none, it does not end, or it is nested too deeply. */
+  /** Steps over a value. @returns its start. @throws ProtocolBreach if there is no value, it does not end, or it is nested too deeply. */
   skipValue(): number {
     this.skipBlanks();
     const roles = ROLES;
@@ -146,13 +146,13 @@ export class JsonScanner {
   }
 }
 
-/** Sixteen digits is where integers stop being exact in JavaScript (2^53). */
+/** Sixteen digits: JavaScript's numbers are exact for integers up to 2^53, which has sixteen. */
 const LONG_RUN = /\d{16}/;
 
 /**
- * Values with commas between them, by the platform's own parser, without losing a digit: integers of sixteen digits and more come as text.
- * The column's type, which the caller knows, tells them from texts.
- * @throws ProtocolBreach when they are not JSON.
+ * Parses values with commas between them by JSON.parse without losing digits: integers of sixteen or more digits become text. The caller
+ * tells these from other texts by the column's type.
+ * @throws ProtocolBreach if the values are not JSON.
  */
 export function readExactly(bytes: Buffer): readonly unknown[] {
   const text = bytes.toString();
@@ -164,7 +164,7 @@ export function readExactly(bytes: Buffer): readonly unknown[] {
   }
 }
 
-/** Digits, letters, signs and the point: what numbers, true, false and null are written with. */
+/** Whether a byte can be part of a number, true, false or null: a digit, a letter, a sign or the point. */
 function isWordByte(byte: number): boolean {
   return (
     (byte >= 0x30 && byte <= 0x39) ||

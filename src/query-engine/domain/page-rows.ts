@@ -1,10 +1,10 @@
 import { JsonScanner, readExactly } from './json-scanner.js';
 import type { RowLoop } from './row-loop.js';
 
-/** A piece ends with the row that reaches so many bytes: some milliseconds of work, during which nothing else runs. */
+/** A piece ends with the row that reaches so many bytes, which take some milliseconds of work while nothing else runs. */
 const PIECE = 131_072;
 
-/** Whole rows with commas between them: the first one's number, and their positions. */
+/** Whole rows with commas between them: the number of the first row, and the positions of their start and end. */
 interface Piece {
   row: number;
   start: number;
@@ -12,35 +12,35 @@ interface Piece {
 }
 
 /**
- * The rows of one page as the bytes that came, taken piece by piece when they are read: a held page takes the bytes
- * that were counted and no more, outside V8's heap, where small values would take twenty times as much.
+ * The rows of one page as the received bytes, which are parsed piece by piece when they are read. So a held page takes no more memory than
+ * was counted, and outside V8's heap, where small values would take twenty times as much.
  */
 export class PageRows {
   static readonly NONE = PageRows.scan(new JsonScanner(Buffer.from('[]')));
 
-  /** Private at run time too: the engine's answer has paths in it that are capabilities. */
+  /** Also private at run time, because the engine's answer contains paths that are capabilities. */
   readonly #body: Buffer;
 
   private constructor(
     body: Buffer,
-    /** Position behind the list of rows. */
+    /** The position after the list of rows. */
     private readonly close: number,
     private readonly parts: readonly Piece[],
     readonly length: number,
-    /** Heap bytes that the heaviest row may take once it is parsed. */
+    /** Estimated heap bytes of the heaviest row once it is parsed. */
     readonly heaviest: number,
   ) {
     this.#body = body;
   }
 
-  /** Bytes from the first row's beginning on. */
+  /** Number of bytes from the start of the first row to the end of the list. */
   get size(): number {
     return this.close - (this.parts[0]?.start ?? this.close);
   }
 
   /**
-   * Reads the list that begins there, and leaves the scanner behind it.
-   * @param loop null: it is looked through row by row
+   * Finds the rows of the list at the scanner's position, and moves the scanner after the list.
+   * @param loop finds many rows at once; null: the scanner finds them one by one
    * @throws ProtocolBreach
    */
   static scan(scanner: JsonScanner, loop: RowLoop | null = null): PageRows {
@@ -59,12 +59,12 @@ export class PageRows {
     return new PageRows(scanner.bytes, scanner.at, parts, length, heaviest);
   }
 
-  /** All rows, as in JSON, long integers as text, a piece at a time. @throws ProtocolBreach */
+  /** All rows parsed, a piece at a time, with long integers as text. @throws ProtocolBreach */
   *batches(): Generator<readonly unknown[], void, undefined> {
     for (const { start, end } of this.parts) yield readExactly(this.#body.subarray(start, end));
   }
 
-  /** The bytes of the rows from `from` up to before `to`, with commas between rows, a piece at a time. @throws ProtocolBreach */
+  /** The bytes of rows from `from` up to but excluding `to`, with commas between rows, a piece at a time. @throws ProtocolBreach */
   *pieces(from: number, to: number): Generator<Buffer, void, undefined> {
     for (const [index, { row, start, end }] of this.parts.entries()) {
       const next = this.parts[index + 1]?.row ?? this.length;
@@ -81,7 +81,7 @@ export class PageRows {
     return scanner.at;
   }
 
-  /** The position behind `count` rows from `place` on. */
+  /** The position after `count` rows from `place` on. */
   private endAfter(count: number, place: number): number {
     const scanner = new JsonScanner(this.#body, place);
     for (let row = 0; row < count; row += 1) {
@@ -92,7 +92,7 @@ export class PageRows {
   }
 }
 
-/** Steps over the rows that the loop finds, up to `most` bytes, or over one row. The scanner then has the weight of the heaviest. */
+/** Steps over the rows that the loop finds within `most` bytes, or over one row. Leaves the weight of the heaviest in the scanner. */
 function nextRows(scanner: JsonScanner, loop: RowLoop | null, most: number): { start: number; count: number } {
   if (loop !== null && scanner.isAt('[')) {
     const start = scanner.at;

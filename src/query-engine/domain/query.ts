@@ -31,41 +31,41 @@ export const QUERY_ERROR_CODES: readonly string[] = ['query_failed', ...Object.k
 
 export interface QueryError {
   code: QueryErrorCode;
-  /** Public. */
+  /** Text for users. */
   message: string;
   engineErrorName: string | null;
   line: number | null;
   column: number | null;
 }
 
-/** A user's statement, as the user sees it. */
+/** A user's query, as the user sees it. */
 export interface Query {
   id: string;
   state: QueryState;
   sql: string;
-  /** Lists carry the beginning of a long text. */
+  /** Whether `sql` is only the beginning of a long text, as in lists. */
   sqlTruncated: boolean;
   catalog: string | null;
   schema: string | null;
   createdAt: Date;
-  /** When the engine began to execute it. */
+  /** When the engine began to execute the query. */
   startedAt: Date | null;
   finishedAt: Date | null;
   /** From 0 to 100; null while the engine reports none. */
   progressPercent: number | null;
-  /** Handed out, not produced. */
+  /** Number of rows handed out so far, not of rows that the engine produced. */
   rowsReturned: number;
-  /** QUERY_MAX_ROWS was reached. */
+  /** Whether QUERY_MAX_ROWS was reached. */
   truncated: boolean;
-  /** Null until the engine has named them. */
+  /** Null until the engine has described the columns. */
   columns: readonly Column[] | null;
-  /** Rows that the statement changed; null for one that only reads. */
+  /** Number of rows that the statement changed; null for a statement that only reads. */
   updateCount: bigint | null;
   engineQueryId: string | null;
   error: QueryError | null;
 }
 
-/** How a query ends; of several reasons the first wins. */
+/** How a query ends. The first of several endings counts. */
 export type Ending =
   | { state: 'finished'; truncated: boolean; updateCount: bigint | null }
   | { state: 'failed' | 'cancelled'; error: QueryError };
@@ -95,12 +95,12 @@ const FAULTS: Record<EngineFaultKind, OwnErrorCode> = {
   share: 'too_many_unread_rows',
 };
 
-/** The engine gave no page. */
+/** The ending of a query of which the engine gave no page. */
 export function endedByFault(kind: EngineFaultKind): Ending {
   return endedBy(FAULTS[kind]);
 }
 
-/** The engine's error, which was cleaned when it was read (readEngineError). */
+/** The ending by an error of the engine. readEngineError has removed its private parts. */
 export function failedOnEngine({ name, message, line, column }: EngineError): Ending {
   return { state: 'failed', error: { code: 'query_failed', message, engineErrorName: name, line, column } };
 }
@@ -108,12 +108,12 @@ export function failedOnEngine({ name, message, line, column }: EngineError): En
 /** Seconds, for `Retry-After`. */
 export const RETRY_AFTER = 5;
 
-/** @param limit running queries of one user */
+/** @param limit the most running queries of one user */
 export function tooManyQueries(limit: number): Refused {
   return new Refused('too_many_queries', { quota: { name: 'running-queries', limit }, retryAfter: RETRY_AFTER });
 }
 
-/** The last query of a page of a user's list. Survives inserts and deletes. */
+/** Identifies the last query of a page in a user's list. Stays valid when queries are added or removed. */
 export interface QueryCursor {
   createdAt: Date;
   id: string;
@@ -123,7 +123,7 @@ export function keyOfQuery({ createdAt, id }: QueryCursor): string[] {
   return [createdAt.toISOString(), id];
 }
 
-/** Null: not one of our cursors. */
+/** The cursor in a text; null: the text is no cursor of this list. */
 export function readQueryCursor(text: string): QueryCursor | null {
   const [at = '', id = '', ...rest] = namesOfCursor(text) ?? [];
   const createdAt = new Date(at);

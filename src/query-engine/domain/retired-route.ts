@@ -4,16 +4,16 @@ export type RouteAnswer =
   | { kind: 'silence'; probe: string; reason: string };
 
 /**
- * `retired`: something answered everything, and nothing in it comes from an engine. `reachable`: a sign of the engine.
- * `unknown`: not every probe was answered, so nothing is proved.
+ * `retired`: every probe was answered, and no answer shows a sign of an engine. `reachable`: an answer shows one.
+ * `unknown`: a probe was not answered, so nothing is proved.
  */
 export interface RouteVerdict {
   verdict: 'retired' | 'reachable' | 'unknown';
-  /** One line for each probe with its result, to be shown. */
+  /** One line to print for each probe, with its result. */
   lines: string[];
 }
 
-/** Headers and texts of engines (seen on Trino 483). */
+/** Matches headers and texts of engines (seen on Trino 483). */
 const CHALLENGE = /realm="?(trino|presto)|token_type="?jwt/i;
 const HEADER = /^x-(trino|query|presto)-/i;
 const TEXTS = [
@@ -36,7 +36,7 @@ export function signOfEngine(answer: Extract<RouteAnswer, { kind: 'answer' }>): 
   if (header !== undefined) return `the header ${header}`;
   const text = TEXTS.find((known) => body.includes(known));
   if (text !== undefined) return `the engine's text "${text}"`;
-  // Text search, because a long answer is cut off and cannot be parsed.
+  // Searched as text, because a long answer is cut off and cannot be parsed.
   if (/"nextUri"\s*:/.test(body) && /"id"\s*:/.test(body)) return 'a statement taken by the engine';
   if (/"infoUri"\s*:/.test(body) && /"stats"\s*:/.test(body)) return 'a statement answered by the engine';
   if (/"nodeVersion"\s*:/.test(body) && /"(coordinator|starting|environment)"\s*:/.test(body))
@@ -44,7 +44,7 @@ export function signOfEngine(answer: Extract<RouteAnswer, { kind: 'answer' }>): 
   return null;
 }
 
-/** A 200 on `GET /` proves nothing: what counts is what a real statement brings. */
+/** The verdict by the answers to real statements and to the information page. A 200 on `GET /` would prove nothing. */
 export function judgeRoute(answers: readonly RouteAnswer[]): RouteVerdict {
   const signs = answers.map((answer) => (answer.kind === 'answer' ? signOfEngine(answer) : null));
   const lines = answers.map((answer, position) => {
@@ -62,7 +62,7 @@ function origin(headers: Readonly<Record<string, string>>): string {
   return `${server === undefined ? '' : `, from ${server}`}${location === undefined ? '' : `, redirected to ${location}`}`;
 }
 
-/** The former host's statement endpoint and information page; null: this is no web address. */
+/** The former host's statement endpoint and information page; null: the text is no web address. */
 export function routeUrls(text: string): { statement: string; info: string } | null {
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
@@ -74,7 +74,7 @@ export function routeUrls(text: string): { statement: string; info: string } | n
 
 /** One request of the verification. */
 export interface RouteQuestion {
-  /** Name of the probe, to be shown. */
+  /** Name of the probe to print. */
   probe: string;
   method: 'GET' | 'POST';
   url: string;
@@ -82,10 +82,10 @@ export interface RouteQuestion {
   body: string | null;
 }
 
-/** The engine trusted a user header on the former host. */
+/** The user that probes claim in headers, which the engine trusted on the former host. */
 const CLAIMED = 'grantline-verification';
 
-/** A real SQL statement in each family of user headers and in none, and the information page; null: this is no web address. */
+/** Requests with a real statement for each prefix of user headers and without any, and for the information page; null: no web address. */
 export function routeQuestions(host: string): RouteQuestion[] | null {
   const urls = routeUrls(host);
   if (urls === null) return null;

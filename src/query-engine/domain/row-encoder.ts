@@ -15,7 +15,7 @@ const MEDIA_TYPES: Readonly<Record<string, RowsFormat>> = {
   'text/*': 'csv',
 };
 
-/** The format that an Accept header prefers (RFC 9110 section 12.5.1); JSON when it accepts none. */
+/** The format that an Accept header prefers (RFC 9110 section 12.5.1); JSON if it accepts none of them. */
 export function chooseFormat(accept: string | undefined): RowsFormat {
   const wishes = (accept ?? '').split(',').map((wish, position) => {
     const [type, ...parameters] = wish.split(';').map((part) => part.trim().toLowerCase());
@@ -31,7 +31,7 @@ export function publicColumns(columns: readonly Column[]): { name: string; type:
   return columns.map(({ name, type }) => ({ name, type }));
 }
 
-/** A row as text of an answer: a line; in JSON with a comma before it. */
+/** Writes a row as a line or, in JSON, with a comma before it. */
 export const ROW_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[]) => string>> = {
   json: (row) => `,${JSON.stringify(row)}`,
   ndjson: (row) => `${JSON.stringify(row)}\n`,
@@ -39,9 +39,9 @@ export const ROW_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[]) =>
 };
 
 /**
- * Writes rows from the engine's JSON into an answer's, from bytes to bytes in one pass. What JSON.stringify would write as it
- * came is copied; values in a form that it would not write (`1.0E2`, `\u0041`, lists, maps, whose keys it sorts) are parsed,
- * converted and written one by one. In each format the bytes are those of all rows parsed and written.
+ * Converts rows from the engine's JSON to an answer, from bytes to bytes in one pass. Values that JSON.stringify would write unchanged are
+ * copied. Others (`1.0E2`, `\u0041`, lists, maps) are parsed, converted and written one by one. The result is the same as if all rows
+ * were parsed and written.
  */
 export class RowEncoder {
   private readonly kinds: Uint8Array;
@@ -59,9 +59,9 @@ export class RowEncoder {
   }
 
   /**
-   * @param rows one or more, with commas between them, as PageRows found them
-   * @returns lines; in JSON, each row with a comma before it
-   * @throws ProtocolBreach for what is no JSON, and for a value that its column's type cannot have
+   * @param rows at least one row, with commas between rows, as PageRows finds them
+   * @returns lines or, in JSON, each row with a comma before it
+   * @throws ProtocolBreach for bytes that are no JSON, and for a value that its column's type cannot have
    */
   encode(rows: Buffer): Buffer {
     const source = isUtf8(rows) ? rows : Buffer.from(rows.toString());
@@ -74,7 +74,7 @@ export class RowEncoder {
     while (end === 'value') {
       const scanner = new JsonScanner(source, loop.place);
       const start = scanner.skipValue();
-      if (start > loop.place) throw breachOf('no-json'); // what JSON does not know as a blank
+      if (start > loop.place) throw breachOf('no-json'); // the scanner skipped a character that is no blank in JSON
       const value = this.converters[loop.column]?.(readExactly(source.subarray(start, scanner.at))[0]);
       end = loop.resume(scanner.at - start, this.format === 'csv' ? csvField(value) : JSON.stringify(value));
     }
@@ -83,7 +83,7 @@ export class RowEncoder {
     return loop.written();
   }
 
-  /** Parses and writes rows that do not fit into the loop's memory. */
+  /** Parses and writes rows that do not fit the loop's memory. */
   private parsed(source: Buffer): Buffer {
     return Buffer.from(
       readExactly(source)

@@ -1,21 +1,21 @@
 export type RowsFormat = 'json' | 'ndjson' | 'csv';
 
-/** The used part of the standard's namespace, which Node's types lack. */
+/** The used part of the WebAssembly API, which Node's types lack. */
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object) => { readonly exports: object };
 };
 
-/** Kinds of columns, by how their values are copied: `plain` and `float` as they are, `digits` in quotes, others not at all. */
+/** Kinds of columns by how their values are copied: `plain` and `float` unchanged, `digits` in quotes, `other` not at all. */
 export const COPIED = { plain: 0, digits: 1, float: 2, other: 3 } as const;
 
 /**
- * How a pass over rows ended: all rows are written; a value is not written as it came; or the rows are broken: no JSON, a row with
- * another number of values than columns, a row that is not a list.
+ * How a pass over rows ended. `written`: all rows are written. `value`: the next value cannot be copied. `no-json`, `other-count` (a row
+ * without one value for each column), `no-list` (a row that is no list): the rows are broken.
  */
 export type PassEnd = 'written' | 'value' | 'no-json' | 'other-count' | 'no-list';
 
-/** The exports of `row-loop/`: places are bytes of its memory, ends and formats are indexes of ENDS and values of FORMATS. */
+/** The exports of `row-loop/`. Places are addresses in its memory; ends are indexes of ENDS, formats values of FORMATS. */
 interface Program {
   memory: { buffer: ArrayBuffer };
   at: { value: number };
@@ -32,17 +32,17 @@ const ENDS: readonly PassEnd[] = ['written', 'value', 'no-json', 'other-count', 
 const FORMATS = { json: 0, ndjson: 1, csv: 2 } as const;
 
 const PAGE = 65_536;
-/** Its memory: the columns' kinds, rows, and what is written for them, which is no more than twice as much. */
+/** Layout of the program's memory: kinds of the columns, rows, and the output, which is at most twice as long as the rows. */
 const KINDS = 1_024;
 const ROWS = PAGE;
 const MOST_ROWS = 4 * PAGE;
 const SLACK = 64;
-/** Searched beside the wanted bytes, so that the last row is whole. */
+/** Bytes searched beyond the requested ones, so that the last row is whole. */
 const LAST_ROW = 16_384;
 const TARGET = ROWS + MOST_ROWS + SLACK;
 const END = 16 * PAGE;
 
-/** The loops over the bytes of rows, a WebAssembly program with memory of its own. They never wait, and write one pass at a time. */
+/** The loops over the bytes of rows, in a WebAssembly program with its own memory. Calls are synchronous; one pass is written at a time. */
 export class RowLoop {
   private readonly program: Program;
   private readonly memory: Buffer;
@@ -57,21 +57,21 @@ export class RowLoop {
     this.memory = Buffer.from(this.program.memory.buffer);
   }
 
-  /** Where in the rows the pass stopped at a value. */
+  /** The position in the rows of the value at which the pass stopped. */
   get place(): number {
     return this.program.at.value - ROWS;
   }
 
-  /** The column of that value. */
+  /** The column of the value at which the pass stopped. */
   get column(): number {
     return this.program.column.value;
   }
 
   /**
-   * Finds whole rows with commas between them, up to the row with which they reach `most` bytes.
-   * @param from where the first row begins
-   * @param most bytes, some ten thousand
-   * @returns how many, where they end, and the weight of the heaviest (JsonScanner); fewer, or none: the next one is for JsonScanner
+   * Finds whole rows with commas between them, up to the row that reaches `most` bytes.
+   * @param from position of the first row
+   * @param most some ten thousand bytes
+   * @returns the number of rows, their end, and the heaviest row's weight. Stops before a row that only JsonScanner can find
    */
   find(bytes: Buffer, from: number, most: number): { count: number; end: number; heaviest: number } {
     const length = Math.min(most + LAST_ROW, MOST_ROWS, bytes.length - from);
@@ -82,10 +82,10 @@ export class RowLoop {
   }
 
   /**
-   * Begins a pass, which writes rows: values that JSON.stringify would write as they came are copied.
-   * @param rows with commas between them, UTF-8
-   * @param kinds of the columns, one of COPIED each
-   * @returns null: the rows do not fit into the memory
+   * Begins a pass that writes rows by copying values, up to a value that JSON.stringify would not write unchanged.
+   * @param rows UTF-8, with commas between rows
+   * @param kinds the columns' kinds, values of COPIED
+   * @returns null: the rows do not fit the memory
    */
   begin(rows: Uint8Array, kinds: Uint8Array, format: RowsFormat): PassEnd | null {
     if (rows.length > MOST_ROWS || kinds.length > ROWS - KINDS) return null;
@@ -97,7 +97,7 @@ export class RowLoop {
     return this.ended(this.program.begin(ROWS, rows.length, TARGET, KINDS, this.columns, FORMATS[format]));
   }
 
-  /** Continues behind a value of `read` bytes, for which `text` is written. @returns null: it does not fit into the memory */
+  /** Writes `text` for the value of `read` bytes and continues after it. @returns null: the output does not fit the memory */
   resume(read: number, text: string): PassEnd | null {
     const { to } = this.program;
     const left = this.length - this.place - read;
@@ -107,7 +107,7 @@ export class RowLoop {
     return this.ended(this.program.resume(end, read, written, KINDS, this.columns, FORMATS[this.format]));
   }
 
-  /** A copy of all that has been written. */
+  /** A copy of the pass's output. */
   written(): Buffer {
     return Buffer.from(this.memory.subarray(TARGET, this.program.to.value));
   }

@@ -1,13 +1,13 @@
 import { NamedError } from '../../kernel/errors.js';
 import { isObject } from './reading.js';
 
-/** A service-account token in memory. Moments are milliseconds of a monotonic clock, never of the wall. */
+/** A service-account token in memory. Times are milliseconds of a monotonic clock. */
 export interface ServiceToken {
-  /** Secret. */
+  /** The token itself, a secret. */
   value: string;
-  /** Time from which it is renewed in the background, while it is still handed out. */
+  /** From this time on the token is renewed in the background, but still handed out. */
   renewAt: number;
-  /** Time from which it is not handed out. */
+  /** From this time on the token is not handed out. */
   expiresAt: number;
   /** A remark on the answer for operators; null: none. */
   oddity: string | null;
@@ -15,20 +15,20 @@ export interface ServiceToken {
 
 export type TokenAnswer = { kind: 'token'; token: ServiceToken } | { kind: 'none'; reason: string };
 
-/** A new one is obtained 60 seconds before expiry. */
+/** A new token is obtained 60 seconds before expiry. */
 const MARGIN = 60_000;
-/** A life of 60 s or less would be all margin, and every request would fetch: there it is a fifth of the life. */
+/** With a lifetime up to this one the margin is a fifth of it, because a margin of 60 s would make every request fetch a token. */
 const SHORT_LIFE = 60_000;
 const UNSTATED_LIFE = 60_000;
-/** For an invalid `expires_in`: the token is used for the requests that wait, and not renewed within this time. */
+/** Lifetime of a token with an invalid `expires_in`: it serves the waiting requests, and no other token is requested meanwhile. */
 const ODD_LIFE = 1_000;
 const LONGEST_LIFE = 86_400_000;
-/** RFC 6750 section 2.1, b64token: an Authorization header can hold nothing else. */
+/** The b64token of RFC 6750 section 2.1, the only form of token that an Authorization header can carry. */
 export const BEARER = /^[\w\-.~+/]+=*$/;
 
 /**
- * Reads the answer of the token endpoint. The life counts from before the request was sent, so
- * that a slow answer never makes a token look younger than it is.
+ * Reads the answer of the token endpoint. The lifetime counts from the time before the request was sent, so that a slow answer never
+ * makes a token look newer than it is.
  */
 export function readTokenAnswer(answer: unknown, askedAt: number, receivedAt: number): TokenAnswer {
   if (!isObject(answer)) return { kind: 'none', reason: 'the answer is not a JSON object' };
@@ -58,15 +58,15 @@ function life(from: number, milliseconds: number): { renewAt: number; expiresAt:
   return { renewAt: from + milliseconds - margin, expiresAt: from + milliseconds };
 }
 
-/** `fresh`: use it. `renew`: use it, and renew in the background. `expired`: wait for a new one. */
+/** `fresh`: use the token. `renew`: use it, and renew it in the background. `expired`: wait for a new one. */
 export function freshness(token: ServiceToken | null, now: number): 'fresh' | 'renew' | 'expired' {
   if (token === null || now >= token.expiresAt) return 'expired';
   return now >= token.renewAt ? 'renew' : 'fresh';
 }
 
 /**
- * Why the identity provider gave no token. `refused` does not heal by itself (a wrong secret); `unavailable`: no answer, or one that
- * asks to come back; `invalid`: an answer without a usable token.
+ * Why the identity provider gave no token. `refused`: a lasting problem, such as a wrong secret. `unavailable`: no answer, or one that
+ * asks to try later. `invalid`: an answer without a usable token.
  */
 export const TOKEN_FAILURES = ['refused', 'unavailable', 'invalid'] as const;
 
@@ -76,7 +76,7 @@ export function judgeProvider(status: number): TokenFailure {
   return status >= 400 && status < 500 && status !== 408 && status !== 429 ? 'refused' : 'unavailable';
 }
 
-/** Milliseconds until the provider is asked again; meanwhile callers get the last valid token or a failure at once. */
+/** Milliseconds until the provider is asked again. Meanwhile callers get the last valid token, or a failure at once. */
 export function pauseAfterFailure(
   kind: TokenFailure,
   failures: number,
@@ -89,21 +89,21 @@ export function pauseAfterFailure(
   return Math.max(backoff, Math.min(retryAfter ?? 0, 60_000));
 }
 
-/** The Bearer token that every request to the engine carries. */
+/** Source of the Bearer token that every request to the engine carries. */
 export abstract class ServiceTokenSource {
   /**
-   * The token that is valid now; null when tokens are switched off. Concurrent callers get the same new one.
-   * @param refused after a 401: another token than this
-   * @param signal ends this caller's waiting only, never an acquisition that others wait for.
-   * @throws TokenUnavailable when there is none and none can be had.
+   * The present valid token; null if tokens are switched off. Concurrent callers share the acquisition of a new one.
+   * @param refused a token that the engine answered with 401, which is not returned again
+   * @param signal ends this caller's wait, but not an acquisition that others wait for.
+   * @throws TokenUnavailable if there is no valid token and none can be obtained.
    */
   abstract current(refused?: string | null, signal?: AbortSignal): Promise<string | null>;
-  /** The newest token there was, though it may have expired. */
+  /** The newest token, which may have expired. */
   abstract last(): string | null;
-  /** Renews the token in the background until the signal is aborted. Never rejects. */
+  /** Keeps renewing the token in the background until the signal is aborted. Never rejects. */
   abstract keepFresh(signal: AbortSignal): Promise<void>;
 
-  /** Whether requests can carry a token that is valid now, or need none. */
+  /** Whether there is a valid token, or requests need none. */
   isValid(): boolean {
     return true;
   }
@@ -123,7 +123,7 @@ export interface TokenObserver {
 
 export const UNOBSERVED: TokenObserver = { renewed: () => undefined, failed: () => undefined };
 
-/** There is no valid token and none can be obtained. The message is private, and holds no secret. */
+/** There is no valid token and none can be obtained. The message is for logs, and contains no secret. */
 export class TokenUnavailable extends NamedError {}
 
 /** SERVICE_QUERY_JWT_ENABLED=false: requests carry no Bearer header. */

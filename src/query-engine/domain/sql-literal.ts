@@ -1,15 +1,14 @@
 import { NamedError } from '../../kernel/errors.js';
 
-/** A value for a question mark. A Date is an instant; decimals are best sent as text and cast. */
+/** A value for a question mark. A Date is an instant. Decimals should be sent as text and cast in the SQL. */
 export type Parameter = null | boolean | number | bigint | string | Date | Uint8Array | readonly Parameter[];
 
-/** A parameter without a literal, such as an integer that JavaScript has already rounded (NaN has one). */
+/** A parameter that has no exact literal, such as an integer that JavaScript has already rounded. */
 export class InvalidParameter extends NamedError {}
 
 /**
- * The text that the engine takes for one statement: without a semicolon at its end, and with the parameters as literals
- * (Trino's EXECUTE IMMEDIATE), so that nothing has to be prepared and deallocated, and no header grows with it. Callers never
- * concatenate literals.
+ * The text of one statement for the engine: without a semicolon at its end, and with the parameters as literals of Trino's EXECUTE
+ * IMMEDIATE, so that nothing must be prepared and deallocated, and no header grows. Callers never concatenate literals.
  *
  * @throws InvalidParameter
  */
@@ -20,15 +19,15 @@ export function statementText(sql: string, parameters: readonly Parameter[]): st
 }
 
 /**
- * Blanks and comments are captured; then quoted texts, words and signs, as in the engine's grammar (SqlBase, Trino 483). A token
- * that is never closed takes the rest of the text: the engine reports it. Two quotes in a row are read as two quoted texts.
+ * Matches one token of the engine's grammar (SqlBase, Trino 483): blanks and comments (captured), quoted texts, words, signs. An unclosed
+ * token takes the rest of the text, and the engine reports it. Two quotes in a row are read as two quoted texts.
  */
 const TOKEN =
   /([ \r\n\t]+|--[^\r\n]*|\/\*[^]*?\*\/)|\/\*[^]*|'[^']*(?:'|$)|"[^"]*(?:"|$)|`[^`]*(?:`|$)|\$\$[^]*?(?:\$\$|$)|[^ \r\n\t;'"`$/-]+|[^]/g;
 
 /**
- * Cuts one semicolon at the end, with the blanks and comments behind it: people and tools write it, the engine refuses it.
- * Everything else is the engine's to refuse, two statements and a semicolon alone, too.
+ * Removes one semicolon at the end, with the blanks and comments after it: people and tools write it, but the engine refuses it. Leaves
+ * other errors, such as two statements or a lone semicolon, to the engine.
  */
 function withoutTerminator(sql: string): string {
   let terminator: number | null = null;
@@ -57,7 +56,7 @@ function literal(value: Parameter): string {
   return `ARRAY[${value.map(literal).join(', ')}]`;
 }
 
-/** Beyond every bigint and every decimal of the engine, so that no integer was meant. */
+/** Numbers beyond every bigint and decimal of the engine, which cannot have been meant as integers. */
 const PLAINLY_DOUBLE = 1e38;
 
 function number(value: number): string {
@@ -77,7 +76,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The SQL is checked by the engine; a text with NUL could not be stored. */
+/** The problem of SQL text that cannot be stored. The engine checks the SQL itself. */
 export function sqlProblem(sql: string): string | null {
   if (sql.trim() === '') return 'must not be blank';
   return sql.includes('\u0000') ? 'must not contain NUL' : null;

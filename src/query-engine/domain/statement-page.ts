@@ -6,30 +6,30 @@ import { PageRows } from './page-rows.js';
 import { ProtocolBreach, isObject, numberOrNull, readText, textOrNull } from './reading.js';
 import type { RowLoop } from './row-loop.js';
 
-/** One answer of the statement endpoint, read. */
+/** A parsed answer of the statement endpoint. */
 export interface StatementPage {
   queryId: string;
-  /** Path of the next page on the configured origin; null: this was the last. A capability: never logged. */
+  /** Path of the next page on the configured origin, a capability that is never logged. Null on the last page. */
   nextPath: string | null;
-  /** Known from some page on, and then on every page. */
+  /** Null on the first pages; once known, on every page. */
   columns: readonly Column[] | null;
   rows: PageRows;
-  /** QUEUED, PLANNING, RUNNING, FINISHED, … For display: only `nextPath` and `error` decide anything. */
+  /** QUEUED, PLANNING, RUNNING, FINISHED, … For display only: `nextPath` and `error` decide what happens. */
   engineState: string;
   /** From 0 to 100; null while the engine reports none. */
   progressPercent: number | null;
   error: EngineError | null;
-  /** INSERT, CREATE TABLE, SET SESSION, …; null for what only reads. It comes before the first row does. */
+  /** INSERT, CREATE TABLE, SET SESSION, …; null for a statement that only reads. Known before the first row. */
   updateType: string | null;
   updateCount: bigint | null;
 }
 
 /**
- * Reads one answer, its rows as bytes.
- * @param heaviestRow heap bytes that a row may take once it is parsed.
- * @param loop that finds rows; null: they are found one by one.
- * @param base as `pinned` has it.
- * @throws ProtocolBreach when this is no answer of the statement endpoint.
+ * Parses one answer, except its rows, which stay bytes.
+ * @param heaviestRow the most heap bytes that a row may take once it is parsed.
+ * @param loop finds many rows at once; null: they are found one by one.
+ * @param base the same as for `pinned`.
+ * @throws ProtocolBreach for anything but an answer of the statement endpoint.
  * @throws PageTooHeavy
  */
 export function readStatementPage(
@@ -56,16 +56,16 @@ export function readStatementPage(
   };
 }
 
-/** A page within its limit of bytes that would take far more once it is parsed. */
+/** A page within the limit of bytes that would take far more memory once it is parsed. */
 export class PageTooHeavy extends NamedError {}
 
 /**
- * Heap bytes of everything beside the rows once it is parsed: some 16,000 columns, which are kept as long as the query runs. No
- * table is as wide, but `SELECT 1, 1, …` of a few hundred kilobytes is.
+ * The most heap bytes of an answer without its rows once it is parsed: about 16,000 columns, which stay in memory as long as the query
+ * runs. No table is as wide, but `SELECT 1, 1, …` of a few hundred kilobytes is.
  */
 const HEAVIEST_ENVELOPE = 8 * 1_048_576;
 
-/** The rows as bytes, and everything beside them parsed. */
+/** Splits an answer into its rows as bytes and everything else parsed. */
 function split(
   body: Buffer,
   heaviestRow: number,
@@ -97,7 +97,7 @@ function split(
   return { envelope, rows };
 }
 
-/** Many times as long as the engine writes ids, states and update types (UTF-16 units). */
+/** The most UTF-16 units of ids, states and update types. The engine's are many times shorter. */
 const LONGEST_WORD = 200;
 
 /** @throws ProtocolBreach */
@@ -107,15 +107,15 @@ function readQueryId(value: unknown): string {
   return id;
 }
 
-/** Cut off where it is too long. */
+/** A word, cut off if it is too long; null: there is none. */
 function wordOrNull(value: unknown): string | null {
   return textOrNull(value)?.slice(0, LONGEST_WORD) ?? null;
 }
 
-/** The range of the engine's `long`, and of our column. */
+/** The largest value of the engine's `long`, and of the database's column. */
 const LARGEST_COUNT = 2n ** 63n - 1n;
 
-/** A long integer, which exact reading has turned into text where it is very large. @throws ProtocolBreach */
+/** A count. Exact reading has turned very large integers into text. @throws ProtocolBreach */
 function readCount(value: unknown): bigint | null {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
   if (typeof value !== 'string' || !/^\d+$/.test(value)) return null;
@@ -125,18 +125,17 @@ function readCount(value: unknown): bigint | null {
   return count;
 }
 
-/** A placeholder for the configured origin, which the client adds; relative links are read against it. */
+/** The base for relative links, in place of the configured origin, which the client adds. */
 const ORIGIN = 'http://engine.invalid';
 const ROOT = '/v1/statement/';
 
 /**
- * The path and query of a nextUri, which are requested from the configured origin alone. The engine builds host and scheme
- * from headers that any proxy may have written (X-Forwarded-Host): a client that follows them can be sent anywhere with
- * its token. They are therefore not even compared.
+ * The path and query of a nextUri, which are only requested from the configured origin. The engine builds host and scheme from headers that
+ * any proxy may have written (X-Forwarded-Host), and a client that follows them can be sent anywhere with its token. So they are ignored.
  *
- * @param base path below which a gateway has the engine; addresses may begin with it.
- * @returns a path that begins with `/v1/statement/`: a capability, never to be logged.
- * @throws ProtocolBreach when the path does not begin so, once it is read as the network would read it.
+ * @param base path below which a gateway serves the engine; a nextUri may begin with it.
+ * @returns a path that begins with `/v1/statement/`, a capability that must not be logged.
+ * @throws ProtocolBreach if the path, normalized as servers do, does not begin so.
  */
 export function pinned(nextUri: string, base = ''): string {
   if (!URL.canParse(nextUri, ORIGIN)) throw new ProtocolBreach('a nextUri that is not a URL');
@@ -145,14 +144,14 @@ export function pinned(nextUri: string, base = ''): string {
     throw new ProtocolBreach('a nextUri that is not an http URL');
   const path = url.pathname.startsWith(base + ROOT) ? url.pathname.slice(base.length) : url.pathname;
   if (!path.startsWith(ROOT)) throw new ProtocolBreach(`a nextUri outside ${ROOT}`);
-  // Node 20 leaves dot segments behind a segment such as `.a` as they are; whoever is asked does not.
+  // Node 20 keeps dot segments after a segment such as `.a`, but the server would resolve them.
   if (/\/\.\.?(?:\/|$)/.test(path)) throw new ProtocolBreach('a nextUri with a dot segment');
-  // Decoded, a dot segment or slash would leave the root on a server that decodes before it routes.
+  // On a server that decodes before routing, an encoded dot segment or slash would leave `/v1/statement/`.
   if (/%2e|%2f|%5c|%00|\\/i.test(path)) throw new ProtocolBreach('a nextUri with an encoded path');
   return path + url.search;
 }
 
-/** Whether a path is one of that query: the engine's paths have its id as a segment. */
+/** Whether a path belongs to a query: the engine's paths contain the query's id as a segment. */
 export function belongsTo(path: string, queryId: string): boolean {
   return path.split(/[/?]/).includes(queryId);
 }

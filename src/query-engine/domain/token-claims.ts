@@ -2,21 +2,21 @@ import { jsonOrNull } from '../../kernel/json-reader.js';
 import type { LogMarker } from '../../kernel/log-marker.js';
 import { isObject } from './reading.js';
 
-/** The unverified claims of a service-account token, for the check at the start and its log lines only. */
+/** The unverified claims of a service-account token, used only to check the settings at the start and to log problems. */
 export interface TokenClaims {
   algorithm: string | null;
   issuer: string | null;
   client: string | null;
   principal: string | null;
   audience: readonly string[];
-  /** Origins from which browsers may use it (Keycloak: the client's web origins). */
+  /** Origins from which browsers may use the token (Keycloak: the client's web origins). */
   origins: readonly string[];
 }
 
-/** The client: OpenID Connect's name for it, RFC 9068's, Okta's and the one of Entra's first version. */
+/** Claims with the client's id: OpenID Connect's, RFC 9068's, Okta's, and that of Entra's first version. */
 const CLIENT_CLAIMS = ['azp', 'client_id', 'cid', 'appid'] as const;
 
-/** Null: not a JSON Web Token. */
+/** The claims of a token; null: it is no JSON Web Token. */
 export function readClaims(token: string): TokenClaims | null {
   const [header, claims] = token.split('.').slice(0, 2).map(decoded);
   if (!isObject(header) || !isObject(claims)) return null;
@@ -59,8 +59,8 @@ export interface TokenProblem {
 }
 
 /**
- * Problems of the client or the settings that a token shows. A claim that another
- * provider leaves out is no problem, except for a configured audience.
+ * Problems of the client or the settings that a token reveals. A missing claim is no problem, because providers differ, except for a
+ * configured audience.
  */
 export function tokenProblems(claims: TokenClaims, expected: ExpectedClaims): TokenProblem[] {
   const problems: TokenProblem[] = [];

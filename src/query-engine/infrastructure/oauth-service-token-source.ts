@@ -25,7 +25,7 @@ export interface OAuthClient {
   caFile: string | null;
   clientId: string;
   clientSecret: Secret;
-  /** Null: the request names none, and the provider gives its default. */
+  /** Null: the request names no scope, and the provider uses its default. */
   scope: string | null;
 }
 
@@ -35,15 +35,15 @@ interface Failure {
   retryAfter: number | null;
 }
 
-/** Milliseconds for one request to the provider, which people's queries wait for. */
+/** Milliseconds for one request to the provider, because people's queries wait for it. */
 const DEADLINE = 5_000;
 const LARGEST_ANSWER = 256 * 1024;
-/** Milliseconds between two background checks of the token, at least. */
+/** The least time in milliseconds between two background checks of the token. */
 const SHORTEST_REST = 1_000;
 
 /**
- * The client-credentials grant: one acquisition in flight however many wait, renewal in
- * the background while the valid token is handed out, the token in memory only.
+ * Tokens by the client-credentials grant. All callers share one acquisition; the token is renewed in the background while the valid one
+ * is handed out; it is kept in memory only.
  */
 @Opaque
 export class OAuthServiceTokenSource extends ServiceTokenSource {
@@ -116,7 +116,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
       const pause = pauseAfterFailure(outcome.kind, this.failures, outcome.retryAfter, this.random.fraction());
       this.notBefore = this.timers.now() + pause;
       this.observer.failed(outcome.kind);
-      // The wording is fixed: a requirement from outside.
+      // This wording is an outside requirement and must stay.
       this.log.error('service-account token is empty', { reason: outcome.reason, client_id: this.client.clientId });
       throw new TokenUnavailable(outcome.reason);
     }
@@ -161,7 +161,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
   }
 }
 
-/** `unauthorized_client` and the like (RFC 6749 section 5.2): a code, never the provider's prose. */
+/** An error code such as `unauthorized_client` (RFC 6749 section 5.2), never text that the provider wrote. */
 function errorCode(answer: unknown): string {
   const code = isObject(answer) ? answer['error'] : undefined;
   return typeof code === 'string' && /^\w{1,64}$/.test(code) ? `, ${code}` : '';

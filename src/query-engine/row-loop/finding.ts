@@ -1,4 +1,4 @@
-// AssemblyScript, as writing.ts is. What it finds is what domain/json-scanner.ts would find row by row.
+// AssemblyScript, like writing.ts. Finds the same rows as domain/json-scanner.ts, which finds them one by one.
 
 import {
   BACKSLASH,
@@ -13,9 +13,9 @@ import {
   structureAt,
 } from './signs';
 
-/** Position behind the last row that was found. */
+/** Position after the last found row. */
 export let behindRows: usize = 0;
-/** Heap bytes that the heaviest of them may take once it is parsed. */
+/** Estimated heap bytes of the heaviest found row once it is parsed. */
 export let heaviest: u32 = 0;
 
 /** The limits and estimates of domain/json-scanner.ts. */
@@ -25,8 +25,8 @@ const WEIGHT_OF_VALUE = 24;
 const WEIGHT_OF_BYTE = 2;
 
 /**
- * Finds whole rows with commas between them, up to the one with which they are `most` bytes or more.
- * @returns how many; less than there are: the next one does not end there, or is for domain/json-scanner.ts
+ * Finds whole rows with commas between them, up to the row that reaches `most` bytes. Stops before a row that is not complete, or that
+ * only domain/json-scanner.ts can find. @returns the number of rows
  */
 export function find(source: usize, length: usize, most: usize): i32 {
   const end = source + length;
@@ -47,7 +47,7 @@ export function find(source: usize, length: usize, most: usize): i32 {
   return count;
 }
 
-/** Adds the row to the heaviest weight. @returns the position behind the row; 0: it does not end there, or is nested too deeply. */
+/** Finds the end of a row, and updates `heaviest`. @returns the position after the row; 0: it is incomplete, or nested too deeply. */
 function endOfRow(start: usize, end: usize): usize {
   let depth = 0;
   let containers = 0;
@@ -78,7 +78,7 @@ function endOfRow(start: usize, end: usize): usize {
   return at;
 }
 
-/** Position behind the closing quote of a text; past the end if there is none. */
+/** Position after the closing quote of a text; past the end if there is none. */
 function endOfText(from: usize, end: usize): usize {
   let at = from;
   while (at <= end) {
@@ -91,7 +91,7 @@ function endOfText(from: usize, end: usize): usize {
   return at;
 }
 
-/** Position of the next character that is no part of a number, a word or blanks; past the end if there is none. */
+/** Position of the next structural character or quote, after numbers, words and blanks; past the end if there is none. */
 function endOfWord(from: usize, end: usize): usize {
   let at = from;
   while (at <= end) {

@@ -1,4 +1,4 @@
-// Signs of JSON, and what a byte, or sixteen, can be.
+// Characters of JSON, and tests of one byte or of sixteen at once.
 
 export const LINE_FEED: u8 = 0x0a;
 export const QUOTE: u8 = 0x22;
@@ -10,7 +10,7 @@ export const BACKSLASH: u8 = 0x5c;
 export const OPEN_LIST: u8 = 0x5b;
 export const CLOSE_LIST: u8 = 0x5d;
 export const COLON: u8 = 0x3a;
-/** Brackets of objects; those of lists have all bits of them but one. */
+/** Brackets of objects. Brackets of lists differ from them in the bit SAME_BUT_CURLY only. */
 export const CURLY: u8 = 0x7b;
 export const END_CURLY: u8 = 0x7d;
 export const SAME_BUT_CURLY: u8 = 0x20;
@@ -20,7 +20,7 @@ export const TRUE: u32 = 0x65757274;
 export const FALS: u32 = 0x736c6166;
 export const RETURN_AND_FEED: u16 = 0x0a0d;
 
-/** Whether the sign may follow a backslash, apart from `\u`. */
+/** Whether a character after a backslash makes an escape that can be copied unchanged, which excludes `\u` and `\/`. */
 export function isSameEscape(sign: u8): bool {
   return (
     sign === QUOTE ||
@@ -57,25 +57,25 @@ export function zerosFrom(start: usize): i32 {
   return i32(place - start);
 }
 
-/** Which of the sixteen bytes there are signs that are not written as they came wherever they are: a bit each, the first the lowest. */
+/** Bit mask of quotes, backslashes and control characters among sixteen bytes. The lowest bit is the first byte. */
 export function specialAt(place: usize): i32 {
   const bytes = v128.load(place);
   const signs = v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH)));
   return i8x16.bitmask(v128.or(signs, i8x16.lt_u(bytes, i8x16.splat(0x20))));
 }
 
-/** Which of them are commas. */
+/** Bit mask of commas among sixteen bytes. */
 export function commasAt(place: usize): i32 {
   return i8x16.bitmask(i8x16.eq(v128.load(place), i8x16.splat(COMMA)));
 }
 
-/** Which of them a text may end with: quotes, and backslashes. */
+/** Bit mask of quotes and backslashes among sixteen bytes. */
 export function endingTextAt(place: usize): i32 {
   const bytes = v128.load(place);
   return i8x16.bitmask(v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))));
 }
 
-/** Which of them are structural characters (RFC 8259) or quotes. */
+/** Bit mask of structural characters (RFC 8259) and quotes among sixteen bytes. */
 export function structureAt(place: usize): i32 {
   const bytes = v128.load(place);
   const curly = v128.or(bytes, i8x16.splat(SAME_BUT_CURLY));

@@ -1,4 +1,4 @@
-// AssemblyScript: compiled to WebAssembly by build.js, and called by domain/row-loop.ts. Sixteen bytes at a time.
+// AssemblyScript: build.js compiles it to WebAssembly, and domain/row-loop.ts calls it. Processes sixteen bytes at a time.
 
 import {
   BACKSLASH,
@@ -31,7 +31,7 @@ const NO_JSON = 2;
 const OTHER_COUNT = 3;
 const NO_LIST = 4;
 
-/** Kinds of columns, as domain/row-loop.ts has them; any other is converted, but for NULL. */
+/** Kinds of columns as in domain/row-loop.ts. Values of any other kind are not copied, except NULL. */
 const PLAIN: u8 = 0;
 const DIGITS: u8 = 1;
 const FLOAT: u8 = 2;
@@ -39,27 +39,27 @@ const FLOAT: u8 = 2;
 const JSON: i32 = 0;
 const CSV: i32 = 2;
 
-/** Decimal digits of which a double loses none; with which any can be written; and zeros behind `0.` without an exponent. */
+/** Digits that a double keeps exactly; digits that suffice for every double; the most zeros after `0.` that JSON.stringify writes. */
 const EXACT_DIGITS = 15;
 const MOST_DIGITS = 17;
 const MOST_ZEROS = 5;
 
-/** Positions of the last pass in reading and writing, and the column of the value there. */
+/** Positions of reading and writing at which the last pass stopped, and the column of the value there. */
 export let at: usize = 0;
 export let to: usize = 0;
 export let column: i32 = 0;
 
-/** Writes rows with commas between them from there on. @param kinds a byte for each column */
+/** Begins a pass over rows with commas between them at `source`. @param kinds address of a byte for each column */
 export function begin(source: usize, length: usize, target: usize, kinds: usize, columns: i32, format: i32): i32 {
   return pass(source, target, -1, source + length, kinds, columns, format);
 }
 
-/** Goes on behind the value that it stopped at, and what was written in its place. */
+/** Continues after the value at which the pass stopped, and after the text that the caller wrote for it. */
 export function resume(end: usize, read: usize, written: usize, kinds: usize, columns: i32, format: i32): i32 {
   return pass(at + read, to + written, column + 1, end, kinds, columns, format);
 }
 
-/** On from there to the end of the rows, or up to a value that is not copied. @param next the column; −1: a row's beginning */
+/** Writes rows up to their end, or up to a value that cannot be copied. @param next the next column; −1: a row begins */
 function pass(from: usize, target: usize, next: i32, end: usize, kinds: usize, columns: i32, format: i32): i32 {
   for (;;) {
     if (next < 0) {
@@ -109,9 +109,9 @@ function endOfRow(to: usize, format: i32): usize {
   return to + 2;
 }
 
-/** Positions of reading and writing behind a value, in one number, so that both stay in registers. */
+/** Positions of reading and writing after a value, in one number, so that both stay in registers. */
 type Places = u64;
-/** The value is written otherwise than it came. */
+/** The value cannot be copied. */
 const REFUSED: Places = 0;
 
 function behind(read: usize, written: usize): Places {
@@ -126,7 +126,7 @@ function writtenOf(places: Places): usize {
   return usize(places >> 32);
 }
 
-/** Copies the value there. */
+/** Copies the value at `at` to `to`. */
 function copied(at: usize, to: usize, kind: u8, format: i32): Places {
   const byte = load<u8>(at);
   if (byte === QUOTE) return isText(at, kind) ? (format === CSV ? csvText(at, to) : text(at, to)) : REFUSED;
@@ -134,14 +134,14 @@ function copied(at: usize, to: usize, kind: u8, format: i32): Places {
   return word(at, to, kind, format);
 }
 
-/** NaN and the infinities are texts; digits in a text are a number all the same. */
+/** Whether a quoted value can be copied as text. In float columns these are NaN and the infinities, but not quoted digits. */
 function isText(at: usize, kind: u8): bool {
   if (kind === PLAIN || kind === DIGITS) return true;
   const first = load<u8>(at + 1);
   return kind === FLOAT && first !== MINUS && !isDigit(first);
 }
 
-/** A text whose escapes are those that JSON.stringify writes. */
+/** Copies a text if JSON.stringify would write the same escapes. */
 function text(at: usize, to: usize): Places {
   store<u8>(to, QUOTE);
   let from = at + 1;
@@ -163,7 +163,7 @@ function text(at: usize, to: usize): Places {
   return behind(from + 1, target + 1);
 }
 
-/** In CSV, quotes are for commas and for an empty text alone. */
+/** Copies a text to CSV, in quotes only if it is empty or contains commas. */
 function csvText(at: usize, to: usize): Places {
   let from = at + 1;
   let target = to;
@@ -199,7 +199,7 @@ function integer(at: usize, to: usize, kind: u8, format: i32): Places {
   return behind(end, target + 1);
 }
 
-/** @param most digits that it may have. @returns 0: there is none */
+/** The position after an integer of at most `most` digits; 0: there is none. */
 function endOfInteger(at: usize, most: i32): usize {
   const start = at + usize(load<u8>(at) === MINUS);
   const end = endOfDigits(start);
@@ -209,8 +209,8 @@ function endOfInteger(at: usize, most: i32): usize {
 }
 
 /**
- * As JSON.stringify writes it, but for a whole one's `.0`, which is left out. One of sixteen or seventeen digits is taken as the engine
- * wrote it, which is the shortest of its double (Java's Double.toString).
+ * Copies a number that JSON.stringify would write unchanged, and leaves out `.0` of a whole number. Sixteen or seventeen digits are copied,
+ * because the engine writes the shortest form of a double (Java's Double.toString).
  */
 function float(at: usize, to: usize): Places {
   const start = at + usize(load<u8>(at) === MINUS);
@@ -231,7 +231,7 @@ function float(at: usize, to: usize): Places {
   return isWhole ? behind(end, writtenOf(copy(at, whole, to))) : copy(at, end, to);
 }
 
-/** NULL of any type; true and false. */
+/** Copies NULL of any kind, and true and false. */
 function word(at: usize, to: usize, kind: u8, format: i32): Places {
   const letters = load<u32>(at);
   if (letters === NULL) return format === CSV ? behind(at + 4, to) : copy(at, at + 4, to);
@@ -240,7 +240,7 @@ function word(at: usize, to: usize, kind: u8, format: i32): Places {
   return letters === FALS && load<u8>(at + 4) === 0x65 ? copy(at, at + 5, to) : REFUSED;
 }
 
-/** Writes what lies there, as it came. */
+/** Copies the bytes from `at` up to `end`. */
 function copy(at: usize, end: usize, to: usize): Places {
   const length = end - at;
   for (let copied: usize = 0; copied < length; copied += 16) v128.store(to + copied, v128.load(at + copied));
