@@ -50,7 +50,8 @@ export class AuditQuery extends BigPageQuery {
     pattern: WITHOUT_NUL,
     description: 'The events of one request, by its id.',
   })
-  @FieldRule(absentOr(requestIdProblem))
+  @IsOptional()
+  @Matches(/^[^\0]{1,128}$/, { message: 'must be the id of a request' })
   request_id?: string;
 
   @ApiPropertyOptional({
@@ -109,11 +110,6 @@ export class AuditEventResponse {
 }
 
 export class AuditPage extends PageResponse(AuditEventResponse) {}
-
-function requestIdProblem(value: unknown): string | null {
-  const isOne = typeof value === 'string' && value.length > 0 && value.length <= 128 && !value.includes('\0');
-  return isOne ? null : 'must be the id of a request';
-}
 
 /** Reads a user of digits only as an id. The store then also finds a username of the same digits. */
 export function toFilter({ event, user, subject, q: text, request_id: requestId, from, to }: AuditQuery): AuditFilter {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../kernel/page.js';
 import { columnArrays, DatabaseSession } from '../platform/database/database-session.js';
-import type { NamedPolicyPrincipal, NamedPrincipal, Principal } from '../trino-rules/model/principal.js';
+import type { Principal } from '../trino-rules/model/principal.js';
 import type { EntryFilter } from './domain/grant.js';
 import { type NewPolicy, type Policy, type PolicyDraft, policyRule } from './domain/policy.js';
 import {
@@ -15,14 +15,7 @@ import {
   resourceForm,
 } from './infrastructure/principal-columns.js';
 
-interface PolicyRow extends PolicyDraft {
-  id: number;
-  principal: NamedPolicyPrincipal;
-  except: NamedPrincipal[];
-  description: string | null;
-  createdAt: Date;
-  changedAt: Date;
-}
+interface PolicyRow extends PolicyDraft, Omit<Policy, 'rule'> {}
 
 export const policyColumns = (naming: 'named' | 'unnamed') => `${principalForm('p.', naming)} AS principal,
   (SELECT coalesce(json_agg(${principalForm('e.', naming)} ORDER BY e.user_id, e.group_id, e.engine_name), '[]')

@@ -1,8 +1,9 @@
 import { ApiProperty, ApiPropertyOptional, OmitType, PickType } from '@nestjs/swagger';
+import { IsOptional, Matches } from 'class-validator';
 import { PasswordChangeDto, TokenResponse } from '../../auth/auth.dto.js';
 import { NULLABLE_MOMENT, NULLABLE_TEXT } from '../../platform/http/api-fields.js';
 import { anyText, FieldRule, TextRule } from '../../platform/http/validation.js';
-import { challengeProblem, PAGE_PATH, pagePathProblem, verifierProblem } from './domain/flow.js';
+import { PAGE_PATH, pagePathProblem, verifierProblem } from './domain/flow.js';
 import type { Link } from './domain/provider-session.js';
 
 export class StartQuery {
@@ -20,7 +21,8 @@ export class StartQuery {
     description:
       "The web client's own challenge: the SHA-256 of its verifier in base64url (RFC 7636, S256). The console has none.",
   })
-  @FieldRule((challenge) => (challenge === undefined ? null : challengeProblem(challenge)))
+  @IsOptional()
+  @Matches(/^[\w-]{43}$/, { message: 'must be the SHA-256 of the verifier in base64url, without padding' })
   code_challenge?: string;
 
   @ApiPropertyOptional({ enum: ['0'], description: 'The provider asks for a sign-in anew, which is a recent proof.' })

@@ -71,13 +71,6 @@ export function failure<Code extends string>(code: Code, reason: string, account
   return { kind: 'failed', code, reason, account };
 }
 
-/** The problem of a web client's challenge (RFC 7636 section 4.2, S256). */
-export function challengeProblem(text: unknown): string | null {
-  return typeof text === 'string' && /^[\w-]{43}$/.test(text)
-    ? null
-    : 'must be the SHA-256 of the verifier in base64url, without padding';
-}
-
 /** The problem of a verifier (RFC 7636 section 4.1). */
 export function verifierProblem(text: string): string | null {
   return /^[\w.~-]{43,128}$/.test(text) ? null : 'must be a verifier of 43 to 128 characters (RFC 7636)';
