@@ -13,7 +13,15 @@ import {
 import type { Change } from '../trino-rules/answers/smallest-change.js';
 import type { WayEnd } from '../trino-rules/answers/ways.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
-import { kindOf, type NamedNode, type Node, NODE_KINDS, type NodeKind } from '../trino-rules/model/node.js';
+import {
+  kindOf,
+  type NamedNode,
+  type Node,
+  NODE_KINDS,
+  type NodeKind,
+  nodeKey,
+  nodeOf,
+} from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
 import type { Through } from '../trino-rules/model/principals.js';
 import { type Privilege, PRIVILEGES } from '../trino-rules/model/privilege.js';
@@ -23,9 +31,8 @@ import {
   type SnapshotGroup,
   type SnapshotPolicy,
 } from '../trino-rules/model/snapshot.js';
-import { namesOfNode } from './access.dto.js';
 import type { HolderCount, NamedAccess } from './access.service.js';
-import { PRINCIPAL_ANSWER } from './principal.dto.js';
+import { parsePolicyPrincipal, PRINCIPAL_ANSWER } from './principal.dto.js';
 import { POLICY_RESOURCE_ANSWER, RESOURCE_ANSWER } from './resource.dto.js';
 
 class MaskedColumnResponse {
@@ -345,4 +352,20 @@ export class ExplanationResponse {
     description: 'Null: nothing is published, or about a group.',
   })
   published!: PublishedAnswerResponse | null;
+}
+
+/** A node in the cursor of a list that is ordered by nodes. */
+export function namesOfNode(node: Node): string[] {
+  return nodeKey(node).split('\0');
+}
+
+/** The node of a cursor; null for the first page. */
+export function nodeOfCursor(names: readonly string[] | null): Node | null {
+  if (names === null) return null;
+  const [catalog = '', schema, table, routine] = names;
+  if (catalog !== '') return nodeOf(routine === undefined ? { catalog, schema, table } : { catalog, schema, routine });
+  if (schema === 'engine') return { engine: true };
+  const named = parsePolicyPrincipal(table ?? '');
+  if (named === null) return {};
+  return schema === 'queries' ? { queries: named } : schema === 'as' ? { as: named } : {};
 }

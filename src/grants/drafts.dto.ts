@@ -9,8 +9,14 @@ import type { AccessDifference, AccessPart } from '../trino-rules/answers/access
 import type { Membership } from '../trino-rules/answers/draft.js';
 import { compareNames, type NamedNode } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
-import { namesOfNode } from './access.dto.js';
-import { AccessResponse, THROUGH_ANSWER, type ThroughResponse, toAccess, toThrough } from './access.response.js';
+import {
+  AccessResponse,
+  namesOfNode,
+  THROUGH_ANSWER,
+  type ThroughResponse,
+  toAccess,
+  toThrough,
+} from './access.response.js';
 import type { DraftRequest } from './domain/draft-request.js';
 import type { DraftPreview } from './drafts.service.js';
 import { BATCH_MOST, GrantBatchDto, RowIds, toNewGrant } from './grants.dto.js';

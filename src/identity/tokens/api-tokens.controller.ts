@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, Param, Post, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiProperty, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { SessionsService } from '../../auth/sessions.service.js';
@@ -13,15 +13,70 @@ import {
 import { BodyLimits } from '../../platform/http/body-limits.js';
 import { ApiRoute, NoContent } from '../../platform/http/openapi.js';
 import { RowIdPipe } from '../../platform/http/parameters.js';
-import {
-  ApiTokenList,
-  NewApiTokenDto,
-  NewApiTokenResponse,
-  toApiTokenList,
-  toNewApiTokenResponse,
-  toWantedToken,
-} from './api-tokens.dto.js';
 import { ApiTokensService } from './api-tokens.service.js';
+import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn } from 'class-validator';
+import { nameProblem } from '../../kernel/name.js';
+import { MOMENT, NULLABLE_MOMENT } from '../../platform/http/api-fields.js';
+import { TOKEN_SCOPES, type TokenScope } from '../../kernel/token-scope.js';
+import { FieldRule, momentProblem, TextRule } from '../../platform/http/validation.js';
+import { type ApiToken, MOST_TOKENS, type WantedToken } from './domain/api-token.js';
+
+class NewApiTokenDto {
+  @ApiProperty({ minLength: 1, maxLength: 128, description: 'What it is for: the audit trail names it.' })
+  @TextRule(nameProblem)
+  name!: string;
+
+  @ApiProperty({ enum: TOKEN_SCOPES, isArray: true, minItems: 1, uniqueItems: true })
+  @IsArray({ message: 'must be a list' })
+  @ArrayNotEmpty({ message: 'must name at least one scope' })
+  @ArrayUnique({ message: 'must name each scope once' })
+  @IsIn(TOKEN_SCOPES, { each: true, message: `must be among ${TOKEN_SCOPES.join(', ')}` })
+  scopes!: TokenScope[];
+
+  @ApiProperty({ ...MOMENT, description: 'At most AUTH_TOKEN_MAX_DAYS from now.' })
+  @FieldRule((moment) => (moment === undefined ? 'is required' : momentProblem(moment)))
+  expires_at!: string;
+}
+
+class ApiTokenResponse {
+  @ApiProperty({ description: 'Part of the token, so that one that is found can be named.' }) id!: string;
+  @ApiProperty() name!: string;
+  @ApiProperty({ enum: TOKEN_SCOPES, isArray: true }) scopes!: readonly TokenScope[];
+  @ApiProperty(MOMENT) created_at!: string;
+  @ApiProperty(MOMENT) expires_at!: string;
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'To the minute; null: never.' }) last_used_at!: string | null;
+}
+
+class NewApiTokenResponse extends ApiTokenResponse {
+  @ApiProperty({ pattern: '^glt_[0-9A-Za-z]{57}$', description: 'Shown this once.' }) token!: string;
+}
+
+class ApiTokenList {
+  @ApiProperty({ type: [ApiTokenResponse], maxItems: MOST_TOKENS }) items!: ApiTokenResponse[];
+}
+
+function toWantedToken({ name, scopes, expires_at }: NewApiTokenDto): WantedToken {
+  return { name, scopes, expiresAt: new Date(expires_at) };
+}
+
+function toNewApiTokenResponse(token: ApiToken, text: string): NewApiTokenResponse {
+  return { ...fieldsOf(token), token: text };
+}
+
+function toApiTokenList(tokens: readonly ApiToken[]): ApiTokenList {
+  return { items: tokens.map(fieldsOf) };
+}
+
+function fieldsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt }: ApiToken) {
+  return {
+    id,
+    name,
+    scopes,
+    created_at: createdAt.toISOString(),
+    expires_at: expiresAt.toISOString(),
+    last_used_at: lastUsedAt?.toISOString() ?? null,
+  };
+}
 
 /** The user's own API tokens. API tokens cannot use these routes, so that a stolen one cannot make another. */
 @ApiTags('auth')
