@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import { type AuditContext, type AuditSubject, userSubject } from '../audit/domain/audit-event.js';
+import {
+  type AuditContext,
+  type AuditEntry,
+  type AuditEventName,
+  type AuditSubject,
+  userSubject,
+} from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Ids, isUuid } from '../kernel/ids.js';
@@ -102,11 +108,20 @@ export class SessionsService {
     client: Client | null,
   ): Promise<void> {
     return this.transaction.run(async () => {
-      for (const id of sessionIds) {
-        if (!(await this.sessions.end(id, this.clock.now()))) continue;
-        const [subject, details] = [sessionSubject(id), { by }];
-        await this.audit.record({ event: 'session_ended', actor: null, subject, origin: client, details });
-      }
+      for (const id of sessionIds) await this.endAs('session_ended', id, { actor: null, origin: client }, { by });
+    });
+  }
+
+  /** Ends a session, which is an event unless it had ended. */
+  private async endAs(
+    event: AuditEventName,
+    id: string,
+    by: AuditContext,
+    details: AuditEntry['details'],
+  ): Promise<void> {
+    await this.transaction.run(async () => {
+      if (!(await this.sessions.end(id, this.clock.now()))) return;
+      await this.audit.record({ event, ...by, subject: sessionSubject(id), details });
     });
   }
 
@@ -181,16 +196,8 @@ export class SessionsService {
     }
     if (verdict === 'expired') throw new Refused('token_expired');
     if (verdict !== 'reuse') throw new Refused('token_superseded');
-    await this.endStolen(session, client);
+    await this.endAs('refresh_reused', session.id, { actor: null, origin: client }, { user_id: session.userId });
     throw invalidToken('reused');
-  }
-
-  private async endStolen({ id, userId }: PresentedRefresh['session'], client: Client): Promise<void> {
-    const [subject, details] = [sessionSubject(id), { user_id: userId }];
-    await this.transaction.run(async () => {
-      if (!(await this.sessions.end(id, this.clock.now()))) return;
-      await this.audit.record({ event: 'refresh_reused', actor: null, subject, origin: client, details });
-    });
   }
 
   /** The account of a live session; null: the session has ended, or belongs to another account. */
@@ -241,11 +248,7 @@ export class SessionsService {
    */
   async logout(user: AuthenticatedUser, client: Client): Promise<string | null> {
     const id = sessionIdOf(user);
-    const subject = sessionSubject(id);
-    await this.transaction.run(async () => {
-      if (!(await this.sessions.end(id, this.clock.now()))) return;
-      await this.audit.record({ event: 'logout', actor: user, subject, origin: client, details: {} });
-    });
+    await this.endAs('logout', id, { actor: user, origin: client }, {});
     return this.signOutUrl(id);
   }
 
@@ -277,4 +280,4 @@ export class SessionsService {
   }
 }
 
-export const sessionSubject = (id: string): AuditSubject => ({ type: 'session', id, name: null });
+const sessionSubject = (id: string): AuditSubject => ({ type: 'session', id, name: null });

@@ -55,7 +55,8 @@ export class GrantsController {
     @CurrentAuditContext() by: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GrantResponse> {
-    const { grant, created, warnings } = await this.grants.grant(toNewGrant(body), by);
+    const { granted } = await this.grants.change([{ fieldPrefix: '', grant: toNewGrant(body) }], [], by);
+    const { grant, created, warnings } = found(granted[0] ?? null);
     void reply.status(created ? 201 : 200).header('Location', `/api/admin/grants/${grant.id}`);
     return toGrantResponse(grant, this.clock.now(), warnings);
   }

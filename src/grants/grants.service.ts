@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { type FieldError, Refused } from '../kernel/errors.js';
+import { Refused } from '../kernel/errors.js';
 import { headerNameWarning } from '../kernel/name.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService, type GrantRequest, namesOfGrant } from './admission.service.js';
 import { grantedEvents, revokedEvents } from './domain/audit-details.js';
-import type { Grant, GrantOutcome, NewGrant } from './domain/grant.js';
+import type { Grant, GrantOutcome } from './domain/grant.js';
 import { GrantStore } from './grant.store.js';
 
 export interface Granted extends GrantOutcome {
@@ -25,17 +25,9 @@ export class GrantsService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws Refused `validation_failed` with all errors, `name_taken`, `rules_too_large`, `rules_unprovable` */
-  async grant(asked: NewGrant, by: AuditContext): Promise<Granted> {
-    const { granted } = await this.change([{ fieldPrefix: '', grant: asked }], [], by);
-    const [given] = granted;
-    if (given === undefined) throw new Error('a grant that was asked for has no outcome');
-    return given;
-  }
-
   /**
    * Revokes and grants in one transaction.
-   * @throws Refused as `grant` does
+   * @throws Refused `validation_failed` with all errors, `name_taken`, `rules_too_large`, `rules_unprovable`
    */
   async change(
     asked: readonly GrantRequest[],
@@ -44,13 +36,14 @@ export class GrantsService {
   ): Promise<{ granted: Granted[]; revoked: Grant[] }> {
     const now = this.clock.now();
     const errors = this.admission.grantErrors(asked, now);
-    if (errors.length > 0) throw validationFailed(errors);
+    if (errors.length > 0) throw new Refused('validation_failed', { errors });
     const { outcomes, revoked, withoutEffect, capacity } = await this.writes.run(async () => {
       await this.admission.admitPrincipals(asked.flatMap(namesOfGrant));
       // Revoking comes before granting: a grant that is revoked and given again in one request must be a new one.
       const revoked = (await this.revokeGrants(revoke, by, now)).map((grant, i) => {
-        if (grant === null) throw validationFailed([{ field: `revoke.${i}`, message: 'there is no such grant' }]);
-        return grant;
+        if (grant !== null) return grant;
+        const errors = [{ field: `revoke.${i}`, message: 'there is no such grant' }];
+        throw new Refused('validation_failed', { errors });
       });
       const grants = asked.map(({ grant }) => grant);
       const outcomes = await this.store.grant(grants, by.actor?.id ?? null, now);
@@ -80,10 +73,6 @@ export class GrantsService {
     await this.audit.recordAll(revokedEvents(outcomes, by));
     return outcomes.map((outcome) => outcome?.grant ?? null);
   }
-}
-
-function validationFailed(errors: FieldError[]): Refused {
-  return new Refused('validation_failed', { errors });
 }
 
 /** A warning if the user's name cannot be sent in the engine's header. Names of groups are never sent. */

@@ -7,7 +7,6 @@ import { GroupWritesService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { found, Refused } from '../../kernel/errors.js';
 import { BEYOND_HEADERS, isHeaderText } from '../../kernel/name.js';
-import { Transaction } from '../../platform/database/transaction.js';
 import { emailProblem, holderText } from '../../users/domain/account.js';
 import { AdministratorsService } from '../../users/administrators.service.js';
 import { UserStore } from '../../users/user.store.js';
@@ -27,7 +26,6 @@ export class ScimUsersService {
     private readonly groups: GroupWritesService,
     private readonly audit: AuditService,
     private readonly writes: AccessWritesService,
-    private readonly transaction: Transaction,
     private readonly clock: Clock,
   ) {}
 
@@ -69,7 +67,9 @@ export class ScimUsersService {
     await this.writes.run(async () => {
       const user = found(await this.store.lock(id));
       check(user);
-      await this.deactivate(user, by);
+      const change = { isActive: false, by: 'scim' as const, email: null };
+      const outcome = await this.administration.change(id, change, by, auditDetails(user));
+      if (outcome.kind !== 'changed' && outcome.kind !== 'name-taken') throw unchanged(outcome.kind);
       await this.groups.removeAccount({ type: 'user', id }, by);
       const to = await this.accounts.releaseName({ id, username: user.userName });
       const subject = userSubject({ id, username: user.userName });
@@ -120,32 +120,24 @@ export class ScimUsersService {
     throw nameTaken(`Another user has the externalId ${asked.externalId ?? ''}.`);
   }
 
-  private async deactivate(user: ScimUser, by: AuditContext): Promise<void> {
-    const change = { isActive: false, by: 'scim' as const, email: null };
-    const outcome = await this.administration.change(user.id, change, by, auditDetails(user));
-    if (outcome.kind !== 'changed' && outcome.kind !== 'name-taken') throw unchanged(outcome.kind);
-  }
-
   /**
    * Adopts the account of that name (compared without the case of ASCII letters) if an import or a sign-in at the provider made it and it
    * has no password. @returns null: there is none. @throws Refused `name_taken` if another person signs in to it
    */
-  private adopt(username: string, externalId: string | null, by: AuditContext): Promise<ScimUser | null> {
-    return this.transaction.run(async () => {
-      const account = await this.accounts.takeOver(username, ['import', 'oidc'], 'scim');
-      if (account === null) return null;
-      const subject = await this.store.linkedSubject(account.id);
-      if (subject !== null && subject !== externalId) {
-        throw nameTaken(
-          `The userName ${username} is of somebody who signs in with another subject than this externalId.`,
-        );
-      }
-      const emails = account.email === null ? [] : [{ value: account.email, type: 'work', primary: true }];
-      await this.store.put(account.id, { ...UNSET, externalId, emails }, this.clock.now());
-      const details = { external_id: externalId };
-      await this.audit.record({ event: 'account_adopted', ...by, subject: userSubject(account), details });
-      return this.find(account.id);
-    });
+  private async adopt(username: string, externalId: string | null, by: AuditContext): Promise<ScimUser | null> {
+    const account = await this.accounts.takeOver(username, ['import', 'oidc'], 'scim');
+    if (account === null) return null;
+    const subject = await this.store.linkedSubject(account.id);
+    if (subject !== null && subject !== externalId) {
+      throw nameTaken(
+        `The userName ${username} is of somebody who signs in with another subject than this externalId.`,
+      );
+    }
+    const emails = account.email === null ? [] : [{ value: account.email, type: 'work', primary: true }];
+    await this.store.put(account.id, { ...UNSET, externalId, emails }, this.clock.now());
+    const details = { external_id: externalId };
+    await this.audit.record({ event: 'account_adopted', ...by, subject: userSubject(account), details });
+    return this.find(account.id);
   }
 }
 

@@ -37,17 +37,14 @@ export interface UsedAccount extends Account {
   formerNames: readonly string[];
 }
 
-/** An account whose password was checked. Only the store and the hasher use the hash. */
-export interface AccountWithHash {
-  account: Account;
-  passwordHash: string;
-}
-
 /** An account whose password is to be checked. `passwordHash` null: it has no usable password. */
 export interface AccountToProve {
   account: Account;
   passwordHash: string | null;
 }
+
+/** An account whose password was checked. Only the store and the hasher use the hash. */
+export type AccountWithHash = AccountToProve & { passwordHash: string };
 
 /**
  * Whether a change would leave no active administrator with a password. Administrators without one sign in only at the identity
