@@ -20,7 +20,7 @@ import type { Clock, Timers } from '../../kernel/clock.js';
 import { Opaque } from '../../kernel/secret.js';
 import type { HealthRegistry } from '../../platform/operations/health.js';
 import type { Settings } from '../../platform/settings/settings.js';
-import type { Claims } from './domain/claims.js';
+import type { Claims, ExchangeFailure } from './domain/claims.js';
 import { type Failed, failure, type FlowSecrets } from './domain/flow.js';
 import { LastGood } from './infrastructure/last-good.js';
 import { ProviderTransport, ProviderUnavailable } from './infrastructure/provider-transport.js';
@@ -37,13 +37,8 @@ export type Renewal =
   | { kind: 'ended' }
   | { kind: 'silent'; reason: string; refreshToken: string | null };
 
-/** Why a token is refused. `past`: it has expired or is older than ten minutes. */
-export type ProviderTokenFault = 'past' | 'future' | 'audience' | 'other';
-
-/** Whether a token is a recent one of the provider. `type`: the header's `typ`. `reason`: for logs. */
-type Verified =
-  | { kind: 'verified'; claims: Claims; type: unknown }
-  | { kind: 'refused'; fault: ProviderTokenFault; reason: string };
+/** Whether a token is a recent one of the provider. `type`: the header's `typ`. */
+type Verified = { kind: 'verified'; claims: Claims; type: unknown } | Failed<ExchangeFailure>;
 
 const MINUTE = 60_000;
 /** Lifetimes in milliseconds. The last good discovery document is used until there is a newer one. */
@@ -139,7 +134,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
       const verified = await this.verify(id_token, this.settings.clientId, { isOfProvider: true });
       if (verified.kind === 'verified')
         return { kind: 'vouched', claims: verified.claims, idToken: id_token, refreshToken: refresh_token };
-      const isUntimely = verified.fault === 'past' || verified.fault === 'future';
+      const isUntimely = verified.code === 'token_expired' || verified.code === 'clocks_differ';
       return failure(isUntimely ? 'clocks_differ' : 'answer_invalid', verified.reason);
     } catch (error) {
       return failureOf(error);
@@ -163,11 +158,11 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /** Verifies a presented token; the caller must judge its claims. @param typ the required `typ` of its header; null: any */
-  async judge(token: string, audience: string, typ: string | null): Promise<Verified | { kind: 'unavailable' }> {
+  async judge(token: string, audience: string, typ: string | null): Promise<Verified> {
     try {
       return await this.verify(token, audience, { ...(typ !== null && { typ }), isOfProvider: false });
     } catch (error) {
-      if (error instanceof ProviderUnavailable) return { kind: 'unavailable' };
+      if (error instanceof ProviderUnavailable) return failure('provider_unavailable', 'keys');
       throw error;
     }
   }
@@ -272,16 +267,15 @@ function isEndpoint(url: unknown, isInsecure: boolean): boolean {
   return protocol === 'https:' || (isInsecure && protocol === 'http:');
 }
 
-function refusalOf(error: unknown): Verified {
+function refusalOf(error: unknown): Failed<ExchangeFailure> {
   // Other errors come from a key of the provider that cannot be imported or is too short.
-  if (!(error instanceof errors.JOSEError)) return { kind: 'refused', fault: 'other', reason: 'unusable key' };
-  if (error instanceof errors.JWTExpired)
-    return { kind: 'refused', fault: 'past', reason: `${error.code} ${error.claim}` };
-  if (!(error instanceof errors.JWTClaimValidationFailed))
-    return { kind: 'refused', fault: 'other', reason: error.code };
+  if (!(error instanceof errors.JOSEError)) return failure('token_invalid', 'unusable key');
+  // It has expired, or is older than ten minutes.
+  if (error instanceof errors.JWTExpired) return failure('token_expired', `${error.code} ${error.claim}`);
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return failure('token_invalid', error.code);
   const isFuture = error.reason === 'check_failed' && ['iat', 'nbf'].includes(error.claim);
-  const fault = isFuture ? 'future' : error.claim === 'aud' ? 'audience' : 'other';
-  return { kind: 'refused', fault, reason: `${error.code} ${error.claim}` };
+  const code = isFuture ? 'clocks_differ' : error.claim === 'aud' ? 'token_wrong_audience' : 'token_invalid';
+  return failure(code, `${error.code} ${error.claim}`);
 }
 
 /** The failure of an error. Its reason is text of a library or a code of RFC 6749, never text that the provider wrote. */

@@ -78,8 +78,10 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
   async endByProvider(token: string, client: Client): Promise<void> {
     const { issuer, clientId } = requireOidc(this.settings);
     const verdict = await this.provider.judge(token, clientId, 'logout+jwt');
-    if (verdict.kind === 'unavailable') throw new Refused('provider_unavailable');
-    if (verdict.kind === 'refused') throw new Refused('logout_token_invalid', { reason: verdict.reason });
+    if (verdict.kind === 'failed') {
+      const { code, reason } = verdict;
+      throw code === 'provider_unavailable' ? new Refused(code) : new Refused('logout_token_invalid', { reason });
+    }
     const logout = endedBy(verdict.claims);
     if (logout === null) throw new Refused('logout_token_invalid', { reason: 'claims' });
     const [now, at] = [this.clock.now(), new Date(Number(verdict.claims['iat']) * 1000)];

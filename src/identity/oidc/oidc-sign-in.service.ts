@@ -16,7 +16,7 @@ import { type Claims, type ExchangeFailure, isAbsent, provedAtOf, shownTokenFaul
 import { addressWith, CODE_MS, type Failed, failure, isVerifierOf } from './domain/flow.js';
 import { personOf } from './domain/person.js';
 import { type NewProviderSession, providerSessionOf, type SignInCode } from './domain/provider-session.js';
-import { IdentityProvider, type ProviderTokenFault } from './identity-provider.js';
+import { IdentityProvider } from './identity-provider.js';
 import { OidcAccountService } from './oidc-account.service.js';
 import { OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
 import { OidcMetrics } from './oidc.metrics.js';
@@ -28,13 +28,6 @@ import { SealService } from './seal.service.js';
 const HOUR_MS = 3_600_000;
 
 type ExchangeFailed = Failed<ExchangeFailure>;
-
-const CODES: Record<ProviderTokenFault, ExchangeFailure> = {
-  past: 'token_expired',
-  future: 'clocks_differ',
-  audience: 'token_wrong_audience',
-  other: 'token_invalid',
-};
 
 /**
  * Signs people in by the identity provider: web clients get a code, the console gets a cookie, and a client that presents a token of
@@ -198,8 +191,7 @@ export class OidcSignInService {
 
   private async judged(token: string, audience: string, client: Client): Promise<TokenPair | ExchangeFailed> {
     const verdict = await this.provider.judge(token, audience, null);
-    if (verdict.kind === 'unavailable') return failure('provider_unavailable', 'keys');
-    if (verdict.kind === 'refused') return failure(CODES[verdict.fault], verdict.reason);
+    if (verdict.kind === 'failed') return verdict;
     const { claims, type } = verdict;
     return (
       shownTokenFault(claims, type, requireOidc(this.settings).clientId) ?? this.exchangeClaims(token, claims, client)
