@@ -13,7 +13,7 @@ import { explanationForm } from '../grants/domain/explanation-form.js';
 import { PublishedRules } from '../grants/domain/admission-ports.js';
 import { CommitUnconfirmed } from '../grants/access-writes.service.js';
 import { SnapshotFilesModule } from '../grants/grants.module.js';
-import { appliedForm, type AppliedForm, SnapshotFilesService } from '../grants/snapshot-files.service.js';
+import { type AppliedForm, SnapshotFilesService } from '../grants/snapshot-files.service.js';
 import { SnapshotStore } from '../grants/domain/snapshot-store.js';
 import { Clock } from '../kernel/clock.js';
 import { foldedName } from '../kernel/name.js';
@@ -141,8 +141,8 @@ export function applyToDatabase(
   value: unknown,
   options: { dryRun: boolean; prune: boolean },
 ): Promise<AppliedForm> {
-  return changedByFile(path, 'snapshot apply', async (modules, report) =>
-    appliedForm(await modules.get(SnapshotFilesService, { strict: false }).apply(value, options, BY_COMMAND, report)),
+  return changedByFile(path, 'snapshot apply', (modules, report) =>
+    modules.get(SnapshotFilesService, { strict: false }).apply(value, options, BY_COMMAND, report),
   );
 }
 

@@ -31,9 +31,10 @@ export async function importUsers(path: string, { rules, withRegistered, dryRun,
   const imported = await changedByFile(path, 'users import', (modules, report) =>
     modules.get(UserImportService, { strict: false }).import(entries, options, BY_COMMAND, report),
   );
-  if (json) printJson(importedForm(imported, programs));
-  else printImported(imported, programs, path);
-  return imported.kind === 'refused' || imported.kind === 'planned' ? 1 : 0;
+  const remarks = [...programs.map(({ line, message }) => ({ line, message })), ...imported.remarks];
+  if (json) printJson({ ...imported, remarks });
+  else printImported({ ...imported, remarks }, path);
+  return imported.outcome === 'refused' || imported.outcome === 'planned' ? 1 : 0;
 }
 
 /** A user of the list that, by the rules, is or may be a program. */
@@ -71,24 +72,15 @@ async function programsOf(path: string, list: string): Promise<Program[]> {
   });
 }
 
-function importedForm(imported: Imported, programs: readonly Program[]): object {
-  const { kind: outcome, ...rest } = imported;
-  const remarks = [
-    ...programs.map(({ line, message }) => ({ line, message })),
-    ...('remarks' in imported ? imported.remarks : []),
-  ];
-  return { outcome, plan: [], problems: [], warnings: [], ...rest, remarks };
-}
-
-function printImported(imported: Imported, programs: readonly Program[], path: string): void {
-  const lines = [...programs, ...(imported.kind === 'refused' ? imported.problems : imported.remarks)];
-  const placed = lines.map(({ line, message }) => ({ line: line ?? 1, column: 1, message }));
+function printImported({ outcome, plan, problems, remarks, warnings }: Imported, path: string): void {
+  const placed = [...remarks, ...problems].map(({ line, message }) => ({ line: line ?? 1, column: 1, message }));
   placedLines(path, placed).forEach(remark);
-  if (imported.kind === 'refused') return;
-  for (const warning of imported.warnings) remark(warning);
-  const { kind, plan } = imported;
+  if (outcome === 'refused') return;
+  for (const warning of warnings) remark(warning);
   const summary =
-    kind === 'no_change' ? 'no change' : `${kind === 'planned' ? 'would import' : 'imported'}: ${countsText(plan)}`;
+    outcome === 'no_change'
+      ? 'no change'
+      : `${outcome === 'planned' ? 'would import' : 'imported'}: ${countsText(plan)}`;
   print([...plan.map(planLine), summary]);
 }
 

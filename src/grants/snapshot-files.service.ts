@@ -39,21 +39,15 @@ export interface ApplyOptions {
   prune: boolean;
 }
 
-export type Applied =
-  | { kind: 'refused'; problems: SnapshotProblem[] }
-  | { kind: 'applied' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: SnapshotProblem[]; warnings: string[] };
-
 export interface AppliedForm {
-  outcome: Applied['kind'];
+  outcome: 'applied' | 'planned' | 'no_change' | 'refused';
   plan: PlanStep[];
   problems: SnapshotProblem[];
   remarks: SnapshotProblem[];
   warnings: string[];
 }
 
-export function appliedForm({ kind: outcome, ...rest }: Applied): AppliedForm {
-  return { outcome, plan: [], problems: [], remarks: [], warnings: [], ...rest };
-}
+const NOTHING = { plan: [], problems: [], remarks: [], warnings: [] };
 
 /** Exports recorded access as a snapshot file, and applies one. */
 @Injectable()
@@ -92,7 +86,7 @@ export class SnapshotFilesService {
     options: ApplyOptions,
     by: AuditContext,
     report: ReportProgress = () => undefined,
-  ): Promise<Applied> {
+  ): Promise<AppliedForm> {
     return this.writes.runFile((rollBack) => this.applied(value, options, by, report, rollBack));
   }
 
@@ -101,12 +95,13 @@ export class SnapshotFilesService {
     { dryRun, prune }: ApplyOptions,
     by: AuditContext,
     report: ReportProgress,
-    rollBack: (outcome: Applied) => never,
-  ): Promise<Applied> {
+    rollBack: (outcome: AppliedForm) => never,
+  ): Promise<AppliedForm> {
     await this.files.lockWrites();
     const snapshot = await this.snapshots.read();
     const reading = readAccessFile(value, snapshot);
-    if (reading.kind === 'refused') return rollBack(reading);
+    const refuse = (problems: SnapshotProblem[]): never => rollBack({ ...NOTHING, outcome: 'refused', problems });
+    if (reading.kind === 'refused') return refuse(reading.problems);
     const { file, places } = reading;
     const recorded: DescribedSnapshot = { snapshot, descriptions: await this.files.descriptions() };
     const wanted = changesBetween(recorded, file, { prune, managed: await this.files.managedGroups() });
@@ -122,21 +117,22 @@ export class SnapshotFilesService {
       ...this.takenGroupNames(changes, places),
       ...(await this.claimNames(changes, places)),
     ];
-    if (problems.length > 0) return rollBack({ kind: 'refused', problems });
-    if (plan.length === 0) return { kind: 'no_change', plan, remarks, warnings: [] };
+    if (problems.length > 0) return refuse(problems);
+    if (plan.length === 0) return { ...NOTHING, outcome: 'no_change', remarks };
 
     const written = await this.writer.write({ changes, recorded, file }, by, report);
     const { refusals, warnings: ofCapacity } = await this.admit(snapshot, changes, written, places);
-    if (refusals.length > 0) return rollBack({ kind: 'refused', problems: refusals });
+    if (refusals.length > 0) return refuse(refusals);
     const warnings = [...ofExpressions(changes, places), ...ofCapacity];
-    if (dryRun) return rollBack({ kind: 'planned', plan, remarks, warnings });
+    const done = { plan, problems: [], remarks, warnings };
+    if (dryRun) return rollBack({ outcome: 'planned', ...done });
     await this.audit.record({
       event: 'snapshot_applied',
       ...by,
       subject: null,
       details: { changes: plan.length, prune },
     });
-    return { kind: 'applied', plan, remarks, warnings };
+    return { outcome: 'applied', ...done };
   }
 
   /** Refuses new grants with an expiry in the past, as the API does, except those that the database holds as expired grants. */

@@ -17,7 +17,7 @@ import { ApiRoute } from '../platform/http/openapi.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import type { PlanRow, PlanStep } from './domain/snapshot-changes.js';
-import { appliedForm, type AppliedForm, SnapshotFilesService } from './snapshot-files.service.js';
+import { type AppliedForm, SnapshotFilesService } from './snapshot-files.service.js';
 
 /** The fields of rows differ by kind, so the schema leaves them open. `apply` refuses unknown fields with their places. */
 const ROWS = { type: 'array', items: {} } as const;
@@ -123,7 +123,7 @@ export class SnapshotController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AppliedResponse> {
     const applied = await this.files.apply(snapshot, { dryRun: dry_run, prune }, by);
-    if (applied.kind === 'refused') void reply.status(422);
-    return appliedForm(applied);
+    if (applied.outcome === 'refused') void reply.status(422);
+    return applied;
   }
 }

@@ -22,9 +22,15 @@ import {
 import { SnapshotStore } from './domain/snapshot-store.js';
 import { chunks, type ReportProgress, SnapshotWriter } from './snapshot-writer.service.js';
 
-export type Imported =
-  | { kind: 'refused'; problems: LineProblem[] }
-  | { kind: 'imported' | 'planned' | 'no_change'; plan: PlanStep[]; remarks: LineProblem[]; warnings: string[] };
+export interface Imported {
+  outcome: 'imported' | 'planned' | 'no_change' | 'refused';
+  plan: PlanStep[];
+  problems: LineProblem[];
+  remarks: LineProblem[];
+  warnings: string[];
+}
+
+const NOTHING = { plan: [], problems: [], remarks: [], warnings: [] };
 
 interface ImportOptions {
   dryRun: boolean;
@@ -59,7 +65,8 @@ export class UserImportService {
     by: AuditContext,
     report: ReportProgress = () => undefined,
   ): Promise<Imported> {
-    return this.writes.runFile(async (rollBack) => {
+    return this.writes.runFile<Imported>(async (rollBack) => {
+      const refuse = (problems: LineProblem[]): never => rollBack({ ...NOTHING, outcome: 'refused', problems });
       await this.files.lockWrites();
       const list = userList(entries);
       const made = await this.made(list, report);
@@ -70,7 +77,7 @@ export class UserImportService {
         ...groupSpellingProblems(entries, list, snapshot.groups),
         ...this.takenGroupNames(list, snapshot.groups),
       ];
-      if (problems.length > 0) return rollBack({ kind: 'refused', problems: problems.sort(byLine) });
+      if (problems.length > 0) return refuse(problems.sort(byLine));
 
       const recorded = { snapshot, descriptions: await this.files.descriptions() };
       const file = withMembers(recorded, list);
@@ -80,26 +87,24 @@ export class UserImportService {
       });
       const groupSteps = planOf(changes, recorded, file);
       const unknown = withRegistered ? [] : made.flatMap((person) => registeredProblem(person, groupSteps));
-      if (unknown.length > 0) return rollBack({ kind: 'refused', problems: unknown });
+      if (unknown.length > 0) return refuse(unknown);
       const plan = [...made.flatMap(userStep), ...groupSteps];
       const remarks = [
         ...colonRemarks(entries),
         ...changes.managed.map(managedRemark),
         ...made.flatMap(remarksOn),
       ].sort(byLine);
-      if (plan.length === 0) return rollBack({ kind: 'no_change', plan, remarks, warnings: [] });
+      if (plan.length === 0) return rollBack({ ...NOTHING, outcome: 'no_change', remarks });
 
       await this.recordCreations(made, by, report);
       const { touched } = await this.writer.write({ changes, recorded, file }, by, report);
       const admitted = touched.groups.length === 0 ? [] : await this.admitted(touched);
-      if ('refusal' in admitted) {
-        return rollBack({ kind: 'refused', problems: [{ line: null, message: admitted.refusal }] });
-      }
-      const outcome = { plan, remarks, warnings: admitted };
-      if (dryRun) return rollBack({ kind: 'planned', ...outcome });
+      if ('refusal' in admitted) return refuse([{ line: null, message: admitted.refusal }]);
+      const done = { plan, problems: [], remarks, warnings: admitted };
+      if (dryRun) return rollBack({ outcome: 'planned', ...done });
       const details = { accounts: plan.length - groupSteps.length, changes: plan.length };
       await this.audit.record({ event: 'users_imported', ...by, subject: null, details });
-      return { kind: 'imported', ...outcome };
+      return { outcome: 'imported', ...done };
     });
   }
 

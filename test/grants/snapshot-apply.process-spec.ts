@@ -40,7 +40,7 @@ describe('snapshot files, applied', () => {
     const yaml = (await files.run('export', '--format', 'yaml')).stdout;
     expect(parse(yaml)).toEqual(FILE);
     expect(await files.command(yaml, '--prune')).toMatchObject({ code: 0, stdout: 'no change\n' });
-    expect(await files.planned(FILE, { dryRun: true, prune: true })).toMatchObject({ kind: 'no_change', plan: [] });
+    expect(await files.planned(FILE, { dryRun: true, prune: true })).toMatchObject({ outcome: 'no_change', plan: [] });
   });
 
   it('tell names apart that differ in the case of letters beyond ASCII', async () => {
@@ -58,8 +58,8 @@ describe('snapshot files, applied', () => {
       })),
     };
 
-    expect(await files.planned(file)).toMatchObject({ kind: 'applied' });
-    expect(await files.planned(await files.exported())).toMatchObject({ kind: 'no_change' });
+    expect(await files.planned(file)).toMatchObject({ outcome: 'applied' });
+    expect(await files.planned(await files.exported())).toMatchObject({ outcome: 'no_change' });
   });
 
   it('are audited as the same changes by the API', async () => {

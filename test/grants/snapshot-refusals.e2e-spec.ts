@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Applied } from '../../src/grants/snapshot-files.service.js';
+import type { AppliedForm } from '../../src/grants/snapshot-files.service.js';
 import { FILE, ORDERS, type SnapshotFiles, startSnapshotFiles } from '../support/snapshots/snapshot-files.js';
 
-const problemsOf = (applied: Applied) => (applied.kind === 'refused' ? applied.problems : []);
+const problemsOf = ({ problems }: AppliedForm) => problems;
 
 describe('snapshot files, refused', () => {
   let files: SnapshotFiles;
@@ -31,7 +31,7 @@ describe('snapshot files, refused', () => {
 
     await files.apply({ ...file, grants: [asPortal] });
     await files.apply(file);
-    expect(await files.planned(await files.exported())).toMatchObject({ kind: 'no_change' });
+    expect(await files.planned(await files.exported())).toMatchObject({ outcome: 'no_change' });
   });
 
   it('refuse a program by the name of an account, and say what to do', async () => {
@@ -82,7 +82,7 @@ describe('snapshot files, refused', () => {
         { kind: 'row_filter', principal: { type: 'everyone' }, resource: ORDERS, expression: 'true) OR (true' },
       ],
     });
-    expect(reading).toMatchObject({ kind: 'refused' });
+    expect(reading).toMatchObject({ outcome: 'refused' });
     expect(
       problemsOf(reading)
         .map(({ path }) => path)
@@ -113,12 +113,12 @@ describe('snapshot files, refused', () => {
         grant({ type: 'engine', name: 'robot' }, { catalog: 'sales' }),
       ],
     });
-    expect(later).toMatchObject({ kind: 'refused' });
+    expect(later).toMatchObject({ outcome: 'refused' });
     expect(problemsOf(later).map(({ path }) => path)).toEqual(['grants[0].expires_at', 'grants[1].principal']);
 
     const mask = { kind: 'column_mask', principal: alice, resource: { ...ORDERS, column: 'card' }, expression: "'#'" };
     const masks = await files.planned({ version: 1, policies: [mask] });
-    expect(masks).toMatchObject({ kind: 'refused', problems: [{ path: 'policies[0]' }] });
+    expect(masks).toMatchObject({ outcome: 'refused', problems: [{ path: 'policies[0]' }] });
     expect(await files.exported()).toEqual(before);
   });
 

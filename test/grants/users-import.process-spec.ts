@@ -24,7 +24,7 @@ describe('a list of users', () => {
   /** What becomes of a list; the lines of its plan, or its problems. */
   const lines = async (text: string, dryRun = false): Promise<string[]> => {
     const imported = await files.imported(text, { dryRun });
-    if (imported.kind === 'refused') return imported.problems.map(({ line, message }) => `${line}: ${message}`);
+    if (imported.outcome === 'refused') return imported.problems.map(({ line, message }) => `${line}: ${message}`);
     return [...imported.plan.map(planLine), ...imported.remarks.map(({ line, message }) => `# ${line}: ${message}`)];
   };
   const accounts = async (query: string) => {
@@ -62,7 +62,7 @@ describe('a list of users', () => {
       { name: 'analysts', members: ['ana', 'ben'] },
       { name: 'sales', members: ['ana'] },
     ]);
-    expect(await files.imported(text)).toMatchObject({ kind: 'no_change', plan: [] });
+    expect(await files.imported(text)).toMatchObject({ outcome: 'no_change', plan: [] });
 
     const { body } = await files.admin.get('/api/admin/audit?limit=9');
     expect((body?.['items'] as { event: string; details: object }[]).map(({ event }) => event).reverse()).toEqual([
@@ -233,7 +233,7 @@ describe('a list of users', () => {
       files.imported(list([...names].reverse())),
       ...registrations,
     ]);
-    expect([one.kind, other.kind].sort()).toEqual(['imported', 'no_change']);
+    expect([one.outcome, other.outcome].sort()).toEqual(['imported', 'no_change']);
     expect(registered.filter(({ status }) => status !== 201 && status !== 409)).toEqual([]);
     const { groups } = await files.exported();
     expect(new Set(groups.find(({ name }) => name === 'many')?.members)).toEqual(new Set(names));

@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { PublishingModule } from '../../../src/acl-sync/publishing.module.js';
 import { planLine } from '../../../src/grants/domain/snapshot-changes.js';
 import { SnapshotFilesModule } from '../../../src/grants/grants.module.js';
-import { type Applied, SnapshotFilesService } from '../../../src/grants/snapshot-files.service.js';
+import { type AppliedForm, SnapshotFilesService } from '../../../src/grants/snapshot-files.service.js';
 import { type Imported, UserImportService } from '../../../src/grants/user-import.service.js';
 import { readPeople } from '../../../src/commands/users-file.js';
 import { createPino, PinoLog } from '../../../src/platform/log/pino-log.js';
@@ -86,7 +86,7 @@ export interface SnapshotFiles {
   command(file: unknown, ...options: string[]): Promise<Finished>;
   /** What the commands call, without a process for each of them. */
   exported(): Promise<ExportedSnapshot>;
-  planned(file: unknown, options?: ApplyOptions): Promise<Applied>;
+  planned(file: unknown, options?: ApplyOptions): Promise<AppliedForm>;
   /** A list of users with that text, by which accounts that have registered are taken, too. */
   imported(list: string, options?: { dryRun?: boolean }): Promise<Imported>;
   /** The lines of the plan. @throws Error with the problems of a refused file */
@@ -132,7 +132,7 @@ export async function startSnapshotFiles(): Promise<SnapshotFiles> {
       .import(readPeople(list), { dryRun, withRegistered: true }, { actor: null, origin: null });
   const apply = async (file: unknown, options: { dryRun?: boolean; prune?: boolean } = {}) => {
     const applied = await planned(file, options);
-    if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.problems));
+    if (applied.outcome === 'refused') throw new Error(JSON.stringify(applied.problems));
     return applied.plan.map(planLine);
   };
   const stop = async () => {
