@@ -1,29 +1,43 @@
-import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import type { AuditContext } from '../audit/domain/audit-event.js';
+import { mapPage } from '../kernel/page.js';
 import {
+  type AuthenticatedUser,
   BeforePasswordChange,
   type Client,
+  CurrentAuditContext,
   CurrentClient,
-  Public,
-  UntilClientGone,
+  CurrentUser,
   OpenToTokens,
+  Public,
+  sessionIdOf,
+  UntilClientGone,
 } from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
-import { TOKEN_SCOPES } from '../kernel/token-scope.js';
-import { ApiRoute } from '../platform/http/openapi.js';
+import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { BigPageQuery } from '../platform/http/page.dto.js';
 import {
+  EmailChangeDto,
   LoginDto,
   PASSWORD_REFUSALS,
+  PasswordChangeDto,
   RefreshDto,
   RegisterDto,
+  RevokedTokensResponse,
+  SessionPage,
+  SignOutResponse,
   TokenResponse,
+  toSessionResponse,
   toTokenResponse,
   toUserResponse,
   UserResponse,
 } from './auth.dto.js';
-import { RegistrationService } from './registration.service.js';
+import { PasswordsService } from './passwords.service.js';
 import { type AdmittedRequest, SessionsService } from './sessions.service.js';
+import { TOKEN_SCOPES } from '../kernel/token-scope.js';
+import { RegistrationService } from './registration.service.js';
 import { SignInService } from './sign-in.service.js';
 
 @ApiTags('auth')
@@ -104,5 +118,97 @@ export class AuthController {
   @ApiOkResponse({ type: UserResponse })
   me(@Req() { user: { account } }: AdmittedRequest): UserResponse {
     return toUserResponse(account);
+  }
+}
+
+/** Routes for the signed-in user's sessions, password and e-mail address. */
+@ApiTags('auth')
+@ApiBearerAuth('access-token')
+@Controller('api/auth')
+export class OwnAccountController {
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly passwords: PasswordsService,
+  ) {}
+
+  @BeforePasswordChange()
+  @ApiRoute('logout', 'End this session')
+  @Post('logout')
+  @NoContent()
+  @ApiOkResponse({ type: SignOutResponse, description: 'It began at the identity provider, where it goes on.' })
+  async logout(
+    @CurrentUser() user: AuthenticatedUser,
+    @CurrentClient() client: Client,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SignOutResponse | undefined> {
+    const url = await this.sessions.logout(user, client);
+    if (url === null) return undefined;
+    void reply.status(200);
+    return { sign_out_url: url };
+  }
+
+  @BeforePasswordChange()
+  @ApiRoute('logoutAll', 'End all own sessions')
+  @Post('logout-all')
+  @NoContent()
+  async logoutAll(@CurrentUser() user: AuthenticatedUser, @CurrentAuditContext() by: AuditContext): Promise<void> {
+    await this.sessions.endSessions('logout_all', user, by);
+  }
+
+  @ApiRoute('listSessions', 'The own sessions')
+  @Get('sessions')
+  @ApiOkResponse({ type: SessionPage })
+  async list(@CurrentUser() user: AuthenticatedUser, @Query() page: BigPageQuery): Promise<SessionPage> {
+    const sessions = await this.sessions.list(user.id, page);
+    return mapPage(sessions, (session) => toSessionResponse(session, sessionIdOf(user)));
+  }
+
+  @ApiRoute('endSession', 'End one own session')
+  @Delete('sessions/:id')
+  @NoContent()
+  end(
+    @Param('id') id: string,
+    @CurrentUser() user: AuthenticatedUser,
+    @CurrentAuditContext() by: AuditContext,
+  ): Promise<void> {
+    return this.sessions.end(user.id, id, by);
+  }
+
+  @BeforePasswordChange()
+  @ApiRoute(
+    'changePassword',
+    'Change the own password; ends the other sessions and all API tokens',
+    ...PASSWORD_REFUSALS,
+  )
+  @Post('password')
+  @BodyLimits()
+  @NoContent()
+  @ApiOkResponse({ type: RevokedTokensResponse, description: 'API tokens were revoked, too.' })
+  async changePassword(
+    @CurrentUser() user: AuthenticatedUser,
+    @Body() body: PasswordChangeDto,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RevokedTokensResponse | undefined> {
+    const passwords = { current: body.current_password, next: body.new_password };
+    const revoked_tokens = await this.passwords.changePassword(user, passwords, client, signal);
+    if (revoked_tokens === 0) return undefined;
+    void reply.status(200);
+    return { revoked_tokens };
+  }
+
+  @ApiRoute('changeEmail', 'Change the own e-mail address', 'email_taken', ...PASSWORD_REFUSALS)
+  @Patch('me')
+  @BodyLimits()
+  @ApiOkResponse({ type: UserResponse })
+  async changeEmail(
+    @CurrentUser() user: AuthenticatedUser,
+    @Body() body: EmailChangeDto,
+    @CurrentClient() client: Client,
+    @UntilClientGone() signal: AbortSignal,
+  ): Promise<UserResponse> {
+    const wanted = { email: body.email, currentPassword: body.current_password };
+    return toUserResponse(await this.passwords.changeEmail(user, wanted, client, signal));
   }
 }
