@@ -1,6 +1,7 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsIn, IsOptional, ValidateIf } from 'class-validator';
+import { IsIn, IsOptional, Matches, ValidateIf } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
 import { PageQuery, SearchText } from '../platform/http/page.dto.js';
 import { absentOr, FieldRule, NestedObject } from '../platform/http/validation.js';
@@ -36,8 +37,11 @@ const NAME = {
 };
 
 /** Checks a name, and that its field can be given together with the other fields. */
-const name = (field: keyof NodeFields) => (value: unknown, fields: NodeFields) =>
-  nameProblem(value) ?? misplaced(field, fields);
+const Name = (field: keyof NodeFields, more: { description?: string } = {}): PropertyDecorator =>
+  applyDecorators(
+    ApiPropertyOptional({ ...NAME, ...more }),
+    FieldRule<NodeNames>((value, fields) => nameProblem(value) ?? misplaced(field, fields)),
+  );
 
 function nameProblem(value: unknown): string | null {
   if (value === undefined) return null;
@@ -54,21 +58,10 @@ abstract class NodeNames {
   abstract as?: unknown;
   abstract queries?: unknown;
 
-  @ApiPropertyOptional(NAME)
-  @FieldRule<NodeNames>(name('catalog'))
-  catalog?: string;
-
-  @ApiPropertyOptional(NAME)
-  @FieldRule<NodeNames>(name('schema'))
-  schema?: string;
-
-  @ApiPropertyOptional(NAME)
-  @FieldRule<NodeNames>(name('table'))
-  table?: string;
-
-  @ApiPropertyOptional({ ...NAME, description: 'A function or a procedure of the schema.' })
-  @FieldRule<NodeNames>(name('routine'))
-  routine?: string;
+  @Name('catalog') catalog?: string;
+  @Name('schema') schema?: string;
+  @Name('table') table?: string;
+  @Name('routine', { description: 'A function or a procedure of the schema.' }) routine?: string;
 }
 
 export class ResourceDto extends NodeNames {
@@ -154,6 +147,14 @@ export const POLICY_RESOURCE = { type: Object, ...nodes(POLICY_PRINCIPAL, COLUMN
 export const RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER) };
 export const POLICY_RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER, COLUMN) };
 
+/** A query parameter that is given once. PostgreSQL text has no NUL. */
+const OneText = (): PropertyDecorator =>
+  applyDecorators(
+    ApiPropertyOptional({ type: String }),
+    IsOptional(),
+    Matches(/^[^\0]*$/, { message: 'must be given once, without NUL' }),
+  );
+
 export class EntryQuery extends PageQuery {
   @SearchText('Part of the name of whom it is for, or of its node, in any case.')
   q?: string;
@@ -162,21 +163,10 @@ export class EntryQuery extends PageQuery {
   @FieldRule(absentOr(policyPrincipalParameterProblem))
   principal?: string;
 
-  @ApiPropertyOptional({ type: String })
-  @FieldRule(absentOr(oneText))
-  catalog?: string;
-
-  @ApiPropertyOptional({ type: String })
-  @FieldRule(absentOr(oneText))
-  schema?: string;
-
-  @ApiPropertyOptional({ type: String })
-  @FieldRule(absentOr(oneText))
-  table?: string;
-
-  @ApiPropertyOptional({ type: String })
-  @FieldRule(absentOr(oneText))
-  routine?: string;
+  @OneText() catalog?: string;
+  @OneText() schema?: string;
+  @OneText() table?: string;
+  @OneText() routine?: string;
 
   @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'On the engine itself.' })
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
@@ -231,11 +221,6 @@ function besideProblem(field: 'engine' | 'as' | 'queries', query: EntryQuery) {
   const problem = misplacedField(other);
   if (problem === null) return null;
   return problem.field === field ? problem.message : `cannot be given beside ${problem.field}`;
-}
-
-/** The problem of a query parameter that is repeated, or contains NUL, which PostgreSQL cannot store. */
-function oneText(value: unknown): string | null {
-  return typeof value === 'string' && !value.includes('\0') ? null : 'must be given once, without NUL';
 }
 
 function coveringProblem(value: unknown): string | null {
