@@ -8,9 +8,8 @@ import { listForm, listRequestOf, selected, wants } from './domain/list-request.
 import { operationsOf } from './domain/patch.js';
 import { groupForm, resourceTypes, schemas, serviceProviderConfig, userForm } from './domain/resources.js';
 import { changedUser, type ScimUser, type UserAttributes, wholeUser } from './domain/user-attributes.js';
-import { ScimGroupsService } from './scim-groups.service.js';
 import { CurrentScimRequest, ScimBody, ScimGuard, type ScimRequest } from './scim-request.js';
-import { ScimUsersService } from './scim-users.service.js';
+import { ScimGroupsService, ScimUsersService } from './scim.service.js';
 import { ScimGroupStore, ScimUserStore } from './scim.store.js';
 
 // RFC 7644 section 3. `Public` skips the session guard here; ScimGuard demands SCIM's token.
