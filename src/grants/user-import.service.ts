@@ -251,53 +251,46 @@ interface UserList {
 function userList(entries: readonly ListEntry[]): UserList {
   const problems: LineProblem[] = [];
   const people = new Map<string, ListedPerson>();
-  const spellings = new Spellings(problems);
   const groups = new Map<string, Set<string>>();
+  const userSpellings: Spellings = new Map();
+  const groupSpellings: Spellings = new Map();
   for (const { name, email, groups: named, line } of entries) {
-    const found = [...spellings.user(name, line), ...addressProblems(email, people.get(name)?.email ?? null)];
-    for (const message of found) problems.push({ line, message: `${JSON.stringify(name)} ${message}` });
-    const good = named.filter((group) => spellings.group(group, line));
-    if (found.length > 0) continue;
     const known = people.get(name);
+    const found = [
+      respelled(userSpellings, accountKey(name), name, line) ?? userNameProblem(name),
+      email === null ? null : addressProblem(email, known?.email ?? null),
+    ].filter((problem) => problem !== null);
+    for (const message of found) problems.push({ line, message: `${JSON.stringify(name)} ${message}` });
+    const good = named.filter((group) => {
+      const problem = respelled(groupSpellings, foldedName(group), group, line) ?? principalNameProblem(group);
+      if (problem !== null) problems.push({ line, message: `the group ${JSON.stringify(group)} ${problem}` });
+      return problem === null;
+    });
+    if (found.length > 0) continue;
     people.set(name, { name, email: known?.email ?? email, line: known?.line ?? line });
     for (const group of good) getOrInsert(groups, group, () => new Set()).add(name);
   }
   return { people: [...people.values()], groups, problems };
 }
 
-function addressProblems(email: string | null, former: string | null): string[] {
-  if (email === null) return [];
-  const problem = emailProblem(email);
-  if (problem !== null) return [`has <${email}>, which ${problem}`];
-  return former === null || former === email ? [] : [`has the address <${former}> already`];
+/** The first spelling of each name, by a key that is equal in any case. */
+type Spellings = Map<string, { name: string; line: number }>;
+
+function respelled(spellings: Spellings, key: string, name: string, line: number): string | null {
+  const first = getOrInsert(spellings, key, () => ({ name, line }));
+  return first.name === name ? null : `differs from ${first.name} of line ${first.line} in case only`;
 }
 
-/** Checks names: those of two lines must not differ in case only. Keeps the first spelling of each. */
-class Spellings {
-  private readonly users = new Map<string, { name: string; line: number }>();
-  private readonly groups = new Map<string, { name: string; line: number }>();
+function userNameProblem(name: string): string | null {
+  // A name with signs of the list's syntax comes from a line that was written wrongly.
+  if (/[<>]/.test(name)) return 'has < or >, between which an e-mail address stands, at the end of the name';
+  return accountNameProblem(name);
+}
 
-  constructor(private readonly problems: LineProblem[]) {}
-
-  user(name: string, line: number): string[] {
-    const first = getOrInsert(this.users, accountKey(name), () => ({ name, line }));
-    if (first.name !== name) return [`differs from ${first.name} of line ${first.line} in case only`];
-    // A name with signs of the list's syntax comes from a line that was written wrongly.
-    if (/[<>]/.test(name)) return ['has < or >, between which an e-mail address stands, at the end of the name'];
-    const problem = accountNameProblem(name);
-    return problem === null ? [] : [problem];
-  }
-
-  /** Whether a group can have the name; if not, the problem is added. */
-  group(name: string, line: number): boolean {
-    const first = getOrInsert(this.groups, foldedName(name), () => ({ name, line }));
-    const problem =
-      first.name === name
-        ? principalNameProblem(name)
-        : `differs from ${first.name} of line ${first.line} in case only`;
-    if (problem !== null) this.problems.push({ line, message: `the group ${JSON.stringify(name)} ${problem}` });
-    return problem === null;
-  }
+function addressProblem(email: string, former: string | null): string | null {
+  const problem = emailProblem(email);
+  if (problem !== null) return `has <${email}>, which ${problem}`;
+  return former === null || former === email ? null : `has the address <${former}> already`;
 }
 
 /** Problems of groups that exist in a spelling with different case. */
