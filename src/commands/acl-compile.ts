@@ -5,7 +5,7 @@ import { findingLines } from '../acl-sync/domain/run-text.js';
 import { snapshotSettings } from '../grants/domain/snapshot-store.js';
 import { SystemClock } from '../kernel/clock.js';
 import { loadSettings } from '../platform/settings/settings-loader.js';
-import { type Finding, isError } from '../trino-rules/document/finding.js';
+import { isError } from '../trino-rules/document/finding.js';
 import { ruleCount } from '../trino-rules/document/rules-document.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
 import { print, printJson, Unusable } from './output.js';
@@ -55,15 +55,10 @@ export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: O
   const bytes = Buffer.byteLength(text);
   const milliseconds = { compile: Math.round(compiledAt - begun), check: Math.round(checked - compiledAt) };
   if (json) printJson({ file: refused ? null : path, hash, rules, bytes, milliseconds, findings });
-  else print(summary(refused ? 'refused; nothing is written' : path, { rules, bytes, ...milliseconds }, findings));
+  else {
+    const figures = `compiled in ${milliseconds.compile} ms, checked in ${milliseconds.check} ms`;
+    const head = `${refused ? 'refused; nothing is written' : path}: ${rules} rules, ${bytes} bytes, ${figures}`;
+    print([head, ...findings.flatMap(findingLines)]);
+  }
   return refused ? 1 : 0;
-}
-
-function summary(
-  head: string,
-  { rules, bytes, compile, check }: Record<'rules' | 'bytes' | 'compile' | 'check', number>,
-  findings: readonly Finding[],
-): string[] {
-  const figures = `${rules} rules, ${bytes} bytes, compiled in ${compile} ms, checked in ${check} ms`;
-  return [`${head}: ${figures}`, ...findings.flatMap(findingLines)];
 }

@@ -112,28 +112,26 @@ function fileExplanation(path: string, file: ReadRulesFile, explanation: Foreign
 }
 
 function explanationLines(user: string, question: Question, explanation: Explanation): string[] {
-  const { allowed, considered, grants } = explanation;
-  const list = (ids: readonly number[]): string => (ids.length === 0 ? '-' : ids.join(', '));
-  const named = considered.map(nameOfRule).join(', ');
+  const refused = 'refused_for' in explanation ? explanation.refused_for : null;
+  const lines: [string, string | null][] = [
+    ['rule', ruleLine(explanation)],
+    ['refused', refused && `it ${refused}`],
+    ['tried before', explanation.considered.map(nameOfRule).join(', ') || '-'],
+    ...('published' in explanation ? recordedLines(explanation) : []),
+  ];
   return [
-    `${user} ${allowed ? 'may' : 'may not'} ${describePermission(question)}`,
-    `  rule              ${ruleLine(explanation)}`,
-    ...('refused_for' in explanation && explanation.refused_for !== null
-      ? [`  refused           it ${explanation.refused_for}`]
-      : []),
-    `  tried before      ${named || '-'}`,
-    ...('published' in explanation
-      ? [
-          `  grants            ${list(grants)}`,
-          `  policies          ${explanation.restrictions.map(restrictionText).join('; ') || '-'}`,
-          ...(explanation.published
-            ? [
-                `  published         version ${explanation.published.version} ${publishedText(explanation.published, explanation.allowed)}`,
-              ]
-            : []),
-          `  to turn it round  ${explanation.smallest_change?.steps.map((step) => JSON.stringify(step)).join('; ') ?? '-'}`,
-        ]
-      : []),
+    `${user} ${explanation.allowed ? 'may' : 'may not'} ${describePermission(question)}`,
+    ...lines.flatMap(([name, text]) => (text === null ? [] : [`  ${name.padEnd(18)}${text}`])),
+  ];
+}
+
+function recordedLines(explained: ExplainedAccess): [string, string | null][] {
+  const { grants, restrictions, published, allowed, smallest_change: change } = explained;
+  return [
+    ['grants', grants.join(', ') || '-'],
+    ['policies', restrictions.map(restrictionText).join('; ') || '-'],
+    ['published', published && `version ${published.version} ${publishedText(published, allowed)}`],
+    ['to turn it round', change?.steps.map((step) => JSON.stringify(step)).join('; ') ?? '-'],
   ];
 }
 

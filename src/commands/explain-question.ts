@@ -24,7 +24,11 @@ export const noAccount = (name: string): string => `no account has the name ${na
 /** Questions to ask one after another until the answer is yes. */
 export type Questions = readonly [Question, ...Question[]];
 
-type Part = Exclude<keyof QuestionOptions, 'user' | 'privilege'>;
+const PARTS = ['catalog', 'schema', 'table', 'column', 'routine', 'property', 'as', 'of'] as const;
+type Part = (typeof PARTS)[number];
+
+/** Names on the engine; the others are those of resources. */
+const NAMES: readonly Part[] = ['property', 'as', 'of'];
 
 interface Kind {
   needs: readonly Part[];
@@ -75,26 +79,16 @@ function byName(field: 'as' | 'queries', name: string | undefined): NamedNode {
 
 export const ASKED_PRIVILEGES = Object.keys(KINDS);
 
-const PROBLEMS: Readonly<Record<Part, (name: string) => string | null>> = {
-  catalog: resourceNameProblem,
-  schema: resourceNameProblem,
-  table: resourceNameProblem,
-  column: resourceNameProblem,
-  routine: resourceNameProblem,
-  property: nameProblem,
-  as: nameProblem,
-  of: nameProblem,
-};
-
-const PARTS = Object.keys(PROBLEMS) as Part[];
-
 export function questionsOf(options: QuestionOptions): { questions: Questions } | { problems: string[] } {
   const privilege = options.privilege.toUpperCase();
   const kind = KINDS[privilege];
   const given = PARTS.filter((part) => options[part] !== undefined);
   const names = [
     { option: 'user', problem: nameProblem(options.user) },
-    ...given.map((option) => ({ option, problem: PROBLEMS[option](options[option] ?? '') })),
+    ...given.map((option) => ({
+      option,
+      problem: (NAMES.includes(option) ? nameProblem : resourceNameProblem)(options[option] ?? ''),
+    })),
   ];
   const problems = names.flatMap(({ option, problem }) => (problem === null ? [] : [`--${option} ${problem}`]));
   if (options.as === options.user) problems.push('--as must name another user: the engine does not ask about oneself');

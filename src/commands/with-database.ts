@@ -17,11 +17,9 @@ export interface CommandContext {
   lifetime: Lifetime;
 }
 
-/** Commands that may create an empty database. Others, called in a wrong folder, would give answers from an empty one. */
-const CREATORS: ReadonlySet<SettingsUser> = new Set<SettingsUser>(['migrate', 'users create-admin']);
-
+/** Whether a command may create an empty database. Others, called in a wrong folder, would give answers from an empty one. */
 export function mayCreate(command: SettingsUser): boolean {
-  return CREATORS.has(command);
+  return command === 'migrate' || command === 'users create-admin';
 }
 
 /** Runs a command's work on the database, and releases it also when the work fails or a signal ends it. */

@@ -186,7 +186,7 @@ export function toWhoPage(
       group: groupOf(through),
       is_for_everyone: through === 'everyone',
       level: kindOf(source.resource),
-      expires_at: momentOf(source.expiresAt),
+      expires_at: source.expiresAt?.toISOString() ?? null,
     })),
     inside: inside.slice(0, MOST_INSIDE).map(({ resource, privileges }) => ({ resource, privileges: [...privileges] })),
     inside_in_all: inside.length,
@@ -207,16 +207,12 @@ function toOrigin({ source, through, inheritedFrom }: Origin<SnapshotGrant>): Or
     grant_id: source.id,
     through: toThrough(through),
     inherited_from: inheritedFrom,
-    expires_at: momentOf(source.expiresAt),
+    expires_at: source.expiresAt?.toISOString() ?? null,
   };
 }
 
 export function toThrough(through: Through): ThroughResponse {
   return typeof through === 'object' ? { group: referenceTo(through.group) } : through;
-}
-
-function momentOf(at: Date | null): string | null {
-  return at?.toISOString() ?? null;
 }
 
 function groupOf(through: Origin<SnapshotGrant>['through']): ReferenceResponse | null {

@@ -11,13 +11,13 @@ const BEFORE = 40;
 export function reportLines(files: readonly CheckedFile[]): string[] {
   const parts = files.flatMap(({ text, findings }) => {
     const lines = text.split('\n');
-    return findings.flatMap((finding) => [head(finding), ...excerpt(lines, finding), ...evidence(finding), '']);
+    return findings.flatMap((finding) => {
+      const { file, line, column, severity, code, message, witness } = finding;
+      const head = `${file}:${line}:${column}: ${severity}: ${message} [${code}]`;
+      return [head, ...excerpt(lines, finding), ...(witness === null ? [] : [`    = ${witness}`]), ''];
+    });
   });
   return [...parts, summary(files)];
-}
-
-function head({ file, line, column, severity, code, message }: FileFinding): string {
-  return `${file}:${line}:${column}: ${severity}: ${message} [${code}]`;
 }
 
 function excerpt(lines: readonly string[], { line, column, code }: FileFinding): string[] {
@@ -28,10 +28,6 @@ function excerpt(lines: readonly string[], { line, column, code }: FileFinding):
   const number = String(line);
   const blank = shown.slice(0, column - 1 - from).replace(/[^\t]/gu, ' ');
   return [`  ${number} | ${shown}`, `  ${' '.repeat(number.length)} | ${blank}^`];
-}
-
-function evidence({ witness }: FileFinding): string[] {
-  return witness === null ? [] : [`    = ${witness}`];
 }
 
 function summary(files: readonly CheckedFile[]): string {
