@@ -147,7 +147,7 @@ export const POLICY_RESOURCE = { type: Object, ...nodes(POLICY_PRINCIPAL, COLUMN
 export const RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER) };
 export const POLICY_RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER, COLUMN) };
 
-/** A query parameter that is given once. PostgreSQL text has no NUL. */
+/** A query parameter that is given once, without NUL, which PostgreSQL cannot store. */
 const OneText = (): PropertyDecorator =>
   applyDecorators(
     ApiPropertyOptional({ type: String }),

@@ -73,7 +73,7 @@ describe('specs of the real parts', () => {
 
   it('are a release alone for its scripts, and those of the running service for a service', () => {
     expect(selected(['.ci/release/sign.ts'])).toEqual(['test/stack/release.stack-spec.ts']);
-    const ofService = selected(['src/users/users.service.ts']);
+    const ofService = selected(['src/users/user.store.ts']);
     expect(ofService).toEqual(expect.arrayContaining(['test/stack/chart/pods.stack-spec.ts']));
     expect(ofService).not.toEqual(expect.arrayContaining(['test/stack/chart/scores.stack-spec.ts']));
   });
