@@ -26,7 +26,7 @@ export interface Foundation {
   time?: Time;
 }
 
-/** Clock and timers of a test, in place of the database's and the machine's. `work`: timers of the work budgets alone. */
+/** Clock and timers of a test, instead of the database's clock and the machine's timers. `work`: timers for the work budgets only. */
 export interface Time {
   clock?: Clock;
   timers?: Timers;

@@ -6,7 +6,7 @@ import type { Log } from '../log/log.js';
 import { gauge } from '../operations/metrics.js';
 
 const ALIGN_EVERY_MS = 60_000;
-/** The offset of the machine's clock from which on it is logged. */
+/** The least offset of the machine's clock that is logged. */
 const WORTH_A_WARNING_MS = 5_000;
 
 export interface ClockParts {
@@ -19,8 +19,8 @@ export interface ClockParts {
 }
 
 /**
- * The database's clock, read every minute and continued in between by monotonic time, so that all replicas judge what they
- * share (expiries, sessions, leases, windows) by one clock, however wrong that of a machine is.
+ * The database's clock, read every minute and continued in between by monotonic time. So all replicas judge shared times (expiries,
+ * sessions, leases, windows) by one clock, however wrong a machine's clock is.
  */
 export class DatabaseClock extends Clock implements OnApplicationShutdown {
   private readonly stopping = new AbortController();
@@ -34,7 +34,7 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
     this.offset = gauge(parts.registry, 'grantline_clock_offset_seconds', help);
   }
 
-  /** @throws when the database cannot be reached: the first reading is required. */
+  /** @throws if the database cannot be reached, because the first reading is required. */
   static async aligned(parts: ClockParts): Promise<DatabaseClock> {
     const clock = new DatabaseClock(parts);
     await clock.align();
@@ -50,7 +50,7 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
     this.stopping.abort();
   }
 
-  /** The reading is assigned to the middle of the call: its error is half of the call at most. */
+  /** Reads the database's time, and assigns it to the middle of the call, so that the error is at most half the call. */
   async align(): Promise<void> {
     const { source, timers, machine, log } = this.parts;
     const asked = timers.now();
@@ -67,7 +67,7 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
     this.hasWarned = isFarOff;
   }
 
-  /** Failed readings are skipped: time continues from the last one. */
+  /** Repeats the reading. Time continues from the last successful one if a reading fails. */
   private keepAligned(): Promise<void> {
     return this.parts.timers.every(ALIGN_EVERY_MS, this.stopping.signal, () => this.align().catch(() => undefined));
   }

@@ -1,13 +1,13 @@
 import { types } from 'node:util';
 import { QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError } from 'typeorm';
 
-/** True for errors of another realm as well, for which instanceof is false. */
+/** Also true for errors of another realm, for which instanceof is false. */
 const { isNativeError } = types;
 
 /**
- * Connection failures of the driver (Node's socket codes; PostgreSQL's classes 08, 28, 53, 57P and 58, and 3D000), timeouts: of the
- * driver, of a statement (57014, also where an administrator ends it) and of a lock (55P03), and a database that only reads (25006). A
- * right that is missing (42501) is a fault of ours or of the installation: no retry mends it.
+ * Whether an error means that the database is unavailable: a connection failure (Node's socket codes; SQLSTATE classes 08, 28, 53, 57P and
+ * 58, and 3D000), a timeout of the driver, a statement (57014, also when an administrator ends it) or a lock (55P03), or a read-only
+ * database (25006). Not a missing right (42501), a fault of the code or the installation that no retry resolves.
  */
 export function isDatabaseOutage(error: unknown): boolean {
   if (!isNativeError(error)) return false;
@@ -20,7 +20,7 @@ export function isDatabaseOutage(error: unknown): boolean {
   ) {
     return 'driverError' in error || 'severity' in source || 'query' in error || 'syscall' in source;
   }
-  // TypeORM releases a transaction's lost connection at once; the next query of the transaction fails with these.
+  // TypeORM releases a transaction's lost connection at once, and the transaction's next query fails with one of these errors.
   if (source instanceof QueryRunnerAlreadyReleasedError) return true;
   if (source instanceof QueryRunnerProviderAlreadyReleasedError) return true;
   return LOST_CONNECTION.test(source.message);

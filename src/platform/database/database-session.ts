@@ -6,20 +6,20 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Transaction, TransactionDeadlock } from './transaction.js';
 
-/** Milliseconds: they read and write single rows. A process of the server that answers none of them has stopped for good. */
+/** Timeout of prepared queries in milliseconds. They read and write single rows, so a server that takes longer no longer works. */
 const LONGEST_PREPARED = 5_000;
 
 /** The transaction of the current asynchronous context. Stores run their queries on `manager`. */
 @Injectable()
 export class DatabaseSession extends Transaction {
-  /** Work that a transaction started may outlast it: then it is no longer part of it. */
+  /** `hasEnded` excludes work that a transaction started but that outlasts it. */
   private readonly current = new AsyncLocalStorage<{ manager: EntityManager; hasEnded: boolean }>();
 
   constructor(private readonly source: DataSource) {
     super();
   }
 
-  /** The manager of the running transaction, if there is one. To be asked for at each call of a store, never kept. */
+  /** The manager of the running transaction, or else the default one. Stores must read it at each call and never keep it. */
   get manager(): EntityManager {
     return this.running ?? this.source.manager;
   }
@@ -34,14 +34,14 @@ export class DatabaseSession extends Transaction {
   }
 
   /**
-   * Runs a query of nearly every request: prepared once on each connection, and without the ORM, which takes as long as
-   * the query itself. In a transaction the query runs there, unprepared.
+   * Runs a query that nearly every request makes. It is prepared once on each connection, and bypasses the ORM, which takes as long as the
+   * query itself. In a transaction it runs unprepared on the transaction's connection.
    */
   async prepared<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     const transaction = this.running;
     if (transaction !== undefined) return transaction.query<Row[]>(text, values);
     const pool = (this.source.driver as PostgresDriver).master as Pool;
-    // The driver reads a limit of one query, which its types do not know.
+    // The driver supports a timeout for one query, which its types lack.
     const query: QueryConfig & { query_timeout: number } = { name, text, values, query_timeout: LONGEST_PREPARED };
     return (await pool.query<Row>(query)).rows;
   }
@@ -56,7 +56,7 @@ export class DatabaseSession extends Transaction {
     return (await this.query<Row>(statement, values))[0] ?? null;
   }
 
-  /** The row of a statement that has one in any case. */
+  /** The row of a statement that always has one. */
   async one<Row extends object>(statement: string, values: unknown[] = []): Promise<Row> {
     const [row] = await this.query<Row>(statement, values);
     if (row === undefined) throw new Error('a statement without the row that it always has');
@@ -64,8 +64,8 @@ export class DatabaseSession extends Transaction {
   }
 
   /**
-   * Runs a statement that can run into a unique constraint, in a savepoint.
-   * @param constraint null: any. @returns its rows; null: it ran into the constraint, and nothing is changed
+   * Runs a statement that may violate a unique constraint, in a savepoint.
+   * @param constraint null: any. @returns its rows; null: it violated the constraint, and nothing is changed
    */
   async unlessTaken(constraint: string | null, statement: string, values: unknown[]): Promise<object[] | null> {
     try {
@@ -103,7 +103,7 @@ export class DatabaseSession extends Transaction {
   }
 }
 
-/** The rows of an answer of the ORM, which of an UPDATE or a DELETE are its first part. */
+/** The rows of the ORM's answer. For an UPDATE or a DELETE they are its first element. */
 function rowsOf<Row extends object>(answer: unknown[]): Row[] {
   return (Array.isArray(answer[0]) ? answer[0] : answer) as Row[];
 }
@@ -120,7 +120,7 @@ function answerOf(error: unknown): Error | null {
   return types.isNativeError(cause) ? cause : null;
 }
 
-/** Rows as one array for each column: the parameters of PostgreSQL's `unnest`. All rows have as many values as the first. */
+/** Converts rows to one array for each column, for PostgreSQL's `unnest`. All rows must have as many values as the first. */
 export function columnArrays(rows: readonly (readonly unknown[])[]): unknown[][] {
   return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
 }

@@ -6,22 +6,22 @@ import { hasCluster } from './embedded-cluster.js';
 import { type EmbeddedDatabase, joinEmbeddedPostgres } from './embedded-postgres.js';
 import type { Settings } from '../settings/settings.js';
 
-/** How the service's role reaches the database in use; the password is in it. */
+/** The URL of the database for the service's role, with the password. */
 export class DatabaseUrl extends Secret {}
 
-/** The database in use: the configured one, or the embedded one, which may stop after its `release`. */
+/** The database in use: the configured one, or the embedded one, which may stop after `release`. */
 export interface Database extends EmbeddedDatabase {
-  /** To be shown; without a password. */
+  /** A name to display, without the password. */
   name: string;
 }
 
 interface Opening {
-  /** An embedded database that is not there is made. */
+  /** Whether a missing embedded database is created. */
   mayCreate: boolean;
   report: (line: LogMarker) => void;
 }
 
-/** @throws Error with a readable message when the embedded database cannot start, or is not there and may not be made. */
+/** @throws Error with a readable message if the embedded database cannot start, or is missing and may not be created. */
 export async function openDatabase(
   { database: { url, migrationUrl }, dataDir }: Settings,
   { mayCreate, report }: Opening,
@@ -47,7 +47,7 @@ function databaseName(url: string): string {
   return decodeURIComponent(`${username === '' ? '' : `${username}@`}${hostname}:${port || '5432'}/${name}`);
 }
 
-/** How a pool reaches the database of a URL. The password is returned by a function, so that no copy of the options shows it. */
+/** Connection options for a URL. A function returns the password, so that no copy of the options shows it. */
 export function postgresConnection(url: string): ClientConfig {
   const { password, ...connection } = parseIntoClientConfig(url);
   return typeof password === 'string' ? { ...connection, password: () => password } : connection;
@@ -56,11 +56,11 @@ export function postgresConnection(url: string): ClientConfig {
 const READ_TIMEOUT = 'Query read timeout';
 
 /**
- * A connection that has an error listener from the start. The pool and TypeORM add theirs in turns; an error in between, as
- * from a terminated backend, would end the process. The next query of the connection fails with it.
+ * A connection that has an error listener from the start. The pool and TypeORM add and remove theirs, and an error in between, as from
+ * a terminated backend, would end the process. Here the connection's next query fails with it.
  *
- * The driver forgets a query that timed out, and TypeORM returns its connection to the pool: in the middle of a transaction
- * whose ROLLBACK was dropped, so that the next request would commit its first half. So that connection is closed.
+ * After a query timed out the connection is closed: the driver drops the transaction's ROLLBACK and TypeORM returns the connection to the
+ * pool, so the next request would commit the first half of that transaction.
  */
 export class PooledClient extends Client {
   constructor(config?: string | ClientConfig) {
@@ -76,7 +76,7 @@ export class PooledClient extends Client {
         if (result instanceof Promise) {
           result.catch((error: unknown) => {
             if (!(error instanceof Error) || error.message !== READ_TIMEOUT) return;
-            void this.end(); // from now on the pool takes it for closed, and gives it to nobody
+            void this.end(); // the pool sees that it is closed and does not use it again
             this.connection.stream.destroy();
           });
         }

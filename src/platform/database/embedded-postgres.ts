@@ -10,9 +10,9 @@ import { type Binaries, type Cluster, prepareCluster, runAs, runningAs } from '.
 import { openLog, readPlainFile } from '../files/plain-file.js';
 
 export interface EmbeddedDatabase {
-  /** Signs in as the service's role, which is no superuser and owns nothing. */
+  /** URL for the service's role, which is no superuser and owns nothing. */
   url: string;
-  /** Signs in as the role that owns the schema. */
+  /** URL for the role that owns the schema. */
   migrationUrl: string;
   /** Rejects when the database has ended. */
   failure: Promise<never>;
@@ -27,15 +27,15 @@ const STOP_DEADLINE_SECONDS = 10;
 const PRESENCE = 'grantline presence';
 const LEAVING = 'grantline leaving';
 
-/** One process at a time makes the database, or decides whether it is the last one. */
+/** Lets one process at a time create the database, or decide whether it is the last one. */
 const LOCK = 'SELECT pg_advisory_lock(7471001)';
 const UNLOCK = 'SELECT pg_advisory_unlock(7471001)';
 
 /**
- * The database of a machine with nothing but Node: made on first use in DATA_DIR, on a loopback port, with SCRAM.
- * A running one is joined, also one that a killed process left behind; the last process to leave stops it.
+ * Joins the embedded database, which needs nothing but Node. It is created on first use in DATA_DIR, on a loopback port, with SCRAM. A
+ * running server is joined, also one that a killed process left behind; the last process to leave stops it.
  * @param options further server settings, such as `fsync=off` for tests.
- * @param binaries other programs than the packaged ones: for tests on another version.
+ * @param binaries programs to use instead of the packaged ones, for tests on another version.
  */
 export async function joinEmbeddedPostgres(
   dataDir: string,
@@ -51,7 +51,7 @@ export async function joinEmbeddedPostgres(
       if (!isLeaving) reject(new Error(`the embedded database has ended; see ${logFile(cluster)}`));
     });
   });
-  failure.catch(() => undefined); // for commands, which fail by themselves
+  failure.catch(() => undefined); // commands do not use it: their own queries fail
   return {
     url: url(cluster, 'grantline', port),
     migrationUrl: url(cluster, 'grantline_owner', port),
@@ -63,7 +63,7 @@ export async function joinEmbeddedPostgres(
   };
 }
 
-/** Joins the server of a cluster, which is started where none runs. */
+/** Joins the server of a cluster, and starts it if none runs. */
 async function enter(cluster: Cluster, options: readonly string[]): Promise<{ client: Client; port: number }> {
   const deadline = performance.now() + START_DEADLINE_MS;
   let launchAt = 0;
@@ -76,7 +76,7 @@ async function enter(cluster: Cluster, options: readonly string[]): Promise<{ cl
         `the embedded database did not start within ${START_DEADLINE_MS / 1000} s; see ${logFile(cluster)}`,
       );
     }
-    // PostgreSQL itself decides whether a server runs already: the pid file belongs to the database's account.
+    // PostgreSQL itself must find out whether a server runs, because the database's account can change the pid file.
     if (performance.now() >= launchAt) {
       launchAt = performance.now() + RELAUNCH_MS;
       launch(cluster, options, await freePort());
@@ -85,7 +85,7 @@ async function enter(cluster: Cluster, options: readonly string[]): Promise<{ cl
   }
 }
 
-/** Two processes may start the server at once: PostgreSQL lets one live, and both find that one. */
+/** Starts the server. If two processes do so at once, PostgreSQL lets one server run and both processes find it. */
 function launch(cluster: Cluster, options: readonly string[], port: number): void {
   const { account, binaries, data, home } = cluster;
   const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', ...options];
@@ -95,16 +95,16 @@ function launch(cluster: Cluster, options: readonly string[], port: number): voi
     stdio: ['ignore', log, log],
   });
   closeSync(log);
-  server.on('error', () => undefined); // seen as a server that never answers, by the deadline
+  server.on('error', () => undefined); // the deadline reports it as a server that never answers
   server.unref();
 }
 
-/** In a folder that only this process's account writes. */
+/** The server's log, in a folder that only this process's account can write. */
 function logFile({ home }: Cluster): string {
   return join(home, 'server.log');
 }
 
-/** The port of a server that runs or ran: the fourth line of `postmaster.pid`. */
+/** The port of a server that runs or has run, from the fourth line of `postmaster.pid`. */
 function recordedPort({ account, data }: Cluster): number | null {
   try {
     const port = Number(readPlainFile(join(data, 'postmaster.pid'), account?.uid).split('\n')[3]);
@@ -114,7 +114,7 @@ function recordedPort({ account, data }: Cluster): number | null {
   }
 }
 
-/** A connection that shows this process's presence. Null: no server runs, or it is being stopped. */
+/** A connection by which other processes see that this one uses the database. Null: no server runs, or it is being stopped. */
 async function present(cluster: Cluster, port: number | null): Promise<Client | null> {
   const client = await connect(cluster, port, PRESENCE);
   if (client === null) return null;
@@ -136,7 +136,7 @@ async function connect(cluster: Cluster, port: number | null, name: string): Pro
     query_timeout: 10_000,
     keepAlive: true,
   });
-  client.on('error', () => undefined); // the server went away: the next query fails with it
+  client.on('error', () => undefined); // if the server goes away, the next query fails
   try {
     await client.connect();
     return client;
@@ -158,9 +158,9 @@ async function ensureDatabase(client: Client, { passwords }: Cluster): Promise<v
   await client.query(UNLOCK);
 }
 
-/** Stops the server if no other process is present. The lock is held until then, so that none joins or leaves meanwhile. */
+/** Stops the server if no other process uses it. Holds the lock meanwhile, so that none joins or leaves. */
 async function leave(presence: Client, cluster: Cluster): Promise<void> {
-  // A lost connection is no sign of the other processes: a new one counts them.
+  // A lost connection says nothing about other processes, so a new one counts them.
   const client = await presence.query('SELECT').then(
     () => presence,
     () => connect(cluster, recordedPort(cluster), LEAVING),
@@ -169,7 +169,7 @@ async function leave(presence: Client, cluster: Cluster): Promise<void> {
   await client?.end().catch(() => undefined);
 }
 
-/** Takes the lock, and no longer counts as present. */
+/** Takes the lock, and tells whether no other process is present. This process no longer counts as present. */
 async function isLast(client: Client): Promise<boolean> {
   await client.query(LOCK);
   await client.query(`SET application_name = '${LEAVING}'`);
@@ -177,10 +177,10 @@ async function isLast(client: Client): Promise<boolean> {
   return others.rowCount === 0;
 }
 
-/** Runs as the database's account, so that an edited pid file only reaches processes of that account. */
+/** Stops the server as the database's account, so that an edited pid file can only affect processes of that account. */
 async function stop({ account, binaries, data, home }: Cluster): Promise<void> {
   const flags = ['--mode=fast', '--wait', `--timeout=${STOP_DEADLINE_SECONDS}`];
-  await runAs(account, home, binaries.pg_ctl, ['stop', `--pgdata=${data}`, ...flags]).catch(() => undefined); // stopped already
+  await runAs(account, home, binaries.pg_ctl, ['stop', `--pgdata=${data}`, ...flags]).catch(() => undefined); // fails if it has stopped
 }
 
 function url(cluster: Cluster, role: keyof Cluster['passwords'], port: number, database = 'grantline'): string {

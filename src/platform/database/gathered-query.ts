@@ -8,19 +8,19 @@ interface Pending<Row> {
 }
 
 /**
- * A query for one row that nearly every request makes: the calls of one turn of the event loop share a statement (record 0060). A single
- * call, and each call in a transaction, runs the query itself.
+ * A query for one row that nearly every request makes. Calls in one turn of the event loop share a statement (record 0060). A single
+ * call, and each call in a transaction, runs the plain query.
  */
 export class GatheredQuery<Row extends QueryResultRow> {
   private pending: Pending<Row>[] = [];
-  /** Times of the latest call. */
+  /** The `times` of the latest call. */
   private times: readonly Date[] = [];
-  /** The query for many keys at once; a row's `at` is the place of its key, from 1 on. */
+  /** The query for many keys at once. A row's `at` is the number of its key, from 1. */
   private readonly textOfMany: string;
 
   /**
-   * @param keyTypes of the parts of a key, which is checked before: one that the database cannot read fails all calls of its statement
-   * @param text of the query for one key: its parts are the first parameters, the times come after them
+   * @param keyTypes types of a key's parts. Callers must check keys, because an unreadable one fails all calls of the statement
+   * @param text the query for one key, with the key's parts as first parameters, then the times
    */
   constructor(
     private readonly session: Pick<DatabaseSession, 'isInTransaction' | 'prepared'>,
@@ -31,7 +31,7 @@ export class GatheredQuery<Row extends QueryResultRow> {
     this.textOfMany = ofMany(text, keyTypes);
   }
 
-  /** The row of a key; null: there is none. @param times that all calls of a statement are judged by: those of the last call */
+  /** The row of a key; null: there is none. @param times further parameters; calls that share a statement use those of the last call */
   find(key: readonly unknown[], times: readonly Date[]): Promise<Row | null> {
     return new Promise((answer, fail) => {
       const call = { key, answer, fail };
@@ -61,7 +61,7 @@ export class GatheredQuery<Row extends QueryResultRow> {
       const values = [...parts, ...times];
       const rows = await this.session.prepared<Row & { at: number }>(`${this.name}_many`, this.textOfMany, values);
       for (const row of rows) together[row.at - 1]?.answer(row);
-      for (const { answer } of together) answer(null); // keys without a row
+      for (const { answer } of together) answer(null); // the remaining keys have no row
     } catch (error) {
       for (const { fail } of together) fail(error);
     }
@@ -69,8 +69,8 @@ export class GatheredQuery<Row extends QueryResultRow> {
 }
 
 /**
- * OFFSET keeps the planner from reading the tables for all keys at once: it cannot know that there are few. And seen through a SELECT
- * arrays look alike to it: else a plan for the keys at hand seems cheaper than one for any, and it plans at every request.
+ * OFFSET keeps the planner from reading the tables for all keys at once, as it cannot know that there are few. The SELECT hides the arrays:
+ * otherwise a plan for the present keys would look cheaper than a generic one, and every request would be planned.
  */
 function ofMany(text: string, keyTypes: readonly string[]): string {
   const arrays = keyTypes.map((type, part) => `(SELECT $${part + 1}::${type}[])`).join(', ');

@@ -5,7 +5,7 @@ import { PooledClient } from './database.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf } from '../files/plain-file.js';
 
-/** Retention of the settings, which only the owner's role may shorten. */
+/** The configured retention, which only the owner's role may shorten. */
 export interface LeastRetention {
   audit: { retentionDays: number };
   acl: { retentionDays: number; retentionVersions: number };
@@ -18,7 +18,7 @@ interface Migrating {
   patience?: Patience;
 }
 
-/** Taken while migrating: TypeORM itself takes no lock, and two starting replicas would race. */
+/** Key of the lock for migrations: TypeORM takes no lock itself, and two starting replicas would compete. */
 const LOCK = 7_471_002;
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -60,11 +60,11 @@ export async function migrate(
   }
 }
 
-/** The last migration before the baselines, which make what all of them made; and the last baseline. */
+/** The last migration before the baselines, which replace all migrations up to it; and the last baseline. */
 const BEFORE_BASELINES = '0104-names-that-are-freed';
 const LAST_BASELINE = '0111-publications';
 
-/** Notes the baselines as applied where the migrations before them are. @throws Error where one of these is missing */
+/** Records the baselines as applied if the migrations that they replace are. @throws Error if one of those is missing */
 async function takeOver(runner: QueryRunner): Promise<void> {
   const applied = await appliedNames(runner);
   const isBefore = (name: string): boolean => name.slice(0, 4) <= BEFORE_BASELINES.slice(0, 4);
@@ -110,10 +110,10 @@ function migrationNames(): string[] {
   return sqlMigrations().map((migration) => new migration().name);
 }
 
-/** The state of a database's schema; `absent`: none of our tables is there. */
+/** The state of a database's schema. `absent`: it has none of Grantline's tables. */
 export type SchemaState = { kind: 'current' } | { kind: 'absent' } | { kind: 'behind'; pending: number };
 
-/** Asks a database as the service's role; nothing is changed. */
+/** Reads the state of a database's schema as the service's role, without changes. */
 export async function schemaState(url: string): Promise<SchemaState> {
   const source = await new DataSource({
     type: 'postgres',
@@ -129,12 +129,12 @@ export async function schemaState(url: string): Promise<SchemaState> {
   }
 }
 
-/** Columns of a version that may change: its course. Its text, its snapshot and its author stay. */
+/** Columns of a version that the service may update: its state. Text, snapshot and author cannot change. */
 const PUBLICATION_STATE = 'state, published_at, live_at, broken_at, restore_ended, is_reported';
 
 /**
- * The service's role reads and writes rows, changes no tables, and only adds to the audit trail and to the published versions.
- * It removes rows past retention by the owner's functions, which no other role may execute.
+ * Grants the service's role its rights: it reads and writes rows, changes no tables, and can only add to the audit trail and the published
+ * versions. It removes rows past retention by functions of the owner, which no other role may execute.
  */
 async function grantServiceRights(query: (sql: string) => Promise<unknown>, encoded: string): Promise<void> {
   const role = decodeURIComponent(encoded);
@@ -144,7 +144,7 @@ async function grantServiceRights(query: (sql: string) => Promise<unknown>, enco
   await query(`GRANT USAGE ON SCHEMA public TO ${name}`);
   await query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`);
   await query(`GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO ${name}`);
-  // Versions continue above the one that the target names: docs/decisions/0026.
+  // Lets versions continue above the one that the target names (docs/decisions/0026).
   await query(`GRANT UPDATE ON SEQUENCE acl_publications_version_seq TO ${name}`);
   await query(`REVOKE INSERT, UPDATE, DELETE ON migrations, audit_retention, acl_retention FROM ${name}`);
   await query(`REVOKE UPDATE, DELETE ON audit_events, acl_publications, acl_approvals FROM ${name}`);
@@ -160,8 +160,8 @@ const FOLDER = fileURLToPath(new URL('../../../migrations', import.meta.url));
 const EPOCH = 1_790_000_000_000;
 
 /**
- * The migrations as TypeORM wants them, one class for each `NNNN-what-it-does.sql`. Plain SQL, forward only: a file that
- * was released is never edited.
+ * The migrations in TypeORM's form, one class for each `NNNN-what-it-does.sql`. They are plain SQL, forward only: a released file is
+ * never edited.
  */
 function sqlMigrations(): (new () => MigrationInterface & { name: string })[] {
   const files = readdirSync(FOLDER).filter((file) => file.endsWith('.sql'));
@@ -183,37 +183,37 @@ function sqlMigrations(): (new () => MigrationInterface & { name: string })[] {
   });
 }
 
-/** In milliseconds. */
+/** Limits of waiting in milliseconds. */
 interface Patience {
-  /** Limit of a statement's wait for its lock. Every statement of the running version on the same table queues behind it. */
+  /** How long a statement waits for its lock. Meanwhile all statements of the running version on that table queue behind it. */
   lock: number;
-  /** Between two attempts, so that the queued statements get through. */
+  /** The pause between two attempts, in which the queued statements can run. */
   pause: number;
-  /** Limit of all waits together: before the 280 s of the chart's Job are over, which pulls the image, too. */
+  /** Limit of all waits together. Shorter than the 280 s of the chart's Job, which also include pulling the image. */
   limit: number;
 }
 
 const PATIENCE: Patience = { lock: 3_000, pause: 5_000, limit: 200_000 };
 
-/** A wait of a migration, and its seconds so far. */
+/** A wait of a migration, with its seconds so far. */
 export interface MigrationWait {
   waitsFor: string;
   seconds: number;
 }
 
-/** Milliseconds after which the server notices that a process which waits for its statement has ended. */
+/** Milliseconds between the server's checks whether the client of a waiting statement is still connected. */
 const CONNECTION_CHECK = 2_000;
 
-/** `lock_not_available`, which is lock_timeout's, and `deadlock_detected`. */
+/** SQLSTATEs of a lock timeout (`lock_not_available`) and a deadlock (`deadlock_detected`). */
 const IN_THE_WAY = /^(55P03|40P01)$/;
 
-/** The locks that a migration waits for: each shortly, and again, so that it holds up nobody while it waits. */
+/** Retries a migration's statements, each with a short wait for its locks, so that the waits block nobody for long. */
 class MigrationWaits {
   private readonly began = performance.now();
-  /** The server's process of the runner. */
+  /** Id of the server process behind the runner's connection. */
   private pid = 0;
 
-  /** @param source of a second connection, which asks who is in the way */
+  /** @param source gives a second connection, which finds the holders of locks */
   constructor(
     private readonly runner: QueryRunner,
     private readonly source: DataSource,
@@ -221,17 +221,17 @@ class MigrationWaits {
     private readonly patience = PATIENCE,
   ) {}
 
-  /** Limits the waits of the session. */
+  /** Sets the session's timeouts. */
   async begin(): Promise<void> {
     await this.runner.query(`SELECT set_config('lock_timeout', $1, false)`, [`${this.patience.lock}ms`]);
     await this.runner
       .query(`SELECT set_config('client_connection_check_interval', $1, false)`, [`${CONNECTION_CHECK}ms`])
-      .catch(() => undefined); // not every system can
+      .catch(() => undefined); // not supported on every system
     const [{ pid }] = (await this.runner.query('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];
     this.pid = pid;
   }
 
-  /** Does `work`, from its beginning, until no lock is in its way. @throws Error that says who was, at the limit */
+  /** Repeats `work` until no lock blocks it. @throws Error that names the holders, at the limit */
   async outlast<T>(work: () => Promise<T>, pause = this.patience.pause): Promise<T> {
     for (;;) {
       let holders = Promise.resolve('');
@@ -262,7 +262,7 @@ class MigrationWaits {
     await delay(pause);
   }
 
-  /** ` that is held by pid 4711 (pg_dump of backup)`; empty: nobody is in the way, or it is not known. */
+  /** Text such as ` that is held by pid 4711 (pg_dump of backup)`; empty if there are no known holders. */
   private async holders(): Promise<string> {
     const [{ names }] = await this.source
       .query<[{ names: string | null }]>(

@@ -1,10 +1,10 @@
 import { NamedError } from '../../kernel/errors.js';
 
-/** Writes that happen together or not at all, whichever stores and modules they go through: a grant and its audit event. */
+/** Makes writes of any stores and modules happen together or not at all, such as a grant and its audit event. */
 export abstract class Transaction {
-  /** Runs `work` in one transaction; inside another one, as a part of that. What `work` throws rolls everything back. */
+  /** Runs `work` in one transaction, or as part of the present one. An error that `work` throws rolls everything back. */
   abstract run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** The database ended it, undone, because it and another one waited for each other. */
+/** The database rolled the transaction back because it and another one waited for each other. */
 export class TransactionDeadlock extends NamedError {}

@@ -1,20 +1,20 @@
 import { closeSync, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { codeOf, reasonOf } from './plain-file.js';
 
-/** Its bytes, or why it is not read. */
+/** A file's bytes, or why it is not read. */
 export type InputFile = { kind: 'read'; bytes: Buffer } | { kind: 'refused'; reason: string };
 
 const STANDARD_INPUT = 0;
-/** A text cannot be longer than 512 MB. */
+/** The most bytes by default, because a JavaScript text cannot be longer than 512 MB. */
 const MAX_BYTES = 400_000_000;
 const CHUNK_BYTES = 1_048_576;
 const POLL_MS = 20;
 
 /**
- * Reads a file that somebody has named, or a pipe: a device or a socket is never begun, and an endless one ended by the limit.
- * Synchronous: a command has nothing else to do.
+ * Reads a file or pipe that a person has named. Refuses devices and sockets, and anything longer than the limit. Synchronous, because
+ * only commands use it.
  * @param file a path, or 0 for standard input
- * @param maxBytes more is refused
+ * @param maxBytes a longer file is refused
  */
 export function readInputFile(file: string | typeof STANDARD_INPUT, maxBytes = MAX_BYTES): InputFile {
   try {
@@ -31,7 +31,7 @@ export function readInputFile(file: string | typeof STANDARD_INPUT, maxBytes = M
   }
 }
 
-/** Standard input may be a terminal or a socket. */
+/** Why a kind of file is not read. Standard input may also be a terminal or a socket. */
 function kindProblem(status: Stats, descriptor: number): string | null {
   if (status.isDirectory()) return 'is a directory';
   return descriptor === STANDARD_INPUT || status.isFile() || status.isFIFO() ? null : 'is a device';
@@ -55,16 +55,16 @@ function readWhole(descriptor: number, maxBytes: number): InputFile {
   return { kind: 'read', bytes: Buffer.concat(chunks) };
 }
 
-/** @returns the number of bytes; 0: the end */
+/** @returns the number of read bytes; 0 at the end */
 function readChunk(descriptor: number, buffer: Buffer): number {
   for (;;) {
     try {
       return readSync(descriptor, buffer);
     } catch (error) {
       const code = codeOf(error);
-      if (code === 'EOF') return 0; // Windows
+      if (code === 'EOF') return 0; // the end, on Windows
       if (code !== 'EAGAIN') throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS); // standard input that does not block
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS); // non-blocking standard input has no bytes yet
     }
   }
 }

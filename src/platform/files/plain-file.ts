@@ -12,13 +12,13 @@ import {
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
-/** A link; a pipe without a reader. */
+/** Error codes of opening a link, and a pipe without a reader. */
 const NOT_PLAIN = new Set<string | null>(['ELOOP', 'ENXIO']);
 
-/** No more is read, whatever the file's size. */
+/** The most bytes that are read, whatever the file's size. */
 const MAX_BYTES = 65_536;
 
-/** Reads a small file of one owner; by default of this process's account. @throws Error if it is a link, a pipe or another's. */
+/** Reads a small file of an owner, by default this process's account. @throws Error for a link, a pipe or another owner's file. */
 export function readPlainFile(path: string, owner = process.getuid?.()): string {
   const file = openPlain(path, O_RDONLY, ({ uid }) => owner === undefined || uid === owner);
   try {
@@ -29,7 +29,7 @@ export function readPlainFile(path: string, owner = process.getuid?.()): string 
   }
 }
 
-/** Opens a log for appending. @throws Error if it is a link, has a second name, or is not this account's. */
+/** Opens a log for appending. @throws Error if it is a link, has a second name, or belongs to another account. */
 export function openLog(path: string): number {
   const owner = process.getuid?.();
   return openPlain(
@@ -47,7 +47,7 @@ function openPlain(path: string, flags: number, isTrusted: (found: Stats) => boo
   throw notPlain(path);
 }
 
-/** Without O_NONBLOCK a pipe without a writer would block the process. */
+/** Opens a file without following links. Without O_NONBLOCK a pipe without a writer would block the process. */
 function openUnfollowed(path: string, flags: number): number {
   try {
     return openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, 0o600);
@@ -60,7 +60,7 @@ function notPlain(path: string, cause?: unknown): Error {
   return new Error(`${path} is a link, or is not a file of the account that it must belong to: remove it`, { cause });
 }
 
-/** The operating system's code (`ENOENT`); null for what did not come from it. */
+/** The operating system's code of an error (`ENOENT`); null for other errors. */
 export function codeOf(failure: unknown): string | null {
   return typeof failure === 'object' && failure !== null && 'code' in failure ? String(failure.code) : null;
 }
@@ -71,7 +71,7 @@ export function reasonOf(failure: unknown): string {
   return codeOf(failure) === null ? message : message.replace(/, [a-z]+(?: '.*)?$/s, '');
 }
 
-/** Makes a folder, or takes one over, so that only this process's account may change what is in it. @throws Error if it is a link. */
+/** Creates a folder, or sets an existing one's permissions, so that only this process's account may change its content. @throws Error for a link. */
 export function ownFolder(path: string, mode: number): void {
   mkdirSync(path, { recursive: true, mode });
   const { getuid, getgid } = process;

@@ -4,9 +4,9 @@ import { dirname } from 'node:path';
 import { codeOf } from './plain-file.js';
 
 /**
- * Replaces a file, or makes it, so that readers meet the old content or the new one, also after a power failure. A link under
- * the file's name is replaced, not followed.
- * @param mode its permissions, whatever the umask.
+ * Replaces or creates a file, so that readers see the old or the new content, also after a power failure. A link with the file's name is
+ * replaced, not followed.
+ * @param mode the file's permissions, regardless of the umask.
  */
 export async function replaceFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   await publishStaged(path, content, mode, rename);
@@ -19,7 +19,7 @@ export async function createFile(path: string, content: string | Uint8Array, mod
     try {
       await link(staged, path);
     } catch (error) {
-      // Otherwise another process was first.
+      // EEXIST: another process has created the file.
       if (codeOf(error) !== 'EEXIST') throw error;
     }
   });
@@ -32,7 +32,7 @@ async function publishStaged(
   mode: number,
   publish: (staged: string, path: string) => Promise<void>,
 ): Promise<void> {
-  // The name cannot be foreseen, so no link can have been put there.
+  // The name cannot be guessed, so nobody can have put a link there.
   const staged = `${path}.${randomBytes(16).toString('hex')}.next`;
   try {
     await writeFile(staged, content, { mode: 0o600, flag: 'wx', flush: true });
@@ -44,7 +44,7 @@ async function publishStaged(
   await flush(dirname(path));
 }
 
-/** A name is only lasting once its folder is on the disk. */
+/** Writes a folder to the disk: only then are the names of its files durable. */
 async function flush(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {

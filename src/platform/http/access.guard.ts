@@ -26,8 +26,8 @@ export const ACCESS_TOKEN = 'access-token';
 export const BROWSER_SESSION = 'browser-session';
 
 /**
- * Closed by default: every route requires a valid access token or cookie, unless it is marked @Public(), and takes API tokens only where
- * it is marked @OpenToTokens().
+ * Closes routes by default: every route requires a valid access token or cookie, unless it is marked @Public(), and accepts API tokens
+ * only if it is marked @OpenToTokens().
  */
 @Injectable()
 export class AccessGuard implements CanActivate {
@@ -62,8 +62,8 @@ function requireScope({ credential }: AuthenticatedUser, opening: readonly Token
 }
 
 /**
- * By passport itself: the strategies depend on the request, and those of an AuthGuard of @nestjs/passport are fixed. Passes on the
- * strategy's errors. passport-jwt's message is "No auth token" where none was sent.
+ * Authenticates by passport directly, because the strategies depend on the request and those of @nestjs/passport's AuthGuard are fixed.
+ * Passes on the strategies' errors. passport-jwt's message is "No auth token" if none was sent.
  */
 function authenticated(strategies: string[], request: unknown, reply: unknown): Promise<AdmittedUser> {
   return new Promise((resolve, reject) => {
@@ -77,7 +77,7 @@ function authenticated(strategies: string[], request: unknown, reply: unknown): 
   });
 }
 
-/** @param info one of each strategy, the first of them first */
+/** @param info one result for each strategy, in their order */
 function refusal(info: unknown): Refused {
   const first: unknown = [info].flat()[0];
   const cause = isNativeError(first) ? first : new Error('refused');

@@ -5,31 +5,31 @@ import { clientAddress } from './client-address.js';
 import type { TokenScope } from '../../kernel/token-scope.js';
 
 /**
- * The credential of a request: the access token of a session, its cookie, or an API token. `provedAt`: the time of the person's last
- * authentication, known of a cookie alone.
+ * The credential of a request: a session's access token or cookie, or an API token. `provedAt`: the time of the person's last
+ * authentication; null where it is not known.
  */
 export type Credential =
   | { kind: 'session'; id: string; provedAt: Date | null }
   | { kind: 'token'; id: string; name: string; scopes: readonly TokenScope[] };
 
-/** The authenticated user of a request, as in the credential and in the database at that moment. */
+/** The authenticated user of a request, from the credential and the database at the time of the request. */
 export interface AuthenticatedUser {
   id: number;
   username: string;
   role: 'user' | 'admin';
   credential: Credential;
-  /** Whether the credential would still be admitted. Asked again during long answers. */
+  /** Whether the credential would still be admitted. Long answers check it again. */
   isStillAdmitted: () => Promise<boolean>;
 }
 
-/** The user that a strategy admits. Until a one-time password is changed, only routes marked for it are open. */
+/** The user that a strategy admits. Until a one-time password is changed, only routes with @BeforePasswordChange() are open. */
 export interface AdmittedUser extends AuthenticatedUser {
   mustChangePassword: boolean;
 }
 
-/** The origin of a request: for audit, sessions and throttling. */
+/** The origin of a request, for audit, sessions and throttling. */
 export interface Client {
-  /** Normalised (clientAddress). */
+  /** The address, normalised by clientAddress. */
   address: string;
   userAgent: string | null;
   requestId: string;
@@ -73,7 +73,7 @@ export const CurrentAuditContext = createParamDecorator((_: unknown, context: Ex
   return { actor: { id, username, token }, origin: { address, requestId } };
 });
 
-/** The id of the request's session. @throws Error for an API token: no route that needs a session is open to one */
+/** The id of the request's session. @throws Error for an API token, which no route that needs a session accepts */
 export function sessionIdOf({ credential }: AuthenticatedUser): string {
   if (credential.kind !== 'session') throw new Error('a route that needs a session is open to API tokens');
   return credential.id;

@@ -11,20 +11,20 @@ interface Route {
 export class AllowedMethods {
   private readonly routes: Route[] = [];
 
-  /** Refuses requests that match no route. To be called before the first route is added. */
+  /** Refuses requests that match no route. Must be called before the first route is added. */
   watch(server: FastifyInstance): void {
     server.addHook('onRoute', (route) => {
       if (route.url === '*') return; // the preflight route of @fastify/cors matches every path
       const methods = [route.method].flat();
       this.routes.push({ methods, pattern: patternOf(route.url), path: route.url });
     });
-    // After onRequest, which sets the headers of every answer; before the body is read.
+    // Runs after onRequest, which sets the headers of every answer, and before the body is read.
     server.addHook('preParsing', (request, _, __, done) => {
       done(this.isAllowed(request) ? null : this.problem(request.url));
     });
   }
 
-  /** 404 for an unknown path, 405 for a known one. */
+  /** The refusal of an address: 404 for an unknown path, 405 for a known one. */
   problem(url: string): Refused {
     return new Refused(this.of(url) === null ? 'not_found' : 'method_not_allowed');
   }
@@ -51,12 +51,12 @@ export class AllowedMethods {
   }
 }
 
-/** Routes that serve a request have one method, or GET with HEAD. */
+/** Whether a route refuses all methods. Other routes have one method, or GET with HEAD. */
 function refusesAllMethods(methods: readonly unknown[]): boolean {
   return methods.length > 2;
 }
 
-/** Targets may be absolute (RFC 9112 section 3.2.2). */
+/** The path of a request's target, which may be absolute (RFC 9112 section 3.2.2). */
 function pathOf(url: string): string {
   return url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? '';
 }

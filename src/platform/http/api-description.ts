@@ -28,13 +28,13 @@ const PAGE = `<!doctype html>
 
 const START = `SwaggerUIBundle({ url: '/api/openapi.json', domNode: document.getElementById('api'), deepLinking: true });\n`;
 
-/** Scripts from this server only. Swagger UI sets inline styles and has icons in data: URLs. */
+/** Allows scripts from this server only. Swagger UI also needs inline styles and icons in data: URLs. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
 
 /**
- * Serves the OpenAPI document, and Swagger UI from its package: works without the internet. Each is made when it is first asked
- * for: describing the routes takes a third of a start.
+ * Serves the OpenAPI document, and Swagger UI from its package, so that it works without the internet. Each is made at its first request,
+ * because describing the routes takes a third of the time of a start.
  */
 export function serveApiDescription(server: FastifyInstance, describe: () => OpenAPIObject): void {
   const serve = (path: string, content: () => Buffer | string, type: string): void => {
@@ -50,7 +50,7 @@ export function serveApiDescription(server: FastifyInstance, describe: () => Ope
   }
 }
 
-/** Sends a body that never changes: made once, compressed once. */
+/** Sends a body that never changes, which is made and compressed once. */
 function staticBody(content: () => Buffer | string, type: string) {
   let plain: Buffer | undefined;
   let compressed: Promise<Buffer> | undefined;

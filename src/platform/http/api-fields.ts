@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 
-/** OpenAPI schemas of fields that many bodies have. Classes of bodies are tables: a field, a line. */
+/** OpenAPI schemas of fields that many bodies have. They keep each field of a body's class on one line. */
 export const INTEGER = { type: 'integer' } as const;
 export const INTEGERS = { type: 'array' as const, items: INTEGER };
 export const TEXTS = { type: [String] as [typeof String] };
@@ -16,7 +16,7 @@ export const NAME = {
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
 };
 
-/** A row of another list, by its id and its name now. */
+/** A reference to a row of another list, by its id and present name. */
 export class ReferenceResponse {
   @ApiProperty(INTEGER) id!: number;
   @ApiProperty() name!: string;

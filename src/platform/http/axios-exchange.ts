@@ -16,51 +16,51 @@ export interface Question {
   /** Milliseconds for the whole exchange, connecting and reading included. */
   timeout: number;
   signal?: AbortSignal;
-  /** Called with the bytes received so far. A NamedError that it throws ends the exchange, and is thrown by it. */
+  /** Called with the number of bytes received so far. A NamedError that it throws ends the exchange and is thrown by it. */
   onBytes?: (bytes: number) => void;
 }
 
 export interface Reply {
   status: number;
-  /** By lower-case name; repeated headers are joined by commas. */
+  /** Headers by lower-case name. Values of repeated headers are joined by commas. */
   headers: Readonly<Record<string, string>>;
   body: Buffer;
 }
 
-/** There was no answer, or it broke off. The message is the cause's code (`ECONNREFUSED`): it names no header and no body. */
+/** There was no answer, or it broke off. The message is only the cause's code (`ECONNREFUSED`), without headers or body. */
 export class LostConnection extends NamedError {}
 
-/** The time for the exchange was over first. */
+/** The exchange exceeded its time. */
 export class LateAnswer extends LostConnection {}
 
-/** The file with the certificate authorities cannot be read. The message is its path. */
+/** The file of certificate authorities cannot be read. The message is its path. */
 export class UnreadableAuthorities extends LostConnection {}
 
 /** An answer beyond the limit. */
 export class OversizedReply extends NamedError {}
 
-/** Its headers are beyond Node's limit (`--max-http-header-size`). */
+/** An answer whose headers exceed Node's limit (`--max-http-header-size`). */
 export class OversizedHeaders extends OversizedReply {}
 
 interface ConnectionOptions {
   maxSockets?: number;
-  /** A file in PEM: https trusts its certificate authorities and no others. Absent or null: the platform's own. */
+  /** A PEM file of certificate authorities, the only ones that https trusts. Absent or null: the platform's own. */
   caFile?: string | null;
 }
 
 /**
- * One HTTP exchange: kept-alive connections, a deadline on the whole, no redirects, no proxies from the environment, any
- * status an answer. What axios throws is never handed on, because its errors carry the request with its token.
+ * Makes HTTP exchanges with kept-alive connections, a deadline for the whole, no redirects and no proxies from the environment. Any status
+ * counts as an answer. Errors of axios are never passed on, because they contain the request with its token.
  */
 @Opaque
 export class AxiosExchange {
   private readonly http: HttpAgent;
   private https: HttpsAgent;
-  /** Content of the file of authorities when it was last read. */
+  /** The content of the file of authorities at the last read. */
   private authorities: string | null = null;
   private readonly client: AxiosInstance;
 
-  /** @param largestReply bytes, after decompression; counted while they come. */
+  /** @param largestReply the most bytes after decompression, counted while they arrive. */
   constructor(
     private readonly largestReply: number,
     private readonly connections: ConnectionOptions = {},
@@ -80,9 +80,9 @@ export class AxiosExchange {
   }
 
   /**
-   * @throws LostConnection when no whole answer came in time.
+   * @throws LostConnection if no complete answer arrived in time.
    * @throws OversizedReply
-   * @throws the signal's reason when the caller aborts, and what `onBytes` throws.
+   * @throws the signal's reason if the caller aborts, and any error of `onBytes`.
    */
   async ask({ method, url, headers, body, timeout, signal, onBytes }: Question): Promise<Reply> {
     const ending = new AbortController();
@@ -118,7 +118,7 @@ export class AxiosExchange {
     }
   }
 
-  /** Reads a body into memory up to the limit, whatever its Content-Length. */
+  /** Reads a body into memory up to the limit, regardless of its Content-Length. */
   private async read(stream: Readable, onBytes: Question['onBytes']): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -131,7 +131,7 @@ export class AxiosExchange {
     return Buffer.concat(chunks, bytes);
   }
 
-  /** Authorities of a replaced file count from the next request on. */
+  /** Reads the file of authorities again, so that a replaced file counts from the next request on. */
   private async renewAuthorities(): Promise<void> {
     const { caFile } = this.connections;
     if (caFile === undefined || caFile === null) return;
@@ -145,13 +145,13 @@ export class AxiosExchange {
     retire(former);
   }
 
-  /** Set here so that no variable of Node's (NODE_TLS_REJECT_UNAUTHORIZED, NODE_OPTIONS) weakens it. */
+  /** An agent with explicit TLS options, so that no variable of Node (NODE_TLS_REJECT_UNAUTHORIZED, NODE_OPTIONS) weakens them. */
   private secureAgent(): HttpsAgent {
     return new HttpsAgent({
       ...this.agentOptions(),
       minVersion: 'TLSv1.2',
       rejectUnauthorized: true,
-      // In a list, because an empty text alone would mean Node's own authorities.
+      // The list matters: an empty text outside a list would mean Node's own authorities.
       ...(this.authorities === null ? {} : { ca: [this.authorities] }),
     });
   }
@@ -161,14 +161,14 @@ export class AxiosExchange {
     return { keepAlive: true, ...(maxSockets === undefined ? {} : { maxSockets }) };
   }
 
-  /** Closes the connections that are kept. */
+  /** Closes the kept-alive connections. */
   close(): void {
     this.http.destroy();
     this.https.destroy();
   }
 }
 
-/** Ends idle connections now, and each of the others behind its request. */
+/** Ends idle connections now, and the others after their requests. */
 function retire(agent: HttpsAgent): void {
   agent.maxFreeSockets = 0;
   for (const socket of Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();

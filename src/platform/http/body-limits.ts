@@ -23,27 +23,27 @@ interface BodyShape extends Pick<JsonLimits, 'maxValues' | 'maxMembers' | 'maxKe
 /** A few fields; the sender may be unauthenticated. */
 const SMALL: BodyShape = { bytes: 16 * 1024, maxValues: 200, maxMembers: 100 };
 
-/** A batch of a thousand grants has 16,000 values, of which validation takes some 20 microseconds each, with nothing else running meanwhile. */
+/** A batch of a thousand grants has 16,000 values. Validation takes about 20 microseconds for each, and blocks other work meanwhile. */
 export const ADMINISTRATION: BodyShape = { bytes: 1024 * 1024, maxValues: 20_000, maxMembers: Infinity };
 
 /**
- * A group of 10,000 members by SCIM, put as it was read, has 889 kB and 30,000 values; a grant of a snapshot has some ten values. No
- * object of theirs has many keys, which cost more than entries of lists.
+ * A SCIM group of 10,000 members has 889 kB and 30,000 values; a grant in a snapshot has about ten values. Their objects have few keys,
+ * so these are limited more strictly: keys cost more than entries of lists.
  */
 export const BULK: BodyShape = { bytes: 8 * 1024 * 1024, maxValues: 200_000, maxMembers: Infinity, maxKeys: 1_000 };
 
 export const FORM = 'application/x-www-form-urlencoded';
 
-/** Least bytes that a chunk counts as: Node emits an event for each, however small. */
+/** The least number of bytes that a chunk counts as, because Node emits an event for each chunk, however small. */
 const SMALLEST_PIECE = 64;
 
 const LIMITS = 'grantline:body-limits';
 
-/** Has the body of a route read, after its guards and before validation. Without it no body is read. */
+/** Lets the body of a route be read, after its guards and before validation. Without it no body is read. */
 export const BodyLimits = (limits: Partial<BodyShape> = {}): MethodDecorator =>
   applyDecorators(SetMetadata(LIMITS, { ...SMALL, ...limits }), UseInterceptors(BodyReader));
 
-/** Fastify would read bodies before Nest's guards: so no method has one for it. */
+/** Keeps Fastify from reading bodies, which it would do before Nest's guards. */
 export function leaveBodiesUnread(server: FastifyInstance): void {
   for (const method of server.supportedMethods) {
     server.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -64,13 +64,13 @@ class BodyReader implements NestInterceptor {
     if (request.headers.expect?.toLowerCase() === '100-continue') http.getResponse<FastifyReply>().raw.writeContinue();
     const isComplete = request.raw.complete;
     request.body = await this.read(request, this.reflector.get<BodyShape>(LIMITS, context.getHandler()));
-    // The sender can hold the rest back for HTTP_REQUEST_TIMEOUT_SECONDS, and have lost session or role by then.
+    // Access is checked again: the rest of the body may arrive HTTP_REQUEST_TIMEOUT_SECONDS later, when session or role may have ended.
     if (!isComplete) await this.access.canActivate(context);
     return next.handle();
   }
 
   /**
-   * One object, in UTF-8, each key once; undefined where there is no body. `JSON.parse` takes duplicate keys and lone surrogates.
+   * Reads one object in UTF-8 without duplicate keys and lone surrogates, which `JSON.parse` would accept; undefined without a body.
    * @throws Refused
    */
   private async read(request: FastifyRequest, limits: BodyShape): Promise<unknown> {
@@ -88,7 +88,7 @@ class BodyReader implements NestInterceptor {
   }
 }
 
-/** Reads by events: Node's iterator doubles the time for a small body. */
+/** Reads the body by events, because Node's iterator doubles the time for a small one. */
 async function readBytes({ raw, headers }: FastifyRequest, limit: number): Promise<Buffer> {
   if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   const least = headers['transfer-encoding'] === undefined ? 0 : SMALLEST_PIECE;
@@ -98,7 +98,7 @@ async function readBytes({ raw, headers }: FastifyRequest, limit: number): Promi
     const endedEarly = (cause?: unknown): void =>
       reject(new Refused('bad_request', { detail: 'The body ended early.', cause }));
     if (raw.destroyed) endedEarly();
-    // The listener stays after a refusal: without one Node schedules a callback for each chunk.
+    // The listener stays after a refusal, because without one Node schedules a callback for each chunk.
     raw.on('data', (piece: Buffer) => {
       if (size > limit) return;
       size += Math.max(piece.length, least);
@@ -115,8 +115,8 @@ function tooLarge(limit: number): Refused {
 }
 
 /**
- * One of the types, with no parameter or with charset=utf-8 (RFC 8259 section 8.1). Split, because one expression would take
- * time as the square of the header's length.
+ * Whether a content type is one of the types, without parameters or with charset=utf-8 (RFC 8259 section 8.1). The header is split first,
+ * because one regular expression would take quadratic time.
  */
 function isOneOf(types: readonly string[], contentType = ''): boolean {
   const [type = '', ...parameters] = contentType
@@ -146,7 +146,7 @@ function parseBody(bytes: Buffer, limits: BodyShape): unknown {
   return plainValue(root);
 }
 
-/** Fields as an object. @throws Refused where one comes twice */
+/** The fields of a form as an object. @throws Refused if a field is repeated */
 function parseForm(bytes: Buffer): unknown {
   const fields = [...new URLSearchParams(bytes.toString())];
   const form = Object.fromEntries(fields);

@@ -1,11 +1,11 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** Texts that are no address are counted as this one, so that invented texts do not circumvent a limit. */
+/** Stands for every text that is no address, so that invented texts do not circumvent limits. */
 export const UNKNOWN_ADDRESS = 'unknown';
 
 /**
- * The one text of an IP address, as a socket or a proxy names it (`X-Forwarded-For` has no grammar): without port, brackets and
- * zone; IPv4 in dots, also out of IPv6 (RFC 4291 section 2.5.5.2); IPv6 as in RFC 5952.
+ * The canonical text of an IP address from a socket or a proxy (`X-Forwarded-For` has no grammar): without port, brackets and zone; IPv4
+ * in dotted form, also if mapped to IPv6 (RFC 4291 section 2.5.5.2); IPv6 as in RFC 5952.
  */
 export function clientAddress(text: string | undefined): string {
   const trimmed = (text ?? '').trim();

@@ -59,7 +59,7 @@ function respond(
   socket.destroySoon();
 }
 
-/** Statuses of what Node or Connections refuses to parse on; of anything else: 400. */
+/** Statuses by error code of Node or Connections. Any other code gets 400. */
 const STATUSES: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   TOO_MANY_HEADERS: 431,
@@ -89,5 +89,5 @@ function answerTo(
   return [new Refused(status === 413 ? 'payload_too_large' : 'bad_request', { detail }), status];
 }
 
-/** A request line that has no other errors than its method (RFC 9112 section 3). */
+/** Matches a request line that is valid except for its method (RFC 9112 section 3). */
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ ((?:https?:\/\/[^/]+)?\/[!-~]*) HTTP\/1\.[01]\r\n/;

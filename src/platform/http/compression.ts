@@ -12,7 +12,7 @@ import { concatMap, type Observable } from 'rxjs';
 
 export const compress = promisify(gzip);
 
-/** Bytes. A smaller body fits in a packet or two as it is. */
+/** The least bytes of a body to compress. A smaller one fits in one or two packets anyway. */
 const SMALLEST = 2_048;
 
 @Injectable()
@@ -34,10 +34,10 @@ async function encoded(body: unknown, reply: FastifyReply): Promise<unknown> {
   return compress(text, { level: 4 });
 }
 
-/** Compresses the answers of a route whose pages of names are long and repetitive. They hold no secret that a length could tell. */
+/** Compresses a route's answers, for long and repetitive pages of names without secrets that a length could reveal. */
 export const Compressed = (): MethodDecorator => UseInterceptors(Compression);
 
-/** Whether a client accepts the coding, by its name or `*`, and not with the weight 0 (RFC 9110 section 12.5.3). */
+/** Whether a client accepts a coding, by its name or `*`, with a weight above 0 (RFC 9110 section 12.5.3). */
 export function acceptsCoding(header: string | undefined, coding: 'br' | 'gzip'): boolean {
   const weights = new Map(
     (header ?? '').split(',').map((each) => {

@@ -7,28 +7,28 @@ import type { Settings } from '../settings/settings.js';
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Requests of one connection that wait for their answers. The answer to the last of so many ends the connection. */
+/** The most unanswered requests of one connection. A connection that reaches the limit ends after its last answer. */
 const MAX_IN_FLIGHT = 16;
 
 /** Longer than the 60 s of common load balancers, so that this side never closes a connection in use. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** How often late requests are checked for; Node's default of 30 s would be added to the limit. */
+/** How often Node looks for late requests. Its default of 30 s would be added to the limit. */
 const CHECK_MS = 1_000;
 
-/** The longest body after which an answer that did not wait for it leaves the connection open. */
+/** The longest unread rest of a body with which a connection stays open after its answer. */
 const MAX_REST = 65_536;
 
 /** The limit of common servers (Apache's LimitRequestFields). Node's own limit silently drops further headers. */
 const MAX_HEADERS = 100;
 
-/** Bytes that are read and dropped of a connection after its last answer. */
+/** The most bytes that are read and dropped from a connection after its last answer, and for how long. */
 const DISCARDED = { bytes: 2 * 1024 * 1024, milliseconds: 5_000 };
 
-/** Node's parser takes this answer for an upgrade, and leaves the rest of what was read alone. */
+/** With this return value Node's parser assumes an upgrade and does not parse the rest of the received bytes. */
 const NO_FURTHER_REQUEST = 2;
 
-/** A request that is answered by the clientErrorHandler, as if it could not be parsed. */
+/** A request that the clientErrorHandler answers as if it could not be parsed. */
 export class RequestFault extends Error {
   constructor(readonly code: 'TOO_MANY_HEADERS' | 'UNCLEAR_LENGTH') {
     super(code);
@@ -38,9 +38,9 @@ export class RequestFault extends Error {
 interface Connection {
   inFlight: number;
   latest?: { request: IncomingMessage; response: ServerResponse };
-  /** No request is read after the latest one. */
+  /** Whether no request is read after the latest one. */
   isLast: boolean;
-  /** It has had its last answer. */
+  /** Whether the connection has had its last answer. */
   isClosing: boolean;
 }
 
@@ -81,9 +81,9 @@ export class Connections {
     });
     // `100 Continue` is sent when the body is read: after authentication (BodyReader).
     server.on('checkContinue', (request, response) => server.emit('request', request, response));
-    // Expectations may be ignored (RFC 9110 section 10.1.1); Node would answer 417 without our headers.
+    // Expectations may be ignored (RFC 9110 section 10.1.1). Node itself would answer 417 without the standard headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-    // Nothing sent or received for that long; bytes that the peer reads count.
+    // Fires after that long without bytes sent or received. Bytes that the peer reads count as sent.
     server.setTimeout(sendSeconds * 1000, (socket: Socket) => {
       const isIdle = this.inFlight(socket) === 0;
       if (!isIdle && socket.writableLength === 0) return;
@@ -93,13 +93,13 @@ export class Connections {
     return server;
   }
 
-  /** Requests that have been parsed and not answered. */
+  /** The number of parsed requests that are not answered yet. */
   inFlight(socket: Socket): number {
     return this.open.get(socket)?.inFlight ?? 0;
   }
 
   /**
-   * Whether bytes that could not be parsed are answered: not after the last request of a connection. Where the answer could be taken for
+   * Whether bytes that could not be parsed are answered. Not after a connection's last request. If the client could mistake the answer for
    * that of an earlier request, the connection is closed instead.
    */
   mayAnswerUnparsed(socket: Socket): boolean {
@@ -111,7 +111,7 @@ export class Connections {
     return isClear;
   }
 
-  /** Closes the connections that are idle, and each of the others when it is. Node's own method also breaks off answers that are being sent. */
+  /** Closes idle connections now, and the others once they are idle. Node's own method would also break off answers in progress. */
   closeIdle(): void {
     this.isStopping = true;
     for (const [socket, { inFlight, isClosing }] of this.open) if (inFlight === 0 && !isClosing) socket.destroy();
@@ -125,7 +125,7 @@ export class Connections {
     connection.isLast = !response.shouldKeepAlive || connection.inFlight === MAX_IN_FLIGHT;
     if (connection.isLast) response.shouldKeepAlive = false;
     else if (restOf(request) > MAX_REST) {
-      // Keep-alive only once the whole body has come: the rest of it would have to be parsed to be thrown away.
+      // No keep-alive before the whole body has arrived, because the rest would have to be parsed to be dropped.
       response.shouldKeepAlive = false;
       request.once('end', () => (response.shouldKeepAlive = true));
     }
@@ -138,7 +138,7 @@ export class Connections {
   }
 }
 
-/** The rest of what was read with the last request would be made requests of, and kept, before the connection could be closed. */
+/** Drops bytes received after the last request. Node would parse them to further requests before the connection could be closed. */
 function takeNothingBehindLast(socket: ServedSocket, connection: Connection): void {
   const { parser } = socket;
   if (parser === undefined) throw new Error('the HTTP server has no parser for its connection');
@@ -165,13 +165,13 @@ function closeInStages(socket: Socket, connection: Connection): void {
     connection.isClosing = true;
     socket.end();
     socket.resume();
-    process.nextTick(() => stopParsing(socket)); // until then the server's own listener has resumed the reading for its parser
+    process.nextTick(() => stopParsing(socket)); // by then the server's own listener has resumed reading for its parser
     const late = setTimeout(() => socket.destroy(), DISCARDED.milliseconds).unref();
     socket.once('close', () => clearTimeout(late));
   };
 }
 
-/** Takes the socket from the parser, which its own listener for bytes does, and drops what comes. */
+/** Detaches the parser from the socket, which adding a listener for bytes does, and drops further bytes. */
 function stopParsing(socket: Socket): void {
   let left = DISCARDED.bytes;
   socket.removeAllListeners('data');
@@ -186,18 +186,18 @@ function restOf({ headers }: IncomingMessage): number {
 }
 
 /**
- * Another server on the way could see another end of such a body, and the next request in it (RFC 9112 sections 6.1 and 11.2). Node
- * refuses two lengths itself, but takes an empty encoding for none, and reads chunks behind other encodings and in HTTP/1.0.
+ * Whether the end of a body is ambiguous, so that another server on the way could find the next request inside it (RFC 9112 sections 6.1
+ * and 11.2). Node refuses two lengths, but ignores an empty encoding, and accepts chunks after other encodings and in HTTP/1.0.
  */
 function hasUnclearLength({ headers, httpVersion }: IncomingMessage): boolean {
-  const encoding = headers['transfer-encoding']; // several are joined
+  const encoding = headers['transfer-encoding']; // Node joins several headers
   if (encoding === undefined) return false;
   return encoding !== 'chunked' || headers['content-length'] !== undefined || httpVersion !== '1.1';
 }
 
 /**
- * A request of HTTP/1.1 has exactly one Host header, or is answered with 400 (RFC 9112 section 3.2). Node silently
- * keeps the first of several, and answers a missing one without a body: its own check must be off.
+ * Answers an HTTP/1.1 request without exactly one Host header with 400 (RFC 9112 section 3.2). Node silently keeps the first of several,
+ * and answers a missing one without a body, so its own check must be off.
  */
 export function requireOneHost(server: FastifyInstance): void {
   server.addHook('preParsing', ({ raw }, _, __, done) => {
@@ -207,12 +207,12 @@ export function requireOneHost(server: FastifyInstance): void {
   });
 }
 
-/** Milliseconds in which answers announce the end of their connection, so that clients do not send on what is being closed. */
+/** Milliseconds for which answers announce the end of their connection, so that clients send nothing on a closing connection. */
 const GRACE = 1_000;
 
 /**
- * Closes a server without breaking off an answer: no new connections; for a second every answer on the others has
- * `Connection: close`; then idle ones are closed, the rest after their answer.
+ * Closes a server without breaking off answers. It accepts no new connections, and for a second every answer has `Connection: close`. Then
+ * idle connections are closed, and the others after their answers.
  */
 export class ConnectionDrain {
   private draining: Promise<void> | null = null;
@@ -222,7 +222,7 @@ export class ConnectionDrain {
     private readonly connections: Connections,
   ) {
     server.addHook('onSend', ({ raw: { socket } }, { raw: response }, _, done) => {
-      // In the last of several pipelined requests only: those after it would get no answer.
+      // Only the last of several pipelined requests announces the end, because requests after it get no answer.
       if (this.draining !== null && connections.inFlight(socket) > 1) response.removeHeader('Connection');
       else if (this.draining !== null) response.setHeader('Connection', 'close');
       done();
@@ -230,12 +230,12 @@ export class ConnectionDrain {
     server.addHook('preClose', () => this.begin());
   }
 
-  /** Resolves when no connection is left. The server's own close waits for that, too. */
+  /** Resolves when no connection is left, for which the server's own close also waits. */
   begin(): Promise<void> {
     return (this.draining ??= this.drain());
   }
 
-  /** Breaks off all answers that are left. */
+  /** Breaks off all remaining answers. */
   cut(): void {
     this.server.server.closeAllConnections();
   }
@@ -243,7 +243,7 @@ export class ConnectionDrain {
   private async drain(): Promise<void> {
     const closed = once(this.server.server, 'close');
     await stopListening(this.server.server);
-    // Requests received until then are read before that turn of the event loop ends.
+    // One more turn of the event loop lets requests received so far be read.
     const grace = setTimeout(() => void nextTurn().then(() => this.connections.closeIdle()), GRACE);
     await closed;
     clearTimeout(grace);
@@ -254,14 +254,14 @@ export class ConnectionDrain {
 const BACKLOG = 511;
 
 /**
- * Closes the listening socket once the connections in the kernel's queue are accepted, which would be reset otherwise: one in each turn of
- * the event loop. The HTTP server's own close, which does more, follows the drain.
+ * Closes the listening socket once the connections in the kernel's queue are accepted, one in each turn of the event loop. Otherwise they
+ * would be reset. The HTTP server's own close comes after the drain.
  */
 async function stopListening(server: NetServer): Promise<void> {
   let accepted = 0;
   const count = (): number => (accepted += 1);
   server.on('connection', count);
-  // The first turn may have begun after the phase in which connections are accepted.
+  // Two quiet turns are needed, because the first may begin after the phase that accepts connections.
   for (let [turns, quiet] = [0, 0]; quiet < 2 && turns < BACKLOG; turns += 1) {
     const former = accepted;
     await nextTurn();

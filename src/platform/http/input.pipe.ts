@@ -13,12 +13,12 @@ export class InputPipe extends ValidationPipe {
     });
   }
 
-  /** Values of our own parameter decorators are not input. */
+  /** Skips values of the service's own parameter decorators, which are no input. */
   override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     return metadata.type === 'custom' ? Promise.resolve(value) : this.parsed(value, metadata);
   }
 
-  /** A missing body is refused, not read as an empty one. */
+  /** Parses a value. Refuses a missing body instead of reading it as an empty one. */
   private async parsed(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (metadata.type === 'body' && value === undefined) {
       throw new Refused('malformed_json', { detail: 'The body must be a JSON object.' });
@@ -29,17 +29,17 @@ export class InputPipe extends ValidationPipe {
     return transformed;
   }
 
-  /** Nest would silently remove `__proto__`, `constructor` and `prototype`; they are refused like other unknown fields. */
+  /** Keeps Nest from silently removing `__proto__`, `constructor` and `prototype`, which are refused like other unknown fields. */
   protected override stripProtoKeys(): void {
-    // Harmless: class-transformer copies known fields only.
+    // Nothing needs to be removed, because class-transformer copies known fields only.
   }
 
-  /** Nest would walk through all of a body before a list in it is refused by its count. */
+  /** Keeps Nest from walking through a whole body before a list that is too long is refused. */
   protected override closeArrayGaps(): void {
-    // Neither JSON nor a query makes arrays with gaps.
+    // Arrays from JSON or a query have no gaps.
   }
 
-  /** Path parameters stay texts until their own pipe reads them: `01` and `0x1` are not the id 1. */
+  /** Keeps path parameters as texts for their own pipes, because `01` and `0x1` are not the id 1. */
   protected override transformPrimitive(value: unknown): unknown {
     return value;
   }
@@ -60,8 +60,8 @@ function fieldErrors(errors: readonly ValidationError[], path = ''): FieldError[
 }
 
 /**
- * Fields that class-transformer silently drops: names that functions and their prototypes have (`constructor`, `toString`,
- * `prototype`). Any other unknown field it leaves to be refused.
+ * Errors of fields that class-transformer silently drops: those with names of function and prototype members (`constructor`, `toString`,
+ * `prototype`). Other unknown fields stay in the object and are refused later.
  */
 function droppedFields(sent: unknown, parsed: unknown, path = ''): FieldError[] {
   if (typeof sent !== 'object' || sent === null || typeof parsed !== 'object' || parsed === null) return [];

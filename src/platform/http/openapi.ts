@@ -15,8 +15,8 @@ type Schema = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[s
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-problems'?: ErrorCode[] };
 
 /**
- * Describes a route: its name in generated clients, what it does, and the error codes that do not follow from its shape
- * (`describeApi` adds those that do).
+ * Describes a route: its name in generated clients, its purpose, and its error codes. `describeApi` adds the codes that follow from the
+ * route's shape.
  */
 export const ApiRoute = (operationId: string, summary: string, ...codes: ErrorCode[]): MethodDecorator =>
   applyDecorators(ApiOperation({ operationId, summary }), ApiExtension('x-problems', codes));
@@ -29,7 +29,7 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 const always = (schema: { type: string; minimum?: number }) => ({ required: true, schema });
 
-/** The headers of every problem of that status. */
+/** The headers of every problem by status. */
 const HEADERS: Partial<Record<number, Record<string, object>>> = {
   401: { 'WWW-Authenticate': always({ type: 'string' }) },
   405: { Allow: always({ type: 'string' }) },
@@ -114,7 +114,7 @@ const TAGS = {
   console: 'Sessions of the web console, which are cookies.',
 };
 
-/** Says who may call an operation. Scopes of API tokens stand in the text, and in `x-scopes` for programs. */
+/** Describes who may call an operation. Names scopes of API tokens in the text and, for programs, in `x-scopes`. */
 function describeCallers(operation: Operation, path: string): void {
   const scopes = operation.security?.flatMap((scheme) => scheme[API_TOKEN] ?? []) ?? [];
   for (const scheme of operation.security ?? []) if (API_TOKEN in scheme) scheme[API_TOKEN] = [];
@@ -129,7 +129,7 @@ function describeCallers(operation: Operation, path: string): void {
   operation.description ??= `${callers}${tokens}`;
 }
 
-/** Values to try, for fields of bodies by their names. */
+/** Adds example values to fields of bodies by their names. */
 function addExamples(schemas: Record<string, Schema>, now: Date): void {
   const inAMonth = new Date(now.getTime() + 30 * 86_400_000);
   const examples = new Map(
@@ -144,7 +144,7 @@ function addExamples(schemas: Record<string, Schema>, now: Date): void {
   }
 }
 
-/** Whole bodies, where not all fields go together. */
+/** Example bodies, for bodies whose fields cannot all be given together. */
 const BODIES: Record<string, unknown> = {
   PolicyDto: {
     kind: 'row_filter',
@@ -182,14 +182,14 @@ const EXAMPLES: Record<string, unknown> = {
   to: '/me',
 };
 
-/** Bodies have no further fields (docs/decisions/0005); their classes, and those of nested objects, end in `Dto`. */
+/** Forbids further fields in bodies (docs/decisions/0005). Classes of bodies and of objects in them end in `Dto`. */
 function closeBodies(schemas: Record<string, Schema>): void {
   for (const [name, schema] of Object.entries(schemas)) {
     if (name.endsWith('Dto') && !('$ref' in schema)) schema.additionalProperties = false;
   }
 }
 
-/** Numbers in paths are ids of rows (RowIdPipe). */
+/** Describes numbers in paths, which are ids of rows (RowIdPipe). */
 function describeRowIds({ parameters }: Operation): void {
   for (const parameter of parameters ?? []) {
     if (!('in' in parameter) || parameter.in !== 'path' || !parameter.schema || '$ref' in parameter.schema) continue;
@@ -212,10 +212,10 @@ function describeProblems(operation: Operation, path: string, method: (typeof ME
   return [...byStatus.values()].flatMap((known) => [...known]);
 }
 
-/** Statuses of requests that are no HTTP, or come too slowly or with too many headers: before any route is known. */
+/** Statuses of requests that fail before a route is known: invalid HTTP, too slow, or too many headers. */
 const MALFORMED = [400, 408, 431];
 
-/** Members beside those of every problem. */
+/** Members of problems by code, besides the common ones. */
 const MEMBERS: Partial<Record<ErrorCode, Record<string, object>>> = {
   mask_conflict: { policy_id: { type: 'integer', description: 'The other policy.' } },
   target_unavailable: {
@@ -226,7 +226,7 @@ const MEMBERS: Partial<Record<ErrorCode, Record<string, object>>> = {
   query_cancelled: { error: { $ref: '#/components/schemas/QueryError' } },
 };
 
-/** `BusyProblem`, and so on: one schema a code, so that clients tell the codes of an operation apart by type. */
+/** The schema's name for a code, such as `BusyProblem`. One schema for each code lets clients distinguish codes by type. */
 const schemaName = (code: ErrorCode): string =>
   `${code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
 
@@ -244,7 +244,7 @@ function problemResponse(status: number, codes: ErrorCode[]): Operation['respons
   };
 }
 
-/** The codes of every route of that shape: of bodies, of parameters, of authentication, of an absent database. */
+/** The codes that follow from a route's shape: its body, its parameters, authentication, and use of the database. */
 function problemsByShape(operation: Operation, path: string, method: (typeof METHODS)[number]): ErrorCode[] {
   const parameters = (operation.parameters ?? []).flatMap((parameter) => ('in' in parameter ? [parameter.in] : []));
   const takesBody = operation.requestBody !== undefined;
@@ -262,7 +262,7 @@ function problemsByShape(operation: Operation, path: string, method: (typeof MET
         ] as const)),
     ...(path.startsWith('/api/admin/') ? (['administrator_required'] as const) : []),
     ...(parameters.includes('path') ? (['not_found'] as const) : []),
-    'method_not_allowed', // of the path: another method
+    'method_not_allowed', // for another method on the same path
     'database_unavailable',
     'internal_error',
   ];

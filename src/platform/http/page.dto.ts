@@ -16,7 +16,7 @@ interface LimitRange {
   fallback: number;
 }
 
-/** How long the pages of lists are: of lists in general, of what is in a node or has access to it, of a query's rows. */
+/** Lengths of pages: of lists in general, of lists about a node's children or holders, and of a query's rows. */
 export const LIMITS = {
   items: { most: 200, fallback: 50 },
   names: { most: 1000, fallback: 200 },
@@ -56,7 +56,7 @@ export class PageLimit {
 
 export const NOT_OURS = 'must be the `next` of an earlier page';
 
-/** A cursor of an earlier page. A repeated parameter is invalid. */
+/** `?after=`: a cursor of an earlier page. A repeated parameter is invalid. */
 export function Cursor(read: (cursor: string) => unknown): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({ type: String, minLength: 1, description: 'The `next` of the page before.' }),
@@ -65,7 +65,7 @@ export function Cursor(read: (cursor: string) => unknown): PropertyDecorator {
   );
 }
 
-/** A cursor whose key the list's own key can hold: PostgreSQL refuses to compare with a larger one. */
+/** A cursor whose key fits the type of the list's key, because PostgreSQL refuses to compare with a larger one. */
 function After(maxKey: number): PropertyDecorator {
   const rule = FieldRule((key) => (isWhole(key) && key <= maxKey ? null : NOT_OURS));
   return applyDecorators(Cursor(keyOfCursor), rule);

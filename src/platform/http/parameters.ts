@@ -3,12 +3,12 @@ import { parse } from 'fast-querystring';
 import type { FastifyInstance } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 
-/** Same limit as for headers; no operation reads a tenth of it. */
+/** The most query parameters, as many as headers. No operation uses a tenth of it. */
 const MAX_PARAMETERS = 100;
 
 const TOO_MANY = Object.freeze({});
 
-/** Reads the query of a request's target, but for one with too many parameters: refuseManyParameters answers that. */
+/** Parses the query of a request's target, except one with too many parameters, which refuseManyParameters answers. */
 export function readParameters(query: string): Record<string, unknown> {
   const isTooMany = query.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS;
   return isTooMany ? TOO_MANY : (parse(query) as Record<string, unknown>);
@@ -22,7 +22,7 @@ export function refuseManyParameters(server: FastifyInstance): void {
   });
 }
 
-/** The id of a row, in a path. A malformed id gets 404, like an unknown one. */
+/** Parses the id of a row in a path. A malformed id gets 404, like an unknown one. */
 @Injectable()
 export class RowIdPipe implements PipeTransform<string, number> {
   transform(text: string): number {

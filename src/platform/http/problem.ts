@@ -7,7 +7,7 @@ import type { AllowedMethods } from './allowed-methods.js';
 import { isDatabaseOutage } from '../database/database-outage.js';
 import type { RequestRecords } from './request-records.js';
 
-/** The one table from kinds to statuses; a kind without a status does not compile. */
+/** HTTP statuses by kind of error. A kind without a status does not compile. */
 export const STATUS: Record<ErrorKind, number> = {
   invalid: 400,
   unauthenticated: 401,
@@ -54,17 +54,17 @@ export function toProblem({ code, details }: Refused, requestId: string): Proble
   };
 }
 
-/** The errors of the routes below a path, where a standard has a form of its own. */
+/** The form of errors of the routes below a path, for a standard that defines its own. */
 export interface ErrorForm {
   path: string;
   type: string;
   of: (problem: Problem) => object;
 }
 
-/** Most errors of one answer. */
+/** The most errors in one answer. */
 const MAX_ERRORS = 20;
 
-/** Most characters of a field's name or a message, which may hold input. */
+/** The most characters of a field's name or a message, which may contain input. */
 const MAX_TEXT = 200;
 
 /** Keeps the answer to a refused body below 8 KiB. */
@@ -80,7 +80,7 @@ function cut(text: string): string {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
-/** Bearer errors (RFC 6750 section 3.1), for requests that sent a token. */
+/** Bearer errors (RFC 6750 section 3.1) by code, for requests that sent a token. */
 const BEARER_ERRORS: Partial<Record<ErrorCode, string>> = {
   token_invalid: 'invalid_token',
   token_expired: 'invalid_token',
@@ -90,8 +90,8 @@ const BEARER_ERRORS: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * The headers that belong to a refusal: every 401 carries a challenge (RFC 9110 section 15.5.2), and so does a 403 of a token that
- * does not open a route (RFC 6750 section 3).
+ * The headers of a refusal. Every 401 has a challenge (RFC 9110 section 15.5.2), and so has a 403 for a token without the route's scope
+ * (RFC 6750 section 3).
  */
 export function problemHeaders({ code, details: { retryAfter, quota, mediaTypes } }: Refused): Record<string, string> {
   const headers: Record<string, string> = {};
@@ -102,7 +102,7 @@ export function problemHeaders({ code, details: { retryAfter, quota, mediaTypes 
       `Bearer realm="grantline"${bearerError === undefined ? '' : `, error="${bearerError}"`}`;
   }
   if (kind === 'unsupported-media-type') {
-    // The types that are accepted (RFC 9110 section 15.5.16).
+    // Names the accepted types (RFC 9110 section 15.5.16).
     headers['Accept'] = mediaTypes?.join(', ') ?? 'application/json';
     headers['Accept-Encoding'] = 'identity';
   }
@@ -120,7 +120,7 @@ export function problemHeaders({ code, details: { retryAfter, quota, mediaTypes 
   return headers;
 }
 
-/** The one place where anything thrown, in Nest or before it, becomes a problem document. */
+/** Converts every thrown error, in Nest or before it, to a problem document. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
@@ -135,17 +135,17 @@ export class ProblemFilter implements ExceptionFilter {
     this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
-  /** Called for failures before routing as well, such as a path that cannot be decoded. */
+  /** Answers an error. Also called for failures before routing, such as a path that cannot be decoded. */
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refused = this.refused(error, request);
     const problem = toProblem(refused, request.id);
     this.records.refused(request, refused);
-    // Busy is expected and has its metric; a stack for each would slow down the requests that are served.
+    // `busy` is expected and has a metric, and logging a stack for each would slow down other requests.
     if (problem.status >= 500 && problem.code !== 'busy') {
       this.log.error('request failed', { request_id: request.id, code: problem.code, err: refused.cause ?? refused });
     }
     if (reply.sent || reply.raw.headersSent) {
-      reply.raw.destroy(); // a stream that fails midway is broken off, never ended cleanly
+      reply.raw.destroy(); // breaks off a stream that failed midway, so that it does not look complete
       return;
     }
     if (refused.code === 'method_not_allowed' && !reply.hasHeader('Allow')) {
@@ -174,7 +174,7 @@ export class ProblemFilter implements ExceptionFilter {
 
 function statusOf(error: unknown): number {
   if (error instanceof HttpException) return error.getStatus();
-  // Fastify's errors are made without `new`: objects like any other.
+  // Fastify's errors are no instances of a class that could be tested.
   const has = typeof error === 'object' && error !== null && 'statusCode' in error;
   return has && typeof error.statusCode === 'number' ? error.statusCode : 500;
 }

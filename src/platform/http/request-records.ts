@@ -6,15 +6,15 @@ import type { Log } from '../log/log.js';
 
 const POLLED = 'isPolled';
 
-/** A route that open pages ask every few seconds: its good answers are logged for developers alone. */
+/** Marks a route that open pages request every few seconds. Its successful answers are logged at level `debug` only. */
 export const Polled = (): MethodDecorator => RouteConfig({ [POLLED]: true });
 
-/** Labels come from closed sets: a client chooses neither a route nor a method's name here. */
+/** Methods that metrics use as labels. Labels come from closed sets, so that clients cannot invent any. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const UNMATCHED = 'unmatched';
 const OTHER = 'other';
 
-/** Logs and measures every request of a server once its answer has ended: sent whole, or broken off by either side. */
+/** Logs and measures every request of a server once its answer was sent completely or broken off by either side. */
 export class RequestRecords {
   private readonly seconds = new Histogram({
     name: 'grantline_http_request_duration_seconds',
@@ -47,18 +47,18 @@ export class RequestRecords {
     });
   }
 
-  /** Records a request that no hook sees. */
+  /** Records a request that no hook of the server sees. */
   follow(request: FastifyRequest, reply: FastifyReply): void {
     const begun = performance.now();
     reply.raw.once('close', () => this.record(request, reply, performance.now() - begun));
   }
 
-  /** Records an answer to bytes that never became a request, whose start is unknown. */
+  /** Records an answer to bytes that could not be parsed to a request. Their start is unknown. */
   unparsed(status: number): void {
     this.seconds.observe({ method: OTHER, route: UNMATCHED, status }, 0);
   }
 
-  /** The line of this request names the code and the private reason. A quota's name is one of the service's own. */
+  /** Adds the code and the private reason of a refusal to the request's log line. A quota's name is no secret. */
   refused(request: FastifyRequest, refused: Refused): void {
     this.refusals.set(request, refused);
     const { quota } = refused.details;
@@ -67,7 +67,7 @@ export class RequestRecords {
 
   private record(request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number): void {
     const { method } = request;
-    const route = request.routeOptions.url ?? null; // never the path: it may hold a token
+    const route = request.routeOptions.url ?? null; // not the path, which may contain a token
     const isWhole = raw.writableFinished;
     this.seconds.observe(
       {

@@ -1,16 +1,16 @@
 const LONGEST_PAUSE = 2_000;
 
 /**
- * Milliseconds before the next attempt: as the server asks, else from `first` on twice as long each time, up to two seconds.
- * @param failures so far, this one included
+ * Milliseconds before the next attempt: the server's `Retry-After`, or else `first`, doubled for each failure, up to two seconds.
+ * @param failures the number of failures so far, including the present one
  */
 export function retryPause(failures: number, retryAfter: number | null, first: number): number {
   return retryAfter ?? Math.min(first * 2 ** (failures - 1), LONGEST_PAUSE);
 }
 
 /**
- * `Retry-After` in milliseconds: seconds or an HTTP date (RFC 9110 section 10.2.3); null when there is none, or it is neither.
- * @param now without it dates are not read
+ * `Retry-After` in milliseconds, from seconds or an HTTP date (RFC 9110 section 10.2.3); null if it is absent or invalid.
+ * @param now the present time; if absent, dates are not read
  */
 export function readRetryAfter(value: string | undefined, now?: Date): number | null {
   if (value === undefined) return null;

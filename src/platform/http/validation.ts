@@ -2,13 +2,13 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, ValidateBy, ValidateNested } from 'class-validator';
 
-/** The problem of a text, as the end of a sentence that begins with the field's name; null: none. */
+/** Finds the problem of a text, as the rest of a sentence that begins with the field's name; null: none. */
 export type TextProblem = (text: string) => string | null;
 
-/** The problem of a field of any type, which may depend on the object around it. Called for an absent field as well. */
+/** Finds the problem of a field of any type, which may depend on the object around it. Also called for an absent field. */
 export type FieldProblem<T> = (value: unknown, object: T) => string | null;
 
-/** A required string in which `problemOf` finds nothing wrong. */
+/** A required string in which `problemOf` finds no problem. */
 export function TextRule(problemOf: TextProblem): PropertyDecorator {
   return FieldRule((value) => {
     if (value === undefined) return 'is required';
@@ -16,7 +16,7 @@ export function TextRule(problemOf: TextProblem): PropertyDecorator {
   }, 'textRule');
 }
 
-/** A field in which `problemOf` finds nothing wrong. @param name of the rule: one field has each name once. */
+/** A field in which `problemOf` finds no problem. @param name the rule's name, which must be unique for a field. */
 export function FieldRule<T extends object>(problemOf: FieldProblem<T>, name = 'fieldRule'): PropertyDecorator {
   return ValidateBy({
     name,
@@ -27,20 +27,20 @@ export function FieldRule<T extends object>(problemOf: FieldProblem<T>, name = '
   });
 }
 
-/** The rule of a field that can be left out. */
+/** Makes a rule accept an absent field. */
 export const absentOr = (rule: (value: unknown) => string | null) => (value: unknown) =>
   value === undefined ? null : rule(value);
 
-/** An object with rules of its own; never null, never a list. */
+/** A nested object with its own rules, which is neither null nor a list. */
 export function NestedObject(type: () => new () => object): PropertyDecorator {
   return applyDecorators(IsObject({ message: 'must be an object' }), ValidateNested(), Type(type));
 }
 
-/** A list of such objects. One over its maximum is refused by its count: none of its entries is parsed or checked. */
+/** A list of nested objects. A list that is too long is refused by its length, without parsing or checking its entries. */
 export function NestedArray(type: () => new () => object, maxSize: number): PropertyDecorator {
   const isTooLong = (list: unknown): list is unknown[] => Array.isArray(list) && list.length > maxSize;
   return applyDecorators(
-    // The checks of entries skip holes.
+    // An array with holes only has the same length, and checks of entries skip holes.
     Transform(({ value }: { value: unknown }) => (isTooLong(value) ? new Array<unknown>(value.length) : value)),
     IsArray({ message: 'must be a list' }),
     ArrayMaxSize(maxSize, { message: `must have at most ${maxSize} entries` }),
@@ -63,20 +63,20 @@ export function idProblem(value: unknown): string | null {
 }
 
 /**
- * A timestamp with its offset from UTC, such as `2026-11-20T08:00:00.000Z` (RFC 3339), in the years 0 to 9999 of UTC: later
- * ones have no RFC 3339 text. Digits beyond milliseconds are cut.
+ * The problem of a timestamp, which must have its offset from UTC, such as `2026-11-20T08:00:00.000Z` (RFC 3339), and lie in the years 0
+ * to 9999 of UTC, because RFC 3339 cannot write later ones. Digits beyond milliseconds are cut off.
  */
 export function momentProblem(value: unknown): string | null {
   const text = typeof value === 'string' && MOMENT.test(value) ? value : '';
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) return 'must be a moment such as 2026-11-20T08:00:00.000Z';
-  // Date reads 30 February as 2 March.
+  // Date would read 30 February as 2 March.
   const day = new Date(`${text.slice(0, 10)}T00:00:00Z`).toISOString().slice(0, 10);
   if (day !== text.slice(0, 10)) return 'must be a day that exists';
   return isInPlainYear(date) ? null : 'must be in the years 0000 to 9999 of UTC';
 }
 
-/** Whether a time that exists is in the years 0 to 9999 of UTC, which PostgreSQL holds; not all of JavaScript's. */
+/** Whether a date is valid and in the years 0 to 9999 of UTC. JavaScript has dates that PostgreSQL cannot store. */
 export function isInPlainYear(date: Date): boolean {
   return date.toISOString().length === 24;
 }

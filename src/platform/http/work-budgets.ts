@@ -6,20 +6,20 @@ import { Refused } from '../../kernel/errors.js';
 import type { AuthenticatedRequest } from './access.js';
 
 /**
- * The share of a replica that a person's expensive requests may take, in milliseconds: a fifth of its time, after a reserve of three
- * seconds. What takes less than `free` is like any other request; one is counted as `most` at most, whatever it waited for.
+ * How much of a replica's time one person's expensive requests may take, in milliseconds: a fifth, after a reserve of three seconds. A
+ * request that takes less than `free` costs nothing, and one costs at most `most`, because it may have waited.
  */
 const BUDGET = { reserve: 3_000, share: 0.2, free: 10, most: 1_000, inFlight: 4 };
 
-/** Milliseconds until a reserve that is used up is there again. */
+/** Milliseconds until a spent reserve has recovered. */
 const WINDOW = BUDGET.reserve / BUDGET.share;
 
-/** The quota's name and its numbers, for the RateLimit headers: seconds of work in a window. */
+/** The quota in the RateLimit headers: seconds of work in a window. */
 const WORK_QUOTA = { name: 'seconds-of-work', limit: 3, windowSeconds: WINDOW / 1_000 };
 
-/** One person's account of time. */
+/** One person's budget of time. */
 export interface WorkBudget {
-  /** When all that was spent is there again. */
+  /** When the whole reserve has recovered. */
   wholeAt: number;
   inFlight: number;
 }
@@ -31,7 +31,7 @@ export function secondsToWait(budget: WorkBudget, now: number): number | null {
   return secondsOverdrawn(budget, now) ?? (budget.inFlight >= BUDGET.inFlight ? 1 : null);
 }
 
-/** Seconds until the reserve is there again; null: it is. */
+/** Seconds until an overdrawn reserve is positive again; null: it is not overdrawn. */
 export function secondsOverdrawn(budget: WorkBudget, now: number): number | null {
   const over = budget.wholeAt - now - WINDOW;
   return over > 0 ? over / 1_000 : null;
@@ -58,16 +58,16 @@ interface Work {
   userId: number;
   counted: Counted;
   begun: number;
-  /** Milliseconds that have been counted already. */
+  /** Milliseconds of body parsing that are already charged. */
   parsed: number;
 }
 
-/** Above this number, budgets that have recovered are forgotten. */
+/** With more budgets than this, those that have recovered are dropped. */
 const MAX_BUDGETS = 1_000;
 
 /**
- * The share of this replica that each person uses (docs/decisions/0029). A request counts until it is answered, even if its client
- * has gone, because the work goes on.
+ * The time of this replica that each person uses (docs/decisions/0029). A request counts until it is answered, even if its client has gone,
+ * because the work goes on.
  */
 @Injectable()
 export class WorkBudgets {
@@ -83,7 +83,7 @@ export class WorkBudgets {
     });
   }
 
-  /** @throws Refused `too_many_requests` while the person's budget is spent, or too many such requests are under way */
+  /** @throws Refused `too_many_requests` if the person's budget is spent, or too many expensive requests are in progress */
   begin(request: FastifyRequest, userId: number, counted: Counted): void {
     const begun = this.timers.now();
     const budget = this.of(userId);
@@ -93,7 +93,7 @@ export class WorkBudgets {
   }
 
   /**
-   * Counts the parsing of a body. Many bodies may have come at once: each is parsed only while the budget lasts.
+   * Charges the parsing of a body. Many bodies may have arrived at once, so each is parsed only while the budget lasts.
    * @throws Refused `too_many_requests`
    */
   parsing<T>(request: FastifyRequest, parse: () => T): T {
@@ -140,12 +140,12 @@ function refuse(seconds: number | null): void {
 const COUNTED = 'grantline:counted-work';
 
 /**
- * Counts what a route takes against the person's budget, and refuses it with 429 before any work while that is spent.
- * @param counted `refused`: for routes whose success is limited elsewhere
+ * Charges a route's time to the person's budget, and refuses requests with 429 before any work if the budget is spent.
+ * @param counted `refused`: for routes whose successful requests are limited elsewhere
  */
 export const CountsWork = (counted: Counted = 'always'): MethodDecorator => SetMetadata(COUNTED, counted);
 
-/** Between authentication and the reading of the body (docs/decisions/0029). Each replica counts for itself. */
+/** Applies @CountsWork() between authentication and the reading of the body (docs/decisions/0029). Each replica counts separately. */
 @Injectable()
 export class WorkGuard implements CanActivate {
   constructor(

@@ -2,18 +2,18 @@ import type { Writable } from 'node:stream';
 import { prettyFactory } from 'pino-pretty';
 import type { Settings } from '../settings/settings.js';
 
-/** Bytes that may wait until they are read; a service under load writes a megabyte in a few seconds. */
+/** The most unread bytes. A service under load writes a megabyte in a few seconds. */
 const MAX_UNREAD = 1024 * 1024;
 
 /**
- * Writes log lines to a stream that does not block, as standard output does where it is a pipe or a socket. A collector
- * that reads too slowly loses lines, and delays nothing. pino's own writer blocks a thread instead, without which the
- * process cannot end, and keeps in memory whatever is not read.
+ * Writes log lines to a non-blocking stream, which standard output is if it is a pipe or a socket. A collector that reads too slowly loses
+ * lines but delays nothing. pino's own writer would block a thread, without which the process cannot end, and would keep all unread lines
+ * in memory.
  */
 export class LogOutput {
-  /** Lines, so far. */
+  /** Number of dropped lines so far. */
   dropped = 0;
-  /** Called with the number of lines that were dropped at this place. */
+  /** Called with the number of lines dropped at the present place of the log. */
   onGap: (lines: number) => void = () => undefined;
   private readonly formatted: (line: string) => string;
   private gap = 0;
@@ -26,7 +26,7 @@ export class LogOutput {
     this.formatted = format === 'pretty' ? prettyFactory({ singleLine: true, colorize }) : (line) => line;
   }
 
-  /** The last line of a process is handed to the kernel before this returns, unless the reader is behind. */
+  /** Writes a line. The kernel has it when this returns, unless the reader is behind, so that a process can end at once. */
   write(line: string): void {
     const isFull = this.stream.writableLength > (this.gap === 0 ? MAX_UNREAD : MAX_UNREAD / 2);
     if (isFull) {
@@ -40,7 +40,7 @@ export class LogOutput {
     this.stream.write(this.formatted(line));
   }
 
-  /** Resolves when everything has been read, or so many milliseconds later. */
+  /** Resolves when everything has been read, or after the given time. */
   async read(milliseconds: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const late = setTimeout(resolve, milliseconds);

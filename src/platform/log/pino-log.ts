@@ -7,7 +7,7 @@ import type { LoggerService } from '@nestjs/common';
 
 const ORIGIN = performance.timeOrigin;
 
-/** One pino for the whole process: the HTTP server, Nest and our own lines all write through it. */
+/** The one pino of the process, through which the HTTP server, Nest and the service itself write. */
 export function createPino(settings: Settings['log'], destination: DestinationStream): Logger {
   const options = {
     level: settings.level,
@@ -21,7 +21,7 @@ export function createPino(settings: Settings['log'], destination: DestinationSt
 
 const SECRETS = ['password', 'authorization', 'headers'];
 
-/** Censors secrets in the objects of a line. pino's own redaction reads its paths for each field, a tenth of a small request. */
+/** Censors secrets in the objects of a line. pino's own redaction would take a tenth of the time of a small request. */
 function redacted(fields: Record<string, unknown>): Record<string, unknown> {
   let kept = fields;
   for (const name in fields) {
@@ -65,7 +65,7 @@ export class PinoLog extends Log {
   }
 }
 
-/** An error in a log: only named fields, because others can hold any value. */
+/** An error in a log, with named fields only, because other fields can contain any value. */
 interface LoggedError {
   type: string;
   message: string;
@@ -78,8 +78,8 @@ interface LoggedError {
 const DEEPEST = 4;
 
 /**
- * A database's error carries its statement with the values that were given (`parameters`) and rows (`detail`), and an
- * HTTP client's error its request with every header: password hashes, SQL of people's, tokens. None of that is copied.
+ * Copies only safe fields of an error. A database error contains its statement with values (`parameters`) and rows (`detail`), and an HTTP
+ * client's error the request with all headers: password hashes, users' SQL, tokens.
  */
 export function loggedError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? error : 'not an Error';
@@ -90,7 +90,7 @@ export function loggedError(error: unknown, depth = 0): unknown {
   return cause instanceof Error && depth < DEEPEST ? { ...logged, cause: loggedError(cause, depth + 1) } : logged;
 }
 
-/** Nest's own lines (start-up, scheduler) through the one log; its lines about routes are `debug`, its own `debug` and `verbose` ones are left out. */
+/** Writes Nest's own lines (start-up, scheduler) to the log. Lines about routes become `debug`; Nest's `debug` and `verbose` lines are dropped. */
 export class NestLog implements LoggerService {
   constructor(private readonly target: Log) {}
 

@@ -1,10 +1,10 @@
-/** The state of a part. `down` fails readiness; `degraded` does not: its repair needs this service. */
+/** The state of a part. `down` fails readiness; `degraded` does not, because its repair may need this service. */
 export type Health = 'up' | 'degraded' | 'down';
 
 export interface HealthReport {
   status: Health;
   parts: Record<string, Health>;
-  /** Seconds since the last check, of parts that are checked in the background. */
+  /** Seconds since the last check, for parts that are checked in the background. */
   ages: Record<string, number | null>;
 }
 
@@ -12,12 +12,12 @@ export interface HealthReport {
 export class HealthRegistry {
   private readonly parts = new Map<string, { check: () => Promise<Health>; age?: () => number | null }>();
 
-  /** @param age seconds since the last check, of a part that is checked in the background; null: not yet. */
+  /** @param age seconds since the last check of a part that is checked in the background; null: not checked yet. */
   register(part: string, check: () => Promise<Health>, age?: () => number | null): void {
     this.parts.set(part, { check, ...(age && { age }) });
   }
 
-  /** Checks every part; one that throws or takes longer than two seconds is `down`. */
+  /** Checks every part. A check that throws or takes longer than two seconds counts as `down`. */
   async report(): Promise<HealthReport> {
     const parts: Record<string, Health> = {};
     await Promise.all(

@@ -1,16 +1,16 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** A counter of the service, by these labels. */
+/** A counter with these labels. */
 export function counter<L extends string>(registry: Registry, name: string, help: string, ...labels: L[]): Counter<L> {
   return new Counter({ name, help, labelNames: labels, registers: [registry] });
 }
 
-/** A gauge that keeps what it was last set to. */
+/** A gauge that keeps its last set value. */
 export function gauge(registry: Registry, name: string, help: string): Gauge {
   return new Gauge({ name, help, registers: [registry] });
 }
 
-/** A gauge whose value is asked for at each scrape. */
+/** A gauge whose value is computed at each scrape. */
 export function gaugeOf(registry: Registry, name: string, help: string, value: () => number | Promise<number>): void {
   new Gauge({
     name,
@@ -22,7 +22,7 @@ export function gaugeOf(registry: Registry, name: string, help: string, value: (
   });
 }
 
-/** A counter that something else keeps. */
+/** A counter whose value something else keeps. */
 export function counterOf(registry: Registry, name: string, help: string, value: () => number): void {
   new Counter({
     name,

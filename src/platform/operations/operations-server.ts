@@ -12,7 +12,7 @@ import { clientErrorHandler } from '../http/client-error-handler.js';
 import type { Connections } from '../http/connections.js';
 import { readParameters, refuseManyParameters } from '../http/parameters.js';
 
-/** The second port: health and metrics, never public, and so without authentication. Requests at the same time share what is asked and made. */
+/** Serves health and metrics on the second port, which is never public and so needs no authentication. Concurrent requests share their work. */
 export function operationsServer(health: HealthRegistry, metrics: Registry, connections: Connections): FastifyInstance {
   const methods = new AllowedMethods();
   const server = fastify({
@@ -43,7 +43,7 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   return server;
 }
 
-/** Shows in the metrics what `/health/ready` answers, asked anew for each scrape: alerts cannot see probes. */
+/** Exposes the answer of `/health/ready` as metrics, checked at each scrape, because alerts cannot see probes. */
 function exposeHealth(registry: Registry, report: () => Promise<HealthReport>): void {
   const ready = '1: this replica takes requests, as `/health/ready` says; 0: a part is down.';
   gaugeOf(registry, 'grantline_ready', ready, async () => ((await report()).status === 'down' ? 0 : 1));
@@ -58,7 +58,7 @@ function exposeHealth(registry: Registry, report: () => Promise<HealthReport>): 
   });
 }
 
-/** Versions as labels of a gauge that is always 1, as is customary. */
+/** Exposes versions as labels of a gauge that is always 1, as is customary. */
 function exposeVersion(registry: Registry): void {
   const help = '1, with the `version` of this replica and of its `node`.';
   const build = new Gauge({

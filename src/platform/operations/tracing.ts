@@ -19,11 +19,11 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from './version.js';
 
-/** https://www.w3.org/TR/trace-context/#traceparent-header: later versions may append fields, version 00 may not. */
+/** Matches https://www.w3.org/TR/trace-context/#traceparent-header. Versions after 00 may append fields. */
 const TRACEPARENT = /^(?!ff|00-.{52}.)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
 const TRACESTATE = createContextKey('tracestate');
 
-/** Passes a request's `traceparent` and `tracestate` on as they came. Without an SDK the API itself propagates nothing. */
+/** Passes a request's `traceparent` and `tracestate` on unchanged. Without an SDK the API itself propagates nothing. */
 class TraceContextHeaders implements TextMapPropagator {
   fields(): string[] {
     return ['traceparent', 'tracestate'];
@@ -51,13 +51,13 @@ class AsyncContexts implements ContextManager {
 
   readonly active = (): Context => this.current.getStore() ?? ROOT_CONTEXT;
 
-  /** Work without a trace runs as it is: before Node 24 an AsyncLocalStorage in use makes everything slower (see DatabaseSession). */
+  /** Runs work without a trace directly, because before Node 24 any use of AsyncLocalStorage slows everything down (see DatabaseSession). */
   readonly with: ContextManager['with'] = (next, work, self, ...given) => {
     const run = () => work.apply(self, given);
     return isTraced(next) || this.current.getStore() !== undefined ? this.current.run(next, run) : run();
   };
 
-  /** Used by listeners of libraries that bring an SDK. */
+  /** Only listeners of libraries with an SDK use it. */
   readonly bind: ContextManager['bind'] = (_, target) => target;
   readonly enable = (): this => this;
   readonly disable = (): this => this;
@@ -68,7 +68,7 @@ function isTraced(of: Context): boolean {
   return span !== undefined && isSpanContextValid(span);
 }
 
-/** Continues the trace that a request belongs to, with a span for the request. To be called before the first hook is added. */
+/** Continues the trace that a request belongs to, with a span for the request. Must be called before the first hook is added. */
 export function traceRequests(server: FastifyInstance): void {
   const probe = ROOT_CONTEXT.setValue(Symbol('probe'), true);
   const hasSdk = context.with(probe, () => context.active()) === probe;
@@ -90,7 +90,7 @@ export function traceRequests(server: FastifyInstance): void {
   });
 }
 
-/** Runs work within a span. Of an error only the name is recorded, as its message may be private. */
+/** Runs work within a span. Records only the name of an error, because its message may be private. */
 export async function traced<T>(name: string, work: (span: Span) => Promise<T>, options?: SpanOptions): Promise<T> {
   const span = startSpan(name, options);
   try {

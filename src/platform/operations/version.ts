@@ -7,5 +7,5 @@ const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import
 /** The version in package.json. */
 export const VERSION = manifest.version;
 
-/** Names this build to the engine, the identity provider and the API server of Kubernetes. */
+/** Identifies this build to the engine, the identity provider and the API server of Kubernetes. */
 export const USER_AGENT = `grantline/${VERSION}`;

@@ -3,7 +3,7 @@ import type { SettingsReader } from './settings-reader.js';
 
 const MIB = 1_048_576;
 
-/** The connection to the engine and to the provider of its tokens. @param rules for the settings that determine the service's name in the rules */
+/** Reads the connection to the engine and its token provider. @param rules reads the settings that decide the service's name in the rules */
 export function readEngine(read: SettingsReader, rules: SettingsReader) {
   const scheme = read.choice('SERVICE_QUERY_SCHEME', 'http', ['http', 'https']);
   const host = read.text('SERVICE_QUERY_HOST');
@@ -41,11 +41,11 @@ export function readEngine(read: SettingsReader, rules: SettingsReader) {
           issuerUrl: issuerUrl ?? '',
           /** Address of the client-credentials grant. */
           tokenUrl,
-          /** The provider's certificate authorities, as `caFile` of the engine. */
+          /** The token provider's certificate authorities, in the same form as the engine's. */
           caFile: tokenCaFile,
           clientId: clientId ?? '',
           clientSecret: new Secret(clientSecret ?? ''),
-          /** Scope of that request; null: none. */
+          /** Scope of the token request; null: none. */
           scope,
           audience,
         }
@@ -69,11 +69,11 @@ export function readQueries(read: SettingsReader) {
   return {
     maxRunningPerUser: read.integer('QUERY_MAX_RUNNING_PER_USER', 5, 1, 1000),
     maxSeconds: read.integer('QUERY_MAX_SECONDS', 3600, 1, 604800),
-    /** 0: no limit. */
+    /** The most rows of a query; 0: no limit. */
     maxRows: read.integer('QUERY_MAX_ROWS', 0, 0, 999999999),
-    /** One page of the engine. */
+    /** The most bytes of one page of the engine. */
     maxPageBytes,
-    /** All pages that this replica holds; a sixth of it, or one page, for each user. */
+    /** The most bytes of all pages that this replica holds. Each user's share is a sixth, or one page if that is more. */
     maxHeldBytes,
     retentionDays: read.integer('QUERY_RETENTION_DAYS', 7, 1, 3650),
   };

@@ -4,10 +4,10 @@ import { getOrInsert } from '../../kernel/collections.js';
 import { Opaque } from '../../kernel/secret.js';
 import { Settings } from './settings.js';
 
-/** Each purpose has its own key, so that a digest of one is never a digest of another. */
+/** The purpose of a digest. Each has its own key, so that a digest for one purpose is never valid for another. */
 type Purpose = 'api-token' | 'cookie' | 'next-refresh' | 'next-access' | `oidc ${string}`;
 
-/** Keys derived from AUTH_SECRET_KEY, and digests of secrets by them. */
+/** Derives keys from AUTH_SECRET_KEY, and makes digests of secrets with them. */
 @Opaque
 @Injectable()
 export class KeyedDigests {

@@ -1,7 +1,7 @@
 import { Secret } from '../../kernel/secret.js';
 import type { SettingsReader } from './settings-reader.js';
 
-/** Names of hosts in addresses. */
+/** Matches hosts of addresses that stay on this machine. */
 export const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** The identity provider at which people sign in; null: there is none. */
@@ -13,27 +13,27 @@ export function readOidc(read: SettingsReader, production: boolean, scim: { toke
   const discoveryUrl = read.text('AUTH_OIDC_DISCOVERY_URL')?.trim();
   const scopes = (read.text('AUTH_OIDC_SCOPES') ?? 'openid profile email').trim().split(/ +/);
   const rest = {
-    /** The provider's certificate authorities, as `caFile` of the engine. */
+    /** The identity provider's certificate authorities, in the same form as the engine's. */
     caFile: read.certificates('AUTH_OIDC_CA_FILE', issuer?.startsWith('https:') ?? false),
     scopes,
-    /** The claim that names people as the engine does. */
+    /** The claim with the name that a person has on the engine. */
     usernameClaim: read.text('AUTH_OIDC_USERNAME_CLAIM') ?? 'preferred_username',
-    /** The claim that tells people apart for good. */
+    /** The claim that identifies people permanently. */
     subjectClaim: read.text('AUTH_OIDC_SUBJECT_CLAIM') ?? 'sub',
-    /** The claim that SCIM has as `externalId`; null: people whom SCIM pushes are found by name. */
+    /** The claim that equals SCIM's `externalId`; null: accounts of SCIM are found by name. */
     externalIdClaim: read.text('AUTH_OIDC_EXTERNAL_ID_CLAIM'),
-    /** The claim that memberships follow; null: none does. */
+    /** The claim that decides memberships; null: no claim does. */
     groupsClaim: read.text('AUTH_OIDC_GROUPS_CLAIM'),
-    /** False: only people with an account sign in. */
+    /** Whether a sign-in creates a missing account. */
     createAccounts: read.flag('AUTH_OIDC_CREATE_ACCOUNTS', true),
     sessionHours: read.integer('AUTH_OIDC_SESSION_HOURS', 12, 1, 720),
-    /** Between two times that the provider is asked for a session in use, at least. */
+    /** The least time between two rechecks of a session in use at the provider. */
     recheckMinutes: read.integer('AUTH_OIDC_RECHECK_MINUTES', 5, 1, 1440),
     /** The audience that exchanged tokens must have. */
     audience: read.text('AUTH_OIDC_AUDIENCE') ?? clientId ?? '',
-    /** Whether a sign-out continues at the provider. */
+    /** Whether a sign-out also signs out at the provider. */
     signOutAtProvider: read.flag('AUTH_OIDC_SIGN_OUT_AT_PROVIDER', true),
-    /** Pages and origins of web clients that people come back to. */
+    /** Pages and origins of web clients to which people may return. */
     returnOrigins: read.originsAndPages('AUTH_OIDC_RETURN_ORIGINS'),
   };
   const tokenDays = read.integer('AUTH_OIDC_TOKEN_DAYS', 30, 1, 3650);
@@ -72,22 +72,22 @@ export function readOidc(read: SettingsReader, production: boolean, scim: { toke
     }
   }
   return {
-    /** Exactly as in its discovery document. */
+    /** The issuer, exactly as in the discovery document. */
     issuer,
     discoveryUrl: discoveryUrl ?? `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
     clientId: clientId ?? '',
     clientSecret: new Secret(clientSecret ?? ''),
     /** Public address of this service, without a final slash. */
     publicUrl: publicUrl ?? '',
-    /** How long API tokens of people without a password outlive their last sign-in at the provider; null: SCIM reports leavers. */
+    /** How long API tokens of people without a password outlive their last sign-in at the provider; null: no limit, because SCIM reports leavers. */
     tokenDays: scim.tokens.length > 0 ? null : tokenDays,
-    /** The group whose members are administrators, and how they come into it; null: there is none. */
+    /** The group whose members are administrators, and the source of its members; null: there is none. */
     administrators: administrators === null || source === null ? null : { name: administrators, source },
     ...rest,
   };
 }
 
-/** Whether traffic to that address is encrypted or stays on this machine. */
+/** Whether traffic to an address is encrypted or stays on this machine. */
 function isSafe(address: string, production: boolean): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);

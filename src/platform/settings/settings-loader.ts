@@ -12,7 +12,7 @@ import { dataDir, parseSettings } from './settings-parser.js';
 import { type Environment, type Part, SettingsReader } from './settings-reader.js';
 import type { Settings } from './settings.js';
 
-/** Settings that cannot be used: every problem at once. The command line answers it with exit code 78 (EX_CONFIG). */
+/** Reports every problem of unusable settings at once. The command line then exits with code 78 (EX_CONFIG). */
 export class SettingsRefused extends NamedError {
   constructor(readonly problems: readonly string[]) {
     super(`these settings cannot be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
@@ -22,7 +22,7 @@ export class SettingsRefused extends NamedError {
 const DATABASE: readonly Part[] = ['process', 'database'];
 const PUBLISHING: readonly Part[] = [...DATABASE, 'rules', 'publishing'];
 
-/** The parts of the settings that a command uses; problems of the others are ignored. */
+/** The parts of the settings that each command uses. Problems of other parts are ignored. */
 export const NEEDS = {
   serve: ['process', 'database', 'http', 'signing', 'hashing', 'sessions', 'engine', 'rules', 'publishing'],
   migrate: DATABASE,
@@ -42,7 +42,7 @@ export const NEEDS = {
 export type SettingsUser = keyof typeof NEEDS;
 
 /**
- * Reads the process's environment, the files that `…_FILE` names, and, outside production, the development secret.
+ * Reads the process's environment, the files that `…_FILE` settings name and, outside production, the development secret.
  * @throws SettingsRefused with all problems that concern the command.
  */
 export async function loadSettings(command: SettingsUser, environment: Environment = process.env): Promise<Settings> {
@@ -60,23 +60,23 @@ export async function loadSettings(command: SettingsUser, environment: Environme
   return settings;
 }
 
-/** The options of a command that works on the database of the settings, or over the API of a service. */
+/** Options of a command that works on the configured database or through the API of a running service. */
 export interface RemoteOptions {
   url?: string;
   tokenFile?: string;
 }
 
-/** Address and token of the service, for a command that works over its API instead of on a database. */
+/** Address and token of the service, for a command that works through its API. */
 export interface RemoteAccess {
-  /** Without a final slash. */
+  /** The address without a final slash. */
   url: string;
   token: Secret;
 }
 
 /**
- * The address must be of https, or of this machine, because a token that is read on the way can be used.
+ * The service to use. Its address must be https or of this machine, because anybody who reads the token on the way could use it.
  *
- * @param given by the command line; undefined: `GRANTLINE_URL` and `GRANTLINE_TOKEN` or `GRANTLINE_TOKEN_FILE` count
+ * @param given the command line's address; undefined: `GRANTLINE_URL` and `GRANTLINE_TOKEN` or `GRANTLINE_TOKEN_FILE` count
  * @returns null: nothing names a service
  * @throws SettingsRefused
  */
@@ -120,7 +120,7 @@ export function loadServiceSettings(): ServiceSettings {
   };
 }
 
-/** Largest file with one setting. */
+/** The largest file with one setting, in bytes. */
 const MAX_BYTES = 64_000;
 
 function readFile(path: string): string | null {
@@ -129,8 +129,8 @@ function readFile(path: string): string | null {
 }
 
 /**
- * The signing secret of a machine without settings: made once, kept beside the development data, so that sessions
- * survive a restart. Never used in production. Two processes that start together agree: the first to write wins.
+ * The signing secret of a machine without settings, never used in production. It is made once and kept beside the development data, so that
+ * sessions survive a restart. If two processes start together, both use the secret that was written first.
  */
 export async function developmentSecret(dataDir: string): Promise<string> {
   const file = join(dataDir, 'development-secret');

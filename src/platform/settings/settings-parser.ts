@@ -5,7 +5,7 @@ import { readEngine, readQueries } from './engine-settings.js';
 import { readOidc } from './oidc-settings.js';
 import { type Environment, type ReadFile, SettingsReader } from './settings-reader.js';
 
-/** Folder of a pod's own account (Kubernetes, "Accessing the API from a Pod"). */
+/** Folder of a pod's service account (Kubernetes, "Accessing the API from a Pod"). */
 const POD = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** Absolute path of the folder for development data. */
@@ -14,7 +14,7 @@ export function dataDir(environment: Environment): string {
   return resolve(directory === '' ? '.data' : directory);
 }
 
-/** The pure part: texts in, settings and everything that is wrong with them out. */
+/** Parses texts to settings and all their problems, without side effects. */
 export function parseSettings(environment: Environment, readFile: ReadFile = () => null) {
   const read = new SettingsReader('process', environment, readFile);
   const production = read.choice('NODE_ENV', 'development', ['development', 'test', 'production']) === 'production';
@@ -99,12 +99,12 @@ function readAuth(reader: SettingsReader, production: boolean) {
     bcryptCost: hashing.integer('AUTH_BCRYPT_COST', 12, production ? 10 : 4, 15),
     hashQueueMax: hashing.integer('AUTH_HASH_QUEUE_MAX', 256, 64, 100000),
     registrationEnabled: read.flag('AUTH_REGISTRATION_ENABLED', true),
-    /** False: of those with a password, administrators alone sign in by it. */
+    /** Whether every user with a password can sign in by it; if false, only administrators can. */
     passwordSignInEnabled,
-    /** How long an exchanged refresh token gets the same pair again. */
+    /** How long an exchanged refresh token still gets the same pair again. */
     refreshRepeatSeconds: read.integer('AUTH_REFRESH_REPEAT_SECONDS', 0, 0, 300),
     sessionMaxDays: read.integer('AUTH_SESSION_MAX_DAYS', 30, 1, 3650),
-    /** How long API tokens can be made for. */
+    /** The longest lifetime of an API token. */
     tokenMaxDays: read.integer('AUTH_TOKEN_MAX_DAYS', 365, 1, 3650),
     throttle: {
       enabled: read.flag('AUTH_THROTTLE_ENABLED', true),
@@ -130,7 +130,7 @@ function readAcl(read: SettingsReader, publishing: SettingsReader, directory: st
   const metadataCatalog = read.name('ACL_METADATA_CATALOG', (name) =>
     name === 'system' ? 'is closed anyway' : resourceNameProblem(name),
   );
-  // A run would refuse these.
+  // Problems for which a run would refuse the rules.
   const openProblem = (name: string) =>
     name === 'system' || name === metadataCatalog
       ? 'must be neither the metadata catalog nor system'
@@ -148,9 +148,9 @@ function readAcl(read: SettingsReader, publishing: SettingsReader, directory: st
       onChangeSeconds: publishing.integer('ACL_SYNC_ON_CHANGE_SECONDS', 10, 0, 3600),
     },
     target,
-    /** Permissions of files with rules or grants. */
+    /** Permissions of written files with rules or grants. */
     fileMode: read.fileMode('ACL_FILE_MODE', 0o640),
-    /** Every service account, the own one among them. */
+    /** All service accounts, including the service's own. */
     serviceAccounts: [...new Set([ownAccount, ...read.names('ACL_SERVICE_ACCOUNTS')])],
     writableCatalogs: read.names('ACL_WRITABLE_CATALOGS', openProblem),
     readableCatalogs: read.names('ACL_READABLE_CATALOGS', openProblem),
@@ -159,7 +159,7 @@ function readAcl(read: SettingsReader, publishing: SettingsReader, directory: st
     readersMaintain: read.flag('ACL_READERS_MAINTAIN', false),
     externalTableCatalogs: read.names('ACL_EXTERNAL_TABLE_CATALOGS', resourceNameProblem),
     rawColumnCatalogs: read.names('ACL_RAW_COLUMN_CATALOGS', resourceNameProblem),
-    /** How long published versions can be restored, and how many of them at least. */
+    /** How long published versions are kept to be restored, and how many of them at least. */
     retentionDays: read.integer('ACL_RETENTION_DAYS', 90, 1, 36500),
     retentionVersions: read.integer('ACL_RETENTION_VERSIONS', 100, 1, 1000000),
     maxUnexplainedPercent: read.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),
@@ -199,31 +199,31 @@ function deepFreeze<T extends object>(value: T): T {
   return Object.freeze(value);
 }
 
-/** Bytes of a token, as of the key that signs sessions. */
+/** The least bytes of a token, as for the key that signs sessions. */
 const LEAST_TOKEN = 32;
 
-/** Tokens that open the routes of SCIM, two while one is replaced; none: there are no such routes. */
+/** Tokens for SCIM's routes, two while one is being replaced. Without tokens the routes do not exist. */
 function readScim(read: SettingsReader) {
   const given = read.secret('SCIM_TOKEN');
   const tokens = given === null ? [] : given.split(',').map((token) => token.trim());
   if (tokens.length > 2) read.problem('SCIM_TOKEN', 'must hold one token, or two while one is replaced');
   if (tokens.some((token) => token.length < LEAST_TOKEN))
     read.problem('SCIM_TOKEN', `must have at least ${LEAST_TOKEN} characters`);
-  // Fewer are a sign of a placeholder: 32 random bytes in hexadecimal have 14 at least.
+  // Fewer than 10 different characters suggest a placeholder: 32 random bytes in hexadecimal have at least 14.
   if (tokens.some((token) => token.length >= LEAST_TOKEN && new Set(token).size < 10)) {
     read.problem('SCIM_TOKEN', 'is weak: at least 10 different characters, such as openssl rand -hex 32');
   }
-  // The characters of a bearer token in a header (RFC 6750 section 2.1).
+  // Only these characters can be in a bearer token (RFC 6750 section 2.1).
   if (tokens.some((token) => !/^[\w.~+/-]+=*$/.test(token))) {
     read.problem('SCIM_TOKEN', 'must consist of letters, digits and -._~+/, with = at its end at most');
   }
   return { tokens: tokens.map((token) => new Secret(token)) };
 }
 
-/** Texts of sample keys and placeholders. */
+/** Matches texts of sample keys and placeholders. */
 const SAMPLE = /openssl|required|example|sample|placeholder|change[-_ ]?me|your[-_ ]?(secret|key)/i;
 
-/** Null: it is missing, which is a problem of the commands that sign tokens. */
+/** The signing key. Null: it is missing, which is a problem only for commands that sign tokens. */
 function readSecretKey(read: SettingsReader): Secret | null {
   const secretKey = read.secret('AUTH_SECRET_KEY') ?? '';
   if (secretKey === '') read.problem('AUTH_SECRET_KEY', 'is required');
@@ -237,8 +237,8 @@ function readSecretKey(read: SettingsReader): Secret | null {
 }
 
 /**
- * A key for HS256 needs 256 bits (RFC 7518 section 3.2) that no other party has: no PEM file (its public half is known, and
- * other services read it), no sample, no repeated block. Few different characters are a sign of a placeholder.
+ * Whether a key is too weak. A key for HS256 needs 256 bits (RFC 7518 section 3.2) that nobody else has: not a PEM file (its public half
+ * is known, and other services read it), a sample or a repeated block. Few different characters suggest a placeholder.
  */
 function isWeak(secret: string): boolean {
   return (
@@ -250,7 +250,7 @@ function isWeak(secret: string): boolean {
   );
 }
 
-/** The length of the shortest block that the text repeats, the last one perhaps cut off. */
+/** The length of the shortest block whose repetition makes the text. The last repetition may be cut off. */
 function period(text: string): number {
   let length = 1;
   while (!text.startsWith(text.slice(length))) length += 1;

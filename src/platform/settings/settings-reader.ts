@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { decimal } from '../../kernel/decimal.js';
 import { nameProblem } from '../../kernel/name.js';
 
-/** The environment as it is read: names to texts. A blank text counts as absent. */
+/** The environment: texts by name. A blank text counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The text of a file; null: it cannot be read. */
@@ -28,8 +28,8 @@ export interface Problem {
 }
 
 /**
- * Reads named texts into typed values and collects all problems, so that one start shows them all. The names that were read
- * are collected too: a test compares them with `.env.example`.
+ * Reads named texts into typed values and collects all problems, so that one start shows them all. Also collects the names of the settings,
+ * which a test compares with `.env.example`.
  */
 export class SettingsReader {
   constructor(
@@ -51,7 +51,7 @@ export class SettingsReader {
     return value === undefined || value.trim() === '' ? null : value;
   }
 
-  /** A value that may also lie in the file that `NAME_FILE` points at; that file's final newline is no part of it. */
+  /** A value that may also be in the file that `NAME_FILE` names, without the file's final newline. */
   secret(name: string): string | null {
     const given = this.text(name);
     const file = this.text(`${name}_FILE`);
@@ -82,7 +82,7 @@ export class SettingsReader {
     return fallback;
   }
 
-  /** Permissions in octal: its owner reads and writes the file, others do not write it. */
+  /** Octal permissions of a file that its owner can read and write and others cannot write. */
   fileMode(name: string, fallback: number): number {
     const value = this.text(name);
     if (value === null) return fallback;
@@ -100,7 +100,7 @@ export class SettingsReader {
     return chosen ?? fallback;
   }
 
-  /** Comma-separated; blanks around the entries and empty entries are dropped. */
+  /** A comma-separated list, without empty entries and blanks around entries. */
   list(name: string): readonly string[] {
     const value = this.text(name) ?? '';
     return value
@@ -119,7 +119,7 @@ export class SettingsReader {
     return origins;
   }
 
-  /** A comma-separated list of origins, and of addresses of single pages as URLs are written. */
+  /** A comma-separated list of origins, and of addresses of single pages in normalized form. */
   originsAndPages(setting: string): readonly string[] {
     const entries = this.list(setting);
     for (const entry of entries) {
@@ -139,7 +139,7 @@ export class SettingsReader {
     return this.named(setting, this.text(setting), problemOf);
   }
 
-  /** A comma-separated list of such names. */
+  /** A comma-separated list of names on the engine. */
   names(setting: string, problemOf = nameProblem): readonly string[] {
     return this.list(setting).filter((entry) => this.named(setting, entry, problemOf) !== null);
   }
@@ -158,7 +158,7 @@ export class SettingsReader {
     return null;
   }
 
-  /** The path of a file with certificates in PEM, for a connection that is encrypted or not. */
+  /** The path of a PEM file of certificates. @param encrypted whether the connection that uses them is encrypted */
   certificates(name: string, encrypted: boolean): string | null {
     const file = this.text(name);
     if (file === null) return null;
@@ -174,7 +174,7 @@ export class SettingsReader {
   }
 }
 
-/** Looks at the first of several certificates. */
+/** Whether a text begins with a readable certificate. Only the first of several is checked. */
 function isCertificate(pem: string): boolean {
   try {
     return pem.includes('-----BEGIN CERTIFICATE-----') && new X509Certificate(pem).raw.length > 0;
