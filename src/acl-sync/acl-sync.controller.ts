@@ -74,7 +74,7 @@ export class AclSyncController {
     });
   }
 
-  /** Takes effect with the next run, which starts some seconds later. */
+  /** An approval takes effect with the next run, which starts some seconds later. */
   @ApiRoute('approveChange', 'Approve an unexplained change', 'approval_not_awaited', 'reauthentication_required')
   @Post('approvals')
   @BodyLimits(ADMINISTRATION)
@@ -100,7 +100,7 @@ export class AclSyncController {
   ): Promise<StatusResponse | undefined> {
     const status = { ...statusForm(await this.publishing.status()), open_catalogs: [...this.watch.openCatalogs] };
     const tag = entityTag(status);
-    // Kept by the client, and asked about each time.
+    // The client may keep the answer, but must revalidate it each time.
     void reply.headers({ ETag: tag, 'Cache-Control': 'private, no-cache' });
     if (!matchesEntityTag(headers['if-none-match'], tag)) return status;
     void reply.status(304);
@@ -116,7 +116,7 @@ export class AclSyncController {
     return mapPage(await this.history.list(page), toEntryResponse);
   }
 
-  /** `against`: diff and access are those against that version instead of the text that was live before. */
+  /** `against` names the version to compare with, instead of the text that was live before. */
   @OpenToTokens('admin.read')
   @ApiRoute('getPublication', 'One published version, with its text', 'too_many_requests')
   @Get('publications/:version')
@@ -133,7 +133,7 @@ export class AclSyncController {
     return toPublicationResponse({ ...publication, ...(await this.previews.compare(user.id, other, publication)) });
   }
 
-  /** Publishes an older version's text at once, for some hours. Refused where it gives anything that the current grants deny. */
+  /** Publishes an older version's text at once, for some hours. Refused if it gives anything that the current grants deny. */
   @ApiRoute(
     'restorePublication',
     'Publish an older version again, for some hours',
@@ -155,7 +155,7 @@ export class AclSyncController {
     return toResultResponse(await this.publishing.restore(version, reason, hours, by));
   }
 
-  /** Ends the restore in effect, and publishes what the current grants say. Without one it does nothing. */
+  /** Ends the restore in effect, and publishes rules by the current grants. Does nothing without a restore. */
   @ApiRoute(
     'endRestore',
     'End a restore: publish what the grants say',

@@ -38,13 +38,13 @@ export class AclSyncMetrics {
   private readonly runs: Counter<'outcome' | 'trigger'>;
   private readonly drift: Counter;
   private readonly grantToLive: Histogram;
-  /** What this process has seen itself; the history knows only of the first time. */
+  /** The state that this process has seen itself. The history records only the first use by the engine. */
   private watch: EngineWatch | null = null;
 
   constructor(registry: Registry) {
     const gauges = Object.entries(GAUGES);
     this.gauges = new Map(gauges.map(([name, help]) => [name, gauge(registry, `grantline_acl_${name}`, help)]));
-    // Unknown until history and target are read: 0 would mean that nothing was published.
+    // NaN until history and target are read, because 0 would mean that nothing was published.
     for (const each of this.gauges.values()) each.set(Number.NaN);
     const outcomes = '`applied`, `no_change`, `refused`, `failed`';
     const help = `Runs by \`outcome\` (${outcomes}) and \`trigger\` (\`${TRIGGERS.join('`, `')}\`).`;
@@ -70,7 +70,7 @@ export class AclSyncMetrics {
     this.drift.inc();
   }
 
-  /** Sets the gauges from the history and the audit trail, which other processes write too: runs may happen in Jobs alone. */
+  /** Sets the gauges from the history and the audit trail, because runs may happen in other processes only, such as Jobs. */
   async showHistory(history: PublicationHistory, trail: Pick<AuditService, 'lastOf'>): Promise<void> {
     const { last, lastSuccessAt, refusedSince, failedSince, databaseBehind } = await history.summary();
     const [published] = (await history.list({ limit: 1, after: null })).items;
@@ -92,7 +92,7 @@ export class AclSyncMetrics {
     });
   }
 
-  /** What probing the engine has shown of the version that is published. */
+  /** Sets the gauges that show whether the engine uses the published version. */
   showWatch(watch: EngineWatch): void {
     this.watch = watch;
     const { state } = watch;

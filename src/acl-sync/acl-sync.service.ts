@@ -17,8 +17,8 @@ import { type EndedRun, Report, reportRestores, runReport, runRow } from './doma
 import { PublishingRun } from './publishing-run.js';
 
 /**
- * Records a run in the history, the audit trail, the log and the metrics; and with it the version that a run published that
- * died before it could report.
+ * Records a run in the history, the audit trail, the log and the metrics. Also records versions of earlier runs that died before they
+ * could report them.
  */
 @Injectable()
 export class RunReportsService {
@@ -69,7 +69,7 @@ export class RunReportsService {
 
 export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome };
 
-/** Runs that no request causes: each begins a trace of its own. */
+/** Triggers of runs without a request. Each such run begins its own trace. */
 const ROOTS: ReadonlySet<Trigger> = new Set(['schedule', 'expiry', 'rollback']);
 
 /** Compiles the snapshot into proved rules and publishes them: plan, check, apply, record. */
@@ -87,7 +87,7 @@ export class AclSyncService implements BeforeApplicationShutdown {
     private readonly clock: Clock,
   ) {}
 
-  /** One run at a time in all replicas and commands. Every failure is a recorded outcome. */
+  /** Makes a run, one at a time in all replicas and commands. Records every failure as an outcome. */
   async run(order: RunOrder): Promise<RunResult> {
     const { trigger } = order;
     const options = { root: ROOTS.has(trigger), attributes: { 'grantline.trigger': trigger } };
@@ -96,7 +96,7 @@ export class AclSyncService implements BeforeApplicationShutdown {
     return run.finally(() => this.running.delete(run));
   }
 
-  /** Includes runs whose client has disconnected: they end before the database connections close. */
+  /** Waits for all runs, also those whose client has disconnected, before the database connections close. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.allSettled(this.running);
   }

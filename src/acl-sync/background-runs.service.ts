@@ -13,14 +13,14 @@ import { SyncLock } from './domain/run-ports.js';
 import type { Probe } from './heartbeat.service.js';
 
 export const SYNC_JOB = 'acl-sync';
-/** A run for a change waits for the current run, which may have missed the change; a scheduled one does not, as it recurs. */
+/** How long runs wait for the current one. It may have missed the change that they are for; a scheduled run recurs and need not wait. */
 const LOCK_TIMEOUT_MS = { schedule: 0, change: 60_000, expiry: 60_000, rollback: 60_000 };
-/** Grants and restores are looked at as often for the next end, which other processes write too. */
+/** How often the next end of a grant or restore is read, because other processes may have written an earlier one. */
 const ENDS_INTERVAL_MS = 15_000;
 
 /**
- * Runs without a request: by the schedule, some seconds after a change, when a grant or a restore ends, and when the engine fails on
- * its rules.
+ * Starts runs without a request: by the schedule, some seconds after a change, when a grant or a restore ends, and when the engine fails
+ * on its rules.
  */
 @Injectable()
 export class BackgroundRunsService implements Probe, OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -29,7 +29,7 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
   private readonly running = new Set<Promise<void>>();
   private isChangeRunScheduled = false;
   private readonly subscriptions: (() => void)[] = [];
-  /** Grants and restores that ended before were published. */
+  /** Ends of grants and restores before this time have been published. */
   private since: Date;
   private nextEnd: Date | null = null;
 
@@ -64,7 +64,7 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
     return Math.min(Math.max(wait, 0), ENDS_INTERVAL_MS);
   }
 
-  /** Makes a run for every end that is over. */
+  /** Makes a run for each end of a grant or restore that has passed, and reads the next end. */
   async ask(): Promise<void> {
     for (;;) {
       this.nextEnd = await this.firstEnd();
@@ -75,7 +75,7 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
     }
   }
 
-  /** Starts no further run and waits for the current one while the database is still connected. */
+  /** Stops starting runs, and waits for the current one while the database is still connected. */
   async beforeApplicationShutdown(): Promise<void> {
     for (const unsubscribe of this.subscriptions) unsubscribe();
     this.stopping.abort();
@@ -87,7 +87,7 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
     await Promise.all(this.running);
   }
 
-  /** Never throws: a failed run is recorded, or logged where it cannot be recorded. */
+  /** Makes a run. Never throws: a failed run is recorded, or logged if it cannot be recorded. */
   async run(trigger: keyof typeof LOCK_TIMEOUT_MS): Promise<void> {
     if (this.stopping.signal.aborted) return;
     const run = this.runOnce(trigger).catch((error: unknown) => {
@@ -137,7 +137,7 @@ export class PublicationRetentionService {
     private readonly log: Log,
   ) {}
 
-  /** Between runs: none restores a version that is being removed, and none waits for more than one batch. */
+  /** Removes each batch between runs, so that no run restores a version that is being removed, or waits for more than one batch. */
   @Cron('27 3 * * *', { name: 'publication-retention', waitForCompletion: true })
   async removePast(): Promise<void> {
     const { retentionDays, retentionVersions } = this.settings.acl;

@@ -19,12 +19,12 @@ export interface Reading extends Pick<Preparation, 'snapshot' | 'position'> {
   compiler: string;
 }
 
-/** A candidate, and the withdrawal to publish if it is refused. */
+/** A candidate, with the withdrawal to publish if it is refused. */
 export interface Prepared {
   candidate: Candidate;
-  /** The text of the found version that it replaces; null: it replaces none. */
+  /** The text of the found version that the candidate replaces; null: it replaces none. */
   foundText: string | null;
-  /** Published if the candidate is refused; null: nothing was published before. */
+  /** Makes the rules to publish if the candidate is refused; null: nothing was published before. */
   withdrawal: (changes: WithdrawalOrder['changes']) => Promise<Candidate | null>;
 }
 
@@ -42,7 +42,7 @@ export class CandidateService {
   ) {}
 
   async read(): Promise<Reading> {
-    // The position is read before the snapshot: every change in the snapshot has its event before or after the position.
+    // The position is read before the snapshot, so that events after it include every change that the snapshot lacks.
     const position = await this.audit.position();
     const snapshot = await this.snapshots.read();
     const { build: compiler } = this.preparer;
@@ -50,8 +50,8 @@ export class CandidateService {
   }
 
   /**
-   * @param found a version that only the target has, where the history does not have it yet
-   * @param live the text at the target, which a first publication is compared with
+   * @param found a version that only the target has, and the history does not have yet
+   * @param live the text at the target, with which a first publication is compared
    */
   async prepare({ snapshot, position }: Reading, found: FoundVersion | null, live: string | null): Promise<Prepared> {
     const { maxUnexplainedPercent, warnTableRules } = this.settings.acl;
@@ -66,7 +66,7 @@ export class CandidateService {
     };
   }
 
-  /** A failed preparation counts as a refusal, so that withdrawals are published all the same. */
+  /** Prepares the candidate. A failure counts as a refusal, so that withdrawals are still published. */
   private async prepared(preparation: Preparation): Promise<Candidate> {
     try {
       return await traced('rules proof', () => this.preparer.prepare(preparation));
@@ -86,7 +86,7 @@ export class CandidateService {
     }
   }
 
-  /** Read after the snapshot, so that the trail has an event for every change in the snapshot. */
+  /** Reads the published state and the events since. Called after the snapshot was read, so that every change in it has its event. */
   private async previous(found: FoundVersion | null, now: Date): Promise<Previous | null> {
     const [known, latest] = [await this.history.baseline(), await this.history.latest()];
     const baseline = found === null ? known : foundBaseline(found, known, now);

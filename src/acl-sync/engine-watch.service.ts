@@ -20,11 +20,11 @@ import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget, RulesTargetUnavailable, TARGET_MS } from './domain/rules-target.js';
 import type { Probe } from './heartbeat.service.js';
 
-/** The history is read as often, for a version of any process; the engine that uses it is asked less often. */
+/** How often the history is read, because any process may publish. An engine that uses the version is probed less often. */
 const CHECK_INTERVAL_MS = 2_000;
 const SETTLED_INTERVAL_MS = 15_000;
 
-/** Asks the engine whether it uses the version that any process published last, and requests a run when it cannot use its rules. */
+/** Probes whether the engine uses the last published version, and requests a run if the engine cannot use its rules. */
 @Injectable()
 export class EngineWatchService implements Probe {
   readonly failure = 'live version check failed';
@@ -33,7 +33,7 @@ export class EngineWatchService implements Probe {
   private repaired: number | null = null;
   private askedAt = -Infinity;
   private checkedAt: number | null = null;
-  /** Warnings, as the engine was last asked: when it was first seen to use a version, and when this process began. */
+  /** Warnings on open catalogs. Read when the engine is first seen to use a version, and at the start of this process. */
   openCatalogs: readonly Finding[] = [];
 
   constructor(
@@ -98,7 +98,7 @@ export class EngineWatchService implements Probe {
   }
 
   /**
-   * Once a version, because the run publishes a new one, or records the one that a killed run has written.
+   * Requests a repairing run, once for each version, because the run publishes a new one or records one that a killed run has written.
    * @returns whether a run was made
    */
   private async repair(watch: EngineWatch, latest: PublicationSummary, now: Date): Promise<boolean> {
@@ -124,7 +124,7 @@ export class EngineWatchService implements Probe {
     this.log.info('TRINO_ACL_RULES_LIVE', { version, hash, seconds });
   }
 
-  /** In the log once for each: rules alone do not close what the connector opens. */
+  /** Logs a warning once for each open catalog, because rules alone do not close access that the connector opens. */
   private async noteOpenCatalogs(): Promise<void> {
     const catalogs = await this.probe.catalogs();
     if (catalogs === null) return;

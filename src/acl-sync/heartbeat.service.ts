@@ -8,7 +8,7 @@ import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget, RulesTargetUnavailable, type TargetFailure } from './domain/rules-target.js';
 
-/** Asks every probe again and again, each at its own intervals: a slow one delays no other, nor the start of the service. */
+/** Repeats every probe at its own intervals. A slow one delays neither others nor the start of the service. */
 export class HeartbeatService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private asking: Promise<void>[] = [];
@@ -39,7 +39,7 @@ export class HeartbeatService implements OnApplicationBootstrap, BeforeApplicati
   }
 }
 
-/** Sets this process's gauges from the history, which other replicas and commands write too. */
+/** Sets this process's gauges from the history, because other replicas and commands write it too. */
 export function historyProbe(metrics: AclSyncMetrics, history: PublicationHistory, trail: AuditService): Probe {
   return {
     failure: 'publication gauges could not be refreshed',
@@ -48,11 +48,11 @@ export function historyProbe(metrics: AclSyncMetrics, history: PublicationHistor
   };
 }
 
-/** Something that the service asks as long as it runs: see `HeartbeatService`. */
+/** A check that `HeartbeatService` repeats as long as the service runs. */
 export interface Probe {
-  /** Logged when asking fails. */
+  /** Logged when the check fails. */
   readonly failure: LogMarker;
-  /** Milliseconds until it is asked again. */
+  /** Milliseconds until the next check. */
   interval(): number;
   ask(signal: AbortSignal): Promise<void>;
 }
@@ -116,7 +116,7 @@ export class TargetProbe implements Probe {
     return this.last;
   }
 
-  /** Whether the live text is not the published one. Asked twice, because a run may be publishing. */
+  /** Whether the live text differs from the published one. Read twice, because a run may be publishing. */
   private async isForeign(signal: AbortSignal): Promise<boolean> {
     const differs = async (): Promise<boolean> => {
       const { text } = await this.target.read(signal);

@@ -14,13 +14,13 @@ import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
 import { comparisonKey, decide, type Decision, editIn, type Situation } from './domain/run-decision.js';
 import { judged, type Made } from './publishing-run.js';
 
-/** A preview takes seconds of a core and up to a gibibyte: so many at a time per replica, and one per user. */
+/** Previews at a time per replica (and one per user): each takes seconds of a core and up to a gibibyte. */
 const PREVIEWS = { name: 'previews', limit: 2 };
 const PREVIEWS_PER_USER = { name: 'previews-per-person', limit: 1 };
 /** Seconds until a retry makes sense, while other previews are running. */
 const RETRY_AFTER = 5;
 
-/** Shows what the next run would do, and compares versions. Writes nothing, and needs no lock: the run plans again. */
+/** Previews the next run, and compares versions. Writes nothing, and needs no lock, because the run itself decides again. */
 @Injectable()
 export class PreviewService {
   /** Accounts with a preview in progress; null: the command line. */
@@ -94,7 +94,7 @@ export class PreviewService {
 
 export type Preview = ReturnType<typeof previewOf>;
 
-/** In the names of the API and the command line. `drift`: the live rules were edited by hand, or are another's. */
+/** A preview with the names of the API and the command line. `drift`: the live rules were edited by hand or come from elsewhere. */
 function previewOf(decision: Decision, situation: Situation, candidate: Candidate) {
   const isWritten = decision.kind === 'publish' && decision.isWritten;
   const refusal = decision.kind === 'withdraw' ? decision.refusal : null;

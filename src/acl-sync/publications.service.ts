@@ -14,10 +14,10 @@ import { RulesTarget } from './domain/rules-target.js';
 import type { SyncStatus } from './domain/run-text.js';
 
 const HOUR_MS = 3_600_000;
-/** How long a restore waits for a run that is under way. */
+/** How long a restore waits for a run in progress. */
 const LOCK_TIMEOUT_MS = 60_000;
 
-/** The state of publishing, and what administrators decide about published versions. */
+/** The state of publishing, and administrators' decisions about published versions. */
 @Injectable()
 export class PublicationsService {
   constructor(
@@ -50,8 +50,8 @@ export class PublicationsService {
   }
 
   /**
-   * Allows exactly this text to follow the current version. The next run publishes it, and one starts soon.
-   * @throws Refused `approval_not_awaited` when this text does not wait for an approval
+   * Allows exactly this text to follow the current version. The next run, which starts soon, publishes it.
+   * @throws Refused `approval_not_awaited` if this text does not wait for an approval
    */
   async approve(hash: string, by: AuditContext): Promise<void> {
     await this.transaction.run(async () => {
@@ -64,7 +64,7 @@ export class PublicationsService {
   }
 
   /**
-   * Publishes an older version's text at once, for some hours; the run refuses a text that gives anything that the current grants deny.
+   * Publishes an older version's text at once, for some hours. The run refuses a text that gives anything that the current grants deny.
    * @throws Refused `not_found` for a version that was never published
    */
   async restore(version: number, reason: string, hours: number, by: AuditContext): Promise<RunResult> {
@@ -75,8 +75,8 @@ export class PublicationsService {
   }
 
   /**
-   * Ends the restore in effect, and publishes what the current grants say.
-   * @returns null: no restore lasts
+   * Ends the restore in effect, and publishes rules by the current grants.
+   * @returns null: no restore is in effect
    */
   async endRestore(by: AuditContext): Promise<RunResult | null> {
     const latest = await this.history.latest();

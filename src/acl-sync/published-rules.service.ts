@@ -17,7 +17,7 @@ import { RulesTarget } from './domain/rules-target.js';
 import { RulesPreparer } from './domain/run-ports.js';
 import { capacityFindings } from './publishing-run.js';
 
-/** Reads the text of a version once: hundreds of milliseconds for a large one, in which nobody else is answered. */
+/** Caches the rules of the last version: reading a large text blocks other requests for hundreds of milliseconds. */
 @Injectable()
 export class PublishedRulesService extends PublishedRules {
   private latest: { version: number; engine: Promise<Evaluator | null> } | null = null;
@@ -36,12 +36,12 @@ export class PublishedRulesService extends PublishedRules {
       const engine = await latest.engine;
       return engine && { version, engine };
     } catch (error) {
-      if (this.latest === latest) this.latest = null; // to be read again
+      if (this.latest === latest) this.latest = null; // the next call reads it again
       throw error;
     }
   }
 
-  /** Null: only texts that this reader accepts are published, but an earlier build may have published others. */
+  /** An evaluator of a version. Null: an earlier build has published a text that this reader does not accept. */
   private async read(version: number): Promise<Evaluator | null> {
     const publication = await this.history.find(version);
     const reading = publication && readRules(publication.text);
@@ -50,8 +50,8 @@ export class PublishedRulesService extends PublishedRules {
 }
 
 /**
- * Estimates the next rules from the published ones and an upper estimate of what was written since. Only an estimate over the
- * limit is compiled, in a process of its own: a request must not cost as much as a run.
+ * Estimates the size of the next rules from the published ones and an upper estimate of their growth. Rules are compiled, in another
+ * process, only if the estimate exceeds the limit, because a request must not cost as much as a run.
  */
 @Injectable()
 export class PublishedSizeForecast extends SizeForecast {
@@ -73,7 +73,7 @@ export class PublishedSizeForecast extends SizeForecast {
     const { bytes, isWide } = await growth(published?.snapshotAt ?? new Date(0));
     const former = published?.text ?? '';
     const known = Buffer.byteLength(former);
-    // A wide change can split every rule in two. Compressed, rules take less than half of their size.
+    // A wide change can split every rule in two. Compression saves at least half of the size.
     const estimated = (isWide ? 2 : 1) * known + bytes;
     const sizes = { former: known, formerCompressed: () => gzipSync(former).length };
     const estimate = checkCapacity({ ...sizes, next: estimated, nextCompressed: () => estimated / 2 }, limit);

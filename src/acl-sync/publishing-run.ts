@@ -46,13 +46,13 @@ export interface Made {
   comparisons: ReadonlyMap<string, Comparison>;
 }
 
-/** The history and the target as they are now, and the state of the target to write over. */
+/** The present situation, with the state of the target that a write would replace. */
 interface ReadSituation extends Situation {
   live: LiveRules;
   latest: Publication | null;
 }
 
-/** One run: reads the situation, decides, and carries that out, until a decision ends it (docs/sync-run.md). */
+/** One run: reads the situation, decides, and carries the decision out, until a decision ends the run (docs/sync-run.md). */
 export class PublishingRun {
   private readonly session: TargetSession;
   private made: Made = { prepared: null, withdrawal: undefined, comparisons: new Map() };
@@ -79,7 +79,7 @@ export class PublishingRun {
     }
   }
 
-  /** Null: the run goes on, in what may be another situation. */
+  /** Carries a decision out. Null: the run must read the situation again and go on. */
   private async carryOut(decision: Decision, situation: ReadSituation): Promise<RunOutcome | null> {
     switch (decision.kind) {
       case 'prepare':
@@ -117,7 +117,7 @@ export class PublishingRun {
     const { text, hash, version: generation, publishedAt } = latest;
     const isNamed = isVersionNamed(live, latest);
     if (!isNamed && !(await this.session.replace(live, { text, hash, generation, publishedAt }))) return null;
-    // Our own write, whose answer was lost: the retry found the target changed.
+    // The version is new if this run began it: its own write succeeded, but the answer was lost.
     return outcomeOf(decision, latest, generation === this.begun);
   }
 
@@ -131,7 +131,7 @@ export class PublishingRun {
     return outcomeOf(decision, await history.confirm(this.begun, clock.now()), decision.isWritten);
   }
 
-  /** Brings the history up to the target first: a run may have died after writing, or another database have published there. */
+  /** Reads the situation. First updates the history from the target, because a run may have died after writing, or another database published. */
   private async read(): Promise<ReadSituation> {
     const { history, clock } = this.ports;
     const live = await this.session.read();
@@ -175,10 +175,10 @@ function draftOf(
   };
 }
 
-/** Writes of a run that another writer of the target may forestall. */
+/** The most attempts of a run to write while another writer keeps changing the target. */
 const MAX_WRITES = 10;
 
-/** The access of one run to the target: bounded in time and writes, and only while the run holds the lock. */
+/** One run's access to the target, limited in time and writes, and only while the run holds the lock. */
 class TargetSession {
   private signal = AbortSignal.timeout(TARGET_MS);
   private writes = 0;
@@ -188,7 +188,7 @@ class TargetSession {
     private readonly lease: Lease,
   ) {}
 
-  /** Grants the whole time again, after work that took its own. */
+  /** Restarts the time limit, after work with its own limit. */
   renew(): void {
     this.signal = AbortSignal.timeout(TARGET_MS);
   }
@@ -201,9 +201,9 @@ class TargetSession {
   }
 
   /**
-   * Writes at once again where another writer left the rules alone: labels, annotations, other keys.
-   * @returns false: the rules are no longer the planned ones
-   * @throws RulesTargetMoved when the last write was forestalled; RulesTargetUnavailable, LeaseLost
+   * Writes the rules. Repeats the write if another writer changed only other parts of the target, such as labels or other keys.
+   * @returns false: the live rules are no longer the planned ones
+   * @throws RulesTargetMoved if the last attempt found the target changed; RulesTargetUnavailable, LeaseLost
    */
   async replace(planned: LiveRules, next: NextRules): Promise<boolean> {
     for (let live = planned; live.text === planned.text; live = await this.read()) {
@@ -223,8 +223,8 @@ type Text = Pick<Candidate, 'text' | 'hash' | 'bytes' | 'findings'>;
 type Judges = Pick<RunPorts, 'history' | 'target'>;
 
 /**
- * The texts of a run with the findings of engine and target: the engine failed on it before, it cannot be read, or the target cannot
- * hold it next to the live text.
+ * Adds findings to a run's texts: the engine failed on the text before, the text cannot be read, or the target cannot hold it beside the
+ * live text.
  */
 export async function judged(
   { prepared, withdrawal, comparisons }: Made,
@@ -244,7 +244,7 @@ export async function judged(
   };
 }
 
-/** A text that is live already fits. @param isProved the text was read by the proof */
+/** Adds findings to a text. The size of a live text is not checked. @param isProved whether the proof has read the text */
 async function judgedText<T extends Text>(
   judged: T,
   live: Pick<LiveRules, 'text'>,
@@ -272,7 +272,7 @@ async function judgedRestore(
   return judgedText(unread, live, judges, true);
 }
 
-/** A text found at the target was never proved: unread, it may give anything, and the engine may fail on it. */
+/** Refuses an unreadable text from the target: it was never proved, so it may give any access, and the engine may fail on it. */
 const UNREADABLE_FINDING: Finding = {
   code: 'rules-unreadable',
   severity: 'error',
@@ -280,7 +280,7 @@ const UNREADABLE_FINDING: Finding = {
     'the rules of the version that was found at the target cannot be read completely, so they are not published again',
 };
 
-/** Whether a target holds a text next to the former one. */
+/** Findings if a target cannot hold a text beside the former one. */
 export function capacityFindings(
   next: Pick<Text, 'text' | 'bytes'>,
   former: string,

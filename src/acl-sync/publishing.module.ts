@@ -39,7 +39,7 @@ class ServiceAccountNames implements OnApplicationBootstrap {
     private readonly settings: Settings,
   ) {}
 
-  /** Refuses to start when an account has the name of a service account: its owner could act as that service on the engine. */
+  /** Refuses to start if an account has the name of a service account, because its owner could act as that service on the engine. */
   async onApplicationBootstrap(): Promise<void> {
     const [held] = await this.names.claimForEngine(this.settings.acl.serviceAccounts);
     if (held === undefined) return;
@@ -69,7 +69,7 @@ const PROVIDERS: Provider[] = [
 ];
 
 /**
- * The providers of a run, without schedules and watchers: needs neither the engine nor a signing key. Global, because compiler,
+ * The providers of a run, without schedules and watchers, so that neither the engine nor a signing key is needed. Global, because compiler,
  * proof, target and history implement ports of `grants`, which comes earlier in the order.
  */
 @Global()
@@ -106,7 +106,7 @@ const heartbeat: Provider = {
     ]),
 };
 
-/** Publishing in the service: scheduled, on changes and on request, with a check of what the engine uses. */
+/** Publishing in the service: scheduled, on changes and on request. Also checks which version the engine uses. */
 @Module({
   imports: [AuditModule, AuthModule, UsersModule, GrantStoresModule, QueryEngineModule, PublishingModule],
   controllers: [AclSyncController],

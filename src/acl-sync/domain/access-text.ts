@@ -20,7 +20,7 @@ export function accessLines({ gained, lost, ...counts }: AccessForm): string[] {
   return [...lines('gained by', gained, counts.gained_in_all), ...lines('lost by', lost, counts.lost_in_all)];
 }
 
-/** In the names of the API, the log and the audit trail: all counts, and the first `few` changes. */
+/** All counts and the first `few` changes, with the names of the API, the log and the audit trail. */
 export function accessForm(access: AccessChange, few: number) {
   const { gained, lost, gainedInAll, lostInAll, peopleGaining, peopleLosing, changedPairs, allPairs } = access;
   return {

@@ -39,10 +39,10 @@ export interface Candidate {
   snapshot: string;
   snapshotHash: string;
   at: Date;
-  /** The end of the audit trail before that. */
+  /** The end of the audit trail before the snapshot was read. */
   position: TrailPosition;
   compiler: string;
-  /** When the first unpublished change was recorded or a grant expired; null: no such change. */
+  /** Time of the first unpublished change or expiry; null: there is none. */
   changedAt: Date | null;
   access: AccessChange | null;
 }
@@ -50,12 +50,12 @@ export interface Candidate {
 export interface Preparation {
   snapshot: Snapshot;
   position: TrailPosition;
-  /** Null: nothing was published yet, so that no change is unexplained. */
+  /** The published state; null: nothing was published yet, so no change is unexplained. */
   previous: Previous | null;
-  /** Rules of another's at the target, which a first publication replaces; absent: there are none. */
+  /** Rules at the target from elsewhere, which a first publication replaces; absent: there are none. */
   foreign?: string;
   limits: {
-    /** Of the target; null: it has none. */
+    /** Limit of the target in bytes; null: it has none. */
     bytes: number | null;
     maxUnexplainedPercent: number;
     warnTableRules: number;
@@ -93,7 +93,7 @@ export function prepare(preparation: Preparation, compiler: string): Candidate {
   return withFinding(isApproved ? approvedFinding(unexplained.change) : unexplainedFinding(unexplained, rules.hash));
 }
 
-/** For the active accounts in their recorded groups, and for principals without accounts; null: the rules cannot be compared. */
+/** The change of access for active accounts and for principals without accounts; null: the rules cannot be compared. */
 function accessOverForeign({ snapshot, foreign }: Preparation, next: RulesDocument): AccessChange | null {
   if (foreign === undefined) return null;
   const { rules, findings } = readLeniently(foreign);
@@ -162,7 +162,7 @@ function proofFindings(snapshot: Snapshot, { text, largest }: Pick<CompiledRules
   return checkRules(text, snapshot).map((finding) => explainedUndecided(finding, largest, snapshot.policies));
 }
 
-/** The findings on compiled rules alone. A text that is too large for the target is not proved. */
+/** The findings on compiled rules, whatever was published before. A text that is too large for the target is not proved. */
 export function checkCompiled(
   snapshot: Snapshot,
   rules: Omit<CompiledRules, 'hash'>,
@@ -182,7 +182,7 @@ export function checkedCandidate(
     ...sized(rules.text, rules.document),
     hash: rules.hash,
     findings: checkCompiled(snapshot, rules, limits),
-    // Without the time of reading, which changes every time and has no effect on the rules.
+    // Leaves out the time of reading, which has no effect on the rules and would make every digest different.
     ...digested(writtenSnapshot(snapshot)),
     at: snapshot.at,
     position,
@@ -192,12 +192,12 @@ export function checkedCandidate(
   };
 }
 
-/** Equal for snapshots that mean the same. */
+/** A digest that is equal for snapshots with the same meaning. */
 export function snapshotDigest(snapshot: Snapshot): string {
   return digested(writtenSnapshot(snapshot)).snapshotHash;
 }
 
-/** The first recorded change or expired grant since `settledAt`. */
+/** The time of the first recorded change or expiry of a grant since `settledAt`. */
 export function firstChange({ events, settledAt }: Previous, snapshots: SnapshotPair | null, now: Date): Date | null {
   const endings = snapshots?.previous.grants.flatMap(({ expiresAt }) => expiresAt ?? []) ?? [];
   const ended = endings.filter((ending) => ending <= now);
@@ -217,7 +217,7 @@ function earliest(moments: readonly Date[], after: Date): Date | null {
   return ahead.length === 0 ? null : new Date(ahead.reduce((a, b) => Math.min(a, b)));
 }
 
-/** The work was ended as soon as it was certain. `bytes`: at least. */
+/** The rules are too large. Compiling stops as soon as that is certain, so `bytes` is a lower bound. */
 export interface TooLarge {
   kind: 'too-large';
   bytes: number;
@@ -226,7 +226,7 @@ export interface TooLarge {
 
 type Compilation = { kind: 'compiled'; rules: CompiledRules } | TooLarge;
 
-/** Compiles for a target. @param limit in bytes; null: it has none */
+/** Compiles for a target. @param limit the target's limit in bytes; null: it has none */
 export function compileFor(snapshot: Snapshot, limit: number | null): Compilation {
   try {
     return { kind: 'compiled', rules: compile(snapshot, limit ?? Infinity) };
@@ -245,13 +245,13 @@ function overflow({ atLeast, most }: RulesTooLarge, limit: number, policies: rea
   };
 }
 
-/** The finding with its cause, where rules were too many to be proved. */
+/** Adds the cause to the finding that there are too many rules to be proved. */
 export function explainedUndecided(
   finding: Finding,
   largest: RulesUnderParent,
   policies: readonly SnapshotPolicy[],
 ): Finding {
-  // With a rule it is about the patterns of that rule alone.
+  // A finding with a rule concerns the patterns of that rule only.
   if (finding.code !== 'proof-undecided' || finding.rule !== undefined) return finding;
   return { ...finding, message: `${finding.message}. ${causeOf(largest, policies)}` };
 }

@@ -30,10 +30,9 @@ interface ClosedRules {
 }
 
 /**
- * The published document with denials in front: users who lost anything are shut out of everything, and access that settings took is denied.
- * The engine applies the first rule that matches, so these remove access and never add any. The compiler decides nothing of it: its
- * parts write names and the marker.
- * @param ownAccount asks the engine which version is live; it is never shut out
+ * The published document with denials in front, which shut out users who lost anything and deny access that settings took away. The engine
+ * applies the first matching rule, so denials in front only remove access. Of the compiler only parts that write names and the marker run.
+ * @param ownAccount is never shut out, because it asks the engine which version is live
  * @returns null: the check of the result failed
  */
 export function closedRules(
@@ -52,7 +51,7 @@ export function closedRules(
   return areShutOut(document, names) ? { text, hash, document } : null;
 }
 
-/** Whether the rules leave these nothing, and let nobody act as them: asked of the denials, which are not proved otherwise. */
+/** Whether the rules leave these users no access, and let nobody impersonate them. Checks the denials, which nothing else proves. */
 export function areShutOut(rules: RulesDocument, names: readonly string[]): boolean {
   const evaluator = new Evaluator(rules);
   const { first } = evaluator;
@@ -75,7 +74,7 @@ function withoutMarker({ system_session_properties: properties, ...document }: R
   return { ...document, system_session_properties: properties.filter(({ property }) => !property?.startsWith(MARKER)) };
 }
 
-/** Every section is named, so that a new one does not compile until it is closed here. */
+/** Adds denials for users. Names every section, so that a new one does not compile until it is handled here. */
 function withoutNames(rules: RulesDocument, names: readonly string[]): RulesDocument {
   if (names.length === 0) return rules;
   const user = anyOf(names);
@@ -98,7 +97,7 @@ function withoutNames(rules: RulesDocument, names: readonly string[]): RulesDocu
   };
 }
 
-/** Catalogs that give service accounts less are closed to them, and one that became the service's own is to all. */
+/** Adds denials for changed settings: closes catalogs that service accounts lost, and closes a new metadata catalog to everybody. */
 function withoutSettings(rules: RulesDocument, was: SnapshotSettings, both: SnapshotSettings): RulesDocument {
   const services = anyOf(was.serviceAccounts);
   const taken = <T>(given: readonly T[], left: readonly T[]): T[] => given.filter((each) => !left.includes(each));
@@ -107,7 +106,7 @@ function withoutSettings(rules: RulesDocument, was: SnapshotSettings, both: Snap
     ...taken(was.readableCatalogs, both.readableCatalogs),
   ];
   const properties = taken(was.sessionProperties, both.sessionProperties);
-  // Service accounts set every property.
+  // Denials come after the rule that lets service accounts set every property.
   const others = rules.system_session_properties.findIndex(({ user, property }) => user !== services || property);
   const { metadataCatalog } = both;
   return {
@@ -134,21 +133,21 @@ function withoutSettings(rules: RulesDocument, was: SnapshotSettings, both: Snap
   };
 }
 
-/** Beside a filter, the engine refuses table procedures. */
+/** Adds a filter to rules that only read, because the engine refuses table procedures to users with a filter. */
 function withoutTableProcedures(rule: TableRule): TableRule {
   const isReading = rule.privileges.every((privilege) => privilege === 'SELECT' || privilege === 'GRANT_SELECT');
   const isOpen = rule.privileges.length > 0 && rule.filter === undefined && rule.catalog !== SYSTEM;
   return isReading && isOpen ? { ...rule, filter: READERS_FILTER } : rule;
 }
 
-/** Names on the engine that lose anything between two snapshots: rather one too many than one too few. */
+/** Names on the engine that lose anything between two snapshots. In doubt a name is included. */
 export function losingNames(previous: Snapshot, explained: Snapshot): Set<string> {
   const [before, after] = [new Principals(previous), new Principals(explained)];
   const left = (named: PolicyPrincipal): string[] => less(before.members(named), after.members(named));
   const names = new Set([
     ...left({ type: 'everyone' }),
     ...previous.groups.flatMap(({ id }) => left({ type: 'group', id })),
-    // A found text may give something to accounts that had nothing here.
+    // Includes deactivated accounts that had no grants, because a found text may give them access.
     ...joinById(previous.users, explained.users).flatMap(([was, is]) =>
       was?.isActive === true && is?.isActive === false ? [is.name] : [],
     ),
@@ -156,14 +155,14 @@ export function losingNames(previous: Snapshot, explained: Snapshot): Set<string
     ...byGrants(previous, explained, before, after),
     ...byPolicies(previous, explained, before, after),
   ]);
-  // Nobody acts as these in any case.
+  // Nobody can impersonate the losing users any more, so losing them as targets does not count.
   const acting = actingPairs(explained, after);
   for (const [actor, targets] of actingPairs(previous, before))
     if ([...targets].some((name) => !names.has(name) && acting.get(actor)?.has(name) !== true)) names.add(actor);
   return names;
 }
 
-/** All who had a grant that ended, changed, or is about the queries of fewer; else those who have it no longer. */
+/** Names that lose by grants: all holders if a grant ended, changed or covers fewer users' queries; otherwise the former holders. */
 function byGrants(previous: Snapshot, explained: Snapshot, before: Principals, after: Principals): string[] {
   return joinById(previous.grants, effective(explained).grants).flatMap(([was, is]) => {
     if (was === undefined) return [];
@@ -176,7 +175,7 @@ function byGrants(previous: Snapshot, explained: Snapshot, before: Principals, a
   });
 }
 
-/** All to whom a policy applies that is new, changed, or takes more; else those to whom it newly applies. */
+/** Names that lose by policies: all to whom a new, changed or stricter policy applies; otherwise those to whom it newly applies. */
 function byPolicies(previous: Snapshot, explained: Snapshot, before: Principals, after: Principals): string[] {
   const all = [...previous.policies, ...explained.policies];
   const regrouped = changedGroupIds(previous, explained);
@@ -193,7 +192,7 @@ function byPolicies(previous: Snapshot, explained: Snapshot, before: Principals,
     const either = [was, is].filter((policy) => policy !== undefined);
     const isWider =
       either.some((policy) => restricted.some((catalog) => isAroundCatalogOf({ catalog }, policy))) ||
-      // There, a withdrawal hides the column.
+      // In this case a withdrawal hides the column.
       (!(isSame && !namesAny(is, regrouped)) && either.some((policy) => isBelowAnotherMask(policy, all)));
     if (isWider) return less(new Map([...had, ...has]));
     if (is === undefined) return [];
@@ -208,7 +207,7 @@ function namesAny({ principal, except }: SnapshotPolicy, groups: ReadonlySet<num
   return [principal, ...except].some((named) => named.type === 'group' && groups.has(named.id));
 }
 
-/** Catalogs in which settings have restrictions take something else: a raw column that is no longer hidden is masked, which takes writing. */
+/** Catalogs in which changed settings alter the effect of restrictions: a raw column that is masked instead of hidden prevents writing. */
 function otherwiseRestricted(previous: SnapshotSettings, explained: SnapshotSettings): string[] {
   return (['externalTableCatalogs', 'rawColumnCatalogs'] as const).flatMap((key) => [
     ...explained[key].filter((catalog) => !previous[key].includes(catalog)),
@@ -216,7 +215,7 @@ function otherwiseRestricted(previous: SnapshotSettings, explained: SnapshotSett
   ]);
 }
 
-/** The names of the members of the first that are none of the second. */
+/** Names of `members` that are not among `others`. */
 function less(members: Members, others: Members = NOBODY): string[] {
   const names = new Set([...others.values()].map(({ name }) => name));
   return [...members.values()].flatMap(({ name }) => (names.has(name) ? [] : [name]));

@@ -4,18 +4,18 @@ import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import type { PublicationSummary } from './publication.js';
 
 /**
- * Longest time from publishing to the engine using the text: kubelet's sync and cache (120 s), the engine's refresh (60 s,
- * `security.refresh-period` of the chart's engine values), and a margin.
+ * The longest expected time until the engine uses a published text: kubelet's sync and cache (120 s), the engine's refresh (60 s,
+ * `security.refresh-period` in the chart's engine values), and a margin.
  */
 export const LIVE_WITHIN_MS = 210_000;
-/** The engine can read a file while it is replaced, so one broken answer is not an error yet. */
+/** Broken answers until the rules count as broken. One is not enough, because the engine can read a file while it is replaced. */
 const BROKEN_THRESHOLD = 3;
 
 export interface EngineWatch {
   version: number;
-  /** Internal errors in a row. */
+  /** Number of consecutive broken answers. */
   brokenTimes: number;
-  /** The engine used valid rules after this version was published, or the version before until then. */
+  /** Whether the engine used valid rules after this version was published, or the version before until then. */
   hasWorked: boolean;
   state: EngineState;
 }
@@ -59,17 +59,17 @@ export function watched(
   }
 }
 
-/** @param wasUsed the engine used the version before when it was last asked: only an edit by hand can have come in between */
+/** @param wasUsed whether the engine used the version before at the last probe, so that only an edit by hand can have come between */
 function firstOf({ version, edit }: Watched, wasUsed: boolean): EngineWatch {
   return { version, brokenTimes: 0, hasWorked: wasUsed && edit === null, state: 'unknown' };
 }
 
-/** Whether the last answer was that the engine uses the published version: anything else is asked about again soon. */
+/** Whether the engine used the published version at the last probe. Otherwise it is probed again soon. */
 export function isSettled(watch: EngineWatch | null): boolean {
   return watch?.state === 'live' && watch.brokenTimes === 0;
 }
 
-/** Whether the engine fails on this version, not on a text that it read before. */
+/** Whether the engine fails on this version, and not on a text that it read before. */
 export function isCulprit(
   { state, hasWorked }: EngineWatch,
   { liveAt, publishedAt }: Pick<PublicationSummary, 'liveAt' | 'publishedAt'>,
@@ -85,14 +85,14 @@ interface EngineCatalogKind {
   connector: string;
 }
 
-/** By Hive's defaults a table can be made over the files of another one, and read (seen on 483). */
+/** Connectors in which, by default, a readable table can be created over another table's files (seen on 483). */
 const SHARES_FILES: readonly string[] = ['hive'];
-/** A column holds the whole row as it was stored (read in the connectors' sources). */
+/** Connectors with a column that contains the whole stored row (read in their sources). */
 const RAW_COLUMNS: readonly string[] = ['kafka', 'redis', 'elasticsearch', 'opensearch'];
 
 const HIVE_PROPERTIES = 'hive.non-managed-table-creates-enabled=false\nhive.non-managed-table-writes-enabled=false';
 
-/** A warning for each catalog whose connector leads around restrictions and that the settings lack, by name. */
+/** Warnings, by name, on catalogs whose connector can bypass restrictions and that the settings do not list. */
 export function openCatalogs(
   catalogs: readonly EngineCatalogKind[],
   settings: Pick<SnapshotSettings, 'externalTableCatalogs' | 'rawColumnCatalogs'>,

@@ -28,7 +28,7 @@ const REMOVED = 'removed';
 const memberKey = (group: string | number, details: AuditEvent['details']): string =>
   `member ${group} ${detailsText(details)}`;
 
-/** For each event that changes the rules: the key of its object, and the state that it leaves. */
+/** For each event that changes the rules, the key of its object and the object's state after it. */
 const STATES = new Map<AuditEventName, (id: string, details: AuditEvent['details']) => [key: string, state: string]>([
   ['grant_created', (id, details) => [`grant ${id}`, detailsText(details)]],
   ['grant_revoked', (id) => [`grant ${id}`, REMOVED]],
@@ -46,10 +46,10 @@ const STATES = new Map<AuditEventName, (id: string, details: AuditEvent['details
 export const EVENTS_OF_RULES: readonly AuditEventName[] = [...STATES.keys()];
 
 /**
- * The previous snapshot with every recorded change and every expiry since applied to it, and nothing else. Any other difference
- * to the present snapshot, settings included, is unexplained (docs/decisions/0008): an event is written in the transaction of its
- * change, so a row that differs from its last event was changed without Grantline.
- * @param previous only what had effect then
+ * The previous snapshot with exactly the recorded changes and expiries since then. Any other difference from the present snapshot,
+ * including settings, is unexplained (docs/decisions/0008): a change and its event are written in one transaction, so a row that differs
+ * from its last event was changed without Grantline.
+ * @param previous contains only entries that had effect then
  * @param events in the order of the trail
  */
 export function explainedSnapshot(previous: Snapshot, present: Snapshot, events: readonly RecordedEvent[]): Snapshot {
@@ -60,7 +60,7 @@ export function explainedSnapshot(previous: Snapshot, present: Snapshot, events:
       return state === undefined ? [] : [state];
     }),
   );
-  // Events hold a policy as it was written, with principals that no longer exist: compared before they are dropped.
+  // Compared before principals that no longer exist are dropped, because events contain policies as they were written.
   const recorded = new Set(present.policies.filter((policy) => isPolicyRecorded(policy, states)).map(({ id }) => id));
   return {
     users: users(previous, next, states),
@@ -74,7 +74,7 @@ export function explainedSnapshot(previous: Snapshot, present: Snapshot, events:
 
 function grants(previous: Snapshot, next: Snapshot, states: RecordedStates): SnapshotGrant[] {
   return joinById(previous.grants, next.grants).flatMap(([before, after]) => {
-    // An expired grant may stay: `at` is the present, so it has no effect.
+    // An expired grant may stay, because `at` is the present time and so it has no effect.
     if (after === undefined) return states.get(`grant ${before.id}`) === REMOVED ? [] : [before];
     const isKnown = before !== undefined && sameDetails(grantDetails(before), grantDetails(after));
     return isKnown || states.get(`grant ${after.id}`) === detailsText(grantDetails(after)) ? [after] : (before ?? []);
@@ -99,7 +99,7 @@ function policies(
   });
 }
 
-/** A new account has no access by itself. */
+/** The users after recorded changes. New accounts are included, because an account alone gives no access. */
 function users(previous: Snapshot, next: Snapshot, states: RecordedStates): SnapshotUser[] {
   return joinById(previous.users, next.users).map(([before, after]) => {
     if (before === undefined || after === undefined) return before ?? after;
@@ -125,7 +125,7 @@ function groups(previous: Snapshot, next: Snapshot, states: RecordedStates): Sna
   });
 }
 
-/** The members of before, with the joins and without the leaves that are recorded. */
+/** The former members, with recorded joins and without recorded leaves. */
 function moved<T>(
   before: readonly T[] = [],
   after: readonly T[] = [],

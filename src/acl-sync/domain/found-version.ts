@@ -7,20 +7,20 @@ import type { LatestVersion } from './run-decision.js';
 import { type Baseline, documentOf } from './unexplained-change.js';
 
 /**
- * A version in force that this history does not have: the database was restored from a backup, or another installation
+ * A version at the target that this history does not have, because the database was restored from a backup or another installation
  * publishes to the same target (docs/decisions/0026).
  */
 export interface FoundVersion {
   version: number;
-  /** By the target's own word. */
+  /** The hash that the target names. */
   hash: string;
-  /** Empty: the target has no text, or one that is none of ours. */
+  /** Empty: the target has no text, or one that Grantline did not write. */
   text: string;
 }
 
 /**
- * @param newest the highest version of this history in any state, since each is recorded before the target is written
- * @returns null: this history is as new as the target, or has the same text, so that only a number was lost
+ * @param newest the highest version of this history in any state; every version is recorded before the target is written
+ * @returns null: this history is as new as the target, or has the same text and lacks only the number
  */
 export function foundVersion(
   { text, written }: Pick<LiveRules, 'text' | 'written'>,
@@ -32,7 +32,7 @@ export function foundVersion(
   return { version, hash, text: text === null || text.includes('\0') ? '' : text };
 }
 
-/** Whether the target names the version whose text it has. Without that name an older database is not recognized. */
+/** Whether the target names the version of its text, without which a restored older database would not be recognized. */
 export function isVersionNamed(
   { written }: Pick<LiveRules, 'written'>,
   { version, hash }: Pick<Publication, 'version' | 'hash'>,
@@ -47,7 +47,7 @@ export function foundLatest({ version, text }: FoundVersion): LatestVersion {
   return { ...unknown, version, text, isFound: true };
 }
 
-/** What later changes are measured from: the found text, and the snapshot of the last version that this history has. */
+/** The baseline for later changes: the found text, with the snapshot of the last version in this history. */
 export function foundBaseline({ text, hash }: FoundVersion, known: Baseline | null, now: Date): Baseline {
   const { snapshot = '', at = now, position = '0:0' } = known ?? {};
   return { text, hash, snapshot, at, position, compiler: '', approved: [], isFound: true };

@@ -18,16 +18,16 @@ import { type Baseline, documentOf, snapshotPair, type SnapshotPair, writtenSnap
 import { withdrawal } from './withdrawal.js';
 
 export interface WithdrawalOrder {
-  /** `closed`: skip the compiler, because it did not end. */
+  /** `closed`: without the compiler, because it exceeded its time. */
   how: 'compiled' | 'closed';
-  /** Which changes since the baseline take access away: those on record, or all, where only the engine refused the candidate. */
+  /** The changes since the baseline whose losses count: recorded ones, or all if only the engine refused the candidate. */
   changes: 'recorded' | 'all';
 }
 
 /**
- * The rules to publish while a run is refused: the baseline less what changes took away since. Compiled and proved;
- * where that fails, or gains access over the baseline, the baseline's rules with denials in front for the users who lost anything (docs/decisions/0012).
- * @returns with an error among its findings where even the denials cannot be proved; null: nothing was published before
+ * The rules to publish while a run is refused: the baseline without access that changes took away since, compiled and proved. If that fails
+ * or gains access, the baseline's rules with denials in front for users who lost anything (docs/decisions/0012).
+ * @returns a candidate, with an error among its findings if even the denials cannot be proved; null: nothing was published before
  */
 export function prepareWithdrawal(
   preparation: Preparation,
@@ -45,11 +45,11 @@ export function prepareWithdrawal(
     access: compareAccess(documentOf(published), documentOf(candidate.text)),
     changedAt: firstChange(previous, snapshots, snapshot.at),
   });
-  // Nothing of this database's was ever in force, so nothing that it recorded can be taken from what is.
+  // Rules of this database were never in force, so its records say nothing about access to take away.
   if (baseline.isFound && baseline.snapshot === '') return finished(known);
   if (snapshots === null || less === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
   if (writtenSnapshot(less) === writtenSnapshot(snapshots.previous)) return finished(known);
-  // A found text gives what this database does not know, so it is not replaced by rules compiled from here.
+  // A found text may give access that this database does not know, so rules compiled from it must not replace the text.
   const compiled =
     how === 'compiled' && !baseline.isFound ? compiledWithdrawal(less, baseline, { ...preparation, compiler }) : null;
   if (compiled !== null) return finished(compiled);
@@ -61,7 +61,7 @@ export function prepareWithdrawal(
   return finished({ ...known, ...sized(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });
 }
 
-/** Over a found text every change waits for an approval, however small: what settings take does not. */
+/** Applies the present settings over a found text: every change of it waits for an approval, but losses by settings must not wait. */
 function withSettings(
   snapshots: SnapshotPair | null,
   { isFound }: Baseline,
@@ -71,7 +71,7 @@ function withSettings(
   return { ...snapshots, explained: effective({ ...snapshots.explained, settings }) };
 }
 
-/** Null: it cannot be compiled, its proof fails, or it gains access over the baseline. */
+/** The compiled withdrawal. Null: it cannot be compiled, its proof fails, or it gains access over the baseline. */
 function compiledWithdrawal(
   snapshot: Snapshot,
   baseline: Baseline,

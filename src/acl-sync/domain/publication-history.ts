@@ -16,16 +16,16 @@ export interface PublicationDraft extends Omit<
   position: TrailPosition;
   restored: Restore | null;
   begunAt: Date;
-  /** False: its text is live already, so that the target is not written. */
+  /** Whether the target is written; false: the text is live already. */
   isWritten: boolean;
-  /** The version is above this one: the generation that the target names. */
+  /** The generation that the target names. The new version must be above it. */
   after: number;
 }
 
-/** A published version that the audit trail and the log do not have yet: its run has not ended, or died. */
+/** A published version that is not yet in the audit trail and the log, because its run has not ended or has died. */
 export interface UnreportedPublication extends Pick<PublicationDraft, 'isWritten'> {
   publication: Publication;
-  /** The restore of the version before; null: it was none. */
+  /** The restore that the version before was; null: it was none. */
   formerRestore: (RecordedRestore & { publication: number }) | null;
 }
 
@@ -33,9 +33,9 @@ export interface RunSummary {
   last: Run | null;
   /** When a run last applied a version or found no change. */
   lastSuccessAt: Date | null;
-  /** Since when every run was refused, failed runs and restores aside; null: the last one was not. */
+  /** Since when every run was refused, not counting failed runs and restores; null: the last one was not refused. */
   refusedSince: Date | null;
-  /** Since when every run failed; null: the last one did not. */
+  /** Since when every run failed; null: the last one did not fail. */
   failedSince: Date | null;
   /** The newest version that the engine was seen to use. */
   live: { hash: string; confirmedAt: Date } | null;
@@ -43,7 +43,7 @@ export interface RunSummary {
   databaseBehind: { version: number; hash: string; foundAt: Date } | null;
 }
 
-/** A place among versions and runs: a version has the run 0, and the runs after it follow it. */
+/** A position in the list of versions and runs. A version has the run 0, and the runs after it have higher numbers. */
 export interface HistoryPosition {
   version: number;
   run: number;
@@ -66,7 +66,7 @@ export function keyOfEntry(entry: PublicationSummary | PastRun): string[] {
   return [String(version), String(run)];
 }
 
-/** Null: not one of our cursors. */
+/** The position of a cursor; null: the text is no cursor of this list. */
 export function positionOfCursor(cursor: string): HistoryPosition | null {
   const [version = NaN, run = NaN, ...rest] = namesOfCursor(cursor)?.map(decimal) ?? [];
   const isPlace = version < 2 ** 31 && Number.isSafeInteger(run) && rest.length === 0;
@@ -76,13 +76,13 @@ export function positionOfCursor(cursor: string): HistoryPosition | null {
 /** The published versions and the outcomes of runs. */
 export abstract class PublicationHistory {
   /**
-   * Closes the publications that earlier runs began and did not confirm: the newest whose text is live is published, the others
-   * are abandoned. An abandoned one newer than every published one is published once its text is live: the API server may
-   * carry out a write after its caller has died. A version that the target names counts as live, also where an edit by hand has
-   * replaced it. Called with what was just read, by the run that holds the lock.
+   * Settles publications that earlier runs began and did not confirm: the newest whose text is live becomes published, the others are
+   * abandoned. An abandoned one newer than every published one becomes published once its text is live, because the API server may write
+   * after its caller has died. A version that the target names counts as live even if an edit by hand has replaced its text. Called by the
+   * run that holds the lock, with the target's state as just read.
    */
   abstract settle(live: Pick<LiveRules, 'text' | 'written'>, at: Date): Promise<void>;
-  /** @returns the version. */
+  /** Records a publication before the target is written. @returns its version. */
   abstract begin(draft: PublicationDraft): Promise<number>;
   /** The highest version in any state; 0: none. */
   abstract newest(): Promise<number>;
@@ -97,23 +97,23 @@ export abstract class PublicationHistory {
   /** Approves a text to follow the baseline. Idempotent. */
   abstract approve(hash: string, by: number | null, at: Date): Promise<void>;
   abstract find(version: number): Promise<Publication | null>;
-  /** The newest first. */
+  /** Versions, newest first. */
   abstract list(page: HistoryPage): Promise<Page<PublicationSummary>>;
-  /** The same with the refused and failed runs among them. Of equal ones in a row the first stands for all. */
+  /** Versions with refused and failed runs among them. Of consecutive equal runs only the first is listed. */
   abstract listWithRuns(page: HistoryPage): Promise<Page<PublicationSummary | PastRun>>;
-  /** The engine was seen to use this version, so that it is not broken either. */
+  /** Records that the engine was seen to use this version, which is therefore not broken. */
   abstract markLive(version: number, at: Date): Promise<void>;
-  /** The engine was seen to fail on this version; nothing is marked where it has used the same text before. */
+  /** Records that the engine was seen to fail on this version, unless it has used the same text before. */
   abstract markBroken(version: number, at: Date): Promise<void>;
   abstract isBroken(hash: string): Promise<boolean>;
-  /** The restore that this version published is over. Ended once, it stays as it is. */
+  /** Records the end of the restore that this version published. A second end changes nothing. */
   abstract endRestore(version: number, how: RestoreEnd): Promise<void>;
   abstract record(run: Run): Promise<void>;
-  /** The published versions that were not reported, in order. In the transaction that reports them: each is given out once. */
+  /** Takes the published versions that were not reported, in order. Each is returned once; call it in the transaction that reports them. */
   abstract takeUnreported(): Promise<UnreportedPublication[]>;
   /**
-   * Removes some versions, and runs, from before that time: never one of the newest `versions`, the one that was in force then,
-   * the baseline or what it would fall back to, one that is restored, unreported or broken.
+   * Removes a batch of versions, and runs, from before a time. Keeps the newest `versions`, the version that was in force then, the baseline
+   * and its fallback, and restored, unreported and broken versions.
    * @returns how many versions; call it again until there are none
    */
   abstract removePast(before: Date, versions: number): Promise<number>;

@@ -16,17 +16,17 @@ export interface Publication {
   hash: string;
   rules: number;
   bytes: number;
-  /** Against the text that was live before. */
+  /** Changes against the text that was live before. */
   diff: RulesDiff;
-  /** Access gained and lost against the version before; null: none, or it was the first. */
+  /** Access gained and lost against the version before; null: no change, or the first version. */
   access: AccessChange | null;
-  /** The version before, less what recorded changes took away: published while a run is refused. */
+  /** Whether it is the version before without access that recorded changes took away, published while a run is refused. */
   isWithdrawal: boolean;
-  /** Found at the target, where no run of this database wrote it (docs/decisions/0026). */
+  /** Whether it was found at the target, written by no run of this database (docs/decisions/0026). */
   isFound: boolean;
-  /** The older version whose text this is, restored by an administrator; `ended`: null while it lasts. */
+  /** The older version whose text an administrator restored; `ended` is null while the restore lasts. */
   restored: RecordedRestore | null;
-  /** The edit by hand that it overwrote; null: none. */
+  /** The edit by hand that this version overwrote; null: none. */
   edit: Edit | null;
   /** Findings of the checks: warnings and remarks, no errors. */
   checks: Finding[];
@@ -35,27 +35,27 @@ export interface Publication {
   snapshotHash: string;
   compiler: string;
   snapshotAt: Date;
-  /** When its first change was recorded or a grant expired; null: it has no such change. */
+  /** Time of the first change or expiry in it; null: there is none. */
   changedAt: Date | null;
   publishedAt: Date;
-  /** When the engine was first seen to use it. */
+  /** When the engine was first seen to use this version. */
   liveAt: Date | null;
-  /** When the engine was seen to fail on it, without ever having used it. */
+  /** When the engine was seen to fail on this version, without ever having used it. */
   brokenAt: Date | null;
 }
 
-/** A publication in a list, without its text, which can be a mebibyte, and of access the counts alone. */
+/** A publication in a list, without its text, which can have a mebibyte, and with only counts of the changed access. */
 export interface PublicationSummary extends Omit<Publication, 'text' | 'diff' | 'access'> {
   access: Pick<AccessChange, 'gainedInAll' | 'lostInAll' | 'peopleGaining' | 'peopleLosing' | 'changedPairs'> | null;
 }
 
 export interface RunFailure {
   reason: TargetFailure | PreparationExceeded['reason'] | 'moved' | 'lease-lost' | 'internal';
-  /** Safe to show. */
+  /** A message that is safe to show. */
   message: string;
-  /** Finds the request in the API server's audit log. */
+  /** Id of the request in the API server's audit log. */
   auditId: string | null;
-  /** Only for the log. */
+  /** The cause, for the log only. */
   cause: unknown;
 }
 
@@ -63,7 +63,7 @@ export type RunOutcome =
   | {
       kind: 'applied' | 'no_change';
       publication: Publication;
-      /** Why what is published is not what the current grants say; empty: it is. */
+      /** Why the published rules differ from the current grants; empty: they do not. */
       reasons: Finding[];
     }
   | {
@@ -105,20 +105,20 @@ export interface Run {
   trigger: Trigger;
   triggeredBy: Publication['triggeredBy'];
   outcome: RunOutcome['kind'];
-  /** It was asked to restore a version: its refusal leaves the rules that the current grants mean. */
+  /** Whether the run was requested to restore a version. If it is refused, the rules by the current grants stay. */
   isRestore: boolean;
   /** The findings of a refusal, or the failure as a finding. */
   reasons: Finding[];
   /** An edit by hand that this run found in the live text. */
   drift: Drift | null;
-  /** The text that waits for an approval, since when any text has, and why the run that found it was refused. */
+  /** The text that waits for an approval, since when any text has waited, and the reasons of the refused run that found it. */
   waiting: { hash: string; since: Date; reasons: Finding[] } | null;
 }
 
 /** A run among the published versions. */
 export interface PastRun extends Pick<Run, 'at' | 'trigger' | 'triggeredBy' | 'outcome' | 'reasons'> {
   id: number;
-  /** The newest published version once it had ended; 0: none. */
+  /** The newest published version at the end of the run; 0: none. */
   afterVersion: number;
 }
 
@@ -129,7 +129,7 @@ export interface Edit {
 
 export interface Drift extends Edit {
   foundAt: Date;
-  /** The run that found it has published over it. */
+  /** Whether the run that found the edit has overwritten it. */
   overwritten: boolean;
 }
 

@@ -10,11 +10,11 @@ export interface Restore {
   reason: string;
 }
 
-/** `contradicted`: it gives what the current grants deny. `replaced`: by another restore. */
+/** How a restore ended. `contradicted`: it gave access that the current grants deny. `replaced`: by another restore. */
 export const RESTORE_ENDS = ['time', 'hand', 'contradicted', 'replaced'] as const;
 export type RestoreEnd = (typeof RESTORE_ENDS)[number];
 
-/** A restore as its publication keeps it; `ended`: null while it is in effect. */
+/** A restore as stored with its publication; `ended` is null while it is in effect. */
 export type RecordedRestore = Restore & { ended: RestoreEnd | null };
 
 /** Restores that a run begins and ends. `publication`: the version that published the restored text. */
@@ -50,7 +50,7 @@ export function restoreChanges(
   return { begun, ended: { version: former.version, publication: former.publication, how } };
 }
 
-/** Whether the publication is of this restore; null: of none. */
+/** Whether a publication belongs to this restore or, with null, to no restore. */
 export function isSameRestore({ restored }: { restored: RecordedRestore | null }, restore: Restore | null): boolean {
   if (restored === null || restore === null) return restored === restore;
   const { version, until, reason, ended } = restored;
@@ -69,8 +69,8 @@ export function restoredFinding({ version, until, reason }: Restore): Finding {
 }
 
 /**
- * Why the restored text may not be published: it gives what the current grants deny; null: it gives nothing of that kind.
- * @param change from what the current grants give to the restored text
+ * Why the restored text may not be published, if it gives access that the current grants deny; null: it does not.
+ * @param change the change from the rules by the current grants to the restored text
  */
 export function contradiction({ version }: Restore, change: AccessChange): Finding | null {
   if (change.gainedInAll === 0) return null;

@@ -1,12 +1,12 @@
 import { NamedError } from '../../kernel/errors.js';
 
-/** What the engine reads now. */
+/** The rules that the engine reads now. */
 export interface LiveRules {
   /** Null: there is no text, so the engine has no rules. */
   text: string | null;
-  /** What the target holds, where it is not the text in UTF-8: an edit by hand, which the backup must not change. */
+  /** The target's content if it is not valid UTF-8. It is then an edit by hand, which the backup must keep unchanged. */
   bytes?: Buffer;
-  /** The last publication by the target's own word: an edit by hand may have replaced its text. */
+  /** The last publication that the target names. An edit by hand may have replaced its text. */
   written?: Pick<NextRules, 'generation' | 'hash'>;
   /** Opaque version of the target's state, which `publish` compares. */
   revision: string;
@@ -28,8 +28,8 @@ export type TargetAccess = { kind: 'granted' } | { kind: 'denied'; missing: stri
 export const TARGET_MS = 30_000;
 
 /**
- * The place that the engine reads its rules from. A write is conditional: refused if the target changed since `live` was read.
- * The text that was live stays beside the new one as `rules.json.bak`, unless it is the same: then its version alone is written.
+ * The place from which the engine reads its rules. A write is refused if the target changed since `live` was read. The former text stays
+ * beside the new one as `rules.json.bak`. If both are the same text, only the version is written.
  */
 export abstract class RulesTarget {
   /** For display: `configmap engine/trino-access-control`. */
@@ -45,8 +45,8 @@ export abstract class RulesTarget {
   abstract read(signal: AbortSignal): Promise<LiveRules>;
 
   /**
-   * Checks what a publication needs, and writes nothing.
-   * @throws RulesTargetUnavailable when no right is missing, and the target cannot be used nevertheless
+   * Checks the rights for a publication without writing.
+   * @throws RulesTargetUnavailable if no right is missing but the target cannot be used
    */
   abstract checkAccess(signal: AbortSignal): Promise<TargetAccess>;
 
@@ -89,10 +89,10 @@ export class RulesTargetUnavailable extends NamedError {
 
 const HASH = 'grantline.io/rules-hash';
 const GENERATION = 'grantline.io/generation';
-/** Versions go up to 2^31 - 1: some are left above whatever an edit by hand names. */
+/** The highest accepted version. Below the limit of 2^31 - 1, so that versions remain above one that an edit by hand names. */
 const HIGHEST = 2_000_000_000;
 
-/** Which version a target holds, in its own words: annotations of the ConfigMap, or a file beside the rules. */
+/** The annotations by which a target names its version, stored in the ConfigMap or in a file beside the rules. */
 export function versionAnnotations({ hash, generation, publishedAt }: NextRules): Record<string, string> {
   return {
     [HASH]: hash,
@@ -101,7 +101,7 @@ export function versionAnnotations({ hash, generation, publishedAt }: NextRules)
   };
 }
 
-/** Anyone who may edit the target may have written them, so anything that is no version is ignored. */
+/** The version in annotations. Invalid ones are ignored, because anybody who may edit the target may have written them. */
 export function writtenOf(annotations: Readonly<Record<string, unknown>>): Pick<LiveRules, 'written'> {
   const [generation, hash] = [annotations[GENERATION], annotations[HASH]];
   if (typeof generation !== 'string' || !/^[1-9][0-9]{0,9}$/.test(generation)) return {};

@@ -9,8 +9,8 @@ import type { LiveRules } from './rules-target.js';
 import { DATABASE_BEHIND, UNEXPLAINED } from './unexplained-change.js';
 
 /**
- * What a run decides on: the target and the history, read anew before each decision, and the texts that it has made so far. What
- * target and engine hold against a text is among its findings.
+ * The input of a decision: the target and the history, read again before each decision, and the texts made so far. The findings of a text
+ * include objections of target and engine.
  */
 export interface Situation {
   live: Pick<LiveRules, 'text'>;
@@ -19,9 +19,9 @@ export interface Situation {
   reading: Pick<Publication, 'snapshotHash' | 'compiler'>;
   /** Null: nothing was compiled yet. */
   candidate: Candidate | null;
-  /** The text of the found version that the candidate was measured from; null: from none. */
+  /** The text of the found version with which the candidate was compared; null: none. */
   foundText: string | null;
-  /** Null: nothing was published before that it could be made from. Undefined: it was not made yet. */
+  /** Null: nothing was published from which a withdrawal could be made. Undefined: it was not made yet. */
   withdrawal: Candidate | null | undefined;
   /** The restore that was ordered or is in effect; null: none. */
   restoring: Restoring | null;
@@ -32,21 +32,21 @@ export type LatestVersion = Pick<
   'version' | 'text' | 'snapshotHash' | 'compiler' | 'isWithdrawal' | 'isFound' | 'restored' | 'brokenAt'
 >;
 
-/** An older version that takes the place of what the grants say, as long as it gives no more. */
+/** An older version that replaces the rules by the current grants, as long as it gives no more access. */
 export interface Restoring {
   restore: Restore;
-  /** By the request that this run is for; false: by an earlier one. */
+  /** Whether this run's own request ordered the restore; false: an earlier one did. */
   isOrdered: boolean;
   text: Pick<Candidate, 'text' | 'hash' | 'rules' | 'bytes' | 'findings'>;
-  /** By `comparisonKey`. */
+  /** Comparisons by `comparisonKey`. */
   comparisons: ReadonlyMap<string, Comparison>;
 }
 
-/** What the restored text changes. */
+/** The changes of access by the restored text. */
 export interface Comparison {
   /** Against the text that would be published in its place. */
   fromIntent: AccessChange;
-  /** Against the text that was published last; null: not asked for. */
+  /** Against the text that was published last; null: not requested. */
   fromPublished: AccessChange | null;
 }
 
@@ -73,24 +73,24 @@ export interface Compare {
 
 export interface Keep {
   kind: 'keep';
-  /** The restore that it stays for; null: none. */
+  /** The restore for which the published version stays; null: none. */
   restore: Restore | null;
-  /** The run is refused nevertheless; null: it is not. */
+  /** Why the run is refused all the same; null: it is not refused. */
   refusal: Refusal | null;
 }
 
 export interface Publish extends Pick<Keep, 'restore' | 'refusal'> {
   kind: 'publish';
   next: Candidate;
-  /** `next` is what recorded changes leave of the version before. */
+  /** Whether `next` is the version before without access that changes took away. */
   isWithdrawal: boolean;
-  /** False: the text is live already, and only the history lacks it. */
+  /** Whether the target is written; false: the text is live already, and only the history lacks it. */
   isWritten: boolean;
-  /** The edit by hand that it overwrites; null: none. */
+  /** The edit by hand that the publication overwrites; null: none. */
   edit: Edit | null;
 }
 
-/** Candidate, the withdrawal where that is refused, or the restored version in place of either (docs/sync-run.md). */
+/** Decides for the candidate, for the withdrawal if that is refused, or for the restored version instead of either (docs/sync-run.md). */
 export function decide(situation: Situation): Decision {
   const { candidate, withdrawal, latest, restoring } = situation;
   if (candidate === null && isUpToDate(situation))
@@ -100,7 +100,7 @@ export function decide(situation: Situation): Decision {
   if (!isRefused(candidate)) return decideRestore(candidate, null, situation);
   const refusal = refusalOf(candidate);
   if (withdrawal === undefined) {
-    // Nobody doubts the grants where only the engine refused their rules.
+    // If only the engine refused the rules, the grants themselves are right, so all changes count.
     const changes = refusal.reasons.every(({ code }) => code === BROKEN_FINDING.code) ? 'all' : 'recorded';
     return { kind: 'withdraw', changes, refusal };
   }
@@ -126,7 +126,7 @@ function decideRestore(intent: Candidate, refusal: Refusal | null, situation: Si
   return decideWrite(intent, { restore: null, refusal }, situation);
 }
 
-/** The older text, with everything else from the text in whose place it is published. */
+/** The older text, with all other fields of the candidate that it replaces. */
 function inPlaceOf(intent: Candidate, older: Restoring['text'], access: AccessChange | null): Candidate {
   const { text, hash, rules, bytes, findings } = older;
   return { ...intent, text, hash, rules, bytes, findings, access, changedAt: null };
@@ -139,7 +139,7 @@ function decideWrite(
 ): Keep | Publish {
   const { live, latest } = situation;
   const { restore, refusal } = because;
-  // A found version is taken over as one of this database's, unless the run is refused.
+  // A found version is published again as a version of this database, unless the run is refused.
   const isKnown = latest !== null && (!latest.isFound || refusal !== null);
   const isWritten = live.text !== next.text;
   if (isKnown && !isWritten && latest.text === next.text && isSameRestore(latest, restore))
@@ -165,14 +165,14 @@ function isUpToDate({ latest, live, reading, now, restoring }: Situation): boole
   );
 }
 
-/** The only place where findings become a refusal. */
+/** The refusal for a text's findings. */
 function refusalOf({ findings, hash }: Pick<Candidate, 'findings' | 'hash'>): Refusal {
   const reasons = findings.filter(isError);
   const canBeApproved = reasons.every(({ code }) => code === UNEXPLAINED || code === DATABASE_BEHIND);
   return { reasons, awaits: canBeApproved ? hash : null };
 }
 
-/** A text on which the engine failed is not published again: it fails every statement of every user. */
+/** Refuses a text on which the engine failed before, because it would fail every statement of every user. */
 export const BROKEN_FINDING: Finding = {
   code: 'rules-broken',
   severity: 'error',
@@ -180,19 +180,19 @@ export const BROKEN_FINDING: Finding = {
     'the engine could not use these very rules when they were published; they are not published again until grants, policies, settings or the compiler make others',
 };
 
-/** What a comparison with a restored text is about. */
+/** Key of a comparison with the restored text. */
 export function comparisonKey({ hash }: Pick<Candidate, 'hash'>, latest: Pick<Publication, 'version'> | null): string {
   return `${hash} ${latest?.version}`;
 }
 
-/** The live text, where it is not what was published last: an edit by hand. Null: it is, or it is the very candidate. */
+/** The edit by hand in the live text. Null: the text is the one published last, or equals the candidate. */
 export function editIn({ live: { text }, latest, candidate }: Situation): Edit | null {
   if (candidate === null || text === (latest?.text ?? null)) return null;
   if (text === candidate.text && !isRefused(candidate)) return null;
   return { textHash: text === null ? null : createHash('sha256').update(text).digest('hex') };
 }
 
-/** @param isNew this run has published it */
+/** @param isNew whether this run has published the publication */
 export function outcomeOf(
   { restore, refusal }: Pick<Keep, 'restore' | 'refusal'>,
   publication: Publication,

@@ -17,7 +17,7 @@ export type CompiledText = { kind: 'compiled'; text: string } | TooLarge;
 
 /** Runs the seconds of compiling and checking outside the event loop. */
 export abstract class RulesPreparer {
-  /** Which build compiles here: equal builds make equal texts of equal snapshots. */
+  /** Identifies the build of the compiler. Equal builds make equal texts from equal snapshots. */
   abstract readonly build: string;
   /**
    * `prepare`, with the digest of this build's compiler.
@@ -32,7 +32,7 @@ export abstract class RulesPreparer {
    */
   abstract compile(snapshot: Snapshot, limit: number | null): Promise<CompiledText>;
   /**
-   * What people gain and lose by the second text. A text that cannot be read gives nothing.
+   * The access that people gain and lose by the second text. A text that cannot be read counts as giving none.
    * @throws PreparationExceeded
    */
   abstract compare(before: string, after: string): Promise<AccessChange>;

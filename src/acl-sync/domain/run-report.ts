@@ -17,7 +17,7 @@ import {
 import { type RestoreChanges, restoreChanges } from './restore.js';
 import { APPROVED, UNEXPLAINED } from './unexplained-change.js';
 
-/** The report of something that happened: recorded in its transaction, logged after that. */
+/** Audit events and log lines of a run. Events are recorded in its transaction, and lines are logged afterwards. */
 export class Report {
   readonly events: AuditEntry[] = [];
   readonly lines: LogLine[] = [];
@@ -40,11 +40,11 @@ interface LogLine {
 
 /** The most reasons in a log line and an audit event; the history has all. */
 const MAX_REASONS = 10;
-/** The most gained changes, and the most lost ones. */
+/** The most listed gains, and the most listed losses. */
 const MAX_CHANGES = { logged: 3, recorded: 20 };
 
 /**
- * The run, with every version that was published and not reported: its own, and one whose run died.
+ * The report of a run, with every published version that was not reported: its own, and those of runs that died.
  * @param last the run before
  */
 export function runReport(ended: EndedRun, unreported: readonly UnreportedPublication[], last: Run | null): Report {
@@ -55,7 +55,7 @@ export function runReport(ended: EndedRun, unreported: readonly UnreportedPublic
     report.line('warn', 'TRINO_ACL_SYNC_DRIFT', { text_hash, overwritten });
   }
   for (const each of unreported) reportPublication(report, each, actorOf(each.publication, ended));
-  // Equal refusals in a row are one audit event, not one every five minutes.
+  // Consecutive equal refusals make one audit event instead of one every five minutes.
   reportOutcome(report, ended, endedAlike(runRow(ended, last), last));
   return report;
 }
@@ -102,7 +102,7 @@ function reportPublication(
 function reportOutcome(report: Report, { outcome, trigger, by }: EndedRun, isRepeated: boolean): void {
   switch (outcome.kind) {
     case 'applied':
-      return; // reported with its version
+      return; // the outcome is reported with the version
     case 'no_change': {
       const { version, hash } = outcome.publication;
       report.line('info', 'TRINO_ACL_SYNC_NO_CHANGE', { trigger, version, hash });
@@ -125,7 +125,7 @@ function reportOutcome(report: Report, { outcome, trigger, by }: EndedRun, isRep
   }
 }
 
-/** Without the witness: a rule's text holds filters and masks. */
+/** A finding without its witness, because a rule's text contains filters and masks. */
 function loggedFinding({ code, severity, rule, message }: Finding): Finding {
   return { code, severity, message: withoutSql(message), ...(rule !== undefined && { rule }) };
 }
@@ -156,7 +156,7 @@ export function runRow(ended: EndedRun, last: Run | null): Run {
   };
 }
 
-/** Edits by hand that no run has reported: of this run, and of those that died after they had overwritten one. */
+/** Edits by hand that no run has reported: found by this run, or overwritten by runs that died afterwards. */
 export function newEdits(
   ended: EndedRun,
   unreported: readonly UnreportedPublication[],
@@ -183,12 +183,12 @@ function actorOf({ version, triggeredBy }: Publication, ended: EndedRun): AuditC
   return { actor: triggeredBy && { id: triggeredBy.id, username: triggeredBy.name }, origin: null };
 }
 
-/** An edit that the run before found, and that is still there. */
+/** An edit that the run before found and did not overwrite. */
 function knownEdit(last: Run | null): Drift | null {
   return last?.drift?.overwritten === false ? last.drift : null;
 }
 
-/** An edit that the run before found already keeps its time; a publication has overwritten any earlier one. */
+/** The edit that this run found. One that the run before found too keeps its time. */
 function driftOf(ended: EndedRun, last: Run | null): Drift | null {
   const { edit, startedAt, outcome } = ended;
   const known = knownEdit(last);

@@ -9,8 +9,8 @@ interface Live {
 }
 
 /**
- * A run's outcome for a terminal; the first word is the marker of the log.
- * @param live what stays if the run published nothing; absent: that is not known here
+ * Lines about a run's outcome for a terminal, beginning with the log's marker.
+ * @param live the rules that stay if the run published nothing; absent: not known
  */
 export function runLines(outcome: ShownRun, live?: Live): string[] {
   switch (outcome.kind) {
@@ -64,13 +64,13 @@ export interface SyncStatus extends RunSummary {
   /** Null: this process runs no schedule. */
   nextRunAt: Date | null;
   published: PublicationSummary | null;
-  /** The older version that is restored now; null: none is. */
+  /** The restore in effect; null: none. */
   restore: Restore | null;
   /** For display: `configmap engine/trino-access-control`. */
   target: string;
 }
 
-/** In the names of the API and the command line. */
+/** The status with the field names of the API and the command line. */
 export function statusForm({ last, published, live, databaseBehind, target, ...at }: SyncStatus) {
   const { drift = null, waiting = null } = last ?? {};
   return {

@@ -10,18 +10,18 @@ import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { firstChanges } from './access-text.js';
 import { explainedSnapshot, type RecordedEvent } from './explained-snapshot.js';
 
-/** The last published version that is no withdrawal, or a found one: recorded changes count from here. */
+/** The version from which recorded changes count: the last published one that is no withdrawal, or a found one. */
 export interface Baseline {
   text: string;
   hash: string;
-  /** The snapshot behind it, or the last known one before a found version: a snapshot file, as JSON. Empty: none is known. */
+  /** Its snapshot as a JSON snapshot file; for a found version, the last known snapshot before. Empty: none is known. */
   snapshot: string;
   at: Date;
-  /** The end of the audit trail before that: later events explain later changes. */
+  /** The end of the audit trail before the snapshot was read. Later events explain later changes. */
   position: TrailPosition;
   /** Digest of the compiler that made it. */
   compiler: string;
-  /** Hashes of the texts that are approved to follow it with unexplained changes. */
+  /** Hashes of texts that are approved to follow it with unexplained changes. */
   approved: readonly string[];
   /** Whether it was found at the target, published by no run of this database. */
   isFound: boolean;
@@ -34,25 +34,25 @@ export interface Previous {
   published: string;
   /** Events since the baseline's snapshot was read, the oldest first. */
   events: readonly RecordedEvent[];
-  /** When a run last left nothing to publish; the first change is looked for after it. */
+  /** When a run last left nothing to publish. The first unpublished change comes after it. */
   settledAt: Date;
 }
 
 /** The part of a change that no audit event explains. */
 export interface UnexplainedChange {
   change: AccessChange;
-  /** No grant is left, although the audit trail has live ones. */
+  /** Whether no grant is left although the audit trail has live ones. */
   isEmptied: boolean;
   snapshots: SnapshotPair | null;
 }
 
-/** The previous snapshot, and the same with every recorded change applied, or with all changes. */
+/** The previous snapshot, and the same with recorded changes (or all changes) applied. */
 export interface SnapshotPair {
   previous: Snapshot;
   explained: Snapshot;
 }
 
-/** Null: this build cannot read the previous snapshot. */
+/** The pair of snapshots. Null: this build cannot read the previous one. */
 export function snapshotPair(
   snapshot: Snapshot,
   { baseline, events }: Previous,
@@ -65,8 +65,8 @@ export function snapshotPair(
 }
 
 /**
- * The unexplained part of a change: rows that differ from their last audit event, changed settings,
- * and the difference that another build of the compiler makes of the same snapshot.
+ * The unexplained part of a change: rows that differ from their last audit event, changed settings, and differences because another build
+ * of the compiler makes other rules from the same snapshot.
  */
 export function findUnexplainedChange(
   snapshot: Snapshot,
@@ -92,7 +92,7 @@ export function findUnexplainedChange(
   }
 }
 
-/** In a small snapshot, a single pair already exceeds any percentage. */
+/** Fewer changed pairs need no approval, because in a small snapshot a single pair exceeds any percentage. */
 const MIN_CHANGED_PAIRS = 50;
 
 export function needsApproval({ change, isEmptied }: UnexplainedChange, maxPercent: number): boolean {
@@ -145,7 +145,7 @@ export const UNEXPLAINED = 'unexplained-change';
 export const DATABASE_BEHIND = 'database-behind';
 export const APPROVED = 'approved-change';
 
-/** A snapshot file of what has effect, without its time: equal for snapshots that give equal rules. */
+/** A snapshot file of entries with effect, without its time. Equal for snapshots that give equal rules. */
 export function writtenSnapshot(snapshot: Snapshot): string {
   return JSON.stringify(writeSnapshot({ ...effective(snapshot), at: new Date(0) }));
 }
@@ -161,7 +161,7 @@ function readBack(snapshot: string, { settings, at }: Snapshot): Snapshot | null
   return reading.kind === 'read' ? reading.snapshot : null;
 }
 
-/** Compiled, and parsed from the text like any published rules, because these are not checked. */
+/** Compiles a snapshot and parses the text again, as for any published rules, because these rules are not checked. */
 function compiled(snapshot: Snapshot): CompiledRules {
   const rules = compile(snapshot);
   return { ...rules, document: documentOf(rules.text) };
@@ -181,7 +181,7 @@ function sumOf(changes: readonly AccessChange[]): AccessChange {
       lost: [...a.lost, ...b.lost],
       gainedInAll: a.gainedInAll + b.gainedInAll,
       lostInAll: a.lostInAll + b.lostInAll,
-      peopleGaining: Math.max(a.peopleGaining ?? 0, b.peopleGaining ?? 0), // the same people, mostly
+      peopleGaining: Math.max(a.peopleGaining ?? 0, b.peopleGaining ?? 0), // mostly the same people in both
       peopleLosing: Math.max(a.peopleLosing ?? 0, b.peopleLosing ?? 0),
       changedPairs: a.changedPairs + b.changedPairs,
       allPairs: Math.max(a.allPairs, b.allPairs),

@@ -14,12 +14,11 @@ import type {
 import { joinById } from './explained-snapshot.js';
 
 /**
- * The previous snapshot less what changes take away: grants, memberships, active users and settings of both snapshots, and the
- * policies of either. It gives no access that one of the two does not give, so it may be published while the candidate is
- * refused.
+ * The previous snapshot without access that changes took away: grants, memberships, active users and settings that are in both snapshots,
+ * and policies that are in either. It gives only access that both give, so it may be published while the candidate is refused.
  */
 export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
-  // A renamed user is in neither: the new name had nothing before, and the former one has nothing now.
+  // A renamed user is left out: the new name had no access before, and the former name has none now.
   const active = new Map(previous.users.flatMap(({ id, name, isActive }) => (isActive ? [[id, name] as const] : [])));
   const groups = new ChangedGroups(previous, explained);
   const nodes = new PrincipalNodes(previous, explained, groups.nextId);
@@ -39,7 +38,7 @@ export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
   };
 }
 
-/** Settings that give what both settings give, and take what one of them takes. */
+/** Settings that give only what both settings give. */
 export function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSettings): SnapshotSettings {
   const both = (key: 'serviceAccounts' | 'writableCatalogs' | 'readableCatalogs' | 'sessionProperties'): string[] =>
     previous[key].filter((name) => explained[key].includes(name));
@@ -60,15 +59,15 @@ export function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSe
 }
 
 /**
- * A grant applies to members before and after the change; a policy to members before or after it. Where the two differ, the
- * policies of each snapshot name a copy of the group with that snapshot's members. Where everyone differs, a group stands for it.
+ * Handles groups whose members changed. A grant applies to members in both snapshots, a policy to members in either: policies of each
+ * snapshot name a copy of the group with that snapshot's members. If everyone has changed, a group replaces it in grants.
  */
 class ChangedGroups {
   private readonly changed: PairedGroup[];
   private readonly both: SnapshotGroup[];
   private readonly firstId: number;
   private readonly everyone: SnapshotGroup | null;
-  /** Above those of all groups. */
+  /** An id above those of all groups, including the copies. */
   readonly nextId: number;
 
   constructor(previous: Snapshot, explained: Snapshot) {
@@ -164,8 +163,8 @@ function policies(previous: Snapshot, explained: Snapshot, groups: ChangedGroups
 }
 
 /**
- * A mask that was added, removed or changed below a wider one leaves open which of the two applies: the column is hidden instead.
- * (Two masks at the same distance hide it by themselves.)
+ * Hides the column of a mask that was added, removed or changed below a wider mask, because it is open which of the two applies. (Two masks
+ * at the same distance hide the column anyway.)
  */
 function hideAmbiguousMask(policy: SnapshotPolicy, all: readonly SnapshotPolicy[]): SnapshotPolicy[] {
   if (policy.kind !== 'column_mask' || !isBelowAnotherMask(policy, all)) return [];
@@ -189,15 +188,15 @@ export function isBelowAnotherMask(policy: SnapshotPolicy, all: readonly Snapsho
 }
 
 /**
- * Rewrites nodes of acting as others and of queries, which name principals: a grant keeps the principals that both snapshots resolve
- * them to (intersection), a deny on queries those that either does (union). A group stands for them.
+ * Rewrites IMPERSONATE and query nodes, which name principals: a grant keeps the principals that the node means in both snapshots
+ * (intersection), a deny on queries those that it means in either (union). Several principals become a group.
  */
 class PrincipalNodes {
   private readonly both: readonly Principals[];
   private readonly ids: ReadonlyMap<string, number>;
   private readonly made = new Map<string, SnapshotGroup>();
 
-  /** @param firstId of the groups, which no other has */
+  /** @param firstId first id of the new groups, above all others */
   constructor(
     previous: Snapshot,
     explained: Snapshot,
@@ -215,7 +214,7 @@ class PrincipalNodes {
     return { ...grant, resource: { queries: this.group(grant.resource, this.inBoth(queries, ownersOf)) } };
   }
 
-  /** A deny does not make an engine principal known, a group does: a principal of one snapshot alone gets a deny of its own. */
+  /** A principal that is in one snapshot only gets its own deny, because putting it into a group would make it one of everyone. */
   policiesOf(policy: SnapshotPolicy): SnapshotPolicy[] {
     const { queries } = policy.resource;
     if (policy.kind !== 'deny' || queries === undefined) return [policy];
@@ -259,7 +258,7 @@ class PrincipalNodes {
     return { type: 'group', id };
   }
 
-  /** A name whose account is gone is an engine principal. */
+  /** The principal with a name: a user or, if there is no account, an engine principal. */
   private principal(name: string): Principal {
     const id = this.ids.get(name);
     return id === undefined ? { type: 'engine', name } : { type: 'user', id };

@@ -23,8 +23,8 @@ const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const LIMIT_BYTES = 1_048_576;
 
 /**
- * The ConfigMap that the engine's coordinator mounts. One merge patch with the `uid` and `resourceVersion` that were read
- * replaces both texts at once. The chart creates the map; this class never does.
+ * The ConfigMap that the engine's coordinator mounts. One merge patch with the `uid` and `resourceVersion` as read replaces both texts at
+ * once. The chart creates the ConfigMap; this class never does.
  */
 export class ConfigMapRulesTarget extends RulesTarget {
   override readonly name: string;
@@ -79,7 +79,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
     throw this.unavailable(answer, refusal);
   }
 
-  /** A proxy can answer 200 as well, and an admission webhook can change what was sent. */
+  /** Checks that the text was stored: a proxy can also answer 200, and an admission webhook can change a patch. */
   private confirm(answer: KubernetesAnswer, { text }: NextRules): void {
     const map = parseConfigMap(answer.body);
     if (map === null || rulesOf(map).text !== text)
@@ -94,7 +94,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
     return map;
   }
 
-  /** Reviews need no right themselves. Without an answer the verb counts as allowed: the request itself is judged then. */
+  /** Whether a verb is allowed, by a review, which needs no right itself. Without an answer it counts as allowed, and the request decides. */
   private async allows(verb: string, signal: AbortSignal): Promise<boolean> {
     const { namespace, name } = this.map;
     const { body } = await this.api.create(
@@ -116,7 +116,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
     return typeof name === 'string' ? name.slice(0, 253) : null;
   }
 
-  /** The entry for the previous text: as it is while both fit, else compressed; none when there was none, or the text stays. */
+  /** The entry for the previous text: unchanged if both fit, otherwise compressed; none if there was no text or it stays. */
   private formerEntry(next: NextRules, { text, bytes }: LiveRules): { data: object; binaryData: object } {
     if (text === null || text === next.text) return { data: {}, binaryData: {} };
     const former = bytes ?? Buffer.from(text);
@@ -146,7 +146,7 @@ function failureOf(status: number, refusal: Refusal): TargetFailure {
   return byStatus[status] ?? (status === 429 || status >= 500 ? 'unreachable' : 'rejected');
 }
 
-/** The engine's mount has the keys of both maps, so a text put into `binaryData` by hand is live too. */
+/** The live rules, also from `binaryData`, where an edit by hand may put them: the engine's mount contains the keys of both maps. */
 function rulesOf({ data, binaryData }: ConfigMap): Pick<LiveRules, 'text' | 'bytes'> {
   const [text, encoded] = [data[RULES], binaryData[RULES]];
   if (typeof text === 'string') return { text };
@@ -164,13 +164,13 @@ interface ConfigMap {
   immutable: boolean;
 }
 
-/** The API server's `Status` of a refusal, without its message, which can quote the whole object, row filters included. */
+/** The API server's `Status` of a refusal, without its message, which can quote the whole object with its row filters. */
 interface Refusal {
   reason: string;
   causes: { reason: string; field: string }[];
 }
 
-/** Null: this is no ConfigMap. An empty map has no `data` at all (verified on 1.36). */
+/** Parses a ConfigMap; null: the body is none. An empty ConfigMap has no `data` at all (verified on 1.36). */
 function parseConfigMap(body: unknown): ConfigMap | null {
   const metadata = memberOf(body, 'metadata');
   const uid = memberOf(metadata, 'uid');
@@ -201,7 +201,7 @@ function recordOf(value: unknown, name: string): Record<string, unknown> {
   return typeof member === 'object' && member !== null ? { ...member } : {};
 }
 
-/** Only short identifiers, as reasons and field paths are; anything else is not shown. */
+/** A short identifier, as reasons and field paths are. Other text is not shown. */
 function wordOf(value: unknown): string {
   return typeof value === 'string' && /^[\w.[\]-]{1,100}$/.test(value) ? value : 'unknown';
 }

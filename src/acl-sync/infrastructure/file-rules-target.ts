@@ -20,9 +20,9 @@ import {
 const ANNOTATIONS = 'rules.json.annotations';
 
 /**
- * `rules.json` and `rules.json.bak` in one folder, replaced by rename, so that a reader sees one whole text or the other, and
- * `rules.json.annotations` as the ConfigMap has them. The sync lock keeps processes apart; a comparison of the content is the
- * only conditional write that a file system offers.
+ * `rules.json` and `rules.json.bak` in one folder, replaced by rename, so that readers see the old or the new text, and the annotations in
+ * `rules.json.annotations`. The sync lock keeps other processes from writing. Writes compare the content first, because file systems have
+ * no conditional writes.
  */
 export class FileRulesTarget extends RulesTarget {
   override readonly name: string;
@@ -71,10 +71,10 @@ export class FileRulesTarget extends RulesTarget {
     if (revisionOf(former) !== live.revision) throw new RulesTargetMoved();
     await mkdir(this.directory, { recursive: true });
     const rules = Buffer.from(next.text);
-    // The previous text first: a crash in between leaves the live rules unchanged, with a copy next to them.
+    // The previous text is written first, so that a crash in between leaves the live rules unchanged, with a copy beside them.
     if (former !== null && !former.equals(rules)) await this.write('rules.json.bak', former);
     await this.write('rules.json', rules);
-    // Last: a version is only named once its text is there.
+    // Written last, so that a version is named only after its text is in place.
     await this.write(ANNOTATIONS, Buffer.from(`${JSON.stringify(versionAnnotations(next))}\n`));
   }
 
@@ -82,7 +82,7 @@ export class FileRulesTarget extends RulesTarget {
     return replaceFile(join(this.directory, file), content, this.mode);
   }
 
-  /** As bytes: an edit by hand need not be UTF-8, and its backup must not change it. */
+  /** Reads a file as bytes, because an edit by hand may not be UTF-8 and its backup must not change it. */
   private async bytes(name: string): Promise<Buffer | null> {
     try {
       // A link is not followed: the backup would expose its target to all readers. A pipe without a writer must not block.
@@ -122,7 +122,7 @@ async function existingAncestor(folder: string): Promise<string> {
   }
 }
 
-/** Empty where the file is gone or was edited into something else. */
+/** The object in a file; empty if the file is missing or contains something else. */
 function objectOf(bytes: Buffer | null): Record<string, unknown> {
   const value = jsonOrNull(bytes?.toString('utf8') ?? '');
   return typeof value === 'object' && value !== null ? { ...value } : {};

@@ -20,7 +20,7 @@ export interface KubernetesAnswer {
   status: number;
   /** Untrusted JSON; null: no body, or not JSON. */
   body: unknown;
-  /** Finds the request in the API server's audit log. */
+  /** Id of the request in the API server's audit log. */
   auditId: string | null;
 }
 
@@ -32,7 +32,7 @@ interface KubernetesRequest extends Pick<Question, 'method' | 'body'> {
   type?: string;
 }
 
-/** Retries by kind of failure, after the first try. The API server answers 500 to faults of the caller too. */
+/** Retries after the first try, by kind of failure. The API server also answers 500 to faults of the caller. */
 const REPEATS = { busy: 4, broken: 1, silent: 1, unauthorized: 1 };
 type Trouble = keyof typeof REPEATS;
 const CALL_MS = 10_000;
@@ -46,7 +46,7 @@ const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 export class KubernetesApi {
   private readonly exchange: AxiosExchange;
 
-  /** @param callMs for one call; a server that is silent for so long twice is down */
+  /** @param callMs milliseconds for one call. A server that does not answer two of them counts as down */
   constructor(
     private readonly settings: Pick<ConfigMapTarget, 'apiUrl' | 'caFile' | 'tokenFile'>,
     private readonly timers: Timers,

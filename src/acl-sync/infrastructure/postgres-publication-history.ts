@@ -17,7 +17,7 @@ import type { RecordedRestore, RestoreEnd } from '../domain/restore.js';
 import type { LiveRules } from '../domain/rules-target.js';
 import type { Baseline } from '../domain/unexplained-change.js';
 
-/** A version as JSON holds the time of its restore. */
+/** A version whose restore comes from JSON, which has times as text. */
 type Row<T extends Pick<Publication, 'restored'>> = Omit<T, 'restored'> & {
   restored: (Omit<RecordedRestore, 'until'> & { until: string }) | null;
 };
@@ -54,7 +54,7 @@ const PUBLISHED = `FROM acl_publications p LEFT JOIN users u ON u.id = p.trigger
 const LAST_RUN = `SELECT p.at, p.trigger, ${CAUSE} AS "triggeredBy", p.outcome, p.is_restore AS "isRestore", p.reasons, p.drift, p.waiting
   FROM acl_runs p LEFT JOIN users u ON u.id = p.triggered_by ORDER BY p.id DESC LIMIT 1`;
 
-/** Refused and failed runs below the place $1, $2, of equal ones in a row the first; $3: how many. */
+/** Refused and failed runs below the position $1, $2; of consecutive equal ones only the first. $3: limit. */
 const PAST_RUNS = `SELECT p.id::float AS id, p.after_version AS "afterVersion", p.at, p.trigger,
     ${CAUSE} AS "triggeredBy", p.outcome, p.reasons
   FROM acl_runs p LEFT JOIN users u ON u.id = p.triggered_by
@@ -137,10 +137,10 @@ const BASELINE = `SELECT max(version) FROM acl_publications
     AND (is_found OR (broken_at IS NULL AND (live_at IS NOT NULL
          OR version > (SELECT coalesce(max(version), 0) FROM acl_publications WHERE broken_at IS NOT NULL))))`;
 
-/** So many at a time: each may hold two mebibytes. */
+/** Versions removed at a time: each may have two mebibytes. */
 const BATCH = 500;
 
-/** Versions that nothing needs any more. $1: the time from which on versions are kept; $2: how many of the newest are. */
+/** Versions that are no longer needed. $1: versions after this time are kept; $2: the number of newest ones to keep. */
 const PAST_VERSIONS = `SELECT p.version FROM acl_publications p
   WHERE p.version < least(
           (SELECT coalesce(max(version), 0) FROM acl_publications WHERE state = 'published' AND published_at <= $1),
@@ -154,7 +154,7 @@ const PAST_VERSIONS = `SELECT p.version FROM acl_publications p
     AND NOT EXISTS (SELECT FROM acl_publications r WHERE r.restored_version = p.version)
   ORDER BY p.version LIMIT ${BATCH}`;
 
-/** The status needs the last run that went well, and all since. */
+/** Removes past runs, except the last successful one and all since, which the status needs. */
 const REMOVE_PAST_RUNS = `DELETE FROM acl_runs WHERE at < $1
   AND id < (SELECT max(id) FROM acl_runs WHERE outcome IN ('applied', 'no_change') AND NOT is_restore)`;
 
@@ -249,7 +249,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
     return pageOf(entries, limit, keyOfEntry);
   }
 
-  /** Below a place, one more than the page holds. */
+  /** Versions below a position, one more than the page holds. */
   private async versions(below: HistoryPosition | null, limit: number): Promise<PublicationSummary[]> {
     const rows = await this.session.manager.query<Row<PublicationSummary>[]>(
       `SELECT ${LISTED} ${PUBLISHED} AND ($1::integer IS NULL OR (p.version, 0) < ($1, $2::bigint)) ORDER BY p.version DESC LIMIT $3`,

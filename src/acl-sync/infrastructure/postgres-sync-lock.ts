@@ -7,18 +7,18 @@ import { type Lease, LeaseLost, SyncLock } from '../domain/run-ports.js';
 const LOCK = 7_471_060;
 /** PostgreSQL's SQLSTATE when `lock_timeout` passes. */
 const LOCK_NOT_AVAILABLE = '55P03';
-/** A statement without an answer is lost with its connection, which nothing else would notice for hours. */
+/** After this time without an answer the connection counts as lost, which nothing else would notice for hours. */
 const QUERY_TIMEOUT_MS = 5_000;
 /**
- * A run holds the lock for minutes. The transaction reads and writes nothing, so it does not hold back vacuum. Keepalives: the lock of
- * a host that lost its power is free after half a minute, not after the two hours of most systems.
+ * Disables timeouts, because a run holds the lock for minutes. The transaction reads and writes nothing, so it does not hold back vacuum.
+ * With keepalives, the lock of a host without power is free after half a minute instead of the two hours of most systems.
  */
 const BEGIN = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0;
   SET LOCAL tcp_keepalives_idle = 10; SET LOCAL tcp_keepalives_interval = 5; SET LOCAL tcp_keepalives_count = 4`;
 
 /**
- * An advisory lock of a transaction, on a connection of its own: PostgreSQL releases it when the connection ends, even if the
- * process was killed. A session lock fails behind a pooler in transaction mode, which switches sessions between statements.
+ * An advisory lock of a transaction on its own connection. PostgreSQL releases it when the connection ends, also if the process was killed.
+ * A session lock would fail behind a pooler in transaction mode, which switches sessions between statements.
  */
 @Injectable()
 export class PostgresSyncLock extends SyncLock {

@@ -46,18 +46,18 @@ class PreparationProcess {
   ) {
     this.child = fork(fileURLToPath(program), {
       execArgv: [`--max-old-space-size=${heapMebibytes}`],
-      env: {}, // the service's environment holds secrets
+      env: {}, // empty, because the service's environment contains secrets
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    this.child.on('error', () => undefined); // the current task rejects with it
+    this.child.on('error', () => undefined); // the current task rejects with the error
     const { pid } = this.child;
     if (pid !== undefined) yieldToOthers(pid);
     this.idle(true);
   }
 
   /**
-   * After a rejection the process is unusable; the caller ends it.
+   * Runs a task. After a rejection the process is unusable, and the caller must end it.
    * @param milliseconds for the task, plus loading the program for the first one
    * @throws PreparationExceeded; Error with the message of the program's error
    */
@@ -112,7 +112,7 @@ class PreparationProcess {
   }
 }
 
-/** A tenth of a busy core is left: with the lowest priority, requests without end would keep revokes from being published. */
+/** Lowers the priority so that a tenth of a busy core is left. With the lowest one, constant requests would keep revokes from publication. */
 function yieldToOthers(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
@@ -140,13 +140,13 @@ export function compilerDigest(): string {
   return digest.digest('hex');
 }
 
-/** The largest measured snapshot takes 61 s and less than 1 GiB (docs/benchmarks.md); the schedule runs every 300 s. */
+/** Limits of a preparation. The largest measured snapshot takes 61 s and less than 1 GiB (docs/benchmarks.md); the schedule runs every 300 s. */
 const LIMITS = {
   milliseconds: 240_000,
   heapMebibytes: Math.min(1024, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20)),
 };
 
-/** One process per preparation, so that requests are answered meanwhile and its memory is released. */
+/** Prepares each candidate in its own process, so that requests are answered meanwhile and the memory is released afterwards. */
 export class SeparateRulesPreparer extends RulesPreparer {
   override readonly build = compilerDigest();
 
@@ -237,7 +237,7 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
     }
   }
 
-  /** Null: no process could be started; the change is not refused for it. */
+  /** A process that has loaded its program. Null: none could be started, for which no change is refused. */
   private async ready(): Promise<PreparationProcess | null> {
     if (this.process !== null) return this.process;
     const process = new PreparationProcess(this.limits.heapMebibytes, this.program);
