@@ -169,7 +169,7 @@ function values({ principal, resource, privileges, expiresAt, description }: New
 
 const COLUMN = { catalog: 'catalog_name', schema: 'schema_name', table: 'table_name' } as const;
 
-/** $1: now; $2 and $3: catalog and schema; $4: part of the name; $5: the last name of the page before; $6: limit. Routines count for their catalog and schema. */
+/** $1: now; $2, $3: catalog, schema; $4: part of the name; $5: last name of the page before; $6: limit. Routines count for their schema. */
 const childrenIn = (column: string) => {
   const there = `node_kind ${column === COLUMN.table ? `= 'tree'` : `IN ('tree', 'routine')`} AND ${column} IS NOT NULL
     AND ($2::text IS NULL OR catalog_name = $2) AND ($3::text IS NULL OR schema_name = $3)

@@ -17,7 +17,7 @@ export type Identity = 'confirmed' | 'mismatch' | 'unknown';
 const CHECK_AGAIN = { confirmed: 60_000, mismatch: 20_000, unknown: 10_000 } as const;
 /** Milliseconds for which a result is used if no check runs in the background. */
 const VALID_FOR = 120_000;
-/** Seconds. */
+/** Seconds for each statement of the check. */
 const STATEMENT_TIMEOUT = 30;
 
 /**

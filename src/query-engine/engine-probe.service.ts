@@ -6,7 +6,7 @@ import { textPairs } from './running-statement.js';
 
 /** A session property that the rules of every version deny. */
 const NO_VERSION = 'grantline_rules_none';
-/** Seconds. */
+/** Seconds for each statement. */
 const STATEMENT_TIMEOUT = 30;
 
 /** Runs the sync's statements on the engine as the service account. */

@@ -31,7 +31,7 @@ interface ClosedRules {
 
 /**
  * The published document with denials in front, which shut out users who lost anything and deny access that settings took away. The engine
- * applies the first matching rule, so denials in front only remove access. Of the compiler only parts that write names and the marker run.
+ * applies the first matching rule, so denials in front only remove access. The compiler's part is only to write names and the marker.
  * @param ownAccount is never shut out, because it asks the engine which version is live
  * @returns null: the check of the result failed
  */

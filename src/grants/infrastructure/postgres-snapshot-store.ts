@@ -49,7 +49,7 @@ const BESIDE = `('engine', 'queries', 'acting')`;
 /** The columns of `areaOf` in `domain/snapshot-store.ts`. */
 const AREA = `node_kind IN ${BESIDE} AS is_beside, catalog_name, CASE WHEN node_kind <> 'routine' THEN schema_name END AS schema_name`;
 
-/** The condition of `touchedPart`; a spec compares both over random snapshots. Three lookups in hashed lists replace one join with an OR, which would compare every row with every node. */
+/** The condition of `touchedPart`, as a spec checks. Three lookups in hashed lists replace a join that compares every row with every node. */
 const onTouchedNode = (row: string) => `CASE
   WHEN ${row}.node_kind IN ${BESIDE} THEN (SELECT bool_or(is_beside) FROM touched)
   WHEN ${row}.catalog_name IS NULL THEN (SELECT bool_or(NOT is_beside) FROM touched)

@@ -3,7 +3,7 @@ import type { LogMarker } from '../../kernel/log-marker.js';
 /** Fields of a log line besides its message. Never a password, token, secret, `Authorization` value or nextUri. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Writes structured lines. The message is a marker that people search for (`TRINO_ACL_SYNC_APPLIED`); facts go into fields. `debug` is for developers. */
+/** Writes structured lines. The message is a marker to search for (`TRINO_ACL_SYNC_APPLIED`); facts are fields. `debug` is for developers. */
 export abstract class Log {
   abstract debug(message: string, fields?: LogFields): void;
   abstract info(marker: LogMarker, fields?: LogFields): void;
