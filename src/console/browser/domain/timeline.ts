@@ -32,9 +32,9 @@ export interface Window {
   now: number;
 }
 
-/** The last day or, if there was nothing before, the time from shortly before the first stop on; at least two minutes. */
+/** The last day or, if there was nothing before, the time from shortly before the first stop on; at least a minute. */
 export function windowOf(stops: readonly Stop[], isFirstDay: boolean, now: number): Window {
-  const first = Math.min(now - 2 * MINUTE, ...stops.map(({ at }) => at));
+  const first = Math.min(now - MINUTE, ...stops.map(({ at }) => at));
   return { from: isFirstDay ? Math.max(now - SPAN, first - (now - first) / 20) : now - SPAN, now };
 }
 
@@ -48,7 +48,7 @@ export function barOf(count: number, most: number): number {
 }
 
 /** Minutes between two ticks. */
-const STEPS = [0.5, 1, 2, 5, 15, 30, 60, 120, 240];
+const STEPS = [1, 2, 5, 15, 30, 60, 120, 240];
 
 /** At most eight ticks. The first one, and the first of each day, name the day. */
 export function ticksOf(window: Window): Mark[] {

@@ -7,9 +7,16 @@ import { listText } from '../domain/count-text.js';
 import { AuditSentence, EventBadge } from '../parts/audit-sentence.js';
 import { Icon } from '../parts/controls.js';
 import { Moment, Principal } from '../parts/display.js';
-import { type Filter, FilterBar, momentFilter, PrincipalName, useFilters, withMoments } from '../parts/filter-bar.js';
+import {
+  type Filter,
+  FilterBar,
+  momentFilter,
+  principalFilter,
+  PrincipalName,
+  useFilters,
+  withMoments,
+} from '../parts/filter-bar.js';
 import { Empty, Page } from '../parts/page.js';
-import { PrincipalCombobox, useSubjects } from '../parts/principal-combobox.js';
 import { type Column, Listing } from '../parts/table.js';
 
 /** The parameter of the events of one request. */
@@ -22,25 +29,10 @@ const FILTERS: readonly Filter[] = [
     choices: Object.fromEntries(AUDIT_EVENTS.map((each) => [each, eventText(each)])),
   },
   {
-    parameter: 'user',
-    name: 'Person',
-    field: (choose) => (
-      <PrincipalCombobox
-        label="Person"
-        value={null}
-        without={['everyone', 'group']}
-        set={(value) => value !== null && choose(String(value.id ?? value.name))}
-      />
-    ),
+    ...principalFilter('user', 'Person', 'Person', ['everyone', 'group']),
     show: (value) => <PrincipalName parameter={/^\d+$/.test(value) ? `user:${value}` : value} />,
   },
-  {
-    parameter: 'subject',
-    name: 'Subject',
-    useSuggestions: useSubjects,
-    problem: (text) => (/^\w+:./.test(text) ? null : 'Choose one, or write it like grant:52.'),
-    show: (value) => <PrincipalName parameter={value} />,
-  },
+  principalFilter('subject', 'Subject', 'Subject', ['everyone']),
   { parameter: REQUEST, name: 'Request' },
   momentFilter('from', 'From'),
   momentFilter('to', 'To'),
@@ -74,7 +66,8 @@ const COLUMNS: readonly Column<Event>[] = [
 /** What happened, newest first: who did it, to what, by which request. */
 export function Audit() {
   const { asked } = useFilters(FILTERS);
-  const query = withMoments(asked, 'from', 'to');
+  const { user, ...rest } = withMoments(asked, 'from', 'to');
+  const query = { ...rest, ...(user !== undefined && { user: user.replace(/^(user|engine):/, '') }) };
   const list = usePages(['audit', query], (page) => auditPage({ ...query, ...page }), { isKept: true });
   return (
     <Page

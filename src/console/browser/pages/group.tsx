@@ -15,7 +15,7 @@ import { Button, ButtonLink } from '../parts/controls.js';
 import { addressOf, Moment, type Named, Principal, Shape } from '../parts/display.js';
 import { GrantTable, NewGrant } from '../parts/grants.js';
 import { Failure, Note } from '../parts/notice.js';
-import { HeadedForm, NotHere, Page, Region } from '../parts/page.js';
+import { Headed, NotHere, Page, Region } from '../parts/page.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 import { type Column, Listing } from '../parts/table.js';
 import { GroupForm, MANAGED } from './groups.js';
@@ -50,7 +50,8 @@ function Head({ group, children }: { group: Group; children: ReactNode }) {
   const [, navigate] = useLocation();
   const { id, name, description, source } = group;
   return (
-    <HeadedForm
+    <Headed
+      isForm
       title={name}
       heading={
         <>
@@ -93,7 +94,7 @@ function Head({ group, children }: { group: Group; children: ReactNode }) {
       )}
       {isEditing && <GroupForm group={group} close={() => setEditing(false)} />}
       {children}
-    </HeadedForm>
+    </Headed>
   );
 }
 

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useNames } from '../api/catalog.js';
 import { countText } from '../domain/count-text.js';
 import { dayText, momentText, parseMoment } from '../domain/moment-text.js';
@@ -320,21 +320,28 @@ const nameFilter = (parameter: string, name: string, above: readonly string[]): 
   },
 });
 
-/** Filters of grants and policies: by principal, and by node. */
-export const ENTRY_FILTERS: readonly Filter[] = [
-  {
-    parameter: 'principal',
-    name: 'Holder',
+type Without = ComponentProps<typeof PrincipalCombobox>['without'];
+
+/** A filter of a principal, as the address names it: `group:3`. */
+export function principalFilter(parameter: string, name: string, label?: string, without: Without = []): Filter {
+  return {
+    parameter,
+    name,
     field: (choose) => (
       <PrincipalCombobox
+        {...(label !== undefined && { label })}
         value={null}
-        set={(value) => {
-          if (value !== null) choose(principalParameter(value));
-        }}
+        without={without}
+        set={(value) => value !== null && choose(principalParameter(value))}
       />
     ),
     show: (value) => <PrincipalName parameter={value} />,
-  },
+  };
+}
+
+/** Filters of grants and policies: by principal, and by node. */
+export const ENTRY_FILTERS: readonly Filter[] = [
+  principalFilter('principal', 'Holder'),
   {
     parameter: 'covering',
     name: 'Covers',

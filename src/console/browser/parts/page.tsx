@@ -38,39 +38,36 @@ function usePhone(): boolean {
   );
 }
 
-/** The head of a form, and the form; on phones its acts stand below. */
-export function HeadedForm({ actions, children, ...head }: PageHeadProps & { children: ReactNode }) {
-  const isPhone = usePhone();
+interface HeadedProps extends PageHeadProps {
+  /** A form: on phones its acts stand below it. */
+  isForm?: boolean;
+  children: ReactNode;
+}
+
+/** A head and what it is about. */
+export function Headed({ isForm = false, actions, children, ...head }: HeadedProps) {
+  const isBelow = usePhone() && isForm;
   return (
     <>
-      <PageHead {...head} actions={isPhone ? null : actions} />
+      <PageHead {...head} actions={isBelow ? null : actions} />
       {children}
-      {isPhone && <div className="row">{actions}</div>}
+      {isBelow && <div className="row">{actions}</div>}
     </>
   );
 }
 
-interface PageProps extends PageHeadProps {
-  isForm?: boolean;
+interface PageProps extends HeadedProps {
   /** Its parts stand close to each other. */
   isClose?: boolean;
   isBusy?: boolean;
-  children: ReactNode;
 }
 
 /** A page of one column. */
-export function Page({ isForm = false, isClose = false, isBusy, children, ...head }: PageProps) {
+export function Page({ isClose = false, isBusy, ...headed }: PageProps) {
   return (
     <main id="main" aria-busy={isBusy} tabIndex={-1}>
       <div className={isClose ? 'stack stack--mid' : 'stack'}>
-        {isForm ? (
-          <HeadedForm {...head}>{children}</HeadedForm>
-        ) : (
-          <>
-            <PageHead {...head} />
-            {children}
-          </>
-        )}
+        <Headed {...headed} />
       </div>
     </main>
   );

@@ -126,17 +126,6 @@ export function NamedPrincipal({ name }: { name: string }) {
   return <Principal of={named ?? { type: 'user', name }} href={named && addressOf(named)} />;
 }
 
-/** Subjects of audit events: people and groups by name, everything else by its number. */
-export function useSubjects(text: string) {
-  const asked = useSettled(text, 100);
-  const { data } = useChoices(asked);
-  const numbered = ['grant', 'policy', 'publication'].map((kind) => ({
-    key: `${kind}:${text}`,
-    text: `${kind} ${text}`,
-  }));
-  return { choices: /^\d+$/.test(text) ? numbered : (data?.choices ?? []), more: data?.more ?? null };
-}
-
 function useChoices(part: string) {
   return useQuery({
     queryKey: ['principals', part],
