@@ -219,7 +219,7 @@ test('the approval of a text is confirmed at the provider; signing out ends ther
   await page.goto('/publications');
   await page.getByRole('button', { name: 'Approve this change' }).click();
   const dialog = page.getByRole('dialog', { name: 'Approve this change?' });
-  await expect(dialog).toContainText(/\d+ (person loses|people lose) access/); // what it takes is known only after some seconds
+  await expect(dialog).toContainText(/\d+ (person loses|people lose) SELECT/); // what it takes is known only after some seconds
   const consequence = (await dialog.getByText(/^The next run publishes text /).textContent()) ?? '';
   sendsBack(provider, { sub: SUB });
   await dialog.getByRole('button', { name: 'Confirm at the provider' }).click();
@@ -230,11 +230,15 @@ test('the approval of a text is confirmed at the provider; signing out ends ther
   await page.getByRole('button', { name: 'Publish now' }).click();
   await expect(page.getByText('Version 2 was published.')).toBeVisible();
 
-  provider.instead.set('logout', (_, response) =>
-    response.setHeader('Content-Type', 'text/html').end('<link rel="icon" href="data:,"><h1>Signed out there</h1>'),
-  );
+  provider.instead.set('logout', ({ url = '' }, response) => {
+    const asked = new URL(url, provider.issuer).searchParams;
+    const state = new URLSearchParams({ state: asked.get('state') ?? '' }).toString();
+    response.writeHead(302, { Location: `${asked.get('post_logout_redirect_uri')}?${state}` }).end();
+  });
+  const signedOut = page.waitForRequest(/openid-connect\/logout\?id_token_hint=/);
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await expect(page.getByRole('heading', { name: 'Signed out there' })).toBeVisible();
-  await page.goBack();
+  await signedOut;
+  await expect(page).toHaveURL(`${grantline.url}/sign-in`);
   await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
+  await expect(page.getByRole('alert')).toHaveCount(0);
 });

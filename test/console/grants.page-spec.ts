@@ -196,7 +196,6 @@ test('a draft of members asks before it is left; its group leads to a grant, at 
   await signIn('admin');
   await page.goto(`/groups/${group}`);
   await choose(page, 'Person or group', 'tess');
-  await page.getByRole('button', { name: 'Add to the draft' }).click();
   await expect(page.getByRole('row', { name: /tess/ })).toContainText('joins');
   const link = page.getByRole('link', { name: 'New grant' });
   page.once('dialog', (question) => {

@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { expectAccessible } from './running/accessibility.js';
 import { expect, passwordOf, test } from './running/console-test.js';
 import { PAGE_PATHS } from '../../src/console/domain/page-paths.js';
@@ -94,7 +95,6 @@ test('a change of members shows what it gives before it is saved', async ({ page
   await page.goto(`/groups/${group}`);
   await page.getByRole('combobox', { name: 'Person or group' }).fill('outsid');
   await page.getByRole('option', { name: 'outside', exact: true }).click();
-  await page.getByRole('button', { name: 'Add to the draft' }).click();
   await page.getByRole('button', { name: 'Remove inside' }).click();
   await expect(page.getByRole('region', { name: 'Who gains' })).toContainText('outside');
   await expect(page.getByRole('region', { name: 'Who loses' })).toContainText('inside');
@@ -102,6 +102,7 @@ test('a change of members shows what it gives before it is saved', async ({ page
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByRole('button', { name: 'Remove outside' })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Remove inside' })).toBeHidden();
+  await expect(page.getByRole('status').getByRole('link', { name: 'publication' })).toBeVisible();
 
   await page.getByRole('button', { name: 'Rename' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('order-readers');
@@ -127,7 +128,6 @@ test('who is added while members are being saved stays in the draft', async ({ p
   const add = async (name: string): Promise<void> => {
     await page.getByRole('combobox', { name: 'Person or group' }).fill(name);
     await page.getByRole('option', { name, exact: true }).click();
-    await page.getByRole('button', { name: 'Add to the draft' }).click();
   };
   let release = (): void => undefined;
   await page.route(`**/api/admin/groups/${group}/members/*`, async (route) => {
@@ -143,6 +143,107 @@ test('who is added while members are being saved stays in the draft', async ({ p
 
   await expect(page.getByRole('button', { name: 'Remove sv_first' })).toBeVisible();
   await expect(page.getByRole('row', { name: /sv_second/ })).toContainText('joins');
+});
+
+test('the page of a group has its filters and masks; after its first member comes its first grant', async ({
+  page,
+  records,
+  admin,
+  signIn,
+}) => {
+  await records.person('na_first');
+  const group = await records.group('na-readers');
+  const resource = { catalog: 'na_sales', schema: 'eu', table: 'orders' };
+  for (const part of [
+    { kind: 'row_filter', resource, expression: "region = 'EU'" },
+    { kind: 'column_mask', resource: { ...resource, column: 'email' }, expression: "'***'" },
+  ])
+    await admin.post('/api/admin/policies', { principal: { type: 'group', id: group }, ...part });
+  await signIn('admin');
+  await page.goto(`/groups/${group}`);
+  await expect(page.getByRole('table', { name: 'Policies' }).getByRole('row')).toHaveText([
+    'PolicyWhereTakes',
+    /^Row filter \d+na_sales\.eu\.ordersregion = 'EU'$/,
+    /^Column mask \d+email in na_sales\.eu\.orders'\*\*\*'$/,
+  ]);
+
+  const field = page.getByRole('combobox', { name: 'Person or group' });
+  await field.fill('na_first');
+  await expect(page.getByRole('option', { name: 'na_first' })).toBeVisible();
+  await field.blur();
+  await expect(page.getByRole('row', { name: /na_first/ })).toContainText('joins');
+  await expect(field).toHaveValue('');
+  await page.getByRole('button', { name: 'Save' }).click();
+  const next = page.getByRole('status').getByRole('link', { name: 'Make its first grant' });
+  await expect(next).toBeVisible();
+  await expectAccessible(page);
+  await next.click();
+  await expect(page.getByRole('heading', { level: 1, name: 'New grant' })).toBeVisible();
+  await expect(field).toHaveValue('na-readers');
+});
+
+test('the own e-mail and password are changed with the password, and the rule is said before', async ({
+  page,
+  records,
+  admin,
+  signIn,
+  watch,
+}) => {
+  const id = await records.person('oa_own');
+  await signIn('oa_own');
+  await page.goto('/me');
+  const account = page.getByRole('region', { name: 'Account' });
+  const password = account.getByLabel('Your password, to confirm');
+  await account.getByRole('button', { name: 'Change e-mail' }).click();
+  await account.getByRole('textbox', { name: 'New e-mail' }).fill('changed@example.org');
+  watch.provokes(401);
+  await password.fill('a guess');
+  await account.getByRole('button', { name: 'Save' }).click();
+  await expect(account.getByRole('alert')).toContainText('invalid_credentials');
+  await password.fill(passwordOf('oa_own'));
+  await expectAccessible(page);
+  await account.getByRole('button', { name: 'Save' }).click();
+  await expect(account.getByText('changed@example.org')).toBeVisible();
+  expect((await admin.get(`/api/admin/users/${id}`)).body?.['email']).toBe('changed@example.org');
+
+  await account.getByRole('button', { name: 'Change password' }).click();
+  const next = account.getByLabel('New password');
+  await expect(next).toHaveAccessibleDescription('8 to 128 characters, not the current one.');
+  await expectAccessible(page);
+  await next.fill('a password that is new');
+  await password.fill(passwordOf('oa_own'));
+  await account.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Your password is changed.')).toBeVisible();
+  await expect(next).toBeHidden();
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('textbox', { name: 'Username' }).fill('oa_own');
+  await page.getByRole('textbox', { name: 'Password' }).fill('a password that is new');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('button', { name: 'Sign out' })).toBeVisible();
+});
+
+test('who comes from an import cannot sign in without a provider, and is given a one-time password', async ({
+  page,
+  grantline,
+  admin,
+  signIn,
+}, testInfo) => {
+  const file = testInfo.outputPath('people.txt');
+  mkdirSync(testInfo.outputPath(), { recursive: true });
+  writeFileSync(file, 'im_ported\n');
+  expect((await grantline.command(['users', 'import', file])).code).toBe(0);
+  expect((await admin.get('/api/admin/users?source=import')).body?.['total']).toBe(1);
+  await signIn('admin');
+  await page.goto('/people?q=im_ported');
+  const row = page.getByRole('row', { name: /im_ported/ });
+  await expect(row).toContainText('cannot sign in yet');
+  await expectAccessible(page);
+  await row.getByRole('link', { name: 'One-time password…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'One-time password for im_ported?' });
+  await page.reload();
+  await dialog.getByRole('button', { name: 'One-time password' }).click();
+  await expect(page.getByRole('group', { name: 'One-time password of im_ported' })).not.toBeEmpty();
 });
 
 test('an API token is shown once and revoked', async ({ page, records, signIn }) => {

@@ -94,6 +94,36 @@ test('a one-time password opens nothing but its own change', async ({ page, reco
   await signIn('bea');
 });
 
+test('a one-time password leads to the address that was opened, once it is changed', async ({
+  page,
+  records,
+  admin,
+  watch,
+}) => {
+  const enter = async (username: string, id: number): Promise<void> => {
+    const { body } = await admin.post(`/api/admin/users/${id}/one-time-password`);
+    await page.getByRole('textbox', { name: 'Username' }).fill(username);
+    await page.getByRole('textbox', { name: 'Password' }).fill(String(body?.['one_time_password']));
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  };
+  const dialog = page.getByRole('dialog', { name: 'Choose your password' });
+  watch.provokes(403);
+  const deep = '/data/ot_caf%C3%A9/eu%20north?tab=grants';
+  await page.goto(deep);
+  await enter('otis', await records.administrator('otis'));
+  await dialog.getByLabel('New password').fill(passwordOf('otis'));
+  await dialog.getByRole('button', { name: 'Change password' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'eu north' })).toBeVisible();
+  await expect(page).toHaveURL(deep);
+  await expect(dialog).toBeHidden();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
+
+  await page.goto('/grants'); // asks the service for nothing
+  await enter('odd', await records.person('odd'));
+  await expect(dialog).toBeVisible();
+});
+
 test('a session that ends is opened again over the page', async ({ page, context, records, signIn, watch }) => {
   await records.person('cleo');
   await signIn('cleo');
@@ -108,6 +138,7 @@ test('a session that ends is opened again over the page', async ({ page, context
   await other.click();
   const dialog = page.getByRole('dialog', { name: 'Sign in again' });
   await expect(dialog.getByRole('textbox', { name: 'Username' })).toHaveValue('cleo');
+  await expect(page.getByRole('alert')).toHaveCount(0);
   await expectAccessible(page);
   await dialog.getByRole('textbox', { name: 'Password' }).fill(passwordOf('cleo'));
   await dialog.getByRole('button', { name: 'Sign in' }).click();

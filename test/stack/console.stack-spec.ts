@@ -198,7 +198,7 @@ describe('the console in a browser, on the real parts', () => {
   it('signing out ends at the provider, which asks for the password next time', async () => {
     const { page } = frank;
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await on(page.getByRole('heading', { name: 'You are logged out' })).toBeVisible();
+    await on(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible();
     await signIn(frank, 'frank');
   });
 

@@ -1,8 +1,9 @@
 import { QueryClientProvider } from '@tanstack/react-query';
-import { Redirect, useLocation, useSearchParams } from 'wouter';
+import { Redirect, useLocation } from 'wouter';
 import { queries, useStart } from './api/session.js';
 import { Frame } from './frame.js';
 import { SignIn } from './pages/sign-in.js';
+import { useAddress } from './parts/address.js';
 import { Failure } from './parts/notice.js';
 
 export function App() {
@@ -17,7 +18,7 @@ export function App() {
 function Gate() {
   const start = useStart();
   const [path] = useLocation();
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   if (start.isError && start.data === undefined) {
     return (
       <main className="stack">
@@ -32,7 +33,8 @@ function Gate() {
     return path === '/sign-in' ? <Redirect to={safeAddress(search.get('to'))} replace /> : <Frame />;
   }
   if (path === '/sign-in') return <SignIn isFirst={!hasAdministrator} />;
-  return <Redirect to={`/sign-in?to=${encodeURIComponent(path + location.search)}`} replace />;
+  // As the browser has it: the router's path is decoded.
+  return <Redirect to={`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`} replace />;
 }
 
 /** An address of this site, by the rule of the service: `//host`, `/\host` and `/<tab>/host` lead to another host. */

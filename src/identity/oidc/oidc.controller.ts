@@ -84,7 +84,7 @@ export class OidcController {
   @ApiResponse({
     status: 303,
     description:
-      'To return_to, with code= (the console: with its cookie; after a confirmation: as it was), or with error= and request_id=.',
+      'To return_to, with code= (the console: with its cookie; after a confirmation: as it was), or with error= and request_id=; after a sign-out, to /sign-in.',
   })
   async callback(
     @Req() { headers, url, protocol, hostname }: FastifyRequest,
@@ -93,6 +93,7 @@ export class OidcController {
   ): Promise<void> {
     requireOidc(this.settings);
     const answer = new URL(url, 'http://localhost').searchParams;
+    if (answer.get('state') === SIGNED_OUT) return void reply.header('Location', '/sign-in');
     const site = { production: this.settings.production, protocol, hostname };
     goOn(reply, await this.signIn.finish(answer, cookiesOf(headers.cookie), { client, site }));
   }
@@ -164,6 +165,9 @@ export class OidcController {
     return { returnTo: address, challenge };
   }
 }
+
+/** `state` of the console's sign-outs at the provider, which come back to the callback. */
+const SIGNED_OUT = 'signed-out';
 
 function goOn(reply: FastifyReply, { location, cookies }: Onward): void {
   void reply.header('Location', location).header('Set-Cookie', cookies);

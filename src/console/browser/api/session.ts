@@ -125,6 +125,7 @@ export async function signIn(credentials: { username: string; password: string }
     (error: unknown) => error,
   );
   oneTimePassword = isProblem(refusal, 'password_change_required') ? credentials.password : '';
+  if (oneTimePassword !== '') interruption.set('password-change');
   await queries.invalidateQueries();
 }
 
@@ -155,5 +156,9 @@ export async function signOut(): Promise<void> {
   const elsewhere = await bodyOf(api.DELETE('/api/auth/console-session'));
   queries.setQueryData<Schemas['ConsoleStartResponse']>(START, (start) => start && { ...start, account: null });
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== START[0] });
-  if (elsewhere !== undefined) location.assign(elsewhere.sign_out_url);
+  if (elsewhere === undefined) return;
+  // OpenID Connect RP-Initiated Logout 1.0, section 3. The callback is an address that the provider knows.
+  const { origin } = location;
+  const back = { post_logout_redirect_uri: `${origin}/api/auth/oidc/callback`, state: 'signed-out' };
+  location.assign(`${elsewhere.sign_out_url}&${new URLSearchParams(back).toString()}`);
 }

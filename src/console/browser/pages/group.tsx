@@ -1,9 +1,9 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { useLocation, useParams } from 'wouter';
+import { Link, useLocation, useParams } from 'wouter';
 import { api, bodyOf, isProblem, type Schemas } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
-import { accessChanged, useGrants } from '../api/entries.js';
+import { accessChanged, useGrants, usePolicies } from '../api/entries.js';
 import { usePages } from '../api/pages.js';
 import { queries } from '../api/session.js';
 import { numberText } from '../domain/count-text.js';
@@ -16,6 +16,7 @@ import { addressOf, Moment, type Named, Principal, Shape } from '../parts/displa
 import { GrantTable, NewGrant } from '../parts/grants.js';
 import { Failure, Note } from '../parts/notice.js';
 import { Headed, NotHere, Page, Region } from '../parts/page.js';
+import { PolicyTable } from '../parts/policies.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 import { type Column, Listing } from '../parts/table.js';
 import { GroupForm, MANAGED } from './groups.js';
@@ -173,7 +174,12 @@ function Members({ group }: { group: Group }) {
                 if (isChanged && !saving.isPending) saving.mutate();
               }}
             >
-              <AddMember add={add} />
+              <PrincipalCombobox
+                value={null}
+                without={['everyone', 'group']}
+                placeholder="Add somebody"
+                set={(added) => added !== null && add(added)}
+              />
               {table}
               {saving.isError && <Failure problem={saving.error} />}
               <div className="actions actions--sticky">
@@ -186,6 +192,7 @@ function Members({ group }: { group: Group }) {
                 />
                 <Button text="Discard" look="quiet" isOff={!isChanged} onClick={discard} />
                 <DraftChange of={draft.preview} />
+                {saving.isSuccess && !isChanged && <NextAct id={id} />}
               </div>
             </form>
           ) : (
@@ -197,7 +204,7 @@ function Members({ group }: { group: Group }) {
         {isChanged && <Totals preview={draft.preview} isComputing={draft.isComputing} />}
         {draft.error !== null && <Failure problem={draft.error} retry={draft.retry} />}
         {draft.preview !== null && <Changes preview={draft.preview} more={draft.more} />}
-        <GroupHoldings id={id} />
+        <Holdings id={id} />
       </div>
     </>
   );
@@ -227,7 +234,7 @@ function useMemberChanges(id: number) {
   });
   const mended = (set: typeof setJoins) => (all: readonly Named[]) => {
     set(all);
-    if (saving.isError) saving.reset();
+    if (!saving.isPending) saving.reset();
   };
   return { joins, leaves, setJoins: mended(setJoins), setLeaves: mended(setLeaves), saving };
 }
@@ -250,42 +257,36 @@ const COLUMNS: readonly Column<MemberRow>[] = [
   },
 ];
 
-function AddMember({ add }: { add: (member: Named) => void }) {
-  const [count, setCount] = useState(0);
-  const [chosen, setChosen] = useState<Named | null>(null);
+/** What to do after members are saved: the first grant of a group that has none. */
+function NextAct({ id }: { id: number }) {
+  const { items } = useGrants({ principal: `group:${id}` });
   return (
-    <div className="stack stack--tight">
-      <PrincipalCombobox
-        // A new key empties the field.
-        key={count}
-        value={chosen}
-        without={['everyone', 'group']}
-        placeholder="Add somebody"
-        set={setChosen}
-      />
-      <div className="row">
-        <Button
-          text="Add to the draft"
-          look="small"
-          isOff={chosen === null}
-          onClick={() => {
-            if (chosen === null) return;
-            add(chosen);
-            setChosen(null);
-            setCount(count + 1);
-          }}
-        />
-      </div>
-    </div>
+    <p className="hint" role="status">
+      Saved.{' '}
+      {items?.length === 0 ? (
+        <Link href={`/grants/new?principal=group:${id}`}>Make its first grant</Link>
+      ) : (
+        <>
+          Live with the next <Link href="/publications">publication</Link>.
+        </>
+      )}
+    </p>
   );
 }
 
-/** The grants that name a group. */
-function GroupHoldings({ id }: { id: number }) {
-  const list = useGrants({ principal: `group:${id}` });
+/** The grants and the policies that name a group. */
+function Holdings({ id }: { id: number }) {
+  const principal = `group:${id}`;
+  const grants = useGrants({ principal });
+  const policies = usePolicies({ principal });
   return (
-    <Region title="What this group holds">
-      <GrantTable name="Grants" isOfOne list={list} empty={<p className="dim">No grant names this group.</p>} />
-    </Region>
+    <>
+      <Region title="What this group holds">
+        <GrantTable name="Grants" isOfOne list={grants} empty={<p className="dim">No grant names this group.</p>} />
+      </Region>
+      <Region title="What is taken from it">
+        <PolicyTable isOfOne list={policies} empty={<p className="dim">No policy names this group.</p>} />
+      </Region>
+    </>
   );
 }

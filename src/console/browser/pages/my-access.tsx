@@ -8,9 +8,9 @@ import { Act, ProofForm, ReturnFailure } from '../parts/act.js';
 import { useAsked } from '../parts/address.js';
 import { Button } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
-import { Check, TextField, useForm } from '../parts/form.js';
-import { Failure, Secret } from '../parts/notice.js';
-import { Empty, Page, Region } from '../parts/page.js';
+import { Check, NewPasswordField, TextField, useForm } from '../parts/form.js';
+import { Failure, Secret, toast } from '../parts/notice.js';
+import { Empty, Fact, Page, Region } from '../parts/page.js';
 import { type Column, Listing } from '../parts/table.js';
 
 /** What the person who is signed in may reach and through what, their sessions and their API tokens. */
@@ -37,6 +37,7 @@ export function MyAccess() {
           endAll={(others) => Promise.all(others.map(({ id }) => endOwn(id)))}
         />
         <ApiTokens />
+        <OwnAccount />
         <ProviderLink />
       </div>
     </Page>
@@ -45,6 +46,66 @@ export function MyAccess() {
 
 function endOwn(id: string): Promise<unknown> {
   return bodyOf(api.DELETE('/api/auth/sessions/{id}', { params: { path: { id } } }));
+}
+
+type Changed = 'e-mail' | 'password';
+
+/** The own name, e-mail address and password. */
+function OwnAccount() {
+  const { asked, ask, close } = useAsked('ask');
+  const { username, has_password: hasPassword } = useMe();
+  const query = useQuery({ queryKey: ['own-account'], queryFn: () => bodyOf(api.GET('/api/auth/me')) });
+  const changed = (['e-mail', 'password'] as const).find((each) => each === asked);
+  return (
+    <Region
+      title="Account"
+      isStack
+      actions={
+        hasPassword && (
+          <span className="row">
+            <Button text="Change e-mail" look="small quiet" onClick={() => ask('e-mail')} />
+            <Button text="Change password" look="small quiet" onClick={() => ask('password')} />
+          </span>
+        )
+      }
+    >
+      {hasPassword && changed !== undefined && <OwnChange key={changed} of={changed} close={close} />}
+      {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
+      <dl className="facts facts--rows">
+        <Fact name="Username">{username}</Fact>
+        <Fact name="E-mail">{query.data?.email ?? <span className="dim">none</span>}</Fact>
+        <Fact name="Signs in with">{hasPassword ? 'password' : 'the identity provider, which has the password'}</Fact>
+      </dl>
+    </Region>
+  );
+}
+
+function OwnChange({ of, close }: { of: Changed; close: () => void }) {
+  const [{ next }, field] = useForm({ next: '' });
+  const change = async (current: string): Promise<void> => {
+    const proof = { current_password: current };
+    if (of === 'e-mail') await bodyOf(api.PATCH('/api/auth/me', { body: { ...proof, email: next.trim() } }));
+    else await bodyOf(api.POST('/api/auth/password', { body: { ...proof, new_password: next } }));
+  };
+  const done = (): void => {
+    toast({ text: `Your ${of === 'e-mail' ? 'e-mail address' : 'password'} is changed.` });
+    close();
+    void queries.invalidateQueries();
+  };
+  return (
+    <ProofForm isPanel label={`Change ${of}`} act="Save" asks="password" run={change} done={done} close={close}>
+      {() =>
+        of === 'e-mail' ? (
+          <TextField label="New e-mail" type="email" {...field('next')} maxLength={254} autoFocus required />
+        ) : (
+          <>
+            <p className="dim">Your other sessions end, and your API tokens.</p>
+            <NewPasswordField {...field('next')} />
+          </>
+        )
+      }
+    </ProofForm>
+  );
 }
 
 /** Why nothing was linked. */

@@ -6,7 +6,7 @@ import { numberText, peopleText } from '../domain/count-text.js';
 import { ProofForm } from '../parts/act.js';
 import { useAsked } from '../parts/address.js';
 import { Button, ButtonLink } from '../parts/controls.js';
-import { AccountState, Moment, Principal, signInText } from '../parts/display.js';
+import { AccountState, Moment, Principal, SignInMeans } from '../parts/display.js';
 import { type Filter, FilterBar, useFilters } from '../parts/filter-bar.js';
 import { Segments, TextField, useForm } from '../parts/form.js';
 import { Note, Notice, Secret } from '../parts/notice.js';
@@ -44,8 +44,12 @@ const COLUMNS: readonly Column<Schemas['UsedAccountResponse']>[] = [
     name: 'Signs in with',
     className: 'line',
     isLabelled: true,
-    order: signInText,
-    cell: (account) => <span className="dim">{signInText(account)}</span>,
+    order: 'has_password',
+    cell: (account) => (
+      <span className="dim">
+        <SignInMeans of={account} />
+      </span>
+    ),
   },
   {
     name: 'Groups',

@@ -9,7 +9,7 @@ import { whyOfEntry } from '../domain/why-address.js';
 import { EffectiveAccess, Sessions } from '../parts/account.js';
 import { Act } from '../parts/act.js';
 import { Button, ButtonLink } from '../parts/controls.js';
-import { AccountState, Moment, Principal, Shape, signInText } from '../parts/display.js';
+import { AccountState, Moment, Principal, Shape, SignInMeans } from '../parts/display.js';
 import { NewGrant } from '../parts/grants.js';
 import { Failure, Secret } from '../parts/notice.js';
 import { Empty, Fact, NotHere, PageHead, Region } from '../parts/page.js';
@@ -87,7 +87,9 @@ function Facts({ account }: { account: Account }) {
   return (
     <dl className="facts facts--rows">
       <Fact name="E-mail">{account.email ?? <span className="dim">none</span>}</Fact>
-      <Fact name="Signs in with">{signInText(account)}</Fact>
+      <Fact name="Signs in with">
+        <SignInMeans of={account} />
+      </Fact>
       <Fact name="Last sign-in">
         {account.last_sign_in_at === null ? (
           <span className="dim">none known</span>

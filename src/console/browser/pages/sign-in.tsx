@@ -1,6 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useSearchParams } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import {
   type Interruption,
@@ -13,8 +12,9 @@ import {
   useProvider,
 } from '../api/session.js';
 import { Dialog, ReturnFailure } from '../parts/act.js';
+import { useAddress } from '../parts/address.js';
 import { Brand, Button, CopyButton } from '../parts/controls.js';
-import { Form, HiddenUsername, PasswordField, TextField, useForm } from '../parts/form.js';
+import { Form, HiddenUsername, NewPasswordField, PasswordField, TextField, useForm } from '../parts/form.js';
 import { Failure, Note } from '../parts/notice.js';
 import { useTitle } from '../parts/page.js';
 
@@ -37,7 +37,7 @@ export function SignIn({ isFirst }: { isFirst: boolean }) {
 
 /** Leads to the identity provider, and says why it sent somebody back who is not signed in. */
 function AtProvider({ provider }: { provider: Schemas['ProviderResponse'] }) {
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   return (
     <>
       <ReturnFailure texts={NOT_SIGNED_IN} />
@@ -162,7 +162,8 @@ export function SessionEnded({ by }: { by: Interruption }) {
   );
 }
 
-function goOn(): Promise<void> {
+async function goOn(): Promise<void> {
+  await queries.cancelQueries(); // a refusal that comes later is of the state before
   interrupt(null);
   return queries.invalidateQueries();
 }
@@ -206,12 +207,7 @@ function PasswordChange({ username }: { username: string }) {
       >
         <HiddenUsername username={username} />
         {!isTyped && <PasswordField label="One-time password" {...field('current_password')} />}
-        <PasswordField
-          label="New password"
-          complete="new-password"
-          hint="8 to 128 characters."
-          {...field('new_password')}
-        />
+        <NewPasswordField {...field('new_password')} />
       </Form>
     </Dialog>
   );

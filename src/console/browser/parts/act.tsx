@@ -1,11 +1,10 @@
 import { useMutation } from '@tanstack/react-query';
 import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
-import { useSearchParams } from 'wouter';
 import { isProblem, Problem } from '../api/client.js';
 import { type Draft, usePreview } from '../api/drafts.js';
 import { confirmAtProvider, confirmByPassword, refreshStart, useStart } from '../api/session.js';
-import { RETURN, returnAddress, useAsked } from './address.js';
+import { RETURN, returnAddress, useAddress, useAsked } from './address.js';
 import { Side } from './changes.js';
 import { Button } from './controls.js';
 import { Form, type FormProps, HiddenUsername, PasswordField } from './form.js';
@@ -135,7 +134,7 @@ interface ProofFormProps<T> extends Omit<FormProps, 'doing' | 'away' | 'children
 /** The form of an act that needs a proof of who acts. */
 export function ProofForm<T>({ asks, run, done, act, isDanger, children, ...ofForm }: ProofFormProps<T>) {
   const [password, setPassword] = useState('');
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   const account = useStart().data?.account;
   const isRecent = asks === 'recent proof' && account?.is_confirmed === true;
   const withPassword = asks !== undefined && account?.has_password === true && !isRecent;
@@ -199,7 +198,7 @@ function ProviderProof({ isConfirmed }: { isConfirmed: boolean }) {
 
 /** Why the provider sent somebody back in vain. @param props.texts by code; `other` for codes without a text */
 export function ReturnFailure({ texts }: { texts: Readonly<Record<string, string>> & { other: string } }) {
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   const code = search.get(RETURN.code);
   if (code === null) return null;
   return <Failure problem={new Problem(0, code, texts[code] ?? texts.other, search.get(RETURN.requestId), null, [])} />;

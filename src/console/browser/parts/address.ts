@@ -1,23 +1,24 @@
-import { useEffect, useState } from 'react';
-import { useSearchParams } from 'wouter';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useLocation, useSearch } from 'wouter';
 
 /** The parameters of the address, and a function that changes some of them; empty values remove a parameter. */
 export function useAddress() {
-  const [search, setSearch] = useSearchParams();
+  const [, navigate] = useLocation();
+  // The router's own hook for parameters decodes them twice.
+  const text = useSearch();
+  const search = useMemo(() => new URLSearchParams(location.search), [text]);
+  const replace = (all: URLSearchParams, isStep = false): void =>
+    navigate(`${location.pathname}${all.size === 0 ? '' : `?${all.toString()}`}`, { replace: !isStep });
   /** @param isStep *back* returns to the address before */
-  const change = (part: Readonly<Record<string, string>>, isStep = false): void =>
-    setSearch(
-      (before) => {
-        const after = new URLSearchParams(before);
-        for (const [parameter, value] of Object.entries(part)) {
-          if (value === '') after.delete(parameter);
-          else after.set(parameter, value);
-        }
-        return after;
-      },
-      { replace: !isStep },
-    );
-  return { search, change };
+  const change = (part: Readonly<Record<string, string>>, isStep = false): void => {
+    const after = new URLSearchParams(location.search);
+    for (const [parameter, value] of Object.entries(part)) {
+      if (value === '') after.delete(parameter);
+      else after.set(parameter, value);
+    }
+    replace(after, isStep);
+  };
+  return { search, change, replace };
 }
 
 /** The act that a dialog asks about, in a parameter of the address: after a confirmation at the provider it is open again. */
@@ -35,6 +36,31 @@ export function returnAddress(search: URLSearchParams): string {
   const kept = new URLSearchParams(search);
   for (const parameter of Object.values(RETURN)) kept.delete(parameter);
   return `${location.pathname}?${kept.toString()}`;
+}
+
+/** Characters of a draft in an address: the way back from a sign-in takes 1,000 in all. */
+const LONGEST = 900;
+
+/**
+ * A form that begins with the address and is kept in it.
+ * @param read the form of an address @param write its inverse
+ */
+export function useFormInAddress<F>(read: (address: URLSearchParams) => F, write: (form: F) => URLSearchParams) {
+  const { search, replace } = useAddress();
+  const [form, setForm] = useState(() => read(search));
+  const address = write(form);
+  const text = address.toString();
+  const shown = useRef(text);
+  // The address follows the form, not at every key: browsers refuse that. Not in an effect, which may run after the page was left.
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (text === shown.current || text.length > LONGEST) return;
+      shown.current = text;
+      replace(address);
+    }, 400);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return [form, setForm] as const;
 }
 
 /** Asks before unsaved changes are left, by a link, a reload or a closed tab. */

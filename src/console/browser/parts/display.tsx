@@ -1,6 +1,7 @@
 import { Fragment } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
+import { useProvider } from '../api/session.js';
 import { momentText, secondText } from '../domain/moment-text.js';
 import { addressOfNode, isNonDataNode, namesOf, nodeAt, pathText } from '../domain/node-path.js';
 import { type Named, principalName } from '../domain/principal.js';
@@ -56,10 +57,16 @@ export function AccountState({ isActive, isBadge = false }: { isActive: boolean;
   return <Badge text="active" tone="gain" icon="check" />;
 }
 
-/** The means of signing in. */
-export function signInText({ has_password: hasPassword, source }: Schemas['AccountResponse']): string {
-  if (hasPassword) return 'password';
-  return source === 'local' ? 'nothing yet' : 'the identity provider';
+/** The means of signing in; without any, a link to the one-time password. */
+export function SignInMeans({ of: { id, has_password: hasPassword } }: { of: Schemas['AccountResponse'] }) {
+  const provider = useProvider().data;
+  if (hasPassword) return <>password</>;
+  if (provider?.enabled !== false) return provider && <>the identity provider</>;
+  return (
+    <>
+      cannot sign in yet <Link href={`/people/${id}?ask=one-time-password`}>One-time password…</Link>
+    </>
+  );
 }
 
 /** A node as SQL writes it, the last name strong. */

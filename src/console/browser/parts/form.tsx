@@ -117,6 +117,12 @@ export function PasswordField(props: Pick<TextFieldProps, 'label' | 'name' | 'va
   return <TextField type="password" complete="current-password" required {...props} />;
 }
 
+/** A password that is being chosen. */
+export function NewPasswordField(props: Pick<TextFieldProps, 'value' | 'set'>) {
+  const hint = '8 to 128 characters, not the current one.';
+  return <PasswordField label="New password" complete="new-password" hint={hint} {...props} />;
+}
+
 /** Below a field: what is wrong with it, or else what helps. */
 export function FieldHint({ id, hint, error }: { id?: string; hint?: ReactNode; error: string | undefined }) {
   if (error !== undefined) {

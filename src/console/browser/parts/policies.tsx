@@ -66,9 +66,20 @@ const COLUMNS: readonly Column<Policy>[] = [
   },
 ];
 
+/** Columns for the page of their principal. */
+const OF_ONE = COLUMNS.filter(({ name }) => name !== 'Holder' && name !== 'Changed');
+
+interface PolicyTableProps {
+  list: Pages<Policy>;
+  empty: ReactNode;
+  /** All are for the same principal, whose page it is. */
+  isOfOne?: boolean;
+}
+
 /** Policies: their kind, on what and for whom they are, and what they take. */
-export function PolicyTable({ list, empty }: { list: Pages<Policy>; empty: ReactNode }) {
-  return <Listing name="Policies" list={list} empty={empty} columns={COLUMNS} keyOf={({ id }) => id} />;
+export function PolicyTable({ list, empty, isOfOne = false }: PolicyTableProps) {
+  const columns = isOfOne ? OF_ONE : COLUMNS;
+  return <Listing name="Policies" list={list} empty={empty} columns={columns} keyOf={({ id }) => id} />;
 }
 
 /** Characters of an expression that are shown. */

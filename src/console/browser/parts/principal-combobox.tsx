@@ -56,7 +56,7 @@ export function PrincipalCombobox(props: PrincipalComboboxProps) {
   const isMeant = isLeft && typed !== null && exact.length === 1 && isKnown;
   useEffect(() => {
     // A whole name needs no choosing, once the field is left.
-    if (isMeant && only !== undefined && value === null) set(only.of);
+    if (isMeant && only !== undefined && value === null) choose(only);
   });
   return (
     <Combobox
