@@ -44,6 +44,13 @@ test('a new mask shows in the rows after it, and who loses sight, before it is s
       ],
     });
   }
+  grantline.engine.answers('SHOW COLUMNS FROM mk_sales.eu.orders', {
+    columns: ['Column', 'Type', 'Extra', 'Comment'].map((name) => ({ name, type: 'varchar' })),
+    data: [
+      ['id', 'integer', '', ''],
+      ['email', 'varchar', '', ''],
+    ],
+  });
   await signIn('admin');
   await page.goto('/policies');
   await page.getByRole('link', { name: 'New policy' }).click();
@@ -57,7 +64,13 @@ test('a new mask shows in the rows after it, and who loses sight, before it is s
   await page.getByRole('combobox', { name: 'Schema' }).fill('eu');
   await expect(after(page)).toContainText('Name a table to see its rows.');
   await page.getByRole('combobox', { name: 'Table' }).fill('orders');
-  await page.getByRole('textbox', { name: 'Column' }).fill('email');
+  const column = page.getByRole('combobox', { name: 'Column' });
+  await column.fill('mai');
+  await expect(page.getByRole('option')).toHaveText(['emailvarchar']);
+  await expectAccessible(page);
+  await column.press('ArrowDown');
+  await column.press('Enter');
+  await expect(column).toHaveValue('email');
   await expression(page).fill(MASK);
 
   await expect(before(page).getByRole('cell')).toHaveText(['quinn@example.org', '1', 'NULL', '2']);
@@ -166,4 +179,47 @@ test('a deny is listed, and deleted once it was shown who gains', async ({ page,
   await dialog.getByRole('button', { name: 'Delete' }).click();
   await expect(page).toHaveURL(/\/policies$/);
   expect((await admin.get(`/api/admin/policies/${id}`)).status).toBe(404);
+});
+
+test('a draft is kept in its address, of a new policy as of a saved one; the history is a link', async ({
+  page,
+  records,
+  admin,
+  signIn,
+}) => {
+  await records.person('quin');
+  const id = await policyOn(admin, 'ad_sales', {});
+  await signIn('admin');
+  await page.goto(`/policies/${id}`);
+  await expect(page.getByRole('link', { name: 'History' })).toHaveAttribute('href', `/audit?subject=policy:${id}`);
+  await expression(page).fill("region LIKE '%ed%+'");
+  await page.getByRole('button', { name: 'Add' }).click();
+  await page.getByRole('combobox', { name: 'Exception' }).fill('quin');
+  await page.getByRole('option', { name: 'quin', exact: true }).click();
+  await expect(page).toHaveURL(/except=user/);
+  await page.reload();
+  await expect(expression(page)).toHaveValue("region LIKE '%ed%+'");
+  await expect(page.getByRole('group', { name: 'Except' })).toContainText('quin');
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page).toHaveURL(new RegExp(`/policies/${id}$`));
+  await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
+
+  await page.goto('/policies/new');
+  await page.getByRole('radio', { name: 'Hidden column' }).check({ force: true });
+  await page.getByRole('combobox', { name: 'Column' }).fill('card_token');
+  await expect(page).toHaveURL(/kind=hidden_column.*column=card_token/);
+  await page.reload();
+  await expect(page.getByRole('combobox', { name: 'Column' })).toHaveValue('card_token');
+});
+
+test('without an engine a policy says so, and not that none answers', async ({ page, admin, signIn, watch }) => {
+  watch.provokes(503);
+  const detail = 'No engine is configured (SERVICE_QUERY_HOST).';
+  const json = { code: 'engine_unavailable', status: 503, detail, request_id: 'r-3' };
+  await page.route('**/api/queries', (route) => route.fulfill({ status: 503, json }));
+  await signIn('admin');
+  await page.goto(`/policies/${await policyOn(admin, 'ne_sales', {})}`);
+  await expect(after(page)).toContainText('No engine is configured');
+  await expect(page.getByText('does not answer')).toHaveCount(0);
 });

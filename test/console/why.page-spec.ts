@@ -91,7 +91,60 @@ test('people ask why about themselves alone', async ({ page, records, signIn }) 
     'You may not SELECT from own.b.t: no grant of yours reaches it.',
   );
   await expect(page.getByRole('combobox', { name: 'Person or group' })).toHaveCount(0);
+  await expect(page.getByText('Only administrators see why about others. This answer is about you.')).toBeVisible();
   await expectAccessible(page);
+  await page.goto(`/why?principal=user:${joe}&privilege=SELECT&catalog=own&schema=a&table=t`);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^You may SELECT from own\.a\.t/);
+  await expect(page.getByText('Only administrators see why about others.')).toBeHidden();
+});
+
+test('the nearest change is a filled draft, of what gives as of what takes', async ({
+  page,
+  records,
+  admin,
+  signIn,
+}) => {
+  const [ned, may] = [await records.person('ned_why'), await records.person('may_why')];
+  await records.grant({ type: 'user', id: ned }, 'nd.eu');
+  const grant = await records.grant({ type: 'user', id: may }, 'nd.eu.orders');
+  const deny = {
+    kind: 'deny',
+    principal: { type: 'everyone' },
+    resource: { catalog: 'nd', schema: 'eu', table: 'pay' },
+  };
+  const except = [{ type: 'user', id: may }];
+  const policy = Number((await admin.post('/api/admin/policies', { ...deny, except })).body?.['id']);
+  await signIn('admin');
+  const open = async (asked: string, change: string): Promise<void> => {
+    await page.goto(`/why?privilege=SELECT&${asked}`);
+    await page.getByRole('region', { name: 'Nearest change' }).getByRole('link', { name: change }).click();
+  };
+
+  await open(`principal=user:${ned}&catalog=nd&schema=eu&table=orders`, 'Preview this change');
+  await expect(page).toHaveURL(/\/policies\/new\?/);
+  await expect(page.getByRole('radio', { name: 'Deny' })).toBeChecked();
+  await expect(page.getByRole('combobox', { name: 'Person or group' })).toHaveValue('ned_why');
+  await expect(page.getByRole('combobox', { name: 'Table' })).toHaveValue('orders');
+  await expect(page.getByRole('checkbox', { name: 'SELECT', exact: true })).toBeChecked();
+  await expect(page.getByRole('region', { name: 'Who loses' }).getByRole('listitem')).toHaveText([
+    'NWned_why (person)',
+  ]);
+  await expectAccessible(page);
+
+  await open(`principal=user:${may}&catalog=nd&schema=eu&table=orders`, `Revoke grant ${grant}`);
+  const revoke = page.getByRole('dialog', { name: `Revoke grant ${grant}?` });
+  await expect(revoke.getByRole('region', { name: 'Who loses' })).toContainText('may_why');
+
+  await open(`principal=user:${ned}&catalog=nd&schema=eu&table=pay`, `Change policy ${policy}`);
+  await expect(page).toHaveURL(new RegExp(`/policies/${policy}\\?`));
+  await expect(page.getByRole('group', { name: 'Except' }).getByRole('button', { name: /^Remove/ })).toHaveText([
+    '',
+    '',
+  ]);
+  await expect(page.getByRole('region', { name: 'Who gains' }).getByRole('listitem')).toHaveText([
+    'NWned_why (person)',
+  ]);
+  await expect(page.getByRole('button', { name: 'Save' })).toBeEnabled();
 });
 
 /** A sequence that is the same in every run (mulberry32). */

@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { now } from '../now.js';
 import { api, bodyOf, Problem, type Schemas } from './client.js';
@@ -145,6 +146,18 @@ export async function firstRows(sql: string, most: number, signal: AbortSignal):
   } finally {
     giveUp(id);
   }
+}
+
+/** Columns of a table and their types, as the engine lists them under one's own name. @param path as SQL; empty: none */
+export function useColumns(path: string): { name: string; type: string }[] {
+  const { data = [] } = useQuery({
+    queryKey: ['rows', 'columns', path],
+    enabled: path !== '',
+    staleTime: 60_000,
+    queryFn: ({ signal }) => firstRows(`SHOW COLUMNS FROM ${path}`, 1000, signal),
+    select: ({ rows }) => rows.map(([name, type]) => ({ name: String(name), type: String(type) })),
+  });
+  return data;
 }
 
 function giveUp(id: string): void {

@@ -80,36 +80,53 @@ export function givable(chosen: readonly Privilege[], node: Node, holder: Named 
   return privilegesOn(node).filter((each) => chosen.includes(each) && grantProblem(each, holder) === null);
 }
 
-/** The values of a form of a grant, which its address holds as well. */
-export interface GrantForm extends PlaceForm {
+/** The values of forms of grants and of policies, which their addresses hold as well. */
+export interface EntryForm extends PlaceForm {
   principal: Named | null;
   privileges: Privilege[];
-  expires: string;
   description: string;
+}
+
+export interface GrantForm extends EntryForm {
+  expires: string;
   /** Grants to be revoked in the same step. */
   revoke: number[];
 }
 
-export function formOfAddress(address: URLSearchParams): GrantForm {
+export function entryOfAddress(address: URLSearchParams): EntryForm {
   return {
     ...placeOfAddress(address),
     principal: parsePrincipal(address.get('principal')),
     privileges: PRIVILEGES.filter((privilege) => address.getAll('privilege').includes(privilege)),
-    expires: address.get('expires') ?? '',
     description: address.get('description') ?? '',
+  };
+}
+
+/** @param more further parameters, of which empty ones are left out */
+export function addressOfEntry(
+  form: EntryForm,
+  more: Readonly<Record<string, string | readonly string[]>>,
+): URLSearchParams {
+  const { principal, privileges, description } = form;
+  const address = new URLSearchParams();
+  if (principal !== null) address.set('principal', principalParameter(principal));
+  if (form.place !== 'data') address.set('on', form.place);
+  writePlace(form, address);
+  for (const [name, value] of Object.entries({ ...more, description, privilege: privileges }))
+    for (const each of [value].flat()) if (each !== '') address.append(name, each);
+  return address;
+}
+
+export function formOfAddress(address: URLSearchParams): GrantForm {
+  return {
+    ...entryOfAddress(address),
+    expires: address.get('expires') ?? '',
     revoke: address.getAll('revoke').map(Number).filter(Number.isSafeInteger),
   };
 }
 
 export function addressOfForm(form: GrantForm): URLSearchParams {
-  const address = new URLSearchParams();
-  if (form.principal !== null) address.set('principal', principalParameter(form.principal));
-  if (form.place !== 'data') address.set('on', form.place);
-  writePlace(form, address);
-  for (const name of ['expires', 'description'] as const) if (form[name] !== '') address.set(name, form[name]);
-  for (const privilege of form.privileges) address.append('privilege', privilege);
-  for (const id of form.revoke) address.append('revoke', String(id));
-  return address;
+  return addressOfEntry(form, { expires: form.expires, revoke: form.revoke.map(String) });
 }
 
 /** The page of a form that begins with a grant. */

@@ -1,4 +1,13 @@
-import { differencesOf, formOfPolicy, missingIn, NEW_POLICY, type Policy, policyOfForm } from './policy-form.js';
+import {
+  addressOfPolicy,
+  differencesOf,
+  formOfPolicy,
+  missingIn,
+  NEW_POLICY,
+  type Policy,
+  policyOfAddress,
+  policyOfForm,
+} from './policy-form.js';
 
 const policy = (part: object): Policy =>
   ({
@@ -37,6 +46,20 @@ describe('the form of a policy', () => {
   ])('lacks fields', (form, fields) => {
     expect(Object.keys(missingIn(form))).toEqual(fields);
     expect(policyOfForm(form)).toBeNull();
+  });
+
+  it('comes back from the address that it makes, with the names that are known', () => {
+    const [saved, draft] = [formOfPolicy(policy({})), formOfPolicy(policy({ expression: "a LIKE '%ab%'" }))];
+    expect(policyOfAddress(addressOfPolicy(draft, saved), saved)).toEqual(draft);
+    expect(policyOfAddress(addressOfPolicy(draft)).principal).toEqual({ type: 'group', id: 3 });
+    expect(policyOfAddress(new URLSearchParams('ask=delete'), saved)).toBe(saved);
+    expect(addressOfPolicy(saved, saved).size).toBe(0);
+  });
+
+  it('has one exception more by an address that names it', () => {
+    const saved = formOfPolicy(policy({}));
+    const { except } = policyOfAddress(new URLSearchParams('excepting=user:5'), saved);
+    expect(except).toEqual([...saved.except, { type: 'user', id: 5 }]);
   });
 
   it('differs from another in words', () => {

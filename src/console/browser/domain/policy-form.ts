@@ -1,32 +1,32 @@
 import type { Schemas } from '../api/client.js';
 import {
+  addressOfEntry,
+  type EntryForm,
+  entryOfAddress,
   givable,
   NO_PLACE,
   type Node,
   nodeOfForm,
   offeredAt,
-  type PlaceForm,
   placeOfNode,
   type Privilege,
   withoutName,
   withoutNames,
 } from './grant-form.js';
 import { nodeOfNames } from './node-path.js';
-import { type Named, principalName } from './principal.js';
+import { type Named, parsePrincipal, principalName, principalParameter } from './principal.js';
 
 export type Policy = Schemas['PolicyResponse'];
 export type Kind = Policy['kind'];
 
 /** The values of a form of a policy. */
-export interface PolicyForm extends PlaceForm {
+export interface PolicyForm extends EntryForm {
   kind: Kind;
-  principal: Named | null;
   except: Named[];
   column: string;
   expression: string;
   /** Privileges of a deny; empty: all. */
   privileges: Privilege[];
-  description: string;
 }
 
 export const NEW_POLICY: PolicyForm = {
@@ -45,6 +45,34 @@ export function formOfPolicy({ kind, principal, except, resource, ...rest }: Pol
   const { expression = '', privileges = [], description } = rest;
   const texts = { column, expression, description: description ?? '' };
   return { ...placeOfNode(resource), kind, principal, except, privileges, ...texts };
+}
+
+/** @param saved the policy that is changed. `excepting` adds one exception to it; any other draft is whole. */
+export function policyOfAddress(address: URLSearchParams, saved = NEW_POLICY): PolicyForm {
+  const known = [saved.principal, ...saved.except];
+  // Addresses hold ids alone.
+  const named = (text: string): Named | null =>
+    known.find((each) => each !== null && principalParameter(each) === text) ?? parsePrincipal(text);
+  const excepting = named(address.get('excepting') ?? '');
+  if (excepting !== null) return { ...saved, except: [...saved.except, excepting] };
+  const kind = KINDS.find((each) => each === address.get('kind'));
+  if (kind === undefined) return saved;
+  return {
+    ...entryOfAddress(address),
+    kind,
+    principal: named(address.get('principal') ?? ''),
+    except: address.getAll('except').flatMap((text) => named(text) ?? []),
+    column: address.get('column') ?? '',
+    expression: address.get('expression') ?? '',
+  };
+}
+
+/** Empty for a form without changes. */
+export function addressOfPolicy(form: PolicyForm, saved = NEW_POLICY): URLSearchParams {
+  const [address, before] = [form, saved].map(({ kind, except, column, expression, ...entry }) =>
+    addressOfEntry(entry, { kind, except: except.map(principalParameter).sort(), column, expression }),
+  ) as [URLSearchParams, URLSearchParams];
+  return address.toString() === before.toString() ? new URLSearchParams() : address;
 }
 
 export const hasColumn = (kind: Kind): boolean => kind === 'column_mask' || kind === 'hidden_column';
@@ -101,6 +129,8 @@ const FIELDS: readonly [string, (form: PolicyForm) => string][] = [
   ['Privileges', ({ privileges }) => privileges.join(', ')],
   ['Description', ({ description }) => description],
 ];
+
+const KINDS: readonly Kind[] = ['row_filter', 'column_mask', 'hidden_column', 'deny'];
 
 export const KIND_NAMES: Record<Kind, string> = {
   row_filter: 'Row filter',

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type SubmitEvent, useEffect, useState } from 'react';
-import { useLocation, useSearchParams } from 'wouter';
+import { type SubmitEvent, useState } from 'react';
+import { useLocation } from 'wouter';
 import { api, bodyOf, fieldErrorsOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
 import { accessChanged } from '../api/entries.js';
@@ -17,6 +17,7 @@ import { daysUntil, type Expiry, parseExpiry } from '../domain/moment-text.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
 import { now } from '../now.js';
+import { useFormInAddress } from '../parts/address.js';
 import { Changes, DraftChange, Totals } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
 import { Check, fieldsOf, TextField } from '../parts/form.js';
@@ -27,7 +28,7 @@ import { PrincipalCombobox } from '../parts/principal-combobox.js';
 
 /** The form of a grant, beside its preview. */
 export function GrantDraft() {
-  const [form, setForm] = useFormInAddress();
+  const [form, setForm] = useFormInAddress(formOfAddress, addressOfForm);
   const [, go] = useLocation();
   const [isTried, setTried] = useState(false);
   const expiry = parseExpiry(form.expires, now());
@@ -118,19 +119,6 @@ function missingIn({ principal, privileges }: GrantForm): Record<string, string>
     ...(principal === null && { principal: 'Choose who gets it.' }),
     ...(privileges.length === 0 && { privileges: 'Choose at least one.' }),
   };
-}
-
-/** The form, which begins with the address and is kept in it. */
-function useFormInAddress() {
-  const [address, setAddress] = useSearchParams();
-  const [form, setForm] = useState(() => formOfAddress(address));
-  const text = addressOfForm(form).toString();
-  // The address follows the form, not at every key: browsers refuse that. Not in an effect, which may run after the page was left.
-  useEffect(() => {
-    const timer = setTimeout(() => text !== address.toString() && setAddress(text, { replace: true }), 400);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return [form, setForm] as const;
 }
 
 /** Grants of the same holder on the node or below it, which the new one may replace. */

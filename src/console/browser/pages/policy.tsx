@@ -10,6 +10,7 @@ import { peopleText } from '../domain/count-text.js';
 import { readRefusal } from '../domain/engine-refusal.js';
 import { clockTime } from '../domain/moment-text.js';
 import {
+  addressOfPolicy,
   differencesOf,
   formOfPolicy,
   KIND_NAMES,
@@ -17,13 +18,14 @@ import {
   NEW_POLICY,
   type Policy,
   type PolicyForm,
+  policyOfAddress,
   policyOfForm,
 } from '../domain/policy-form.js';
 import { rowSampleOf } from '../domain/row-sample.js';
 import { whyAddress } from '../domain/why-address.js';
-import { useSettled, useUnsaved } from '../parts/address.js';
+import { useFormInAddress, useSettled, useUnsaved } from '../parts/address.js';
 import { Checks, Side, Sign } from '../parts/changes.js';
-import { Button, Icon } from '../parts/controls.js';
+import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment, Path } from '../parts/display.js';
 import { Failure, failureText, Notice, toast } from '../parts/notice.js';
 import { NotHere, Page, Region } from '../parts/page.js';
@@ -67,11 +69,15 @@ const FORM = 'policy-form';
 function PolicyEditor({ loaded }: { loaded: Read | null }) {
   const [base, setBase] = useState(loaded);
   const [theirs, setTheirs] = useState<Read | null>(null);
-  const [form, setForm] = useState(base === null ? NEW_POLICY : formOfPolicy(base.body));
+  const saved = base === null ? NEW_POLICY : formOfPolicy(base.body);
+  const [form, setForm] = useFormInAddress(
+    (address) => policyOfAddress(address, saved),
+    (draft) => addressOfPolicy(draft, saved),
+  );
   const [isTried, setTried] = useState(false);
   const [, go] = useLocation();
   const id = base?.body.id ?? null;
-  const isUnchanged = differencesOf(base === null ? NEW_POLICY : formOfPolicy(base.body), form).length === 0;
+  const isUnchanged = addressOfPolicy(form, saved).size === 0;
   useUnsaved(!isUnchanged);
   const title = id === null ? 'New policy' : `Policy ${id}`;
   const policy = policyOfForm(form);
@@ -84,15 +90,15 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
       return versionOf(api.PUT('/api/admin/policies/{id}', { params, body }));
     },
     onMutate: () => form,
-    onSuccess: async (saved, _, sent) => {
-      const { id: number, warnings } = saved.body;
+    onSuccess: async (written, _, sent) => {
+      const { id: number, warnings } = written.body;
       toast({ text: `Policy ${number} is saved. It is live with the next publication.`, warnings });
-      setBase(saved);
+      setBase(written);
       setTried(false);
       // Text that was typed meanwhile stays, and so does this page.
       if (form === sent) {
-        setForm(formOfPolicy(saved.body));
-        if (loaded === null) go(`/policies/${saved.body.id}`);
+        setForm(formOfPolicy(written.body));
+        if (loaded === null) go(`/policies/${number}`);
       }
       await accessChanged();
     },
@@ -114,6 +120,7 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
       intro={base === null ? 'Nothing is written until you save it.' : <Changed policy={base.body} />}
       actions={
         <>
+          {base !== null && <ButtonLink text="History" href={`/audit?subject=policy:${base.body.id}`} />}
           {base !== null && <DeletePolicy policy={base} />}
           <Button
             text={saving.isPending ? 'Saving…' : 'Save'}
@@ -155,7 +162,7 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
         />
         <Consequence isComputing={isComputing} preview={preview} />
         {error !== null && saving.error === null && <Failure problem={error} retry={retry} />}
-        <RowComparison draft={form} saved={base === null ? null : formOfPolicy(base.body)} />
+        <RowComparison draft={form} saved={base === null ? null : saved} />
         {preview !== null && (
           <div className="pair">
             <Side of={preview} side="gains" />

@@ -21,7 +21,7 @@ import { Combobox } from '../parts/combobox.js';
 import { Button, CopyButton, Icon } from '../parts/controls.js';
 import { Path, Privileges } from '../parts/display.js';
 import { NodeComboboxes } from '../parts/node-comboboxes.js';
-import { Failure } from '../parts/notice.js';
+import { Failure, Note } from '../parts/notice.js';
 import { Region, useTitle } from '../parts/page.js';
 import { PolicyEffect } from '../parts/policies.js';
 import { PrincipalCombobox, usePrincipalName } from '../parts/principal-combobox.js';
@@ -38,6 +38,7 @@ export function Why() {
   const self = { type: 'user', id: me.id, name: me.username };
   const asked = questionOfAddress(new URLSearchParams(settled));
   const principal = isAdministrator ? asked.principal : self;
+  const isOther = asked.principal !== null && principalParameter(asked.principal) !== principalParameter(self);
   const name = usePrincipalName(principal);
   const named = usePrincipalName(asked.node.as ?? asked.node.queries ?? null);
   const { data, error, refetch } = useExplanation(asked, isAdministrator);
@@ -61,12 +62,17 @@ export function Why() {
             <p role="status">Reading why</p>
           </>
         ) : (
-          <Answer
-            explanation={data}
-            question={{ ...asked, node: withName(asked.node, named) }}
-            principal={{ ...principal, name }}
-            isOwn={!isAdministrator}
-          />
+          <>
+            {!isAdministrator && isOther && (
+              <Note role="status">Only administrators see why about others. This answer is about you.</Note>
+            )}
+            <Answer
+              explanation={data}
+              question={{ ...asked, node: withName(asked.node, named) }}
+              principal={{ ...principal, name }}
+              isOwn={!isAdministrator}
+            />
+          </>
         )}
       </div>
     </main>

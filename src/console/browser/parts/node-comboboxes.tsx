@@ -53,6 +53,18 @@ export function NodeComboboxes({ value, set, last = 'table' }: NodeComboboxesPro
   );
 }
 
+/** A name that is typed or chosen. `typed` filters the choices; null: all are offered. */
+export function useTypedName(text: string, set: (name: string) => void) {
+  const [isTyped, setTyped] = useState(false);
+  const take = (name: string, isByKeys: boolean): void => {
+    setTyped(isByKeys);
+    set(name);
+  };
+  const setText = (name: string): void => take(name, true);
+  const choose = (choice: { text: string }): void => take(choice.text, false);
+  return { typed: isTyped ? text : null, field: { text, setText, choose, isMono: true } };
+}
+
 interface NameComboboxProps {
   label: string;
   text: string;
@@ -65,26 +77,17 @@ interface NameComboboxProps {
 
 /** A name of a child of a node. */
 export function NameCombobox({ label, text, isDisabled, under, set, isOwn = false }: NameComboboxProps) {
-  const [isTyped, setTyped] = useState(false);
-  const { names, total, more } = useNames(under, isTyped ? text : '', !isDisabled, isOwn);
+  const { typed, field } = useTypedName(text, set);
+  const { names, total, more } = useNames(under, typed ?? '', !isDisabled, isOwn);
   return (
     <Combobox
+      {...field}
       label={label}
-      text={text}
-      isMono
       isDisabled={isDisabled}
       isBare={isOwn}
-      placeholder={isOwn ? label.toLowerCase() : total === null || isTyped ? 'all' : `all ${total}`}
+      placeholder={isOwn ? label.toLowerCase() : total === null || typed !== null ? 'all' : `all ${total}`}
       choices={names.map((name) => ({ key: name, text: name }))}
       more={more}
-      setText={(name) => {
-        setTyped(true);
-        set(name);
-      }}
-      choose={({ text: name }) => {
-        setTyped(false);
-        set(name);
-      }}
     />
   );
 }

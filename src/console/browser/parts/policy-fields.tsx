@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useColumns } from '../api/statements.js';
 import { offeredAt } from '../domain/grant-form.js';
 import {
   ALSO_CLOSED,
@@ -8,20 +9,26 @@ import {
   KIND_NAMES,
   type PolicyForm,
 } from '../domain/policy-form.js';
+import { sqlPath } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
+import { useSettled } from './address.js';
+import { Combobox } from './combobox.js';
 import { Button } from './controls.js';
 import { type Named, Shape } from './display.js';
 import { Token } from './filter-bar.js';
 import { FieldHint, fieldsOf, Segments, TextField } from './form.js';
-import { NodeComboboxes } from './node-comboboxes.js';
+import { NodeComboboxes, useTypedName } from './node-comboboxes.js';
 import { PlaceFields, PrivilegeChecks } from './place-fields.js';
-import { PrincipalCombobox } from './principal-combobox.js';
+import { PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
 
 interface PolicyFieldsProps {
   form: PolicyForm;
   change: (part: Partial<PolicyForm>) => void;
   errors: Readonly<Record<string, string>>;
 }
+
+/** Milliseconds without a change before the engine is asked for columns. */
+const PAUSE = 300;
 
 const KINDS = Object.entries(KIND_NAMES) as [Kind, string][];
 
@@ -47,11 +54,10 @@ export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
           </div>
         )}
         {hasColumn(kind) && (
-          <TextField
-            label="Column"
+          <ColumnCombobox
+            table={[form.catalog, form.schema, form.table]}
             {...field('column')}
             set={(column) => change({ column: column.toLowerCase() })}
-            isMono
           />
         )}
         {hasExpression(kind) && (
@@ -72,6 +78,30 @@ export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
         <p className="hint">{ALSO_CLOSED[kind]} What no rule can close: docs/limits.md.</p>
       </div>
     </div>
+  );
+}
+
+interface ColumnComboboxProps {
+  /** Its path; an empty name: none is chosen yet. */
+  table: readonly string[];
+  value: string;
+  set: (column: string) => void;
+  error: string | undefined;
+}
+
+/** A column out of those that the engine lists; others can be typed. */
+function ColumnCombobox({ table, value, set, error }: ColumnComboboxProps) {
+  const { typed, field } = useTypedName(value, set);
+  const columns = useColumns(useSettled(table.includes('') ? '' : sqlPath(table), PAUSE)).filter(({ name }) =>
+    name.includes(typed ?? ''),
+  );
+  return (
+    <Combobox
+      {...field}
+      label="Column"
+      error={error}
+      choices={columns.map(({ name, type }) => ({ key: name, text: name, hint: type }))}
+    />
   );
 }
 
@@ -97,7 +127,7 @@ function Exceptions({ value, set, error }: ExceptionsProps) {
             mark={<Shape of={each} />}
             remove={() => set(value.filter((other) => other !== each))}
           >
-            {each.name}
+            <ExceptionName of={each} />
           </Token>
         ))}
         <Button
@@ -124,4 +154,8 @@ function Exceptions({ value, set, error }: ExceptionsProps) {
       <FieldHint error={error} />
     </div>
   );
+}
+
+function ExceptionName({ of }: { of: Named }) {
+  return <>{usePrincipalName(of)}</>;
 }

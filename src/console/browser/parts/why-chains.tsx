@@ -2,8 +2,9 @@ import { useQueries } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
-import { addressOfGrant, grantAddress, type Node } from '../domain/grant-form.js';
+import { addressOfGrant, grantAddress, type Node, placeOfNode } from '../domain/grant-form.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
+import { addressOfPolicy, type Kind, NEW_POLICY } from '../domain/policy-form.js';
 import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
 import { restrictionText } from '../domain/why-address.js';
 import { ButtonLink, CopyButton, Icon } from './controls.js';
@@ -262,9 +263,9 @@ function StepText({ step, isOwn }: { step: Step; isOwn: boolean }) {
   }
 }
 
-/** A link to the page on which the step can be made. */
+/** A link to the page on which the step can be made, with its draft. */
 function StepLink({ step }: { step: Step }) {
-  const link = linkOf(step);
+  const link = draftOf(step);
   if (link === null) return null;
   return (
     <div className="row">
@@ -273,13 +274,18 @@ function StepLink({ step }: { step: Step }) {
   );
 }
 
-function linkOf({ kind, principal, resource = {}, privileges = [], policy_id: policy, grant_id: grant }: Step) {
-  if (kind === 'except') return { href: `/policies/${policy}`, text: `Open policy ${policy}` };
-  if (kind === 'revoke' && grant !== undefined) return { href: grantAddress(grant), text: `Open grant ${grant}` };
+function draftOf({ kind, principal, resource = {}, privileges = [], policy_id: policy, grant_id: grant }: Step) {
+  if (kind === 'revoke' && grant !== undefined)
+    return { href: `${grantAddress(grant)}&ask=revoke-${grant}`, text: `Revoke grant ${grant}` };
   if (principal === undefined) return null;
-  if (kind === 'grant') return { href: addressOfGrant(principal, privileges, resource), text: 'Preview this change' };
-  if (kind === 'activate') return { href: addressOf(principal) ?? '/people', text: 'Open the account' };
-  return { href: `/policies?principal=${principalParameter(principal)}`, text: 'Open policies' };
+  const parameter = principalParameter(principal);
+  if (kind === 'except') return { href: `/policies/${policy}?excepting=${parameter}`, text: `Change policy ${policy}` };
+  if (kind === 'activate') return { href: `${addressOf(principal)}?ask=activate`, text: 'Activate the account' };
+  const text = 'Preview this change';
+  if (kind === 'grant') return { href: addressOfGrant(principal, privileges, resource), text };
+  const { column = '' } = resource as { column?: string };
+  const form = { ...NEW_POLICY, ...placeOfNode(resource), kind: kind as Kind, principal, privileges, column };
+  return { href: `/policies/new?${addressOfPolicy(form).toString()}`, text };
 }
 
 /** A text that somebody without rights can send to an administrator. */
