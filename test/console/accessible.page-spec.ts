@@ -5,6 +5,21 @@ import { expect, test } from './running/console-test.js';
 const TOO_WIDE = `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('main, main *')]
   .filter((element) => element.getBoundingClientRect().right > innerWidth).map(({ outerHTML }) => outerHTML.slice(0, 120))`;
 
+/** Words of descriptions that stand on two lines. */
+const BROKEN_WORDS = `[...document.querySelectorAll('.prose')].flatMap(({ firstChild: text }) =>
+  [...(text?.data ?? '').matchAll(/\\S+/g)].filter(({ 0: word, index }) => {
+    const range = new Range();
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    return new Set([...range.getClientRects()].map(({ top }) => top)).size > 1;
+  }).map(([word]) => word))`;
+
+/** Of each row: where its name and its number of members begin, and whether they stand on one line. */
+const PLACES = `[...document.querySelectorAll('tbody tr')].map((row) => {
+  const [name, members] = ['.holder', '[data-label="Members"]'].map((each) => row.querySelector(each).getBoundingClientRect());
+  return [name.left, members.left, Math.abs(name.top - members.top) < 8];
+})`;
+
 test('lists, filters and absent pages are accessible', async ({ page, records, admin, signIn, watch }) => {
   const group = await records.group('ax-readers', await records.person('axel'));
   await records.grant({ type: 'group', id: group }, 'ax_sales.eu');
@@ -72,4 +87,57 @@ test('a phone shows every page and its menus, accessible and without scrolling s
   await page.getByRole('button', { name: 'Browse' }).click();
   await expect(page.getByRole('navigation', { name: 'Data tree' })).toBeVisible();
   await expectAccessible(page);
+});
+
+test('rows of groups on a phone are alike, fields keep their arrows, and words stay whole', async ({
+  page,
+  records,
+  admin,
+  signIn,
+}) => {
+  const description =
+    'Everybody who answers for the ledger of a subsidiary, its reconciliations and its correspondence.';
+  await records.group('rl-plain');
+  const { body } = await admin.post('/api/admin/groups', { name: 'rl-described', description });
+  const id = Number(body?.['id']);
+  await admin.post('/api/admin/grants', {
+    ...{
+      principal: { type: 'group', id },
+      resource: { catalog: 'rl_sales' },
+      privileges: ['SELECT', 'INSERT'],
+      description,
+    },
+  });
+  await signIn('admin');
+  for (const path of ['/groups?q=rl-', `/groups/${id}`, '/grants?q=rl_sales']) {
+    await page.goto(path);
+    await expect(page.getByText('Everybody who answers').filter({ visible: true }).first()).toBeVisible();
+    expect(await page.evaluate(BROKEN_WORDS), path).toEqual([]);
+  }
+
+  await page.setViewportSize({ width: 320, height: 640 });
+  await page.goto('/groups?q=rl-');
+  await expect(page.getByRole('row')).toHaveCount(3);
+  const [plain, described] = await page.evaluate<unknown[]>(PLACES);
+  expect(plain).toEqual([expect.any(Number), expect.any(Number), true]);
+  expect(described).toEqual(plain);
+  for (const path of ['/why', '/grants/new', '/policies/new']) {
+    await page.goto(path);
+    const fields = page.getByRole('main').getByRole('combobox');
+    await expect(fields.first()).toBeVisible();
+    await expect(page.locator('.combo > .icon').filter({ visible: true })).toHaveCount(await fields.count());
+  }
+});
+
+test('an unchecked box looks as it is in the dark: open, or closed', async ({ page, admin, signIn }) => {
+  expect((await admin.get('/api/auth/me')).status).toBe(200);
+  await signIn('admin');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.goto('/grants/new?principal=everyone&on=engine');
+  await expect(page.getByRole('group', { name: 'Privileges' })).toBeVisible();
+  const borders = (selector: string): Promise<string[]> =>
+    page.evaluate(`[...new Set([...document.querySelectorAll('input[type=checkbox]${selector}')]
+      .map((box) => getComputedStyle(box).borderTopColor))]`);
+  expect(await borders(':enabled:not(:checked)')).toEqual(['rgb(108, 108, 124)']); // --line-strong, contrast above 3
+  expect(await borders(':disabled')).toEqual(['rgb(39, 39, 48)']); // --line
 });

@@ -57,6 +57,32 @@ test('what is published stands on the timeline and in the table, with its differ
   await expectAccessible(page);
 });
 
+test('nothing moves while the page loads', async ({ page, signIn }) => {
+  await signIn('admin');
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/api/admin/acl/**', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await page.goto('/publications');
+    const table = page.getByRole('table', { name: 'Publications' });
+    const places = async () => {
+      const boxes = [page.getByRole('region', { name: 'Last 24 hours' }), table].map((each) => each.boundingBox());
+      return (await Promise.all(boxes)).map((box) => box?.y);
+    };
+    await expect(table.locator('.skeleton').first()).toBeVisible();
+    const before = await places();
+    release();
+    await expect(table.getByRole('link', { name: '2' })).toBeVisible();
+    await expect(page.getByText('Reading what is live')).toBeHidden();
+    expect(await places(), `${width}`).toEqual(before);
+    await page.unroute('**/api/admin/acl/**');
+  }
+});
+
 test('an unexplained change waits; a text that is no longer proposed is explained; approving asks for the password', async ({
   page,
   grantline,

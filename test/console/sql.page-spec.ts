@@ -146,3 +146,16 @@ test('names that the person may see are completed, and rows come as somebody scr
     await expect(page.getByRole('status')).toHaveText(/^1,500 rows, /, { timeout: 500 });
   }).toPass();
 });
+
+test('names of the schema are offered before keywords', async ({ page, records, signIn }) => {
+  const id = await records.person('wanda');
+  await records.grant({ type: 'user', id }, 'sales.eu.orders');
+  await signIn('wanda');
+  await page.goto('/sql');
+  await page.getByRole('combobox', { name: 'Catalog' }).fill('sales');
+  await page.getByRole('combobox', { name: 'Schema' }).fill('eu');
+  await page.getByRole('textbox', { name: 'SQL statement' }).pressSequentially('SELECT * FROM OR');
+  await expect(page.getByRole('option', { name: 'ORDER', exact: true })).toBeVisible();
+  await expect(page.getByRole('option').first()).toHaveText('orders');
+  await expectAccessible(page);
+});

@@ -27,7 +27,6 @@ const COLUMNS: readonly Column<Group>[] = [
     order: 'name',
     cell: ({ id, name }) => <Principal of={{ type: 'group', id, name }} href={`/groups/${id}`} />,
   },
-  { name: 'Description', className: 'full prose rest', cell: ({ description }) => description },
   {
     name: 'Members',
     className: 'num',
@@ -35,6 +34,7 @@ const COLUMNS: readonly Column<Group>[] = [
     order: 'member_count',
     cell: ({ member_count: count }) => numberText(count),
   },
+  { name: 'Description', className: 'full prose rest', cell: ({ description }) => description },
   {
     name: 'Managed',
     className: 'line',

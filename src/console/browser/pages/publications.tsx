@@ -16,7 +16,7 @@ import { Sign } from '../parts/changes.js';
 import { Badge, Button } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { Failure, Note, Notice } from '../parts/notice.js';
-import { Empty, Fact, Page, Region } from '../parts/page.js';
+import { Empty, Fact, Page, Region, UnknownFacts } from '../parts/page.js';
 import {
   Counterexample,
   Findings,
@@ -35,6 +35,7 @@ export function Publications() {
   const publishing = usePublishNow();
   const [search] = useSearchParams();
   const shown = history.items?.find((entry): entry is Run => 'id' in entry && String(entry.id) === search.get('run'));
+  const hasTimeline = history.items === null ? history.query.error === null : history.items.length > 0;
   const nextRun = status?.next_run_at ?? null;
   return (
     <Page
@@ -57,12 +58,13 @@ export function Publications() {
       {error !== null && <Failure problem={error} retry={() => void refetch()} />}
       {publishing.isError && <Failure problem={publishing.error} />}
       {publishing.isSuccess && <Outcome result={publishing.data} />}
+      {status === undefined && error === null && <UnknownFacts names={FACTS} />}
       {status !== undefined && <PublishingFacts status={status} />}
       {status !== undefined && <Attention status={status} />}
       {shown !== undefined && (
         <Counterexample reasons={shown.reasons} hint="Why this run published nothing. The rules before it stayed." />
       )}
-      {history.items !== null && history.items.length > 0 && <LastDay entries={history.items} status={status} />}
+      {hasTimeline && <LastDay entries={history.items} status={status} />}
       <PublicationTable
         list={history}
         liveHash={status?.live?.hash}
@@ -94,7 +96,7 @@ function LiveBadge({ status }: { status: Status | undefined }) {
 }
 
 function LiveSentence({ status }: { status: Status | undefined }) {
-  if (status === undefined) return <>Reading what is live</>;
+  if (status === undefined) return <>Reading what is live, when it was published, and when it was confirmed</>;
   const { published, live } = status;
   if (published === null) return <>Rules go to {status.target}.</>;
   if (live?.hash !== published.hash) {
@@ -166,12 +168,13 @@ function Attention({ status }: { status: Status }) {
   );
 }
 
-function LastDay({ entries, status }: { entries: readonly Entry[]; status: Status | undefined }) {
+/** @param props.entries null: still loading */
+function LastDay({ entries, status }: { entries: readonly Entry[] | null; status: Status | undefined }) {
   const at = now().getTime();
   const isRecent = (entry: Entry): boolean => Date.parse(entry.at) >= at - SPAN;
-  const before = entries.find((entry): entry is Version => 'version' in entry && !isRecent(entry));
+  const before = entries?.find((entry): entry is Version => 'version' in entry && !isRecent(entry));
   const waiting = useCandidate(status?.waiting_for_approval?.hash).data?.diff.access;
-  const stops = entries
+  const stops = (entries ?? [])
     .filter(isRecent)
     .reverse()
     .map((entry) => stopOf(entry, status));
@@ -190,13 +193,15 @@ function LastDay({ entries, status }: { entries: readonly Entry[]; status: Statu
         </p>
       }
     >
-      <Timeline
-        stops={stops}
-        before={before?.bytes ?? null}
-        isWaiting={(status?.waiting_for_approval ?? null) !== null}
-        losing={waiting?.people_losing ?? 0}
-        window={windowOf(stops, before === undefined, at)}
-      />
+      <div aria-hidden={entries === null}>
+        <Timeline
+          stops={stops}
+          before={before?.bytes ?? null}
+          isWaiting={(status?.waiting_for_approval ?? null) !== null}
+          losing={waiting?.people_losing ?? 0}
+          window={windowOf(stops, before === undefined, at)}
+        />
+      </div>
     </Region>
   );
 }
@@ -212,6 +217,8 @@ function stopOf(entry: Entry, status: Status | undefined): Stop {
 
 /** The size limit of a ConfigMap. */
 const CONFIGMAP = 1024 ** 2;
+
+const FACTS = ['Next run', 'Last run', 'Rules', 'Size', 'Drift', 'Refused'];
 
 /** The state of publishing in figures. */
 function PublishingFacts({ status }: { status: Status }) {

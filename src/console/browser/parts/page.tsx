@@ -157,6 +157,19 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
   );
 }
 
+/** Facts that are still being read. */
+export function UnknownFacts({ names }: { names: readonly string[] }) {
+  return (
+    <dl className="facts">
+      {names.map((name) => (
+        <Fact key={name} name={name}>
+          <span className="skeleton skeleton--s" />
+        </Fact>
+      ))}
+    </dl>
+  );
+}
+
 interface RegionProps {
   title: string;
   /** Beside the title: how many. */

@@ -73,9 +73,14 @@ function stateOf(latest: { current: Omit<SqlEditorProps, 'wrongLine'> }): Editor
       history(),
       lineNumbers(),
       EditorView.lineWrapping,
-      sql({ dialect: StandardSQL, upperCaseKeywords: true }),
+      sql({
+        dialect: StandardSQL,
+        upperCaseKeywords: true,
+        // Options without a section, the names, stand above.
+        keywordCompletion: (label, type) => ({ label, type, section: 'Keywords' }),
+      }),
       StandardSQL.language.data.of({ autocomplete: completeNames(() => latest.current.place) }),
-      autocompletion({ icons: false }),
+      autocompletion({ icons: false, maxRenderedOptions: 10 }),
       syntaxHighlighting(COLOURS),
       THEME,
       wrong.of([]),
@@ -112,7 +117,8 @@ const THEME = EditorView.theme({
     boxShadow: 'var(--shadow)',
     overflow: 'hidden',
   },
-  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--mono)', maxHeight: '16rem' },
+  // Without a bar to scroll by, which keys alone could not reach.
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--mono)', maxHeight: 'none' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: 'var(--s1) var(--s3)', minHeight: '1.5rem' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': {
     background: 'var(--selected)',
