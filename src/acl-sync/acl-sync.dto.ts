@@ -11,7 +11,9 @@ import {
 import { Cursor, DecimalText, NOT_OURS, PageLimit } from '../platform/http/page.dto.js';
 import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import type { ChangedAccess } from '../trino-rules/diff/access-change.js';
+import type { GuaranteeVerdictForm } from '../trino-rules/answers/guarantee-verdicts.js';
 import type { Finding } from '../trino-rules/document/finding.js';
+import { BrokenGuaranteeResponse, GuaranteeStateResponse } from './guarantee-states.dto.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import { type HistoryPosition, positionOfCursor } from './domain/publication-history.js';
 import {
@@ -299,6 +301,9 @@ export class PreviewResponse {
     description: 'Would be refused until an approval: the hash of the text to approve.',
   })
   awaits!: string | null;
+
+  @ApiProperty({ type: [GuaranteeStateResponse], description: 'Broken by it, or broken now and mended by it.' })
+  guarantees!: GuaranteeVerdictForm[];
 }
 
 class WaitingResponse {
@@ -388,5 +393,6 @@ export class StatusResponse {
   })
   open_catalogs!: Finding[];
 
+  @ApiProperty({ type: [BrokenGuaranteeResponse] }) broken_guarantees!: BrokenGuaranteeResponse[];
   @ApiProperty() target!: string;
 }

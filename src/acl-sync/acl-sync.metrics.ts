@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type Counter, type Gauge, Histogram, Registry } from 'prom-client';
 import type { AuditService } from '../audit/audit.service.js';
 import { counter, gauge } from '../platform/operations/metrics.js';
+import type { RecordedGuarantee } from '../grants/domain/guarantee.js';
+import type { GuaranteeStates } from '../grants/guarantee-states.service.js';
 import type { PublicationHistory } from './domain/publication-history.js';
 import type { EngineWatch } from './domain/engine-watch.js';
 import { type PublicationSummary, type RunOutcome, type Trigger, TRIGGERS } from './domain/publication.js';
@@ -38,6 +40,8 @@ export class AclSyncMetrics {
   private readonly runs: Counter<'outcome' | 'trigger'>;
   private readonly drift: Counter;
   private readonly grantToLive: Histogram;
+  private readonly guarantees: Gauge<'mode' | 'state'>;
+  private readonly brokenSince: Gauge<'name'>;
   /** The state that this process has seen itself. The history records only the first use by the engine. */
   private watch: EngineWatch | null = null;
 
@@ -55,6 +59,13 @@ export class AclSyncMetrics {
       buckets: [5, 15, 30, 60, 90, 120, 180, 300, 450, 600, 900, 1800],
       registers: [registry],
     });
+    this.guarantees = gauge(registry, 'grantline_guarantees', 'Guarantees by mode and state.', 'mode', 'state');
+    this.brokenSince = gauge(
+      registry,
+      'grantline_guarantee_broken_since_timestamp_seconds',
+      'Since when a guarantee is broken; those that hold are left out.',
+      'name',
+    );
     this.drift = counter(
       registry,
       'grantline_acl_drift_total',
@@ -71,7 +82,12 @@ export class AclSyncMetrics {
   }
 
   /** Sets the gauges from the history and the audit trail, because runs may happen in other processes only, such as Jobs. */
-  async showHistory(history: PublicationHistory, trail: Pick<AuditService, 'lastOf'>): Promise<void> {
+  async showHistory(
+    history: PublicationHistory,
+    trail: Pick<AuditService, 'lastOf'>,
+    guarantees: Pick<GuaranteeStates, 'all'>,
+  ): Promise<void> {
+    this.showGuarantees(await guarantees.all());
     const { last, lastSuccessAt, refusedSince, failedSince, databaseBehind } = await history.summary();
     const [published] = (await history.list({ limit: 1, after: null })).items;
     this.show({
@@ -90,6 +106,15 @@ export class AclSyncMetrics {
       rules: published?.rules ?? 0,
       bytes: published?.bytes ?? 0,
     });
+  }
+
+  private showGuarantees(all: readonly RecordedGuarantee[]): void {
+    this.guarantees.reset();
+    this.brokenSince.reset();
+    for (const { guarantee, brokenSince } of all) {
+      this.guarantees.inc({ mode: guarantee.mode, state: brokenSince === null ? 'holds' : 'broken' });
+      if (brokenSince !== null) this.brokenSince.set({ name: guarantee.name }, secondsOf(brokenSince));
+    }
   }
 
   /** Sets the gauges that show whether the engine uses the published version. */

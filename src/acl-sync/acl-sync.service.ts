@@ -2,6 +2,7 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
+import { GuaranteeStates } from '../grants/guarantee-states.service.js';
 import { Clock } from '../kernel/clock.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { Log } from '../platform/log/log.js';
@@ -28,6 +29,7 @@ export class RunReportsService {
     private readonly transaction: Transaction,
     private readonly metrics: AclSyncMetrics,
     private readonly log: Log,
+    private readonly guarantees: GuaranteeStates,
   ) {}
 
   async record(ended: EndedRun): Promise<void> {
@@ -39,11 +41,12 @@ export class RunReportsService {
         await this.endRestore(restoreChanges(formerRestore, publication).ended);
       const report = runReport(ended, unreported, last);
       await this.audit.recordAll(report.events);
+      if (ended.judged !== null) await this.guarantees.record(ended.judged.verdicts, ended.judged.at);
       return report;
     });
     this.metrics.ran(ended.outcome.kind, ended.trigger);
     for (const { event } of report.events) if (event === 'drift_found') this.metrics.foundDrift();
-    await this.metrics.showHistory(this.history, this.audit);
+    await this.metrics.showHistory(this.history, this.audit, this.guarantees);
     this.write(report);
   }
 
@@ -116,7 +119,7 @@ export class AclSyncService implements BeforeApplicationShutdown {
       const ports = { target, history, preparer, clock, candidates };
       ending = await new PublishingRun(ports, await candidates.read(), order, lease).publish();
     } catch (error) {
-      ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: null };
+      ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: null, judged: null };
     }
     await this.reports.record({ ...order, ...ending, startedAt });
     return { kind: 'ended', outcome: ending.outcome };

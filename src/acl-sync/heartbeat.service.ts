@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
+import type { GuaranteeStates } from '../grants/guarantee-states.service.js';
 import { Timers } from '../kernel/clock.js';
 import type { LogMarker } from '../kernel/log-marker.js';
 import { Log } from '../platform/log/log.js';
@@ -40,11 +41,16 @@ export class HeartbeatService implements OnApplicationBootstrap, BeforeApplicati
 }
 
 /** Sets this process's gauges from the history, because other replicas and commands write it too. */
-export function historyProbe(metrics: AclSyncMetrics, history: PublicationHistory, trail: AuditService): Probe {
+export function historyProbe(
+  metrics: AclSyncMetrics,
+  history: PublicationHistory,
+  trail: AuditService,
+  guarantees: GuaranteeStates,
+): Probe {
   return {
     failure: 'publication gauges could not be refreshed',
     interval: () => 15_000,
-    ask: () => metrics.showHistory(history, trail),
+    ask: () => metrics.showHistory(history, trail, guarantees),
   };
 }
 

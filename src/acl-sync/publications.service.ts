@@ -2,6 +2,7 @@ import { Injectable, Optional } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
+import { GuaranteeStates } from '../grants/guarantee-states.service.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Transaction } from '../platform/database/transaction.js';
@@ -29,6 +30,7 @@ export class PublicationsService {
     private readonly transaction: Transaction,
     private readonly changes: AccessChangesService,
     private readonly clock: Clock,
+    private readonly guarantees: GuaranteeStates,
     @Optional() private readonly scheduler?: SchedulerRegistry,
   ) {}
 
@@ -41,6 +43,7 @@ export class PublicationsService {
       published,
       restore: lastingRestore(published, this.clock.now()),
       target: this.target.name,
+      guarantees: await this.guarantees.all(),
     };
   }
 

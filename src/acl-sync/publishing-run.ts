@@ -75,7 +75,7 @@ export class PublishingRun {
       const decision = decide(situation);
       this.edit = editIn(situation) ?? this.edit;
       const outcome = await this.carryOut(decision, situation);
-      if (outcome !== null) return { outcome, edit: this.edit };
+      if (outcome !== null) return { outcome, edit: this.edit, judged: this.made.prepared?.candidate ?? null };
     }
   }
 
@@ -157,7 +157,7 @@ function draftOf(
   { live, now }: ReadSituation,
   { trigger, by }: RunOrder,
 ): PublicationDraft {
-  const { findings, at, ...compiled } = next;
+  const { findings, at, verdicts: _, ...compiled } = next;
   return {
     ...compiled,
     checks: findings,

@@ -4,6 +4,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { AdmissionProof, PublishedRules, SizeForecast } from '../grants/domain/admission-ports.js';
 import { GrantStoresModule } from '../grants/grants.module.js';
+import { GuaranteeStates } from '../grants/guarantee-states.service.js';
 import { Timers } from '../kernel/clock.js';
 import { DatabaseUrl } from '../platform/database/database.js';
 import { Log } from '../platform/log/log.js';
@@ -84,7 +85,7 @@ function rulesTarget({ acl: { target, fileMode } }: Settings, timers: Timers, lo
 const heartbeat: Provider = {
   provide: HeartbeatService,
   inject: [
-    ...[Timers, Log, Settings, AclSyncMetrics, PublicationHistory, AuditService],
+    ...[Timers, Log, Settings, AclSyncMetrics, PublicationHistory, AuditService, GuaranteeStates],
     ...[TargetProbe, EngineWatchService, BackgroundRunsService],
   ],
   useFactory: (
@@ -94,12 +95,13 @@ const heartbeat: Provider = {
     metrics: AclSyncMetrics,
     history: PublicationHistory,
     trail: AuditService,
+    guarantees: GuaranteeStates,
     target: TargetProbe,
     watch: EngineWatchService,
     runs: BackgroundRunsService,
   ) =>
     new HeartbeatService(timers, log, [
-      historyProbe(metrics, history, trail),
+      historyProbe(metrics, history, trail, guarantees),
       target,
       ...(engine.origin === null ? [] : [watch]),
       ...(acl.sync.enabled ? [runs] : []),

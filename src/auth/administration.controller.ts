@@ -274,6 +274,7 @@ export class AdministrationController {
     'username_taken',
     'account_has_password',
     'managed_elsewhere',
+    'guarantee_broken',
     'reauthentication_required',
   )
   @Patch(':id')

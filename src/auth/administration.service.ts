@@ -84,7 +84,7 @@ export class AdministrationService {
   /**
    * Changes an account. A deactivation ends its sessions and API tokens, which an activation does not restore.
    * @param more further details of the audit events
-   * @throws Refused `managed_elsewhere` if the change would take a role that the identity provider's group gives
+   * @throws Refused `managed_elsewhere` if the change would take a role that the identity provider's group gives; `guarantee_broken`
    */
   async change(
     id: number,
@@ -101,6 +101,7 @@ export class AdministrationService {
       for (const [event, details] of eventsOf(outcome)) {
         await this.audit.record({ event, ...by, subject: userSubject(account), details: { ...details, ...more } });
       }
+      if ((account.isActive && !before.isActive) || before.username !== account.username) await this.changes.judge();
       return outcome;
     });
     // The rules must be published without the deactivated account or the former name.

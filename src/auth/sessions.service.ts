@@ -33,14 +33,12 @@ import type {
   SessionView,
   SignInProof,
 } from './domain/session.js';
+import { isRecentProof, requireRecentProof } from './domain/session.js';
 import { SessionStore } from './session.store.js';
 import type { ThrottledAttempt } from './throttle.store.js';
 import { storedId, type TokenPair, TokensService } from './tokens.service.js';
 
 const HOUR_MS = 3_600_000;
-
-/** How long a proof of identity counts as recent. */
-const PROOF_MS = 5 * 60_000;
 
 /** The user that a strategy puts on a request, with the account that it read. */
 export interface AdmittedAccount extends AdmittedUser {
@@ -228,13 +226,12 @@ export class SessionsService {
   }
 
   /** @throws Refused `reauthentication_required` if the last proof is too old */
-  requireRecentProof({ credential }: AuthenticatedUser): void {
-    const provedAt = credential.kind === 'session' ? credential.provedAt : null;
-    if (provedAt !== null && !this.isRecent(provedAt)) throw new Refused('reauthentication_required');
+  requireRecentProof(user: AuthenticatedUser): void {
+    requireRecentProof(user, this.clock.now());
   }
 
   isRecent(provedAt: Date): boolean {
-    return this.clock.now().getTime() - provedAt.getTime() <= PROOF_MS;
+    return isRecentProof(provedAt, this.clock.now());
   }
 
   private times(): { now: Date; idleSince: Date } {

@@ -5,6 +5,7 @@ import { findingLines } from '../acl-sync/domain/run-text.js';
 import { snapshotSettings } from '../grants/domain/snapshot-store.js';
 import { SystemClock } from '../kernel/clock.js';
 import { loadSettings } from '../platform/settings/settings-loader.js';
+import { verdictForm } from '../trino-rules/answers/guarantee-verdicts.js';
 import { isError } from '../trino-rules/document/finding.js';
 import { ruleCount } from '../trino-rules/document/rules-document.js';
 import { readSnapshot } from '../trino-rules/model/snapshot-file.js';
@@ -40,7 +41,7 @@ export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: O
   }
   const { text, hash, document } = compiled.rules;
   const compiledAt = performance.now();
-  const findings = checkCompiled(snapshot, compiled.rules, {
+  const { findings, verdicts } = checkCompiled(snapshot, compiled.rules, {
     bytes: limit,
     warnTableRules: settings.acl.warnTableRules,
   });
@@ -54,7 +55,8 @@ export async function compileSnapshot({ snapshot: file, out, maxBytes, json }: O
   const rules = ruleCount(document);
   const bytes = Buffer.byteLength(text);
   const milliseconds = { compile: Math.round(compiledAt - begun), check: Math.round(checked - compiledAt) };
-  if (json) printJson({ file: refused ? null : path, hash, rules, bytes, milliseconds, findings });
+  const guarantees = snapshot.guarantees && { guarantees: verdicts.map(verdictForm) };
+  if (json) printJson({ file: refused ? null : path, hash, rules, bytes, milliseconds, findings, ...guarantees });
   else {
     const figures = `compiled in ${milliseconds.compile} ms, checked in ${milliseconds.check} ms`;
     const head = `${refused ? 'refused; nothing is written' : path}: ${rules} rules, ${bytes} bytes, ${figures}`;

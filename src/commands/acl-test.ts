@@ -1,13 +1,12 @@
 import { loadServiceSettings } from '../platform/settings/settings-loader.js';
-import { VERSION } from '../platform/operations/version.js';
 import {
   type ForeignBreach,
   type ForeignVerdict,
   readGuarantees,
   testForeign,
 } from '../rules-files/foreign/foreign-guarantees.js';
-import { displayName, describePermission, isRestriction, pathOf } from '../trino-rules/engine/access-fact.js';
-import { type Node, withNames } from '../trino-rules/model/node.js';
+import { displayName, namedLevels } from '../trino-rules/engine/access-fact.js';
+import { locationsOf, sarifLog } from './check/reports.js';
 import { importBudget, readForeignRules, type ReadRulesFile, withinBudget } from './foreign-rules-file.js';
 import { print, printJson, Unusable } from './output.js';
 import { problemLines, readStructured } from './structured-file.js';
@@ -53,7 +52,7 @@ export async function testFiles(
     tested.push({ file: name, read: rules, verdicts: result });
   }
   if (format === 'json') printJson({ service_accounts: serviceAccounts, files: tested.map((each) => fileForm(each)) });
-  else if (format === 'sarif') printJson(sarifLog(tested), 2);
+  else if (format === 'sarif') printJson(sarifOf(tested), 2);
   else print(linesOf(tested, serviceAccounts));
   return tested.some(({ verdicts }) => verdicts.some(({ isBroken }) => isBroken)) ? 1 : 0;
 }
@@ -78,7 +77,7 @@ function linesOf(files: readonly TestedFile[], serviceAccounts: readonly string[
   const lines = files.flatMap((tested) =>
     tested.verdicts.flatMap((verdict) => [
       `${tested.file}: ${verdict.isBroken ? 'BROKEN' : 'holds'}  ${verdict.guarantee.name}`,
-      ...verdict.breaches.map((breach) => `  ${sentence(verdict, breach)}${placeText(tested, breach)}`),
+      ...verdict.breaches.map((breach) => `  ${breach.message}${placeText(tested, breach)}`),
       ...(verdict.brokenBy > verdict.breaches.length ? [`  ${verdict.brokenBy} in all`] : []),
     ]),
   );
@@ -94,69 +93,32 @@ function fileForm({ file, read, verdicts }: TestedFile): object {
     kind: verdict.guarantee.kind,
     state: verdict.isBroken ? 'broken' : 'holds',
     broken_by: verdict.brokenBy,
-    witnesses: verdict.breaches.map((breach) => {
-      const { person, privilege, fact, rule } = breach;
-      return {
-        person: displayName(person, 'anybody else'),
-        ...('resource' in fact && { resource: namedLevels(fact.resource) }),
-        privilege,
-        message: sentence(verdict, breach),
-        deciding_rule: rule === null ? null : { rule: rule.place, ...read.placeOf(rule.at) },
-      };
-    }),
+    witnesses: verdict.breaches.map(({ person, privilege, fact, message, rule }) => ({
+      person: displayName(person, 'anybody else'),
+      ...('resource' in fact && { resource: namedLevels(fact.resource) }),
+      privilege,
+      message,
+      deciding_rule: rule === null ? null : { rule: rule.place, ...read.placeOf(rule.at) },
+    })),
   }));
   return { file, guarantees };
 }
 
-/** SARIF 2.1.0 with one result for each breach. */
-function sarifLog(files: readonly TestedFile[]): object {
+function sarifOf(files: readonly TestedFile[]): object {
   const names = [...new Set(files.flatMap(({ verdicts }) => verdicts.map(({ guarantee }) => guarantee.name)))];
-  const results = files.flatMap((tested) =>
-    tested.verdicts.flatMap((verdict) =>
-      verdict.breaches.map((breach) => {
-        const { line, column } = tested.read.placeOf(breach.rule?.at ?? tested.read.at);
-        const region = { startLine: line, startColumn: column };
-        return {
-          ruleId: 'guarantee-broken',
-          level: 'error',
-          message: { text: `${verdict.guarantee.name}: ${sentence(verdict, breach)}` },
-          locations: [
-            {
-              physicalLocation: { artifactLocation: { uri: encodeURI(tested.file) }, region },
-              ...(breach.rule && { logicalLocations: [{ fullyQualifiedName: breach.rule.place }] }),
-            },
-          ],
-          properties: { guarantee: verdict.guarantee.name },
-        };
-      }),
+  const results = files.flatMap(({ file, read, verdicts }) =>
+    verdicts.flatMap(({ guarantee: { name }, breaches }) =>
+      breaches.map(({ message, rule }) => ({
+        ruleId: 'guarantee-broken',
+        level: 'error',
+        message: { text: `${name}: ${message}` },
+        locations: locationsOf({ file, ...read.placeOf(rule?.at ?? read.at), rule: rule?.place ?? null }),
+        properties: { guarantee: name },
+      })),
     ),
   );
   const rule = { id: 'guarantee-broken', fullDescription: { text: `One of: ${names.join('; ')}` } };
-  return {
-    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
-    version: '2.1.0',
-    runs: [
-      {
-        tool: { driver: { name: 'grantline acl test', version: VERSION, rules: [rule] } },
-        columnKind: 'utf16CodeUnits',
-        results,
-      },
-    ],
-  };
-}
-
-function sentence({ guarantee }: ForeignVerdict, { person, fact }: ForeignBreach): string {
-  const verb = guarantee.kind === 'always' ? 'may not' : 'may';
-  const what = isRestriction(fact) ? pathOf(fact.resource) : describePermission(fact);
-  const { column } = guarantee.scopes[0] ?? {};
-  const only = column === undefined ? '' : `, with the real value of ${column}`;
-  return `${displayName(person, 'anybody else')} ${verb} ${what}${only}`;
-}
-
-/** The node without levels that no rule names, which stand for any name. */
-function namedLevels(resource: Node): Node {
-  const shown = withNames(resource, (name) => displayName(name, ''));
-  return Object.fromEntries(Object.entries(shown).filter(([, name]) => name !== ''));
+  return sarifLog('grantline acl test', [rule], { results });
 }
 
 function placeText({ file, read }: TestedFile, { rule }: ForeignBreach): string {

@@ -13,9 +13,10 @@ import { explanationForm } from '../grants/domain/explanation-form.js';
 import { PublishedRules } from '../grants/domain/admission-ports.js';
 import { CommitUnconfirmed } from '../grants/access-writes.service.js';
 import { SnapshotFilesModule } from '../grants/grants.module.js';
-import { type AppliedForm, SnapshotFilesService } from '../grants/snapshot-files.service.js';
+import { type AppliedForm, NOTHING, SnapshotFilesService } from '../grants/snapshot-files.service.js';
 import { SnapshotStore } from '../grants/domain/snapshot-store.js';
 import { Clock } from '../kernel/clock.js';
+import { Refused } from '../kernel/errors.js';
 import { foldedName } from '../kernel/name.js';
 import { isDatabaseOutage } from '../platform/database/database-outage.js';
 import type { SettingsUser } from '../platform/settings/settings-loader.js';
@@ -142,8 +143,15 @@ export function applyToDatabase(
   options: { dryRun: boolean; prune: boolean },
 ): Promise<AppliedForm> {
   return changedByFile(path, 'snapshot apply', (modules, report) =>
-    modules.get(SnapshotFilesService, { strict: false }).apply(value, options, BY_COMMAND, report),
+    modules.get(SnapshotFilesService, { strict: false }).apply(value, options, BY_COMMAND, report).catch(refusedForm),
   );
+}
+
+/** The outcome of a file that would break a guarantee. @throws every other error */
+function refusedForm(error: unknown): AppliedForm {
+  if (!(error instanceof Refused && error.code === 'guarantee_broken')) throw error;
+  const problems = (error.details.errors ?? []).map(({ message }) => ({ path: '', message }));
+  return { ...NOTHING, outcome: 'refused', problems };
 }
 
 /** Makes a file's changes and reports the progress. @throws Error that says whether they were made, if the database fails */

@@ -98,5 +98,8 @@ export function statusLines(status: StatusForm): string[] {
     ['waits for approval', waiting && `${waiting.hash}, since ${waiting.since}`],
   ];
   const shown = lines.map(([name, value]) => `${name.padEnd(20)}${value ?? '-'}`);
-  return [...shown, ...[...status.last_reasons, ...(status.open_catalogs ?? [])].flatMap(findingLines)];
+  const broken = status.broken_guarantees.map(
+    ({ name, since, message }) => `  ${name}: broken since ${since}: ${message}`,
+  );
+  return [...shown, ...broken, ...[...status.last_reasons, ...(status.open_catalogs ?? [])].flatMap(findingLines)];
 }

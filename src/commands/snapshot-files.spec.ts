@@ -71,7 +71,12 @@ describe('an exported snapshot', () => {
         const describe = (rows: readonly { id: number }[]) =>
           new Map(rows.map(({ id }) => [id, texts[id % texts.length] ?? '']));
         const { groups, grants, policies } = recorded;
-        const descriptions = { groups: describe(groups), grants: describe(grants), policies: describe(policies) };
+        const descriptions = {
+          groups: describe(groups),
+          grants: describe(grants),
+          policies: describe(policies),
+          guarantees: new Map(),
+        };
         const file = exportSnapshot(recorded, descriptions);
         const read = throughText(file);
         expect(JSON.stringify(read)).toBe(JSON.stringify(file));
@@ -86,6 +91,7 @@ describe('an exported snapshot', () => {
           groups: [],
           grants: [],
           policies: [],
+          guarantees: [],
           managed: [],
         });
       }),

@@ -20,13 +20,13 @@ export class AccessFileStore {
   /** Descriptions of all rows, including revoked, removed and deleted ones. */
   async descriptions(): Promise<Descriptions> {
     const rows = await this.session.query<DescriptionRow>(
-      ['groups', 'grants', 'policies']
+      ['groups', 'grants', 'policies', 'guarantees']
         .map((table) => `SELECT '${table}' AS of, id, description FROM ${table} WHERE description IS NOT NULL`)
         .join(' UNION ALL '),
     );
     const of = (table: keyof Descriptions) =>
       new Map(rows.filter((row) => row.of === table).map(({ id, description }) => [id, description]));
-    return { groups: of('groups'), grants: of('grants'), policies: of('policies') };
+    return { groups: of('groups'), grants: of('grants'), policies: of('policies'), guarantees: of('guarantees') };
   }
 
   /** Ids of groups whose members the identity provider decides. */
@@ -57,6 +57,7 @@ export class AccessFileStore {
       await this.session.query(
         'LOCK TABLE group_members, grants, policies, policy_exceptions IN SHARE ROW EXCLUSIVE MODE',
       );
+      await this.session.query('LOCK TABLE guarantees IN EXCLUSIVE MODE');
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
       throw new Error('groups and grants are being written by others: nothing was changed, try again later', {

@@ -3,9 +3,11 @@ import { type FieldError, Refused } from '../kernel/errors.js';
 import { traced } from '../platform/operations/tracing.js';
 import { Settings } from '../platform/settings/settings.js';
 import { AccessIndex } from '../trino-rules/answers/access-index.js';
+import { brokenText, type GuaranteeVerdict } from '../trino-rules/answers/guarantee-verdicts.js';
 import { explain } from '../trino-rules/answers/explanation.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { decide } from '../trino-rules/model/decision.js';
+import { isRefusing } from '../trino-rules/model/guarantee.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { namedBy, type Node, nodeText } from '../trino-rules/model/node.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
@@ -16,6 +18,7 @@ import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 import {
   AdmissionProof,
+  type AdmissionVerdict,
   EngineNames,
   type EngineNode,
   type Forecast,
@@ -23,9 +26,12 @@ import {
   SizeForecast,
 } from './domain/admission-ports.js';
 import type { NewGrant } from './domain/grant.js';
+import { guaranteeBroken, judgedPart } from './domain/guarantee.js';
 import type { NewPolicy, Policy, PolicyRule } from './domain/policy.js';
 import { SnapshotStore, type Touched } from './domain/snapshot-store.js';
 import { GroupStore } from './group.store.js';
+import { GuaranteeStates } from './guarantee-states.service.js';
+import { GuaranteeStore } from './guarantee.store.js';
 
 /** A principal or a node of a request body, with the path of its field there. */
 interface NamedIn<T> {
@@ -58,6 +64,8 @@ export class AdmissionService {
     private readonly size: SizeForecast,
     private readonly proof: AdmissionProof,
     private readonly engine: EngineNames,
+    private readonly guarantees: GuaranteeStore,
+    private readonly states: GuaranteeStates,
   ) {}
 
   nodeErrors(nodes: readonly NamedIn<Node>[]): FieldError[] {
@@ -151,10 +159,10 @@ export class AdmissionService {
   }
 
   /**
-   * Checks that the state that the transaction leaves fits the target and can be proved. Not called for writes that only take access
-   * away: they must stay possible, to resolve a refusal.
-   * @returns a warning where little capacity is left
-   * @throws Refused `rules_too_large`, `rules_unprovable`
+   * Checks that the state that the transaction leaves fits the target, can be proved, and breaks no enforced guarantee. Not called for
+   * writes that only take access away: they must stay possible, to resolve a refusal.
+   * @returns warnings where little capacity is left, and about guarantees that refuse nothing
+   * @throws Refused `rules_too_large`, `rules_unprovable`, `guarantee_broken`
    */
   async admitRules(touched: Touched): Promise<string[]> {
     const forecast = await this.size.forecast(
@@ -162,21 +170,55 @@ export class AdmissionService {
       (since) => this.snapshots.growth(since),
     );
     if (forecast?.fits === false) throw new Refused('rules_too_large', { detail: forecast.message });
-    const snapshot = await this.snapshots.readTouched(touched, PROVED_GRANTS);
-    const refusal = snapshot && (await this.refusal(snapshot));
-    if (refusal !== null) throw new Refused('rules_unprovable', { detail: refusal });
-    return forecast === null ? [] : [forecast.message];
+    const warnings = await this.proved(touched, true, []);
+    return [...(forecast === null ? [] : [forecast.message]), ...warnings];
+  }
+
+  /**
+   * The part of `admitRules` about guarantees, for writes that take restrictions or exceptions away.
+   * @param written guarantees that the transaction has written: what is broken already breaks them, too
+   * @throws Refused `guarantee_broken`
+   */
+  admitGuarantees(touched: Touched, written: readonly number[] = []): Promise<string[]> {
+    return this.proved(touched, false, written);
+  }
+
+  private async proved(touched: Touched, isForRules: boolean, written: readonly number[]): Promise<string[]> {
+    const guarantees = await this.guarantees.lockedNear(touched.nodes, touched.groups);
+    if (guarantees.length === 0 && !isForRules) return [];
+    const judged = judgedPart(guarantees, this.settings.acl);
+    const wide = { ...touched, nodes: [...touched.nodes, ...judged.nodes], named: judged.named ?? [] };
+    const whole = guarantees.length === 0 ? null : await this.snapshots.readTouched(wide, PROVED_GRANTS);
+    const snapshot = whole ?? (isForRules ? await this.snapshots.readTouched(touched, PROVED_GRANTS) : null);
+    if (snapshot === null) return [];
+    const next = whole === null ? snapshot : { ...whole, guarantees };
+    const { refusal, verdicts } = await this.judge(next, null);
+    if (isForRules && refusal !== null) throw new Refused('rules_unprovable', { detail: refusal });
+    const broken = verdicts.filter((verdict) => verdict.isBroken && isRefusing(verdict));
+    const former = broken.length === 0 ? null : await this.snapshots.readCommitted(wide, PROVED_GRANTS);
+    const known = guarantees.filter(({ id }) => !written.includes(id));
+    const compared = former && (await this.judge(next, { ...former, guarantees: known })).verdicts;
+    const added = (compared ?? broken).filter((verdict) => isRefusing(verdict) && verdict.witnesses.length > 0);
+    if (added.length > 0) throw guaranteeBroken(added);
+    await this.states.record(verdicts, snapshot.at);
+    return verdicts.filter((verdict) => verdict.isBroken && !isRefusing(verdict)).map(brokenText);
+  }
+
+  private judge(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict> {
+    return traced('rules proof', () => this.proof.judge(snapshot, former));
   }
 
   /**
    * The verdict of `admitRules` on a state that is not written.
-   * @param touched the part of `whole` that the write would touch
+   * @param touched the part of `whole` that the write would touch, with guarantees
+   * @param former the same part before; null: there are no guarantees
    */
   async forecast(
     whole: Snapshot,
     touched: Snapshot,
     growth: Growth,
-  ): Promise<{ size: Forecast | null; unprovable: string | null }> {
+    former: Snapshot | null,
+  ): Promise<{ size: Forecast | null; unprovable: string | null; verdicts: GuaranteeVerdict[] }> {
     const size = await this.size.forecast(
       () => Promise.resolve(whole),
       async (since) => {
@@ -184,12 +226,9 @@ export class AdmissionService {
         return { bytes: written.bytes + growth.bytes, isWide: written.isWide || growth.isWide };
       },
     );
-    const isProved = touched.grants.length <= PROVED_GRANTS;
-    return { size, unprovable: isProved ? await this.refusal(touched) : null };
-  }
-
-  private refusal(snapshot: Snapshot): Promise<string | null> {
-    return traced('rules proof', () => this.proof.refusal(snapshot));
+    if (touched.grants.length > PROVED_GRANTS) return { size, unprovable: null, verdicts: [] };
+    const { refusal: unprovable, verdicts } = await this.judge(touched, former);
+    return { size, unprovable, verdicts };
   }
 
   /** Warnings on each written grant whose privileges a restriction removes. Not errors, because the policy may be deleted later. */

@@ -7,6 +7,7 @@ import { AfterNames, Limit, LIMITS } from '../platform/http/page.dto.js';
 import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/http/validation.js';
 import type { AccessDifference, AccessPart } from '../trino-rules/answers/access-difference.js';
 import type { Membership } from '../trino-rules/answers/draft.js';
+import type { GuaranteeVerdictForm } from '../trino-rules/answers/guarantee-verdicts.js';
 import { compareNames, type NamedNode } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
 import {
@@ -21,6 +22,7 @@ import type { DraftRequest } from './domain/draft-request.js';
 import type { DraftPreview } from './drafts.service.js';
 import { BATCH_MOST, GrantBatchDto, RowIds, toNewGrant } from './grants.dto.js';
 import { parsePolicy, PolicyDto } from './policies.dto.js';
+import { GuaranteeWitnessResponse } from './guarantees.dto.js';
 import { PRINCIPAL_ANSWER } from './principal.dto.js';
 import { RESOURCE_ANSWER } from './resource.dto.js';
 
@@ -121,9 +123,18 @@ class UnchangedResponse {
   @ApiProperty({ ...THROUGH_ANSWER, description: 'How it has it without the draft.' }) through!: ThroughResponse;
 }
 
+const CHECKS = ['name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable', 'guarantee_broken'];
+
 class DraftCheckResponse {
-  @ApiProperty({ enum: ['name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable'] }) code!: string;
+  @ApiProperty({ enum: CHECKS }) code!: string;
   @ApiProperty() message!: string;
+}
+
+class DraftGuaranteeResponse implements GuaranteeVerdictForm {
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty() name!: string;
+  @ApiProperty({ enum: ['holds', 'broken'] }) state!: GuaranteeVerdictForm['state'];
+  @ApiProperty({ type: [GuaranteeWitnessResponse] }) witnesses!: GuaranteeVerdictForm['witnesses'];
 }
 
 class DraftSizeResponse {
@@ -158,6 +169,9 @@ export class DraftPreviewResponse {
   @ApiProperty({ ...TEXTS, description: 'What the write would be answered with about expressions of policies.' })
   warnings!: string[];
 
+  @ApiProperty({ type: [DraftGuaranteeResponse], description: 'Broken by the draft, or broken now and mended by it.' })
+  guarantees!: GuaranteeVerdictForm[];
+
   @ApiProperty({ type: DraftSizeResponse, nullable: true, description: 'Null: there is enough capacity.' })
   size!: DraftSizeResponse | null;
 
@@ -165,7 +179,8 @@ export class DraftPreviewResponse {
 }
 
 export function toDraftPreview(preview: DraftPreview, limit: number): DraftPreviewResponse {
-  const { differences, peopleGaining, peopleLosing, peopleUnchanged, catalogs, checks, warnings, size } = preview;
+  const { differences, peopleGaining, peopleLosing, peopleUnchanged, catalogs, checks, warnings, guarantees, size } =
+    preview;
   const entries = [...differences, ...preview.unchanged].sort((a, b) =>
     compareNames(a.principal.name, b.principal.name),
   );
@@ -192,6 +207,7 @@ export function toDraftPreview(preview: DraftPreview, limit: number): DraftPrevi
     catalogs: [...catalogs],
     checks,
     warnings,
+    guarantees,
     size,
     next,
   };

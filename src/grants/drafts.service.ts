@@ -7,14 +7,22 @@ import {
   type AccessOutcome,
   givenBy,
 } from '../trino-rules/answers/access-difference.js';
+import {
+  brokenText,
+  type GuaranteeVerdict,
+  type GuaranteeVerdictForm,
+  verdictForm,
+} from '../trino-rules/answers/guarantee-verdicts.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { compareNames, compareNodes, kindOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { NamedPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
+import { isRefusing } from '../trino-rules/model/guarantee.js';
 import { Principals, type Through } from '../trino-rules/model/principals.js';
 import { type Snapshot, principalsOf } from '../trino-rules/model/snapshot.js';
 import { AdmissionService, type GrantRequest, namesOfGrant, namesOfPolicy } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
+import { isNaming, isNear, judgedPart } from './domain/guarantee.js';
 import {
   type DraftCheck,
   type DraftRequest,
@@ -26,6 +34,7 @@ import {
 } from './domain/draft-request.js';
 import { SnapshotStore, touchedPart } from './domain/snapshot-store.js';
 import { inSlices } from './access.service.js';
+import { GuaranteeStates } from './guarantee-states.service.js';
 
 export interface NamedDifference extends AccessDifference {
   resource: NamedNode;
@@ -49,6 +58,8 @@ export interface DraftPreview {
   catalogs: readonly string[];
   checks: DraftCheck[];
   warnings: string[];
+  /** Those that it breaks, and those that are broken and that it mends. */
+  guarantees: GuaranteeVerdictForm[];
   /** Null: there is enough capacity. */
   size: Forecast | null;
 }
@@ -71,6 +82,7 @@ export class DraftsService {
     private readonly snapshots: SnapshotStore,
     private readonly admission: AdmissionService,
     private readonly clock: Clock,
+    private readonly states: GuaranteeStates,
   ) {}
 
   /** @throws Refused `validation_failed` with all errors, `too_many_requests` */
@@ -98,11 +110,24 @@ export class DraftsService {
     const nodes = touched.flatMap((each) => each.nodes);
     const gives = draft.grants.length + draft.policies.length + draft.joined.length > 0;
     // A write that only takes access away is never refused.
-    const forecast = gives
-      ? this.admission.forecast(after, touchedPart(after, nodes), growthOf(before, draft))
-      : { size: null, unprovable: null };
+    const groups = [...draft.joined, ...draft.left].map(({ group }) => group);
+    const guarantees = (before.guarantees ?? []).filter((each) => isNear(each, nodes) || isNaming(each, groups));
+    const judged = judgedPart(guarantees, before.settings);
+    const part = ({ guarantees: _, ...snapshot }: Snapshot): Snapshot => ({
+      ...touchedPart(snapshot, [...nodes, ...judged.nodes], judged.named),
+      ...(guarantees.length > 0 && { guarantees }),
+    });
+    const forecast =
+      gives || guarantees.length > 0
+        ? this.admission.forecast(
+            after,
+            part(after),
+            growthOf(before, draft),
+            guarantees.length > 0 ? part(before) : null,
+          )
+        : { size: null, unprovable: null, verdicts: [] };
     // The forecast's proof runs in another process, at the same time.
-    const [{ size, unprovable }, counted] = await Promise.all([
+    const [{ size, unprovable, verdicts }, counted] = await Promise.all([
       forecast,
       counting(accessDifferences(before, after, touched, givenBy(before, draft)), page),
     ]);
@@ -114,14 +139,18 @@ export class DraftsService {
     const taken = await this.admission.takenName(named);
     const names: DraftCheck[] = taken === null ? [] : [{ code: 'name_taken', message: taken }];
     const principals = new Principals(before);
+    const broken = (await this.states.all()).flatMap(({ guarantee: { id }, brokenSince }) => (brokenSince ? id : []));
     const differences = counted.differences.map((each) => ({ ...each, resource: principals.namedNode(each.resource) }));
     const catalogs = nodes.some((node) => kindOf(node) === 'everything') ? knownCatalogs(after) : [];
     return {
       ...counted,
       differences,
       catalogs,
-      size,
-      checks: [...names, ...conflicts, ...checksOf({ size, unprovable })],
+      size: gives ? size : null,
+      checks: [...names, ...conflicts, ...(gives ? checksOf({ size, unprovable }) : []), ...brokenChecks(verdicts)],
+      guarantees: verdicts
+        .filter(({ id, isBroken, witnesses }) => (isBroken ? witnesses.length > 0 : broken.includes(id)))
+        .map(verdictForm),
       warnings: [...new Set(draft.policies.flatMap(expressionWarnings))],
     };
   }
@@ -160,7 +189,13 @@ function checksOf({ size, unprovable }: { size: Forecast | null; unprovable: str
   ];
 }
 
-type Counted = Omit<DraftPreview, 'differences' | 'catalogs' | 'checks' | 'warnings' | 'size'> & {
+function brokenChecks(verdicts: readonly GuaranteeVerdict[]): DraftCheck[] {
+  return verdicts
+    .filter((verdict) => isRefusing(verdict) && verdict.witnesses.length > 0)
+    .map((verdict) => ({ code: 'guarantee_broken', message: brokenText(verdict) }));
+}
+
+type Counted = Omit<DraftPreview, 'differences' | 'catalogs' | 'checks' | 'warnings' | 'guarantees' | 'size'> & {
   differences: AccessDifference[];
 };
 

@@ -71,7 +71,13 @@ export class GrantDto {
   description?: string | null;
 }
 
-export const WRITE_REFUSALS = ['busy', 'name_taken', 'rules_too_large', 'rules_unprovable'] as const;
+export const WRITE_REFUSALS = [
+  'busy',
+  'name_taken',
+  'rules_too_large',
+  'rules_unprovable',
+  'guarantee_broken',
+] as const;
 
 /** The most entries in each list of a batch or a draft. */
 export const BATCH_MOST = 1000;

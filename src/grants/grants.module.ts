@@ -15,6 +15,10 @@ import { GrantStore } from './grant.store.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
 import { GroupStore } from './group.store.js';
+import { GuaranteeStates } from './guarantee-states.service.js';
+import { GuaranteeStore } from './guarantee.store.js';
+import { GuaranteesController } from './guarantees.controller.js';
+import { GuaranteesService } from './guarantees.service.js';
 import { GroupsService, GroupWritesService } from './groups.service.js';
 import { GroupsController } from './groups.controller.js';
 import { PostgresSnapshotStore } from './infrastructure/postgres-snapshot-store.js';
@@ -26,11 +30,11 @@ import { SnapshotFilesService } from './snapshot-files.service.js';
 import { SnapshotWriter } from './snapshot-writer.service.js';
 import { UserImportService } from './user-import.service.js';
 
-const STORES = [GroupStore, GrantStore, PolicyStore];
+const STORES = [GroupStore, GrantStore, PolicyStore, GuaranteeStore, GuaranteeStates];
 const SNAPSHOT_STORE = { provide: SnapshotStore, useClass: PostgresSnapshotStore };
 
-/** Stores of groups, grants and policies, and of the snapshot of them all. */
-@Module({ providers: [...STORES, SNAPSHOT_STORE], exports: [...STORES, SnapshotStore] })
+/** Stores of groups, grants, policies and guarantees, and of the snapshot of them all. */
+@Module({ imports: [AuditModule], providers: [...STORES, SNAPSHOT_STORE], exports: [...STORES, SnapshotStore] })
 export class GrantStoresModule {}
 
 /**
@@ -43,6 +47,7 @@ export class GrantStoresModule {}
     GroupsController,
     GrantsController,
     PoliciesController,
+    GuaranteesController,
     AccessController,
     AccessAdministrationController,
     CatalogController,
@@ -55,6 +60,7 @@ export class GrantStoresModule {}
     GroupWritesService,
     GrantsService,
     PoliciesService,
+    GuaranteesService,
     AdmissionService,
     AccessService,
     DraftsService,

@@ -18,12 +18,14 @@ const SELECT_GROUPS = `
          (SELECT count(*)::integer FROM group_members WHERE group_id = g.id) AS "memberCount"
     FROM groups g WHERE g.deleted_at IS NULL`;
 
-/** Revoked grants and removed policies do not count. Expired grants do, because they are listed with the group's name. */
+/** Revoked grants, and removed policies and guarantees, do not count. Expired grants do, because they are listed with the group's name. */
 const USES = `
   SELECT 'grant' AS kind, id FROM grants WHERE (group_id = $1 OR as_group_id = $1) AND revoked_at IS NULL
   UNION SELECT 'policy', id FROM policies WHERE (group_id = $1 OR as_group_id = $1) AND removed_at IS NULL
   UNION SELECT 'policy', p.id FROM policy_exceptions e JOIN policies p ON p.id = e.policy_id
          WHERE e.group_id = $1 AND p.removed_at IS NULL
+  UNION SELECT 'guarantee', id FROM guarantees WHERE removed_at IS NULL
+     AND jsonb_path_exists(definition, '$.** ? (@.type == "group" && @.id == $group)', jsonb_build_object('group', $1::integer))
   ORDER BY kind, id LIMIT 10`;
 
 /** Groups. A deleted group counts as missing. */

@@ -197,7 +197,7 @@ export class GroupsController {
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('removeGroupMember', 'Remove a member from a group', 'busy', 'managed_elsewhere')
+  @ApiRoute('removeGroupMember', 'Remove a member from a group', 'busy', 'managed_elsewhere', 'guarantee_broken')
   @Delete(':id/members/:member')
   @ApiParam(MEMBER_PARAMETER)
   @NoContent()

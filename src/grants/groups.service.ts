@@ -146,8 +146,8 @@ export class GroupsService {
   }
 
   /**
-   * @throws Refused `not_found`, `managed_elsewhere`, `rules_too_large`, `rules_unprovable`; for an engine principal also the refusals
-   * of `GrantsService.grant`
+   * @throws Refused `not_found`, `managed_elsewhere`, and the refusals of `AdmissionService.admitRules`; for an engine principal also
+   * those of `GrantsService.grant`
    */
   addMember(id: number, member: GroupMember, by: AuditContext): Promise<void> {
     return this.writes.run(async () => {
@@ -158,11 +158,13 @@ export class GroupsService {
     });
   }
 
-  /** @throws Refused `not_found`, `managed_elsewhere` */
+  /** @throws Refused `not_found`, `managed_elsewhere`, `guarantee_broken` */
   removeMember(id: number, member: GroupMember, by: AuditContext): Promise<void> {
     return this.writes.run(async () => {
       await this.checkLocal(id);
-      await this.groups.moveMembers('member_removed', id, [member], by);
+      // An exception of a guarantee may end.
+      if (await this.groups.moveMembers('member_removed', id, [member], by))
+        await this.admission.admitGuarantees({ nodes: [], groups: [id] });
     });
   }
 

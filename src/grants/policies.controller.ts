@@ -94,7 +94,7 @@ export class PoliciesController {
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('deletePolicy', 'Delete a policy', 'busy', 'precondition_failed')
+  @ApiRoute('deletePolicy', 'Delete a policy', 'busy', 'precondition_failed', 'guarantee_broken')
   @Delete(':id')
   @Conditional()
   @NoContent()

@@ -21,7 +21,7 @@ export class PoliciesService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws Refused `validation_failed`, `name_taken`, `mask_conflict`, `rules_too_large`, `rules_unprovable` */
+  /** @throws Refused `validation_failed`, `name_taken`, `mask_conflict`, and as `AdmissionService.admitRules` */
   create(policy: NewPolicy, by: AuditContext): Promise<{ policy: Policy; warnings: string[] }> {
     return this.written(policy, by, 'policy_created', async () => ({
       former: null,
@@ -49,7 +49,7 @@ export class PoliciesService {
 
   /**
    * @param ifMatch the `If-Match` header: versions that may be deleted; null: any
-   * @throws Refused `not_found`, `precondition_failed`
+   * @throws Refused `not_found`, `precondition_failed`, `guarantee_broken`
    */
   async remove(id: number, by: AuditContext, ifMatch: string | null): Promise<void> {
     await this.writes.run(async () => {
@@ -58,6 +58,7 @@ export class PoliciesService {
       if (policy === 'gone') return;
       checkVersion(ifMatch, policy);
       await this.audit.record(policyEvent('policy_deleted', policy, by));
+      await this.admission.admitGuarantees({ nodes: [policy.rule.resource], groups: [] });
     });
   }
 
@@ -73,7 +74,8 @@ export class PoliciesService {
       await this.admission.admitPrincipals(namesOfPolicy('', draft));
       const { former, policy } = await write();
       if (policy.rule.kind === 'column_mask') await this.admission.admitMask(policy.id, former);
-      const capacity = await this.admission.admitRules({ nodes: [policy.rule.resource], groups: [] });
+      const nodes = [policy, ...(former ? [former] : [])].map(({ rule }) => rule.resource);
+      const capacity = await this.admission.admitRules({ nodes, groups: [] });
       await this.audit.record(policyEvent(event, policy, by));
       return { policy, capacity };
     });

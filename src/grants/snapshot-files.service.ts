@@ -7,6 +7,7 @@ import { groupedBy } from '../kernel/collections.js';
 import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
+import { principalsIn } from '../trino-rules/model/guarantee.js';
 import { withNamed } from '../trino-rules/model/node.js';
 import { byName, type PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { Principals } from '../trino-rules/model/principals.js';
@@ -21,6 +22,7 @@ import { AccessFileStore } from './access-file.store.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService, namedIn } from './admission.service.js';
 import { readAccessFile, type RowPlaces } from './domain/access-file.js';
+import { ANYTHING } from './domain/guarantee.js';
 import {
   changesBetween,
   type DescribedSnapshot,
@@ -37,6 +39,8 @@ export interface ApplyOptions {
   dryRun: boolean;
   /** Removes entries that the file does not name. */
   prune: boolean;
+  /** Called where a guarantee would be changed or removed; throws Refused. Absent: the command line. */
+  proveAdministrator?: () => void;
 }
 
 export interface AppliedForm {
@@ -47,7 +51,7 @@ export interface AppliedForm {
   warnings: string[];
 }
 
-const NOTHING = { plan: [], problems: [], remarks: [], warnings: [] };
+export const NOTHING = { plan: [], problems: [], remarks: [], warnings: [] };
 
 /** Exports recorded access as a snapshot file, and applies one. */
 @Injectable()
@@ -78,7 +82,7 @@ export class SnapshotFilesService {
   /**
    * Applies a file in one transaction that locks other writers out. A change that the API would refuse is a problem: then nothing is
    * changed, and every problem is listed with its place in the file.
-   * @throws CommitUnconfirmed with its cause
+   * @throws CommitUnconfirmed with its cause; Refused `guarantee_broken`, `reauthentication_required`
    * @param value the parsed JSON or YAML
    */
   apply(
@@ -92,7 +96,7 @@ export class SnapshotFilesService {
 
   private async applied(
     value: unknown,
-    { dryRun, prune }: ApplyOptions,
+    { dryRun, prune, proveAdministrator }: ApplyOptions,
     by: AuditContext,
     report: ReportProgress,
     rollBack: (outcome: AppliedForm) => never,
@@ -112,6 +116,7 @@ export class SnapshotFilesService {
       grants: wanted.grants.filter(({ after }) => after === null || !ended.known.has(after.id)),
     };
     const plan = planOf(changes, recorded, file);
+    if (changes.guarantees.some(({ before }) => before !== null)) proveAdministrator?.();
     const problems = [
       ...ended.problems,
       ...this.takenGroupNames(changes, places),
@@ -123,7 +128,8 @@ export class SnapshotFilesService {
     const written = await this.writer.write({ changes, recorded, file }, by, report);
     const { refusals, warnings: ofCapacity } = await this.admit(snapshot, changes, written, places);
     if (refusals.length > 0) return refuse(refusals);
-    const warnings = [...ofExpressions(changes, places), ...ofCapacity];
+    const ofGuarantees = await this.admission.admitGuarantees(ANYTHING, written.guarantees);
+    const warnings = [...ofExpressions(changes, places), ...ofCapacity, ...ofGuarantees];
     const done = { plan, problems: [], remarks, warnings };
     if (dryRun) return rollBack({ outcome: 'planned', ...done });
     await this.audit.record({
@@ -170,7 +176,7 @@ export class SnapshotFilesService {
   }
 
   private async claimNames(
-    { groups, grants, policies }: SnapshotChanges,
+    { groups, grants, policies, guarantees }: SnapshotChanges,
     places: RowPlaces,
   ): Promise<SnapshotProblem[]> {
     const engines = (path: string, named: PolicyPrincipal | undefined) =>
@@ -188,6 +194,10 @@ export class SnapshotFilesService {
         ...namedIn(`${at}.`, resource).flatMap(({ field, named }) => engines(field, named)),
         ...except.flatMap((named, i) => engines(`${at}.except[${i}]`, named)),
       ]),
+      ...guarantees.flatMap(({ after }) => {
+        const at = places.guarantees.get(after?.id ?? 0) ?? '';
+        return after === null ? [] : principalsIn(after).flatMap((named) => engines(at, named));
+      }),
     ];
     const held = await this.names.claimForEngine([...new Set(named.map(({ name }) => name))]);
     const byName = groupedBy(named, ({ name }) => foldedName(name));
@@ -214,7 +224,7 @@ export class SnapshotFilesService {
     try {
       return { refusals, warnings: await this.admission.admitRules(touched) };
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof Refused) || error.code === 'guarantee_broken') throw error;
       return { refusals: [{ path: '', message: error.details.detail ?? error.code }], warnings: [] };
     }
   }

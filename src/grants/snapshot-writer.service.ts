@@ -5,14 +5,23 @@ import { Clock } from '../kernel/clock.js';
 import { type Node, withNamed } from '../trino-rules/model/node.js';
 import { type GroupMember, isRow, type PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { orderedPrivileges } from '../trino-rules/model/privilege.js';
+import type { Guarantee } from '../trino-rules/model/guarantee.js';
 import type { SnapshotPolicy } from '../trino-rules/model/snapshot.js';
-import { grantedEvents, groupEvent, memberDetails, policyEvent, revokedEvents } from './domain/audit-details.js';
+import {
+  grantedEvents,
+  groupEvent,
+  guaranteeEvent,
+  memberDetails,
+  policyEvent,
+  revokedEvents,
+} from './domain/audit-details.js';
 import { localGroup, type Membership } from './domain/group.js';
 import { type NewPolicy, policyRule } from './domain/policy.js';
 import type { DescribedSnapshot, FileMember, SnapshotChanges } from './domain/snapshot-changes.js';
 import type { Touched } from './domain/snapshot-store.js';
 import { GrantStore } from './grant.store.js';
 import { GroupStore } from './group.store.js';
+import { GuaranteeStore } from './guarantee.store.js';
 import { PolicyStore } from './policy.store.js';
 
 export interface Written {
@@ -20,6 +29,8 @@ export interface Written {
   touched: { nodes: Touched['nodes'][number][]; groups: number[] };
   /** Ids of written policies, by their ids in the file. */
   policies: Map<number, number>;
+  /** Ids of written guarantees. */
+  guarantees: number[];
 }
 
 /** The changes to write, with the state before and after them. */
@@ -44,6 +55,7 @@ export class SnapshotWriter {
     private readonly groups: GroupStore,
     private readonly grants: GrantStore,
     private readonly policies: PolicyStore,
+    private readonly guarantees: GuaranteeStore,
     private readonly audit: AuditService,
     private readonly clock: Clock,
   ) {}
@@ -51,12 +63,13 @@ export class SnapshotWriter {
   /** In the running transaction, which has locked out other writers. */
   async write(write: SnapshotWrite, by: AuditContext, report: ReportProgress): Promise<Written> {
     const ids = new RecordedIds(write.recorded, write.file);
-    const written: Written = { touched: { nodes: [], groups: [] }, policies: new Map() };
+    const written: Written = { touched: { nodes: [], groups: [] }, policies: new Map(), guarantees: [] };
     const writing = { ...write, ids, written, by, report };
     await this.writeGroups(writing);
     await this.writeGrants(writing);
     await this.writePolicies(writing);
-    // Groups are deleted last, when no grant and no policy names them any more.
+    await this.writeGuarantees(writing);
+    // Groups are deleted last, when nothing names them any more.
     const gone = write.changes.groups.flatMap(({ before, after }) => (after === null && before ? [before] : []));
     for (const chunk of chunks(gone, 'groups removed', report))
       for (const group of chunk) await this.deleteGroup(group, by);
@@ -138,6 +151,20 @@ export class SnapshotWriter {
     }
   }
 
+  private async writeGuarantees({ changes, file, ids, written, by }: Writing): Promise<void> {
+    const now = this.clock.now();
+    for (const { before, after } of changes.guarantees) {
+      const former = before && (await this.guarantees.find(before.id));
+      const asked = after && { ...ids.guarantee(after), id: before?.id ?? 0 };
+      const description = file.descriptions.guarantees.get(after?.id ?? 0) ?? null;
+      if (asked === null) await this.guarantees.remove(before?.id ?? 0, now);
+      const next = asked && (await this.guarantees.write(asked, description, by.actor?.id ?? null, now));
+      if (next !== null) written.guarantees.push(next.guarantee.id);
+      else if (asked !== null) throw new Error('a guarantee changed under its lock');
+      await this.audit.record(guaranteeEvent(former, next, by));
+    }
+  }
+
   private async revoke(ids: readonly number[], by: AuditContext): Promise<void> {
     const outcomes = await this.grants.revoke(ids, by.actor?.id ?? null, this.clock.now());
     await this.audit.recordAll(revokedEvents(outcomes, by));
@@ -206,6 +233,15 @@ class RecordedIds {
 
   node(node: Node): Node {
     return withNamed(node, (named) => this.principal(named));
+  }
+
+  guarantee({ principal, except, scopes, ...guarantee }: Guarantee): Guarantee {
+    return {
+      ...guarantee,
+      principal: this.principal(principal),
+      except: except.map((named) => this.principal(named)),
+      scopes: scopes.map((scope) => ({ ...scope, resource: this.node(scope.resource) })),
+    };
   }
 
   policy(policy: SnapshotPolicy, description: string | null): NewPolicy {

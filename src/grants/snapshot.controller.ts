@@ -10,7 +10,15 @@ import { Exclude, Transform, Type } from 'class-transformer';
 import { IsBoolean, IsObject } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
-import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
+import { requireRecentProof } from '../auth/domain/session.js';
+import { Clock } from '../kernel/clock.js';
+import {
+  AdministratorsOnly,
+  type AuthenticatedUser,
+  CurrentAuditContext,
+  CurrentUser,
+  OpenToTokens,
+} from '../platform/http/access.js';
 import { TEXTS } from '../platform/http/api-fields.js';
 import { BodyLimits, BULK } from '../platform/http/body-limits.js';
 import { ApiRoute } from '../platform/http/openapi.js';
@@ -27,7 +35,7 @@ const SNAPSHOT = {
   description: 'A snapshot file: principals by name, or by the ids of its own users and groups.',
   properties: {
     version: { type: 'integer', enum: [1] },
-    ...{ users: ROWS, groups: ROWS, grants: ROWS, policies: ROWS },
+    ...{ users: ROWS, groups: ROWS, grants: ROWS, policies: ROWS, guarantees: ROWS },
   },
 } as const;
 
@@ -58,6 +66,7 @@ class SnapshotResponse {
   @ApiProperty(ROWS) groups!: unknown[];
   @ApiProperty(ROWS) grants!: unknown[];
   @ApiProperty(ROWS) policies!: unknown[];
+  @ApiPropertyOptional(ROWS) guarantees?: unknown[];
 }
 
 const ROW = {
@@ -69,7 +78,7 @@ const ROW = {
 
 class PlanStepResponse {
   @ApiProperty({ enum: ['add', 'change', 'remove'] }) action!: PlanStep['action'];
-  @ApiProperty({ enum: ['group', 'member', 'grant', 'policy'] }) kind!: PlanStep['kind'];
+  @ApiProperty({ enum: ['group', 'member', 'grant', 'policy', 'guarantee'] }) kind!: PlanStep['kind'];
   @ApiProperty(ROW) row!: PlanRow;
   @ApiPropertyOptional({ ...ROW, description: 'Of a change: the row that it replaces.' }) before?: PlanRow;
 }
@@ -90,12 +99,17 @@ class AppliedResponse implements AppliedForm {
   @ApiProperty(TEXTS) warnings!: string[];
 }
 
+const REFUSALS = ['busy', 'too_many_requests', 'guarantee_broken', 'reauthentication_required'] as const;
+
 /** Exports and applies snapshot files as the commands `snapshot export` and `snapshot apply` do, without the database's password. */
 @ApiTags('grants')
 @AdministratorsOnly()
 @Controller('api/admin/snapshot')
 export class SnapshotController {
-  constructor(private readonly files: SnapshotFilesService) {}
+  constructor(
+    private readonly files: SnapshotFilesService,
+    private readonly clock: Clock,
+  ) {}
 
   @OpenToTokens('admin.read')
   @ApiRoute('exportSnapshot', 'What is live, by name, as a snapshot', 'too_many_requests')
@@ -107,7 +121,7 @@ export class SnapshotController {
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('applySnapshot', 'Make what is recorded equal to a snapshot', 'busy', 'too_many_requests')
+  @ApiRoute('applySnapshot', 'Make what is recorded equal to a snapshot', ...REFUSALS)
   @CountsWork()
   @Post()
   @BodyLimits(BULK)
@@ -119,10 +133,12 @@ export class SnapshotController {
   })
   async apply(
     @Body() { snapshot, dry_run, prune }: SnapshotDto,
+    @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AppliedResponse> {
-    const applied = await this.files.apply(snapshot, { dryRun: dry_run, prune }, by);
+    const proveAdministrator = (): void => requireRecentProof(user, this.clock.now());
+    const applied = await this.files.apply(snapshot, { dryRun: dry_run, prune, proveAdministrator }, by);
     if (applied.outcome === 'refused') void reply.status(422);
     return applied;
   }

@@ -66,6 +66,7 @@ export const ERRORS = {
   last_administrator: { kind: 'conflict', text: 'Last administrator' },
   group_in_use: { kind: 'conflict', text: 'Group in use' },
   managed_elsewhere: { kind: 'conflict', text: 'Managed by the identity provider' },
+  guarantee_broken: { kind: 'conflict', text: 'A guarantee would be broken' },
   mask_conflict: { kind: 'conflict', text: 'Two masks on one column' },
   rules_too_large: { kind: 'conflict', text: 'Rules would not fit their target' },
   rules_unprovable: { kind: 'conflict', text: 'Rules could not be proved' },
@@ -96,6 +97,9 @@ export type ErrorCode = keyof typeof ERRORS;
 export interface FieldError {
   field: string;
   message: string;
+  /** Of `guarantee_broken`. */
+  guarantee?: { id: number; name: string };
+  witness?: object;
 }
 
 /** A limit that was reached, for the `RateLimit` headers. */

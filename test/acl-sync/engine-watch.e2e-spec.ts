@@ -89,7 +89,7 @@ describe('the version that the engine uses', () => {
     expect(await metrics.metrics()).toMatch(/^grantline_acl_live 0$/m);
     expect(await metrics.metrics()).toMatch(/^grantline_acl_live_overdue 1$/m);
     expect(sync.log.at('error')).toEqual(['TRINO_ACL_RULES_OVERDUE']);
-    await shown.showHistory(sync.history, service.app.get(AuditService));
+    await shown.showHistory(sync.history, service.app.get(AuditService), sync.guarantees);
     expect(await metrics.metrics()).toMatch(/^grantline_acl_live 0$/m);
   });
 

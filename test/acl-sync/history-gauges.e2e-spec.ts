@@ -3,6 +3,7 @@ import { AuditService } from '../../src/audit/audit.service.js';
 import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
+import { GuaranteeStates } from '../../src/grants/guarantee-states.service.js';
 import { HeartbeatService, historyProbe } from '../../src/acl-sync/heartbeat.service.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { LogBook } from '../support/fakes/log-book.js';
@@ -22,7 +23,12 @@ describe('gauges of what was published', () => {
   };
   const idle = (timers: FakeTimers, log = new LogBook(), history = publisher.app.get(PublicationHistory)) => {
     const registry = new Registry();
-    const probe = historyProbe(new AclSyncMetrics(registry), history, publisher.app.get(AuditService));
+    const probe = historyProbe(
+      new AclSyncMetrics(registry),
+      history,
+      publisher.app.get(AuditService),
+      publisher.app.get(GuaranteeStates),
+    );
     return { registry, service: new HeartbeatService(timers, log, [probe]) };
   };
 

@@ -22,7 +22,7 @@ describe('the proof of what is being written', () => {
     proof = new SeparateAdmissionProof(log, { ...LIMITS, ...limits }, pathToFileURL(file));
     return proof;
   };
-  const LOADED = `if (task.kind === 'load') return process.send({ result: null });`;
+  const LOADED = `if (task.kind === 'load') return process.send({ result: { refusal: null, verdicts: [] } });`;
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'admission-proof-'));
@@ -33,57 +33,61 @@ describe('the proof of what is being written', () => {
     await rm(folder, { recursive: true });
   });
 
+  const refusal = async (by: SeparateAdmissionProof, asked: Snapshot) => (await by.judge(asked, null)).refusal;
+
   it('compiles and proves it', async () => {
     proof = new SeparateAdmissionProof(log, LIMITS);
     const clash: Snapshot = { ...snapshot, users: [...snapshot.users, { id: 99, name: 'ANA', isActive: true }] };
 
-    expect(await proof.refusal(snapshot)).toBeNull();
-    expect(await proof.refusal(clash)).toMatch(/one name means two principals/);
-    expect(await proof.refusal(snapshot)).toBeNull();
+    expect(await refusal(proof, snapshot)).toBeNull();
+    expect(await refusal(proof, clash)).toMatch(/one name means two principals/);
+    expect(await refusal(proof, snapshot)).toBeNull();
     expect(log.lines).toEqual([]);
   });
 
   it('is left to the run at its deadline, and the next one has a new process', async () => {
     const stuck = await asked(
-      `${LOADED} if (task.snapshot.users[0].id === 1) for (;;);  process.send({ result: null });`,
+      `${LOADED} if (task.snapshot.users[0].id === 1) for (;;);  process.send({ result: { refusal: null, verdicts: [] } });`,
       {
         milliseconds: 2_000,
       },
     );
 
-    expect(await stuck.refusal(snapshot)).toBeNull();
+    expect(await refusal(stuck, snapshot)).toBeNull();
     expect(log.at('warn')).toEqual(['admission proof skipped: over its limits']);
-    expect(await stuck.refusal({ ...snapshot, users: [{ id: 2, name: 'bo', isActive: true }] })).toBeNull();
+    expect(await refusal(stuck, { ...snapshot, users: [{ id: 2, name: 'bo', isActive: true }] })).toBeNull();
     expect(log.lines).toHaveLength(1);
   });
 
   it('refuses what breaks the compiler', async () => {
     const broken = await asked(`${LOADED} process.send({ thrown: 'no such case' });`);
 
-    expect(await broken.refusal(snapshot)).toMatch(/cannot be compiled/);
+    expect(await refusal(broken, snapshot)).toMatch(/cannot be compiled/);
     expect(log.at('error')).toEqual(['admission proof failed: rules could not be compiled']);
   });
 
   it('refuses nothing for want of a process', async () => {
     const missing = new SeparateAdmissionProof(log, LIMITS, pathToFileURL(join(folder, 'missing.mjs')));
 
-    expect(await missing.refusal(snapshot)).toBeNull();
+    expect(await refusal(missing, snapshot)).toBeNull();
     expect(log.at('warn')).toHaveLength(1);
   });
 
   it('is left to the run where it takes too much, or too many wait for it', async () => {
-    const refusing = await asked(`${LOADED} process.send({ result: { message: 'refused ' + ++asked } });`);
+    const refusing = await asked(
+      `${LOADED} process.send({ result: { refusal: 'refused ' + ++asked, verdicts: [] } });`,
+    );
     const large = {
       ...snapshot,
       users: Array.from({ length: 101 }, (_, i) => ({ id: i, name: `p${i}`, isActive: true })),
     };
 
-    expect(await refusing.refusal(large)).toBeNull();
-    expect(await Promise.all([snapshot, snapshot, snapshot].map((each) => refusing.refusal(each)))).toEqual([
+    expect(await refusal(refusing, large)).toBeNull();
+    expect(await Promise.all([snapshot, snapshot, snapshot].map((each) => refusal(refusing, each)))).toEqual([
       'refused 1',
       'refused 2',
       null,
     ]);
-    expect(await refusing.refusal(snapshot)).toBe('refused 3');
+    expect(await refusal(refusing, snapshot)).toBe('refused 3');
   });
 });

@@ -21,6 +21,8 @@ import {
 } from '../../src/audit/domain/audit-event.js';
 import type { Growth } from '../../src/grants/domain/admission-ports.js';
 import { snapshotSettings, SnapshotStore } from '../../src/grants/domain/snapshot-store.js';
+import { GuaranteeStates } from '../../src/grants/guarantee-states.service.js';
+import type { GuaranteeVerdict } from '../../src/trino-rules/answers/guarantee-verdicts.js';
 import type { Settings } from '../../src/platform/settings/settings.js';
 import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { Transaction } from '../../src/platform/database/transaction.js';
@@ -45,6 +47,7 @@ export class SyncUnderTest {
   readonly clock = new TestClock();
   readonly audited: AuditEntry[] = [];
   readonly metrics = new Registry();
+  readonly guarantees = new KeptStates();
   readonly service: AclSyncService;
   readonly snapshots: SnapshotStore;
   private readonly previews: PreviewService;
@@ -57,10 +60,17 @@ export class SyncUnderTest {
     const audit = new AuditService(new FakeAuditStore(this.audited), this.clock, settings, this.log);
     const metrics = new AclSyncMetrics(this.metrics);
     const [target, history] = [through(this.target), through(this.history)];
-    const reports = new RunReportsService(history, audit, new MemoryTransaction(this), metrics, this.log);
+    const reports = new RunReportsService(
+      history,
+      audit,
+      new MemoryTransaction(this),
+      metrics,
+      this.log,
+      this.guarantees,
+    );
     const { preparer, lock, clock } = this;
     const candidates = new CandidateService(this.snapshots, audit, history, preparer, target, settings, this.log);
-    this.previews = new PreviewService(candidates, preparer, target, history, clock);
+    this.previews = new PreviewService(candidates, preparer, target, history, clock, this.guarantees);
     this.service = new AclSyncService(candidates, preparer, target, history, lock, reports, clock);
   }
 
@@ -114,6 +124,24 @@ class FaultyPreparer extends RulesPreparer {
   }
 }
 
+/** The verdicts of the last run. */
+export class KeptStates extends GuaranteeStates {
+  verdicts: readonly GuaranteeVerdict[] = [];
+
+  constructor() {
+    super(...([] as unknown as ConstructorParameters<typeof GuaranteeStates>));
+  }
+
+  override record(verdicts: readonly GuaranteeVerdict[]): Promise<void> {
+    this.verdicts = verdicts;
+    return Promise.resolve();
+  }
+
+  override all(): Promise<[]> {
+    return Promise.resolve([]);
+  }
+}
+
 class FreeLock extends SyncLock {
   confirm: Lease['confirm'] = () => Promise.resolve();
 
@@ -141,6 +169,10 @@ class FixedSnapshotStore extends SnapshotStore {
   }
 
   override readTouched(): Promise<Snapshot> {
+    return this.read();
+  }
+
+  override readCommitted(): Promise<Snapshot> {
     return this.read();
   }
 

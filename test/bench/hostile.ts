@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { refusalOf } from '../../src/acl-sync/domain/candidate.js';
+import { admissionVerdict } from '../../src/acl-sync/domain/candidate.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { MetadataVisibility } from '../support/rules/metadata-visibility.js';
@@ -68,7 +68,7 @@ function random(): number {
 function snapshots(): { refused: number; asked: number; wrong: number } {
   const sum = { refused: 0, asked: 0, wrong: 0 };
   for (const snapshot of fc.sample(anyHostileSnapshot(), RANDOM)) {
-    if (refusalOf(snapshot) !== null) sum.refused += 1;
+    if (admissionVerdict(snapshot, null).refusal !== null) sum.refused += 1;
     const evaluator = new Evaluator(compile(snapshot).document);
     const listings = new MetadataVisibility(evaluator);
     for (const question of fc.sample(anyQuestion(wordsOf(snapshot)), QUESTIONS)) {

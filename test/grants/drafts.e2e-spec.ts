@@ -55,6 +55,7 @@ describe('the preview of a draft', () => {
       catalogs: [],
       checks: [],
       warnings: [],
+      guarantees: [],
       size: null,
       next: null,
     });

@@ -1,20 +1,18 @@
 import fc from 'fast-check';
 import { readLeniently } from '../../src/rules-files/check/lenient-reader.js';
 import { type NamedGuarantees, testForeign } from '../../src/rules-files/foreign/foreign-guarantees.js';
+import { anyOf } from '../../src/trino-rules/compile/name-pattern.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
-import {
-  breachesOf,
-  type Guarantee,
-  GUARANTEE_KINDS,
-  type GuaranteeScope,
-} from '../../src/trino-rules/model/guarantee.js';
+import { breachesOf } from '../../src/trino-rules/model/guarantee-breaches.js';
+import { type Guarantee, GUARANTEE_KINDS, type GuaranteeScope } from '../../src/trino-rules/model/guarantee.js';
 import { isInTree, type Node, parentOf } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
 import { Principals } from '../../src/trino-rules/model/principals.js';
-import { PRIVILEGE_TERMS, privilegesOn } from '../../src/trino-rules/model/privilege.js';
+import { holderProblem, PRIVILEGE_TERMS, privilegesOn } from '../../src/trino-rules/model/privilege.js';
 import { closedProblem } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
+import { judgeRules } from '../../src/trino-rules/verify/check.js';
 import { runs } from '../support/landing.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 
@@ -67,7 +65,9 @@ function anyGuarantee(snapshot: Snapshot): fc.Arbitrary<Guarantee> {
       count: fc.integer({ min: 1, max: 4 }),
     })
     .map(({ kind, principal, except, one, other, count }) => ({
+      id: 1,
       name: 'a sentence',
+      mode: 'enforced' as const,
       kind,
       principal: kind === 'only' ? { type: 'everyone' as const } : principal,
       except: kind === 'always' ? [] : except.filter(({ type }) => type !== 'everyone'),
@@ -112,6 +112,86 @@ describe('a guarantee', () => {
       { numRuns: runs(400) },
     );
     expect(Math.min(verdicts.holds, verdicts.broken)).toBeGreaterThan(100);
+  });
+
+  it('is judged while the document is proved as by the grants', () => {
+    const verdicts = { holds: 0, broken: 0 };
+    fc.assert(
+      fc.property(anyWorld, ({ snapshot, guarantees: drawn }) => {
+        const guarantees = drawn.map((guarantee, i) => ({ ...guarantee, id: i + 1 }));
+        const { verdicts: judged } = judgeRules(compile(snapshot).text, { ...snapshot, guarantees });
+        for (const guarantee of guarantees) {
+          const breaches = breachesOf(snapshot, guarantee);
+          const verdict = judged.find(({ id }) => id === guarantee.id);
+          const { isBroken, witnesses = [] } = verdict ?? {};
+          verdicts[isBroken === true ? 'broken' : 'holds']++;
+          expect({ guarantee, isBroken }).toEqual({ guarantee, isBroken: breaches.length > 0 });
+          const people = new Set(breaches.map(({ principal }) => principal.name));
+          const found = new Set(witnesses.map(({ principal }) => principal.name));
+          if (witnesses.length < 20) expect([...found].sort()).toEqual([...people].sort());
+          else for (const name of found) expect(people).toContain(name);
+        }
+      }),
+      { numRuns: runs(400) },
+    );
+    expect(Math.min(verdicts.holds, verdicts.broken)).toBeGreaterThan(100);
+  });
+});
+
+const TABLE_PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'];
+
+/** What a compiler that is wrong could write: the first rule gives a principal everything in a scope. */
+function withFault(text: string, user: string, { catalog, schema, table }: Node): string {
+  const rules = JSON.parse(text) as Record<'catalogs' | 'tables', object[]>;
+  const named = Object.fromEntries(
+    Object.entries({ catalog, schema, table }).flatMap(([level, name]) => (name ? [[level, anyOf([name])]] : [])),
+  );
+  rules.catalogs.unshift({ user: anyOf([user]), ...(catalog ? { catalog: anyOf([catalog]) } : {}), allow: 'all' });
+  rules.tables.unshift({ user: anyOf([user]), ...named, privileges: TABLE_PRIVILEGES });
+  return JSON.stringify(rules);
+}
+
+describe('a planted breach', () => {
+  it('is found, whatever makes it: a grant, a member, a policy that ends, or the compiler', () => {
+    const planted = { grant: 0, member: 0, policy: 0, compiler: 0 };
+    const isBroken = (text: string, snapshot: Snapshot, guarantee: Guarantee) =>
+      judgeRules(text, { ...snapshot, guarantees: [guarantee] }).verdicts[0]?.isBroken;
+    fc.assert(
+      fc.property(anyWorld, ({ snapshot, guarantees }) => {
+        for (const guarantee of guarantees.filter((each) => breachesOf(snapshot, each).length === 0)) {
+          const { principal, except, scopes } = guarantee;
+          const grants = scopes.map(({ resource, privileges }, i) => ({
+            ...{ id: 10_000 + i, principal, resource, privileges, expiresAt: null, revokedAt: null },
+          }));
+          const possible = grants.filter(({ privileges }) => holderProblem(privileges, principal) === null);
+          const given = { ...snapshot, grants: [...snapshot.grants, ...possible] };
+          const joined = {
+            ...snapshot,
+            groups: snapshot.groups.map((group) => ({ ...group, members: snapshot.users.map(({ id }) => id) })),
+          };
+          const changes = { grant: given, member: joined, policy: { ...snapshot, policies: [] } };
+          for (const [how, changed] of Object.entries(changes) as [keyof typeof changes, Snapshot][]) {
+            if (breachesOf(changed, guarantee).length === 0) continue;
+            planted[how] += 1;
+            expect({ guarantee, isBroken: isBroken(compile(changed).text, changed, guarantee) }).toEqual({
+              ...{ guarantee, isBroken: true },
+            });
+          }
+          const { resource = {}, privileges = [] } = scopes[0] ?? {};
+          const people = new Principals(snapshot);
+          const isExcepted = (text: string) => except.some((each) => people.members(each).has(text));
+          const counted = [...people.members(principal)].find(([text]) => !isExcepted(text));
+          const isAboutTables = isInTree(resource) && resource.catalog !== 'system' && privileges.includes('SELECT');
+          if (counted === undefined || !isAboutTables || (guarantee.kind !== 'never' && guarantee.kind !== 'only'))
+            continue;
+          planted.compiler += 1;
+          const text = withFault(compile(snapshot).text, counted[1].name, resource);
+          expect({ guarantee, isBroken: isBroken(text, snapshot, guarantee) }).toEqual({ guarantee, isBroken: true });
+        }
+      }),
+      { numRuns: runs(200) },
+    );
+    for (const count of Object.values(planted)) expect(count).toBeGreaterThan(20);
   });
 });
 

@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
+import type { AdmissionVerdict } from '../../grants/domain/admission-ports.js';
 import { isRefused as isUnloadable } from '../../rules-files/check/checks.js';
 import { inOneLine } from '../../rules-files/check/foreign-rules.js';
 import { readLeniently } from '../../rules-files/check/lenient-reader.js';
 import { anyPatterns, type ListedUser, ListedUsers, recordedUsers } from '../../rules-files/foreign/audiences.js';
 import { foreignDocument, withComparableFilters } from '../../rules-files/foreign/foreign-document.js';
+import {
+  FormerBreaches,
+  GUARANTEE_BROKEN,
+  type GuaranteeVerdict,
+} from '../../trino-rules/answers/guarantee-verdicts.js';
 import { compile, type CompiledRules } from '../../trino-rules/compile/compile.js';
 import { RulesTooLarge, type RulesUnderParent } from '../../trino-rules/compile/table-rules.js';
 import { type AccessChange, compareAccess } from '../../trino-rules/diff/access-change.js';
@@ -14,7 +20,7 @@ import { checkRuleCount, checkSize } from '../../trino-rules/document/target-cap
 import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { nodeText } from '../../trino-rules/model/node.js';
 import { principalsOf, type Snapshot, type SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
-import { checkRules } from '../../trino-rules/verify/check.js';
+import { type JudgedRules, judgeRules } from '../../trino-rules/verify/check.js';
 import {
   approvedFinding,
   databaseBehindFinding,
@@ -45,6 +51,8 @@ export interface Candidate {
   /** Time of the first unpublished change or expiry; null: there is none. */
   changedAt: Date | null;
   access: AccessChange | null;
+  /** On the guarantees of the snapshot; empty where nothing was proved. */
+  verdicts: GuaranteeVerdict[];
 }
 
 export interface Preparation {
@@ -139,6 +147,7 @@ export function unprepared({ snapshot, position, previous }: Preparation, tooLar
     findings: [tooLarge?.finding ?? UNPREPARED],
     changedAt: null,
     access: null,
+    verdicts: [],
   };
 }
 
@@ -152,25 +161,42 @@ export function isRefused({ findings }: Pick<Candidate, 'findings'>): boolean {
   return findings.some(isError);
 }
 
-/** Why a run would refuse this snapshot, independent of what was published before; null: it would not. */
-export function refusalOf(snapshot: Snapshot): Finding | null {
+/** Breaches of each guarantee that two snapshots are compared by. */
+const MOST_COMPARED = 20_000;
+
+/**
+ * Why a run would refuse this snapshot, guarantees aside and independent of what was published before; and the verdicts on its
+ * guarantees.
+ * @param former a state before, whose breaches are no witnesses; null: all are
+ */
+export function admissionVerdict(snapshot: Snapshot, former: Snapshot | null): AdmissionVerdict {
+  const before = former && judgeRules(compile(former).text, former, MOST_COMPARED).breaches;
+  const known = former && before && new FormerBreaches(former, before);
   const rules = compile(snapshot);
-  return [...rules.findings, ...proofFindings(snapshot, rules)].find(isError) ?? null;
+  const { findings, verdicts } = proved(snapshot, rules, known ? MOST_COMPARED : undefined, known);
+  const refusal = [...rules.findings, ...findings].find((each) => isError(each) && each.code !== GUARANTEE_BROKEN);
+  return { refusal: refusal?.message ?? null, verdicts };
 }
 
-function proofFindings(snapshot: Snapshot, { text, largest }: Pick<CompiledRules, 'text' | 'largest'>): Finding[] {
-  return checkRules(text, snapshot).map((finding) => explainedUndecided(finding, largest, snapshot.policies));
+function proved(
+  snapshot: Snapshot,
+  { text, largest }: Pick<CompiledRules, 'text' | 'largest'>,
+  ...compared: [most?: number | undefined, former?: FormerBreaches | null]
+): Pick<JudgedRules, 'findings' | 'verdicts'> {
+  const { findings, verdicts } = judgeRules(text, snapshot, ...compared);
+  return { findings: findings.map((finding) => explainedUndecided(finding, largest, snapshot.policies)), verdicts };
 }
 
-/** The findings on compiled rules, whatever was published before. A text that is too large for the target is not proved. */
+/** The findings on compiled rules and the verdicts on guarantees, whatever was published before. A text that is too large for the target is not proved. */
 export function checkCompiled(
   snapshot: Snapshot,
   rules: Omit<CompiledRules, 'hash'>,
   { bytes, warnTableRules }: Pick<Preparation['limits'], 'bytes' | 'warnTableRules'>,
-): Finding[] {
+): Pick<JudgedRules, 'findings' | 'verdicts'> {
   const oversize = checkSize(Buffer.byteLength(rules.text), bytes);
-  const checked = oversize.length > 0 ? oversize : proofFindings(snapshot, rules);
-  return [...rules.findings, ...checked, ...checkRuleCount(rules.document.tables.length, warnTableRules)];
+  const checked = oversize.length > 0 ? { findings: oversize, verdicts: [] } : proved(snapshot, rules);
+  const counted = checkRuleCount(rules.document.tables.length, warnTableRules);
+  return { findings: [...rules.findings, ...checked.findings, ...counted], verdicts: checked.verdicts };
 }
 
 export function checkedCandidate(
@@ -181,7 +207,7 @@ export function checkedCandidate(
   return {
     ...sized(rules.text, rules.document),
     hash: rules.hash,
-    findings: checkCompiled(snapshot, rules, limits),
+    ...checkCompiled(snapshot, rules, limits),
     // Leaves out the time of reading, which has no effect on the rules and would make every digest different.
     ...digested(writtenSnapshot(snapshot)),
     at: snapshot.at,

@@ -91,7 +91,7 @@ function compiledWithdrawal(
 /** The baseline as a candidate; its checks passed when it was published. */
 function republished({ text, hash, snapshot, compiler, at, position }: Baseline): Candidate {
   const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, position };
-  return { ...known, findings: [], changedAt: null, access: null };
+  return { ...known, findings: [], changedAt: null, access: null, verdicts: [] };
 }
 
 const CLOSED_INSTEAD: Finding = {

@@ -1,4 +1,5 @@
 import type { AuditContext } from '../../audit/domain/audit-event.js';
+import type { GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { RulesDiff } from '../../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
@@ -98,6 +99,8 @@ export interface RunEnding {
   outcome: RunOutcome;
   /** The live text was edited by hand; null: it was not. */
   edit: Edit | null;
+  /** On the guarantees, where rules were compiled, by the snapshot of that moment. */
+  judged: { verdicts: readonly GuaranteeVerdict[]; at: Date } | null;
 }
 
 export interface Run {

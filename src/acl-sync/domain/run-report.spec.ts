@@ -29,6 +29,7 @@ const ended = (outcome: RunOutcome, given: Partial<EndedRun> = {}): EndedRun => 
   by: boss,
   outcome,
   edit: null,
+  judged: null,
   startedAt: at(4),
   ...given,
 });

@@ -1,5 +1,6 @@
 import { at, aVersion } from '../../../test/support/snapshots/a-version.js';
 import type { RunFailure, RunOutcome } from './publication.js';
+import type { RecordedGuarantee } from '../../grants/domain/guarantee.js';
 import { findingLines, runLines, statusForm, type SyncStatus } from './run-text.js';
 
 const runText = (...run: Parameters<typeof runLines>): string => runLines(...run).join('\n');
@@ -99,6 +100,25 @@ const unused: SyncStatus = {
   published: null,
   restore: null,
   target: 'file rules.json',
+  guarantees: [],
+};
+
+const A_GUARANTEE: RecordedGuarantee = {
+  guarantee: {
+    ...{ id: 3, name: 'only payroll', kind: 'only', mode: 'enforced', count: 0 },
+    ...{ principal: { type: 'everyone' }, except: [], scopes: [] },
+  },
+  ...{ description: null, writtenBy: null, createdAt: at(0), changedAt: at(0), judgedAt: at(0), brokenSince: null },
+  judgement: {
+    brokenBy: 1,
+    checked: { principals: 1, nodes: 1 },
+    witnesses: [
+      {
+        ...{ principal: { type: 'user', id: 1, name: 'ana' }, resource: {}, privilege: 'SELECT' },
+        ...{ grants: [1], policies: [], through: 'directly', message: 'ana may SELECT' },
+      },
+    ],
+  },
 };
 
 describe('the status in the names of the API', () => {
@@ -116,6 +136,7 @@ describe('the status in the names of the API', () => {
       waiting_for_approval: null,
       refused_since: null,
       database_behind: null,
+      broken_guarantees: [],
       target: 'file rules.json',
     });
   });
@@ -142,6 +163,10 @@ describe('the status in the names of the API', () => {
       published: aVersion(7, { trigger: 'cli' }),
       restore: { version: 3, until: at(11), reason: 'the new one is slow' },
       target: 'file rules.json',
+      guarantees: [
+        { ...A_GUARANTEE, brokenSince: at(12) },
+        { ...A_GUARANTEE, brokenSince: null },
+      ],
     };
     const moment = (minute: number) => at(minute).toISOString();
 
@@ -158,6 +183,7 @@ describe('the status in the names of the API', () => {
       waiting_for_approval: { hash: 'next', since: moment(3), reasons },
       refused_since: moment(6),
       database_behind: { version: 9, hash: 'f00', found_at: moment(9) },
+      broken_guarantees: [{ id: 3, name: 'only payroll', since: moment(12), message: 'ana may SELECT' }],
       target: 'file rules.json',
     });
   });

@@ -1,3 +1,4 @@
+import type { RecordedGuarantee } from '../../grants/domain/guarantee.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import type { RunSummary } from './publication-history.js';
 import type { PublicationSummary, ShownRun } from './publication.js';
@@ -68,6 +69,7 @@ export interface SyncStatus extends RunSummary {
   restore: Restore | null;
   /** For display: `configmap engine/trino-access-control`. */
   target: string;
+  guarantees: readonly RecordedGuarantee[];
 }
 
 /** The status with the field names of the API and the command line. */
@@ -94,6 +96,10 @@ export function statusForm({ last, published, live, databaseBehind, target, ...a
       ...{ version: databaseBehind.version, hash: databaseBehind.hash },
       found_at: databaseBehind.foundAt.toISOString(),
     },
+    broken_guarantees: at.guarantees.flatMap(({ guarantee: { id, name }, brokenSince, judgement }) => {
+      const message = judgement?.witnesses[0]?.message ?? '';
+      return brokenSince === null ? [] : [{ id, name, since: brokenSince.toISOString(), message }];
+    }),
     target,
   };
 }

@@ -7,11 +7,11 @@ import { constants, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
-import { AdmissionProof } from '../../grants/domain/admission-ports.js';
+import { AdmissionProof, type AdmissionVerdict } from '../../grants/domain/admission-ports.js';
 import { inTurn } from '../../kernel/promises.js';
 import type { Log } from '../../platform/log/log.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
-import type { Finding } from '../../trino-rules/document/finding.js';
+import type { GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Candidate, Preparation } from '../domain/candidate.js';
 import type { WithdrawalOrder } from '../domain/prepared-withdrawal.js';
@@ -22,7 +22,7 @@ export type Task =
   | { kind: 'withdraw'; preparation: Preparation; order: WithdrawalOrder }
   | { kind: 'compile'; snapshot: Snapshot; limit: number | null }
   | { kind: 'compare'; before: string; after: string }
-  | { kind: 'prove'; snapshot: Snapshot }
+  | { kind: 'prove'; snapshot: Snapshot; former: Snapshot | null }
   | { kind: 'load' };
 
 export type Answer<T> = { result: T } | { thrown: string };
@@ -189,10 +189,13 @@ export class SeparateRulesPreparer extends RulesPreparer {
  */
 const PROOF_LIMITS = { milliseconds: 2_000, work: 3_000_000, waiting: 8, loadMilliseconds: 30_000, heapMebibytes: 256 };
 
+const LEFT_TO_THE_RUN: AdmissionVerdict = { refusal: null, verdicts: [] };
+
 /** Keeps one process, because loading the compiler takes longer than most proofs. Proofs over a limit are left to the run. */
 export class SeparateAdmissionProof extends AdmissionProof implements OnApplicationShutdown {
   private process: PreparationProcess | null = null;
   private readonly proveInTurn = inTurn();
+  private readonly judgeInTurn = inTurn();
   private waiting = 0;
 
   constructor(
@@ -203,37 +206,50 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
     super();
   }
 
-  override async refusal(snapshot: Snapshot): Promise<string | null> {
+  override async judge(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict> {
     const { users, grants, policies } = snapshot;
     const work = users.length * (grants.length + policies.length);
-    if (work > this.limits.work || this.waiting >= this.limits.waiting) return null;
+    if (work > this.limits.work || this.waiting >= this.limits.waiting) return LEFT_TO_THE_RUN;
     this.waiting += 1;
     try {
-      return await this.proveInTurn(() => this.proved(snapshot));
+      return await this.proveInTurn(() => this.proved(snapshot, former));
     } finally {
       this.waiting -= 1;
     }
   }
 
+  /** In a process of its own, one after the other, so that writes are admitted meanwhile. */
+  override verdicts(snapshot: Snapshot): Promise<GuaranteeVerdict[]> {
+    return this.judgeInTurn(async () => {
+      const process = new PreparationProcess(LIMITS.heapMebibytes, this.program);
+      try {
+        const task = { kind: 'prove', snapshot, former: null } as const;
+        return (await process.run<AdmissionVerdict>(task, LIMITS.milliseconds)).verdicts;
+      } finally {
+        await process.end();
+      }
+    });
+  }
+
   async onApplicationShutdown(): Promise<void> {
-    await this.proveInTurn(() => this.discard());
+    await Promise.all([this.proveInTurn(() => this.discard()), this.judgeInTurn(() => Promise.resolve())]);
   }
 
   /** Never rejects. */
-  private async proved(snapshot: Snapshot): Promise<string | null> {
+  private async proved(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict> {
     const process = await this.ready();
-    if (process === null) return null;
+    if (process === null) return LEFT_TO_THE_RUN;
     try {
-      const finding = await process.run<Finding | null>({ kind: 'prove', snapshot }, this.limits.milliseconds);
-      return finding?.message ?? null;
+      return await process.run<AdmissionVerdict>({ kind: 'prove', snapshot, former }, this.limits.milliseconds);
     } catch (error) {
       await this.discard();
       if (error instanceof PreparationExceeded) {
         this.log.warn('admission proof skipped: over its limits', { reason: error.message });
-        return null;
+        return LEFT_TO_THE_RUN;
       }
       this.log.error('admission proof failed: rules could not be compiled', { err: error });
-      return 'the rules that follow from this change cannot be compiled; the log has the reason';
+      const refusal = 'the rules that follow from this change cannot be compiled; the log has the reason';
+      return { refusal, verdicts: [] };
     }
   }
 

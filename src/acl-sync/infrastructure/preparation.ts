@@ -1,6 +1,6 @@
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import { compileFor, prepare, refusalOf } from '../domain/candidate.js';
+import { admissionVerdict, compileFor, prepare } from '../domain/candidate.js';
 import { prepareWithdrawal } from '../domain/prepared-withdrawal.js';
 import type { CompiledText } from '../domain/run-ports.js';
 import { documentOf } from '../domain/unexplained-change.js';
@@ -31,7 +31,7 @@ function answer(task: Task) {
     case 'compare':
       return compareAccess(documentOf(task.before), documentOf(task.after));
     case 'prove':
-      return refusalOf(task.snapshot);
+      return admissionVerdict(task.snapshot, task.former);
     case 'load':
       return null;
   }

@@ -1,3 +1,4 @@
+import { Refused } from '../../kernel/errors.js';
 import type { Account } from '../../users/domain/account.js';
 import type { RefreshRow } from './refresh-rotation.js';
 
@@ -63,4 +64,21 @@ export interface PresentedRefresh {
   presented: RefreshRow;
   /** Null: no token of the session is live. */
   current: RefreshRow | null;
+}
+
+/** How long a proof counts as recent. */
+const PROOF_MS = 5 * 60_000;
+
+export function isRecentProof(provedAt: Date, now: Date): boolean {
+  return now.getTime() - provedAt.getTime() <= PROOF_MS;
+}
+
+/** @throws Refused `reauthentication_required` where the last proof of a session is too old, and for API tokens */
+export function requireRecentProof(
+  { credential }: { credential: { kind: 'session'; provedAt: Date | null } | { kind: 'token' } },
+  now: Date,
+): void {
+  const isProved =
+    credential.kind === 'session' && (credential.provedAt === null || isRecentProof(credential.provedAt, now));
+  if (!isProved) throw new Refused('reauthentication_required');
 }

@@ -49,19 +49,30 @@ const LEVELS = { error: 'error', warning: 'warning', info: 'note' } as const;
 export function sarifReport(files: readonly CheckedFile[]): object {
   const findings = files.flatMap((file) => file.findings);
   const codes = checkCodes();
+  return sarifLog('grantline acl check', codes.map(ruleOf), {
+    invocations: [{ executionSuccessful: !findings.some(({ code }) => code === 'file-unreadable') }],
+    artifacts: [...new Set(files.map(({ name }) => uriOf(name)))].map((uri) => ({ location: { uri } })),
+    results: findings.map((finding) => resultOf(finding, codes)),
+  });
+}
+
+/** @param run its results, and what else it has */
+export function sarifLog(name: string, rules: readonly object[], run: object): object {
   return {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',
-    runs: [
-      {
-        tool: { driver: { name: 'grantline acl check', version: VERSION, rules: codes.map(ruleOf) } },
-        columnKind: 'utf16CodeUnits',
-        invocations: [{ executionSuccessful: !findings.some(({ code }) => code === 'file-unreadable') }],
-        artifacts: [...new Set(files.map(({ name }) => uriOf(name)))].map((uri) => ({ location: { uri } })),
-        results: findings.map((finding) => resultOf(finding, codes)),
-      },
-    ],
+    runs: [{ tool: { driver: { name, version: VERSION, rules } }, columnKind: 'utf16CodeUnits', ...run }],
   };
+}
+
+export function locationsOf({
+  file,
+  line,
+  column,
+  rule,
+}: Pick<FileFinding, 'file' | 'line' | 'column' | 'rule'>): object[] {
+  const physicalLocation = { artifactLocation: { uri: uriOf(file) }, region: { startLine: line, startColumn: column } };
+  return [{ physicalLocation, ...(rule !== null && { logicalLocations: [{ fullyQualifiedName: rule }] }) }];
 }
 
 function ruleOf(code: string): object {
@@ -69,18 +80,14 @@ function ruleOf(code: string): object {
   return { id: code, fullDescription: { text: explanation }, defaultConfiguration: { level: LEVELS[severity] } };
 }
 
-function resultOf(
-  { file, line, column, code, severity, message, rule, witness }: FileFinding,
-  codes: readonly string[],
-): object {
-  const physicalLocation = { artifactLocation: { uri: uriOf(file) }, region: { startLine: line, startColumn: column } };
-  const logicalLocations = rule === null ? {} : { logicalLocations: [{ fullyQualifiedName: rule }] };
+function resultOf(finding: FileFinding, codes: readonly string[]): object {
+  const { code, severity, message, witness } = finding;
   return {
     ruleId: code,
     ruleIndex: codes.indexOf(code),
     level: LEVELS[severity],
     message: { text: message },
-    locations: [{ physicalLocation, ...logicalLocations }],
+    locations: locationsOf(finding),
     ...(witness !== null && { properties: { witness } }),
   };
 }

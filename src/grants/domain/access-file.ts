@@ -14,7 +14,7 @@ export type AccessFileReading =
   | { kind: 'refused'; problems: SnapshotProblem[] };
 
 /** The place of each row in the file, such as `grants[3]`, by the row's id in the file. */
-export type RowPlaces = Record<'groups' | 'grants' | 'policies', ReadonlyMap<number, string>>;
+export type RowPlaces = Record<keyof Descriptions, ReadonlyMap<number, string>>;
 
 /**
  * Reads a snapshot file that is to be applied: its accounts must exist in the database, and it has no settings. Lists every problem at
@@ -59,11 +59,11 @@ export function readAccessFile(value: unknown, recorded: Snapshot): AccessFileRe
     return [{ path: `users[${i}].is_active`, message }];
   });
   const placesOf = (list: keyof RowPlaces) =>
-    new Map(snapshot[list].map(({ id }, i) => [id, `${list}[${i}]`] as const));
+    new Map((snapshot[list] ?? []).map(({ id }, i) => [id, `${list}[${i}]`] as const));
   return {
     kind: 'read',
     file: { snapshot: withoutRepeats(snapshot), descriptions: descriptionsOf(form, snapshot) },
-    places: { groups: placesOf('groups'), grants: placesOf('grants'), policies: placesOf('policies') },
+    places: ofEach(placesOf),
     remarks,
   };
 }
@@ -74,7 +74,7 @@ function limitProblems(form: object): SnapshotProblem[] {
   const check = (path: string, message: string | null): void => {
     if (message !== null) problems.push({ path, message });
   };
-  for (const list of ['groups', 'grants', 'policies'] as const) {
+  for (const list of LISTS) {
     rowsOf(form, list).forEach((row, i) =>
       check(`${list}[${i}].description`, descriptionProblem(fieldOf(row, 'description'))),
     );
@@ -105,16 +105,21 @@ function withoutRepeats(snapshot: Snapshot): Snapshot {
 }
 
 function descriptionsOf(form: object, snapshot: Snapshot): Descriptions {
-  const of = (list: 'groups' | 'grants' | 'policies'): Map<number, string> => {
+  return ofEach((list) => {
     const texts = rowsOf(form, list).map((row) => fieldOf(row, 'description'));
     return new Map(
-      snapshot[list].flatMap(({ id }, i) => {
+      (snapshot[list] ?? []).flatMap(({ id }, i) => {
         const text = texts[i];
         return typeof text === 'string' ? [[id, text] as const] : [];
       }),
     );
-  };
-  return { groups: of('groups'), grants: of('grants'), policies: of('policies') };
+  });
+}
+
+const LISTS = ['groups', 'grants', 'policies', 'guarantees'] as const satisfies (keyof Descriptions)[];
+
+function ofEach<T>(make: (list: keyof Descriptions) => T): Record<keyof Descriptions, T> {
+  return Object.fromEntries(LISTS.map((list) => [list, make(list)])) as Record<keyof Descriptions, T>;
 }
 
 function named(users: Snapshot['users']): object[] {

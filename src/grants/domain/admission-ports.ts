@@ -1,3 +1,4 @@
+import type { GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
 import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Node } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
@@ -27,14 +28,23 @@ export abstract class SizeForecast {
   abstract forecast(read: () => Promise<Snapshot>, growth: (since: Date) => Promise<Growth>): Promise<Forecast | null>;
 }
 
+export interface AdmissionVerdict {
+  /** Why a run would refuse the snapshot, guarantees aside; null: it would not, or the proof takes too long here and is left to the run. */
+  refusal: string | null;
+  /** On the guarantees of the snapshot; empty where the proof takes too long. */
+  verdicts: GuaranteeVerdict[];
+}
+
 /** Port: whether the state being written can be compiled and proved. `acl-sync` implements it with compiler and proof. */
 export abstract class AdmissionProof {
   /**
    * Called inside the writing transaction.
    * @param snapshot the state that the transaction leaves, for the nodes that it touches
-   * @returns why a run would refuse it; null: it would not, or the proof takes too long here and is left to the run
+   * @param former the state before, whose breaches are no witnesses; null: all are
    */
-  abstract refusal(snapshot: Snapshot): Promise<string | null>;
+  abstract judge(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict>;
+  /** On guarantees alone, however long it takes. @throws Error where the rules cannot be compiled or proved */
+  abstract verdicts(snapshot: Snapshot): Promise<GuaranteeVerdict[]>;
 }
 
 /** A node, or the column of a name in all tables below it. */

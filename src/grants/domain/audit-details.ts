@@ -1,9 +1,11 @@
 import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
+import { guaranteeFields } from '../../trino-rules/model/guarantee-file.js';
 import { withNamed } from '../../trino-rules/model/node.js';
 import { type GroupMember, type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Grant, GrantOutcome, RevokeOutcome } from './grant.js';
 import type { Group } from './group.js';
+import type { RecordedGuarantee } from './guarantee.js';
 import type { Policy, PolicyDraft } from './policy.js';
 
 /** The details of an audit event about a grant or policy, comparable with the details made from its row. */
@@ -70,6 +72,22 @@ export function policyEvent(
 ): AuditEntry {
   const details = policyDetails({ ...rule, principal, except });
   return { event, ...by, subject: { type: 'policy', id: String(id), name: null }, details };
+}
+
+/** @param before and `after`: null where there is none */
+export function guaranteeEvent(
+  before: RecordedGuarantee | null,
+  after: RecordedGuarantee | null,
+  by: AuditContext,
+): AuditEntry {
+  const event = before === null ? 'guarantee_created' : after === null ? 'guarantee_deleted' : 'guarantee_changed';
+  const { id = 0, name = '' } = (after ?? before)?.guarantee ?? {};
+  const text = (recorded: RecordedGuarantee): AuditDetails => ({
+    ...guaranteeFields(recorded.guarantee, (named) => named),
+    description: recorded.description,
+  });
+  const details = { ...(before && { before: text(before) }), ...(after && { after: text(after) }) };
+  return { event, ...by, subject: { type: 'guarantee', id: String(id), name }, details };
 }
 
 export function groupEvent(

@@ -17,7 +17,7 @@ export interface DraftRequest extends Pick<Draft, 'revoked' | 'deleted' | 'joine
 }
 
 export interface DraftCheck {
-  code: 'name_taken' | 'mask_conflict' | 'rules_too_large' | 'rules_unprovable';
+  code: 'name_taken' | 'mask_conflict' | 'rules_too_large' | 'rules_unprovable' | 'guarantee_broken';
   message: string;
 }
 

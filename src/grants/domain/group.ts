@@ -49,6 +49,6 @@ export interface GroupChange {
 }
 
 export interface GroupUse {
-  kind: 'grant' | 'policy';
+  kind: 'grant' | 'policy' | 'guarantee';
   id: number;
 }

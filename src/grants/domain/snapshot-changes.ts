@@ -1,10 +1,12 @@
 import { groupedBy } from '../../kernel/collections.js';
+import { foldedName } from '../../kernel/name.js';
+import type { Guarantee } from '../../trino-rules/model/guarantee.js';
 import { type Descriptions, type ExportedGroup, RowExport } from '../../trino-rules/model/snapshot-export.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 
 /** Access recorded in the database or in a file, with its descriptions. */
 export interface DescribedSnapshot {
-  snapshot: Pick<Snapshot, 'users' | 'groups' | 'grants' | 'policies'>;
+  snapshot: Pick<Snapshot, 'users' | 'groups' | 'grants' | 'policies' | 'guarantees'>;
   descriptions: Descriptions;
 }
 
@@ -24,6 +26,7 @@ export interface SnapshotChanges {
   groups: GroupChange[];
   grants: Pair<SnapshotGrant>[];
   policies: Pair<SnapshotPolicy>[];
+  guarantees: Pair<Guarantee>[];
   /** Groups of the identity provider that differ from the file and stay as they are. */
   managed: Pair<SnapshotGroup>[];
 }
@@ -59,6 +62,7 @@ export function changesBetween(
     }),
     grants: kept(pairs(before.grants, after.grants)),
     policies: kept(pairs(before.policies, after.policies)),
+    guarantees: kept(pairs(before.guarantees, after.guarantees)),
   };
 }
 
@@ -81,6 +85,10 @@ function keyed({ snapshot, descriptions }: DescribedSnapshot) {
       const terms = rows.policy(row);
       const text = JSON.stringify([terms, descriptions.policies.get(row.id)]);
       return { row, text, identity: JSON.stringify([terms['kind'], terms['principal'], terms.resource]) };
+    }),
+    guarantees: (snapshot.guarantees ?? []).map((row): Keyed<Guarantee> => {
+      const text = JSON.stringify([rows.guarantee(row), descriptions.guarantees.get(row.id)]);
+      return { row, text, identity: foldedName(row.name) };
     }),
   };
 }
@@ -152,7 +160,7 @@ export type PlanRow = Readonly<Record<string, unknown>> & { description?: string
 /** One step of a plan, as `--json` prints it. */
 export interface PlanStep {
   action: 'add' | 'change' | 'remove';
-  kind: 'user' | 'group' | 'member' | 'grant' | 'policy';
+  kind: 'user' | 'group' | 'member' | 'grant' | 'policy' | 'guarantee';
   row: PlanRow;
   /** The row that a change replaces. */
   before?: PlanRow;
@@ -183,6 +191,9 @@ export function planOf(changes: SnapshotChanges, recorded: DescribedSnapshot, fi
     ...changes.policies.flatMap(({ before, after }) =>
       step('policy', before && here.policy(before), after && there.policy(after)),
     ),
+    ...changes.guarantees.flatMap(({ before, after }) =>
+      step('guarantee', before && here.guarantee(before), after && there.guarantee(after)),
+    ),
   ];
 }
 
@@ -210,6 +221,8 @@ function describedRows({ snapshot, descriptions }: DescribedSnapshot) {
     grant: (grant: (typeof snapshot.grants)[number]) => described(rows.grant(grant), descriptions.grants.get(grant.id)),
     policy: (policy: (typeof snapshot.policies)[number]) =>
       described(rows.policy(policy), descriptions.policies.get(policy.id)),
+    guarantee: (guarantee: Guarantee) =>
+      described(rows.guarantee(guarantee), descriptions.guarantees.get(guarantee.id)),
   };
 }
 
@@ -221,6 +234,10 @@ function rowText(kind: PlanStep['kind'], row: PlanRow): string {
       return `${textOf(name)}${email === undefined ? '' : ` <${textOf(email)}>`}`;
     case 'group':
       return `${textOf(name)}${note}`;
+    case 'guarantee': {
+      const { name: _, description: __, kind: of, ...fields } = row;
+      return `${JSON.stringify(name)}: ${textOf(of)} ${JSON.stringify(fields)}${note}`;
+    }
     case 'member':
       return `${engine === undefined ? textOf(name) : `engine ${textOf(engine)}`} of ${textOf(group)}`;
     case 'grant': {

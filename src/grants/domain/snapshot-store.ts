@@ -1,6 +1,6 @@
 import type { GrantOnPath } from '../../trino-rules/answers/ways.js';
 import { kindOf, namedBy, type Node } from '../../trino-rules/model/node.js';
-import type { Principal } from '../../trino-rules/model/principal.js';
+import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import { isAboutEveryone, Principals } from '../../trino-rules/model/principals.js';
 import { principalsOf, type Snapshot, type SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './admission-ports.js';
@@ -11,6 +11,8 @@ export interface Touched {
   nodes: readonly Node[];
   /** Ids of groups. Touches every node where a grant or a policy names one of them. */
   groups: readonly number[];
+  /** Further principals to read, with their members. */
+  named?: readonly PolicyPrincipal[];
 }
 
 /** Reads the input of the rules. */
@@ -22,6 +24,8 @@ export abstract class SnapshotStore {
   abstract read(): Promise<Snapshot>;
   /** Reads only the touched rows and the principals that they name. Null: there are more than `maxRows` of them. */
   abstract readTouched(touched: Touched, maxRows: number): Promise<Snapshot | null>;
+  /** As `readTouched`, without the writes of the running transaction. */
+  abstract readCommitted(touched: Touched, maxRows: number): Promise<Snapshot | null>;
   /**
    * Reads only what concerns one principal: its row, its groups without their other members, and entries for it, its groups or everyone.
    * @param node limits grants to those on the node or above; null: no limit. An engine principal always comes with all its grants,
@@ -81,7 +85,11 @@ export function areaOf(node: Node): Area {
  * The part of a snapshot that a change of these nodes touches: entries in their areas, above and below, and the principals of these
  * entries. An entry on everything is above all catalogs. `SnapshotStore.readTouched` selects the same rows in the database.
  */
-export function touchedPart(snapshot: Snapshot, nodes: readonly Node[]): Snapshot {
+export function touchedPart(
+  snapshot: Snapshot,
+  nodes: readonly Node[],
+  further: readonly PolicyPrincipal[] = [],
+): Snapshot {
   const areas = nodes.map(areaOf);
   const inTree = areas.filter(({ isBeside }) => !isBeside);
   const keys = new Set(inTree.map(keyOf));
@@ -94,12 +102,13 @@ export function touchedPart(snapshot: Snapshot, nodes: readonly Node[]): Snapsho
     return keys.has(keyOf(area)) || keys.has(keyOf({ ...area, schema: null }));
   };
   const policies = snapshot.policies.filter(isTouched);
-  const part = new Set(new Principals(snapshot).part(snapshot.grants.filter(isTouched), policies));
+  const touched = snapshot.grants.filter(isTouched);
+  const isForAll = isAboutEveryone(touched, policies) || further.some(({ type }) => type === 'everyone');
+  const part = new Set(new Principals(snapshot).part(touched, policies, isForAll));
   const grants = snapshot.grants.filter((grant) => part.has(grant));
-  const named = [...grants, ...policies].flatMap(principalsOf);
+  const named = [...[...grants, ...policies].flatMap(principalsOf), ...further];
   const ids = (type: 'user' | 'group') => new Set(named.flatMap((each) => (each.type === type ? [each.id] : [])));
   const groupIds = ids('group');
-  const isForAll = isAboutEveryone(grants, policies);
   // Everyone includes the engine principals that are in any group.
   const groups = snapshot.groups.filter(({ id, engines }) => groupIds.has(id) || (isForAll && engines.length > 0));
   const userIds = new Set([...ids('user'), ...groups.flatMap(({ members }) => members)]);

@@ -2,13 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { columnArrays, DatabaseSession } from '../../platform/database/database-session.js';
 import { Clock } from '../../kernel/clock.js';
 import { Settings } from '../../platform/settings/settings.js';
-import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
+import type { Guarantee } from '../../trino-rules/model/guarantee.js';
+import { isRow, type PolicyPrincipal, type Principal } from '../../trino-rules/model/principal.js';
 import type { GrantOnPath } from '../../trino-rules/answers/ways.js';
 import { kindOf, type Node } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from '../domain/admission-ports.js';
 import { areaOf, snapshotSettings, SnapshotStore, type Touched } from '../domain/snapshot-store.js';
 import { type PolicyDraft, policyRule } from '../domain/policy.js';
+import { GUARANTEE_FORM } from '../guarantee.store.js';
 import { policyColumns } from '../policy.store.js';
 import { principalForm, principalValues, resourceForm } from './principal-columns.js';
 
@@ -17,6 +19,8 @@ interface Lists {
   groups: SnapshotGroup[];
   grants: (Omit<SnapshotGrant, 'expiresAt' | 'revokedAt'> & { expires_at: string | null })[];
   policies: (PolicyDraft & { id: number; principal: PolicyPrincipal; except: Principal[] })[];
+  /** Absent in a part. */
+  guarantees?: Guarantee[] | null;
 }
 
 const LIVE_GRANT = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)';
@@ -36,13 +40,13 @@ const snapshotOf = (from: Record<'users' | 'groups' | 'members' | 'grants' | 'po
   ${list(`SELECT p.id, ${policyColumns('unnamed')} FROM ${from.policies} p WHERE p.removed_at IS NULL ORDER BY p.id`)} AS policies`;
 
 /** One statement: at any isolation level, a PostgreSQL statement sees one state of the database. */
-const EVERYTHING = snapshotOf({
+const EVERYTHING = `${snapshotOf({
   users: 'users',
   groups: 'groups',
   members: 'group_members',
   grants: 'grants',
   policies: 'policies',
-});
+})}, (SELECT json_agg(${GUARANTEE_FORM} ORDER BY id) FROM guarantees WHERE removed_at IS NULL) AS guarantees`;
 
 const BESIDE = `('engine', 'queries', 'acting')`;
 
@@ -60,7 +64,7 @@ const onTouchedNode = (row: string) => `CASE
         AND ${row}.catalog_name IN (SELECT catalog_name FROM touched WHERE catalog_name IS NOT NULL))
   END`;
 
-/** $2, $3 and $4: columns of the nodes' areas; $5: ids of groups. */
+/** $2, $3 and $4: columns of the nodes' areas; $5: ids of groups; $6 and $7: ids of further users and groups; $8: whether everyone. */
 const TOUCHED = `WITH
   touched AS (
     SELECT * FROM unnest($2::boolean[], $3::text[], $4::text[]) AS node (is_beside, catalog_name, schema_name)
@@ -74,7 +78,7 @@ const TOUCHED_ROWS = `${TOUCHED} SELECT count(*)::int AS count FROM grants_there
 const TOUCHED_SNAPSHOT = `${TOUCHED},
   is_for_all AS (SELECT EXISTS (
       SELECT FROM grants_there WHERE is_for_everyone OR node_kind = 'acting' OR (node_kind = 'queries' AND is_as_everyone)
-      UNION ALL SELECT FROM policies_there WHERE node_kind = 'queries' AND is_as_everyone) AS is_for_all),
+      UNION ALL SELECT FROM policies_there WHERE node_kind = 'queries' AND is_as_everyone) OR $8::boolean AS is_for_all),
   touched_grants AS (
     SELECT * FROM grants_there
     UNION (SELECT DISTINCT ON (engine_name) * FROM grants
@@ -84,7 +88,8 @@ const TOUCHED_SNAPSHOT = `${TOUCHED},
     UNION SELECT as_user_id, as_group_id FROM touched_grants
     UNION SELECT user_id, group_id FROM policies_there
     UNION SELECT as_user_id, as_group_id FROM policies_there
-    UNION SELECT e.user_id, e.group_id FROM policy_exceptions e JOIN policies_there p ON e.policy_id = p.id),
+    UNION SELECT e.user_id, e.group_id FROM policy_exceptions e JOIN policies_there p ON e.policy_id = p.id
+    UNION SELECT unnest($6::integer[]), NULL UNION SELECT NULL, unnest($7::integer[])),
   named_groups AS (
     SELECT * FROM groups WHERE id IN (SELECT group_id FROM named)
        OR ((SELECT is_for_all FROM is_for_all) AND id IN (SELECT group_id FROM group_members WHERE engine_name IS NOT NULL))),
@@ -184,13 +189,19 @@ export class PostgresSnapshotStore extends SnapshotStore {
     return this.snapshot(EVERYTHING);
   }
 
-  override async readTouched({ nodes, groups }: Touched, maxRows: number): Promise<Snapshot | null> {
+  override readCommitted(touched: Touched, maxRows: number): Promise<Snapshot | null> {
+    return this.session.outside(() => this.readTouched(touched, maxRows));
+  }
+
+  override async readTouched({ nodes, groups, named = [] }: Touched, maxRows: number): Promise<Snapshot | null> {
     // Each node comes from a written row, so more than `maxRows` nodes mean more than `maxRows` rows.
     if (nodes.length > maxRows) return null;
     const areas = nodes.map(areaOf).map(({ isBeside, catalog, schema }) => [isBeside, catalog, schema]);
     const touched = [...(areas.length === 0 ? [[], [], []] : columnArrays(areas)), groups];
     const { count } = await this.session.one<{ count: number }>(TOUCHED_ROWS, [this.clock.now(), ...touched]);
-    return count > maxRows ? null : this.snapshot(TOUCHED_SNAPSHOT, touched);
+    const ids = (type: string) => named.flatMap((each) => (isRow(each) && each.type === type ? [each.id] : []));
+    const further = [ids('user'), ids('group'), named.some(({ type }) => type === 'everyone')];
+    return count > maxRows ? null : this.snapshot(TOUCHED_SNAPSHOT, [...touched, ...further]);
   }
 
   override readFor(principal: Principal, node: Node | null): Promise<Snapshot> {
@@ -220,6 +231,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
         ...{ id, principal, except },
         ...policyRule(rule),
       })),
+      ...(lists.guarantees && { guarantees: lists.guarantees }),
     };
   }
 }

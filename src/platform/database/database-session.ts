@@ -84,6 +84,11 @@ export class DatabaseSession extends Transaction {
     return changed;
   }
 
+  /** Runs reads outside of the running transaction, whose writes they do not see. */
+  outside<T>(work: () => Promise<T>): Promise<T> {
+    return this.current.exit(work);
+  }
+
   override run<T>(work: () => Promise<T>): Promise<T> {
     if (this.isInTransaction) return work();
     return this.source

@@ -43,6 +43,10 @@ const HEADERS: Partial<Record<number, Record<string, object>>> = {
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 
+/** Of an error of `guarantee_broken`. */
+const GUARANTEE = { type: 'object', properties: { id: { type: 'integer' }, name: { type: 'string' } } };
+const WITNESS = { $ref: '#/components/schemas/GuaranteeWitnessResponse' };
+
 const PROBLEM = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
@@ -59,7 +63,7 @@ const PROBLEM = {
       items: {
         type: 'object',
         required: ['field', 'message'],
-        properties: { field: { type: 'string' }, message: { type: 'string' } },
+        properties: { field: { type: 'string' }, message: { type: 'string' }, guarantee: GUARANTEE, witness: WITNESS },
       },
     },
     request_id: { type: 'string' },
@@ -109,6 +113,7 @@ const TAGS = {
   groups: 'Groups and their members.',
   grants: 'Who may do what. A grant is proved before it is stored, and takes effect with the next publication.',
   policies: 'Row filters, column masks, hidden columns and denies.',
+  guarantees: 'Sentences about access that no published version may break.',
   publishing: 'Runs of the sync, published versions, approvals, and what the engine uses.',
   audit: 'The audit trail.',
   console: 'Sessions of the web console, which are cookies.',
@@ -157,6 +162,14 @@ const BODIES: Record<string, unknown> = {
       { principal: { type: 'user', id: 1 }, resource: { catalog: 'tpch', schema: 'tiny' }, privileges: ['SELECT'] },
     ],
   },
+  GuaranteeDto: {
+    name: 'only analysts read tpch',
+    kind: 'only',
+    principals: [{ type: 'group', id: 1 }],
+    resource: { catalog: 'tpch' },
+    privileges: ['SELECT'],
+  },
+  GuaranteeCheckDto: {},
   UserChangeDto: { is_active: true },
   GroupChangeDto: { description: 'reads the orders of the quarter' },
 };

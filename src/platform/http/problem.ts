@@ -72,7 +72,9 @@ const MAX_ERROR_BYTES = 7 * 1024;
 
 function firstErrors(errors: readonly FieldError[]): FieldError[] {
   let left = MAX_ERROR_BYTES;
-  const first = errors.slice(0, MAX_ERRORS).map(({ field, message }) => ({ field: cut(field), message: cut(message) }));
+  const first = errors
+    .slice(0, MAX_ERRORS)
+    .map(({ field, message, ...more }) => ({ field: cut(field), message: cut(message), ...more }));
   return first.filter((error) => (left -= Buffer.byteLength(JSON.stringify(error)) + 1) >= 0);
 }
 

@@ -5,9 +5,9 @@ export function counter<L extends string>(registry: Registry, name: string, help
   return new Counter({ name, help, labelNames: labels, registers: [registry] });
 }
 
-/** A gauge that keeps its last set value. */
-export function gauge(registry: Registry, name: string, help: string): Gauge {
-  return new Gauge({ name, help, registers: [registry] });
+/** A gauge, by these labels, that keeps its last set value. */
+export function gauge<L extends string>(registry: Registry, name: string, help: string, ...labels: L[]): Gauge<L> {
+  return new Gauge({ name, help, labelNames: labels, registers: [registry] });
 }
 
 /** A gauge whose value is computed at each scrape. */

@@ -2,18 +2,18 @@ import { anyOf } from '../../trino-rules/compile/name-pattern.js';
 import { compareDocuments } from '../../trino-rules/diff/document-comparison.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
-import { type AccessFact, standingForOthers } from '../../trino-rules/engine/access-fact.js';
+import { type AccessFact, isRestriction, standingForOthers } from '../../trino-rules/engine/access-fact.js';
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { GuaranteeReader } from '../../trino-rules/model/guarantee-file.js';
-import type { Guarantee } from '../../trino-rules/model/guarantee.js';
-import { namedBy, nodeOf } from '../../trino-rules/model/node.js';
+import { type Guarantee, principalsIn } from '../../trino-rules/model/guarantee.js';
+import type { Node } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 import { SnapshotDecoder, type SnapshotProblem } from '../../trino-rules/model/snapshot-decoder.js';
 import { SnapshotNames, SnapshotRows } from '../../trino-rules/model/snapshot-rows.js';
 import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
-import { GuaranteeJudge, type Verdict, type Witness } from '../../trino-rules/verify/guarantee-judge.js';
+import { breachText, GuaranteeJudge } from '../../trino-rules/verify/guarantee-judge.js';
 import { type ForeignRule, type ForeignRules, groupPattern } from '../check/foreign-rules.js';
 import { ANYBODY, anyPatterns, type Audience, type Audiences, ListedUsers, type ListedUser } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
@@ -41,12 +41,7 @@ export function readGuarantees(
   const [users, groups] = [namesOfType(listed, 'user'), namesOfType(listed, 'group')];
   const names = new SnapshotNames(form, users.map(active), groups, settings);
   const reader = new GuaranteeReader(form, names, new SnapshotRows(form, names, settings));
-  const guarantees = form.list(listed, 'guarantees', (each, path) => reader.guarantee(each, path));
-  const seen = new Set<string>();
-  for (const [i, { name }] of guarantees.entries()) {
-    if (seen.has(name.toLowerCase())) form.refuse(`guarantees[${i}].name`, 'is the name of another guarantee');
-    seen.add(name.toLowerCase());
-  }
+  const guarantees = form.list(listed, 'guarantees', (each, path) => reader.guarantee(each, path, 0));
   if (form.problems.length > 0) return { kind: 'refused', problems: form.problems };
   return { kind: 'read', read: { guarantees, users: byId(users), groups: byId(groups) } };
 }
@@ -73,11 +68,12 @@ function namesOfType(value: unknown, type: string): Row[] {
 
 /** What breaks a guarantee in a file. */
 export interface ForeignBreach {
-  guarantee: string;
   /** A name, or one that stands for users whom no rule spells (`standingForOthers`). */
   person: string;
   privilege: Privilege;
   fact: AccessFact;
+  /** In words. */
+  message: string;
   /** The deciding rule; null: none matches, or its section is absent. */
   rule: ForeignRule | null;
 }
@@ -169,17 +165,16 @@ export function testForeign(
     true,
   );
 
-  const breach = (verdict: Verdict, { position, privilege, fact }: Witness): ForeignBreach => {
-    const name = people.names()[position] ?? '';
-    const isQuestion = fact.about !== 'row-filter' && fact.about !== 'hidden-column' && fact.about !== 'column-mask';
-    const known = groupsOf.get(name) ?? [];
-    const explained = isQuestion ? explainForeign(rules, { name, groups: known }, fact, budget) : null;
-    const person = people.isUnnamed(position) ? standingForOthers(name) : name;
-    return { guarantee: verdict.guarantee.name, person, privilege, fact, rule: explained?.rule ?? null };
-  };
-  const verdicts = judge.verdicts().map((verdict): ForeignVerdict => {
-    const { guarantee, isBroken, brokenBy, witnesses } = verdict;
-    return { guarantee, isBroken, brokenBy, breaches: witnesses.map((witness) => breach(verdict, witness)) };
+  const verdicts = judge.verdicts().map(({ guarantee, isBroken, brokenBy, witnesses }): ForeignVerdict => {
+    const breaches = witnesses.map(({ position, privilege, fact }, i): ForeignBreach => {
+      const name = people.names()[position] ?? '';
+      const known = groupsOf.get(name) ?? [];
+      const explained = isRestriction(fact) ? null : explainForeign(rules, { name, groups: known }, fact, budget);
+      const person = people.isUnnamed(position) ? standingForOthers(name) : name;
+      const message = breachText(guarantee, i, person, fact);
+      return { person, privilege, fact, message, rule: explained?.rule ?? null };
+    });
+    return { guarantee, isBroken, brokenBy, breaches: isBroken ? breaches : [] };
   });
   return { kind: 'judged', verdicts };
 }
@@ -201,41 +196,30 @@ class ListedAndOthers implements Audiences {
 
 /** Rules that give nothing, and spell the names that are to be asked about. */
 function spelledBy(guarantees: readonly Guarantee[], users: readonly string[]): RulesDocument {
-  const nodes = guarantees.flatMap(({ scopes }) => scopes.map(({ resource }) => resource));
-  const principals = guarantees.flatMap(({ principal, except }) => [principal, ...except]);
-  const engines = [...principals, ...nodes.flatMap((node) => namedBy(node) ?? [])].flatMap((each) =>
-    each.type === 'engine' ? [each.name] : [],
-  );
-  const named = nodes
-    .filter(({ catalog }) => catalog !== undefined)
-    .map((node) => {
-      const { catalog, schema, table, routine } = nodeOf(node);
-      const spelled = (name: string | undefined): string | undefined =>
-        name === undefined ? undefined : anyOf([name]);
-      return { catalog: spelled(catalog), schema: spelled(schema), table: spelled(table), routine: spelled(routine) };
-    });
+  const scopes = guarantees.flatMap((guarantee) => guarantee.scopes.map(({ resource }) => resource));
+  const engines = guarantees.flatMap(principalsIn).flatMap((each) => (each.type === 'engine' ? [each.name] : []));
   const names = [...new Set([...users, ...engines])];
+  const nodes = scopes.filter(({ catalog }) => catalog !== undefined);
+  const spelled = <K extends string>(key: K, name: string | undefined) =>
+    (name === undefined ? {} : { [key]: anyOf([name]) }) as Partial<Record<K, string>>;
+  const at = ({ catalog, schema }: Node) => ({
+    ...spelled('catalog', catalog),
+    ...spelled('schema', schema),
+    privileges: [],
+  });
+  const above = nodes.filter(({ table }) => table === undefined);
   return {
     ...NO_RULES,
-    tables: named
-      .flatMap((each) => (each.table === undefined ? [each] : [each, { ...each, table: `${each.table}[$].*` }]))
-      .map(({ catalog, schema, table }) => withoutUndefined({ catalog, schema, table, privileges: [] })),
-    functions: named
-      .filter(({ table }) => table === undefined)
-      .map(({ catalog, schema, routine }) => withoutUndefined({ catalog, schema, function: routine, privileges: [] })),
-    procedures: named
-      .filter(({ table }) => table === undefined)
-      .map(({ catalog, schema, routine }) => withoutUndefined({ catalog, schema, procedure: routine, privileges: [] })),
+    tables: nodes.flatMap((node) => {
+      const { table } = spelled('table', node.table);
+      return table === undefined ? [at(node)] : [table, `${table}[$].*`].map((each) => ({ ...at(node), table: each }));
+    }),
+    functions: above.map((node) => ({ ...at(node), ...spelled('function', node.routine) })),
+    procedures: above.map((node) => ({ ...at(node), ...spelled('procedure', node.routine) })),
     queries: [
       ...(names.length === 0 ? [] : [{ user: anyOf(names), allow: [] }]),
       // A rule with an owner makes the walk ask for each owner.
-      ...(nodes.some(({ queries }) => queries !== undefined) ? [{ queryOwner: '.*', allow: [] }] : []),
+      ...(scopes.some(({ queries }) => queries !== undefined) ? [{ queryOwner: '.*', allow: [] }] : []),
     ],
-  };
-}
-
-function withoutUndefined<T extends object>(rule: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
   };
 }

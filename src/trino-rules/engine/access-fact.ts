@@ -79,6 +79,12 @@ export function withoutSql(text: string): string {
   return rest.length === 0 ? before : `${before} (its SQL is not logged)`;
 }
 
+/** A node without the levels that nothing spells: any name is meant. */
+export function namedLevels(resource: Node): Node {
+  const shown = withNames(resource, (name) => displayName(name, ''));
+  return Object.fromEntries(Object.entries(shown).filter(([, name]) => name !== ''));
+}
+
 /** `sales.eu.orders`; a fresh name is written as `(any other table)`. */
 export function pathOf(resource: Node): string {
   return nodeText(withNames(resource, (name, level) => displayName(name, `(any other ${level})`)));

@@ -123,10 +123,13 @@ export class Principals {
     return withNamed(node, (named) => this.named(named));
   }
 
-  /** Adds one grant of each engine principal if these entries are about everyone, so that everyone has the same members in this part. */
-  part(grants: readonly SnapshotGrant[], policies: readonly SnapshotPolicy[]): SnapshotGrant[] {
-    if (!isAboutEveryone(grants, policies)) return [...grants];
-    return [...new Set([...grants, ...this.naming.values()])];
+  /** Adds one grant of each engine principal where everyone matters to these entries, so that everyone has the same members in this part. */
+  part(
+    grants: readonly SnapshotGrant[],
+    policies: readonly SnapshotPolicy[],
+    isForAll = isAboutEveryone(grants, policies),
+  ): SnapshotGrant[] {
+    return isForAll ? [...new Set([...grants, ...this.naming.values()])] : [...grants];
   }
 
   private listed(named: PolicyPrincipal, isAlsoInactive = false): Member[] {

@@ -1,3 +1,5 @@
+import { guaranteeFields } from './guarantee-file.js';
+import type { Guarantee } from './guarantee.js';
 import { compareNames, compareNodes, type Node, type NodeNaming, nodeOf, withNamed } from './node.js';
 import { byName, isRow, type PolicyPrincipal } from './principal.js';
 import { orderedPrivileges } from './privilege.js';
@@ -8,6 +10,7 @@ export interface Descriptions {
   groups: ReadonlyMap<number, string>;
   grants: ReadonlyMap<number, string>;
   policies: ReadonlyMap<number, string>;
+  guarantees: ReadonlyMap<number, string>;
 }
 
 /** The rows of a snapshot file: by name, without ids; equal rows have equal JSON texts. */
@@ -17,6 +20,8 @@ export interface ExportedSnapshot {
   groups: ExportedGroup[];
   grants: ExportedRow[];
   policies: ExportedRow[];
+  /** Absent: there are none. */
+  guarantees?: Record<string, unknown>[];
 }
 
 export interface ExportedGroup {
@@ -42,6 +47,9 @@ export function exportSnapshot(snapshot: RowsOfSnapshot, descriptions = NO_DESCR
   const groups = snapshot.groups.map((group) => described(rows.group(group), descriptions.groups.get(group.id)));
   const grants = snapshot.grants.map((grant) => described(rows.grant(grant), descriptions.grants.get(grant.id)));
   const policies = snapshot.policies.map((row) => described(rows.policy(row), descriptions.policies.get(row.id)));
+  const guarantees = [...(snapshot.guarantees ?? [])]
+    .sort((a, b) => compareNames(a.name, b.name))
+    .map((row) => described(rows.guarantee(row), descriptions.guarantees.get(row.id)));
   return {
     version: 1,
     users: snapshot.users
@@ -51,12 +59,18 @@ export function exportSnapshot(snapshot: RowsOfSnapshot, descriptions = NO_DESCR
     groups: groups.sort((a, b) => compareNames(a.name, b.name)),
     grants: byContent(grants),
     policies: byContent(policies),
+    ...(guarantees.length > 0 && { guarantees }),
   };
 }
 
-type RowsOfSnapshot = Pick<Snapshot, 'users' | 'groups' | 'grants' | 'policies'>;
+type RowsOfSnapshot = Pick<Snapshot, 'users' | 'groups' | 'grants' | 'policies' | 'guarantees'>;
 
-const NO_DESCRIPTIONS: Descriptions = { groups: new Map(), grants: new Map(), policies: new Map() };
+const NO_DESCRIPTIONS: Descriptions = {
+  groups: new Map(),
+  grants: new Map(),
+  policies: new Map(),
+  guarantees: new Map(),
+};
 
 /** Rows of one snapshot by name, without descriptions. */
 export class RowExport {
@@ -99,6 +113,10 @@ export class RowExport {
       ...('expression' in policy && { expression: policy.expression }),
       ...('privileges' in policy && { privileges: orderedPrivileges(policy.privileges) }),
     };
+  }
+
+  guarantee(guarantee: Guarantee): Record<string, unknown> {
+    return guaranteeFields(guarantee, (named) => this.policyPrincipal(named));
   }
 
   private node(node: Node): NodeByName {

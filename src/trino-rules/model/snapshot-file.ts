@@ -1,4 +1,5 @@
 import { nameProblem, resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.js';
+import { guaranteeFields, GuaranteeReader } from './guarantee-file.js';
 import { type Node, withNamed } from './node.js';
 import { byName, type PolicyPrincipal } from './principal.js';
 import { Principals } from './principals.js';
@@ -22,7 +23,7 @@ export interface SnapshotDefaults {
  */
 export function readSnapshot(value: unknown, defaults: SnapshotDefaults): SnapshotReading {
   const form = new SnapshotDecoder();
-  const file = form.object(value, '', ['version', 'users', 'groups', 'grants', 'policies', 'settings', 'at']);
+  const file = form.object(value, '', KEYS);
   if (form.problems.some(({ path }) => path === '')) return { kind: 'refused', problems: form.problems };
   if (file.version !== 1) form.refuse('version', 'must be 1');
   const settings = decodeSettings(form, file.settings ?? {}, defaults.settings);
@@ -45,14 +46,19 @@ export function readSnapshot(value: unknown, defaults: SnapshotDefaults): Snapsh
   const rows = new SnapshotRows(form, names, settings);
   const grants = numbered(form, file.grants, 'grants', (row, path, id) => rows.grant(row, path, id));
   const policies = numbered(form, file.policies, 'policies', (row, path, id) => rows.policy(row, path, id));
+  const reader = new GuaranteeReader(form, names, rows);
+  const guarantees = numbered(form, file.guarantees, 'guarantees', (row, path, id) => reader.guarantee(row, path, id));
   const at = file.at === undefined ? defaults.at : form.instant(file.at, 'at');
   if (form.problems.length > 0) return { kind: 'refused', problems: form.problems };
-  return { kind: 'read', snapshot: { users, groups, grants, policies, settings, at } };
+  const given = guarantees.length > 0 && { guarantees };
+  return { kind: 'read', snapshot: { users, groups, grants, policies, settings, at, ...given } };
 }
+
+const KEYS = ['version', 'users', 'groups', 'grants', 'policies', 'guarantees', 'settings', 'at'] as const;
 
 /** The snapshot as a plain JSON value of the same form, with names for principals and members; reading it gives the same. */
 export function writeSnapshot(snapshot: Snapshot): object {
-  const { users, groups, grants, policies, settings, at } = snapshot;
+  const { users, groups, grants, policies, settings, at, guarantees } = snapshot;
   const principals = new Principals(snapshot);
   const principal = (named: PolicyPrincipal): object => byName(principals.named(named));
   const node = (resource: Node): object => withNamed(resource, principal);
@@ -80,6 +86,7 @@ export function writeSnapshot(snapshot: Snapshot): object {
     })),
     settings: encodeSettings(settings),
     at: at.toISOString(),
+    ...(guarantees && { guarantees: guarantees.map((each) => ({ id: each.id, ...guaranteeFields(each, principal) })) }),
   };
 }
 

@@ -146,6 +146,7 @@ export class SnapshotNames {
     groups: readonly Pick<SnapshotGroup, 'id' | 'name'>[],
     settings: Pick<SnapshotSettings, 'serviceAccounts'>,
     private readonly unknownUser: (name: string) => string = () => 'names no user of this file',
+    private readonly place = 'of this file',
   ) {
     for (const name of settings.serviceAccounts) this.holders.set(foldedName(name), 'a service account');
     users.forEach(({ name }, i) => {
@@ -195,7 +196,7 @@ export class SnapshotNames {
     const found = name === undefined ? id : byName.get(name);
     if (typeof found === 'number' && ids.has(found) && (id === undefined || id === found)) return found;
     const isUnknown = kind === 'user' && typeof name === 'string' && !byName.has(name);
-    this.form.refuse(path, isUnknown ? this.unknownUser(name) : `names no ${kind} of this file`);
+    this.form.refuse(path, isUnknown ? this.unknownUser(name) : `names no ${kind} ${this.place}`);
     return 0;
   }
 

@@ -1,3 +1,4 @@
+import type { Guarantee } from './guarantee.js';
 import type { PolicyPrincipal, Principal } from './principal.js';
 import type { Privilege } from './privilege.js';
 import { namedBy, type Node } from './node.js';
@@ -85,4 +86,6 @@ export interface Snapshot {
   settings: SnapshotSettings;
   /** Grants that expire until this moment have no effect. */
   at: Date;
+  /** Judged with the rules, which do not depend on them. Absent: there are none. */
+  guarantees?: readonly Guarantee[];
 }

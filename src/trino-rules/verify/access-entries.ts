@@ -1,4 +1,5 @@
 import { getOrInsert } from '../../kernel/collections.js';
+import { freshCompanion } from '../document/open-names.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../model/resource.js';
 import { type Access, accessOf, NO_ACCESS, SERVICE_ACCOUNT_PRIVILEGES } from '../model/intent.js';
 import { isInTree, namesOf, type Node, SYSTEM } from '../model/node.js';
@@ -30,7 +31,7 @@ export interface EntryNode {
  * separate, because entries on everything do not reach it.
  */
 export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): Record<'root' | 'system', EntryNode> {
-  const { grants, policies, settings, at } = snapshot;
+  const { grants, policies, settings, at, guarantees = [] } = snapshot;
   const root = emptyNode();
   const above = emptyNode();
   const add = (resource: Node, entry: AccessEntry): void => {
@@ -52,6 +53,13 @@ export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): R
   }
   for (const policy of policies)
     add(policy.resource, { source: { policy }, members: principals.resolvePolicy(policy) });
+  // Tables of guarantees are asked about for all users.
+  for (const { resource } of guarantees.flatMap(({ scopes }) => scopes)) {
+    const { table } = resource;
+    const members = table === undefined ? [] : [...principals.subjects.keys()];
+    add(resource, { source: giving([]), members });
+    if (table !== undefined) add({ ...resource, table: freshCompanion(table) }, { source: giving([]), members });
+  }
   for (const catalog of new Set([...settings.externalTableCatalogs, ...settings.rawColumnCatalogs]))
     for (const entry of catalogTerms(snapshot, principals, catalog)) add({ catalog }, entry);
   return { root, system: above.children.get(SYSTEM) ?? emptyNode() };

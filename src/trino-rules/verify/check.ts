@@ -4,6 +4,7 @@ import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
 import { checkInvariants } from '../lint/invariants.js';
 import { checkMarker, openPatterns } from '../lint/open-patterns.js';
 import { unreachableRules } from '../lint/unreachable-rules.js';
+import type { Breach } from '../model/guarantee-breaches.js';
 import { namesOf, nodeKey } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { PatternCache } from '../document/pattern-cache.js';
@@ -13,6 +14,13 @@ import { UserUniverse } from '../engine/user-universe.js';
 import { Counterexamples, Differences } from './counterexample.js';
 import { ExpectedActing, expectedOnEngine, ExpectedQueries } from './expected-engine.js';
 import { ExpectedRoutines } from './expected-routines.js';
+import { type GuaranteeJudge, MOST_WITNESSES } from './guarantee-judge.js';
+import {
+  type FormerBreaches,
+  guaranteeJudge,
+  type GuaranteeVerdict,
+  verdictsOf,
+} from '../answers/guarantee-verdicts.js';
 import { PrincipalIndex } from './principal-index.js';
 import { proveData } from './proof-of-data.js';
 import { proveRights } from './proof-of-rights.js';
@@ -31,16 +39,50 @@ const STEPS_PER_OWNER = 1_000;
  * proof against the snapshot, no dead rules. A finding of severity `error` stops the publication. `target-capacity.ts` checks the size.
  */
 export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Finding[] {
+  return judgeRules(source, snapshot).findings;
+}
+
+export interface JudgedRules {
+  findings: Finding[];
+  /** On the guarantees of the snapshot; empty where nothing was proved. */
+  verdicts: GuaranteeVerdict[];
+  /** By the id of the guarantee. */
+  breaches: ReadonlyMap<number, readonly Breach[]>;
+}
+
+/**
+ * As `checkRules`, with verdicts on guarantees.
+ * @param most breaches of each guarantee that are kept
+ * @param former its breaches are no witnesses
+ */
+export function judgeRules(
+  source: string | Uint8Array,
+  snapshot: Snapshot,
+  most = MOST_WITNESSES,
+  former: FormerBreaches | null = null,
+): JudgedRules {
+  let judged: Omit<JudgedRules, 'findings'> = { verdicts: [], breaches: new Map() };
   const reading = readRules(source);
-  if (reading.kind === 'refused') return reading.findings;
+  if (reading.kind === 'refused') return { ...judged, findings: reading.findings };
   const { settings } = snapshot;
   const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
-  return withEngine(reading.document, snapshot, checkBudget(text, snapshot), (engine, _, principals) => [
-    ...checkMarker(text, engine.rules, settings.ownAccount, engine.people),
-    ...checkInvariants(engine, settings),
-    ...prove(engine, snapshot, principals),
-    ...unreachableRules(engine.rules, engine.people, engine.patterns),
-  ]);
+  const findings = withEngine(reading.document, snapshot, checkBudget(text, snapshot), (engine, _, principals) => {
+    const judge = snapshot.guarantees ? guaranteeJudge(engine, snapshot, principals, most) : null;
+    const broken = (): Finding[] => {
+      if (judge === null) return [];
+      const { findings, ...told } = verdictsOf(judge, engine, snapshot, principals, former);
+      judged = told;
+      return findings;
+    };
+    return [
+      ...checkMarker(text, engine.rules, settings.ownAccount, engine.people),
+      ...checkInvariants(engine, settings),
+      ...prove(engine, snapshot, principals, judge),
+      ...broken(),
+      ...unreachableRules(engine.rules, engine.people, engine.patterns),
+    ];
+  });
+  return { ...judged, findings };
 }
 
 export function checkBudget(text: string, snapshot: Snapshot): WorkBudget {
@@ -62,10 +104,16 @@ const MAX_COUNTEREXAMPLES = 20;
  * Proves that the rules give every principal exactly the intent of the snapshot: users, engine principals, service accounts, every other
  * name that a pattern of users matches, and a stranger. Complete, because every pattern is a list of names (`openPatterns`): see
  * `proveData`. Any difference is an error with a counterexample. The engine numbers users as `principals` does, then all others.
+ * @param judge sees all access by the rules; null: there are no guarantees
  */
-export function prove(engine: EngineSets, snapshot: Snapshot, principals: PrincipalIndex): Finding[] {
+export function prove(
+  engine: EngineSets,
+  snapshot: Snapshot,
+  principals: PrincipalIndex,
+  judge: GuaranteeJudge | null = null,
+): Finding[] {
   const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
-  const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES);
+  const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES, judge);
   const routines = new ExpectedRoutines(snapshot, principals, engine.width);
   const onEngine = expectedOnEngine(snapshot, principals, engine.width);
   const queries = new ExpectedQueries(snapshot, principals, engine, onEngine);
@@ -108,9 +156,13 @@ function undecided(message: string): Finding {
 }
 
 /** Names of catalogs, schemas, tables, routines and session properties in the snapshot. */
-function namesIn({ grants, policies, settings }: Snapshot): string[] {
+function namesIn({ grants, policies, settings, guarantees = [] }: Snapshot): string[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog, sessionProperties } = settings;
-  const nodes = [...grants, ...policies].flatMap(({ resource }) => [...namesOf(resource), resource.routine ?? '']);
+  const scopes = guarantees.flatMap((guarantee) => guarantee.scopes);
+  const nodes = [...grants, ...policies, ...scopes].flatMap(({ resource }) => [
+    ...namesOf(resource),
+    resource.routine ?? '',
+  ]);
   const closed = metadataCatalog === null ? [] : [metadataCatalog];
   return [...nodes, ...writableCatalogs, ...readableCatalogs, ...closed, ...sessionProperties];
 }

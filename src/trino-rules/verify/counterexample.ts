@@ -16,6 +16,7 @@ import type { Subject } from '../model/principal.js';
 import { isAtNode, type Question } from '../model/question.js';
 import { restrictsData } from '../model/restrictions.js';
 import type { Snapshot } from '../model/snapshot.js';
+import type { GuaranteeJudge } from './guarantee-judge.js';
 import { type Bitset, differing } from '../engine/sparse-bitset.js';
 
 /** Describes differences: the user, the node, the access, the grant or policy, and the rule that contradicts it. */
@@ -149,6 +150,7 @@ export class Differences {
   constructor(
     private readonly subjects: readonly Subject[],
     private readonly keep: number,
+    private readonly judge: GuaranteeJudge | null,
   ) {}
 
   /** Compares two sets at some of their words, restricted to `among`. */
@@ -159,6 +161,7 @@ export class Differences {
     byGrants: Bitset | null,
     among: Bitset | null = null,
   ): void {
+    if (this.judge !== null && byRules !== null) this.judge.see(fact(), active, byRules);
     const [extra, missing] = differing(active, byRules, byGrants, among);
     if (extra.length > 0) this.add(fact, extra, true);
     if (missing.length > 0) this.add(fact, missing, false);

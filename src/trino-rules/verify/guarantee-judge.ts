@@ -1,7 +1,24 @@
 import { READERS_FILTER } from '../document/rules-document.js';
-import type { AccessFact } from '../engine/access-fact.js';
-import { addWord, bitset, countMembers, members, removeAll, wordAt, type Bitset } from '../engine/sparse-bitset.js';
-import { speaksOf, type Guarantee, type GuaranteeKind, type GuaranteeScope } from '../model/guarantee.js';
+import {
+  type AccessFact,
+  describePermission,
+  displayName,
+  isRestriction,
+  pathOf,
+  type Restriction,
+} from '../engine/access-fact.js';
+import {
+  addWord,
+  bitset,
+  countMembers,
+  members,
+  membersOf,
+  removeAll,
+  wordAt,
+  type Bitset,
+} from '../engine/sparse-bitset.js';
+import { speaksOf } from '../model/guarantee-breaches.js';
+import type { Guarantee, GuaranteeKind, GuaranteeScope } from '../model/guarantee.js';
 import type { Node } from '../model/node.js';
 import type { PolicyPrincipal } from '../model/principal.js';
 import { PRIVILEGE_TERMS, type Privilege } from '../model/privilege.js';
@@ -33,11 +50,15 @@ export interface Verdict {
   isBroken: boolean;
   /** Number of triples of user, node and privilege. */
   brokenBy: number;
-  /** The first breaches. For `apart` in pairs: the same user in the first scope and in the second. */
+  /**
+   * The first breaches. For `apart` in pairs: the same user in the first scope and in the second. For `at_most` the counted users, also
+   * where it holds.
+   */
   witnesses: Witness[];
+  checked: { principals: number; nodes: number };
 }
 
-/** Maximum of witnesses for each guarantee. */
+/** Maximum of witnesses for each guarantee, where no other is given. */
 export const MOST_WITNESSES = 20;
 
 /** Judges guarantees by a document: `see` receives the holders of each fact at each node, one after the other. */
@@ -45,25 +66,25 @@ export class GuaranteeJudge {
   private readonly judged: readonly JudgedGuarantee[];
   /** The current table, until its restrictions are complete. */
   private reading: ReadTable | null = null;
+  /** The guarantees with a scope that the current schema can be in. */
+  private near: { schema: string | null; judged: readonly JudgedGuarantee[] } = { schema: null, judged: [] };
 
-  constructor(
-    guarantees: readonly Guarantee[],
-    private readonly users: JudgedUsers,
-  ) {
-    this.judged = guarantees.map((guarantee) => new JudgedGuarantee(guarantee, users));
+  constructor(guarantees: readonly Guarantee[], users: JudgedUsers, most = MOST_WITNESSES) {
+    this.judged = guarantees.map((guarantee) => new JudgedGuarantee(guarantee, users, most));
   }
 
   /** @param holders users of the fact, at the active words. Restrictions of a table come after its privileges. */
   see(fact: AccessFact, active: Uint32Array, holders: Bitset): void {
-    if (fact.about === 'row-filter' || fact.about === 'hidden-column' || fact.about === 'column-mask') {
+    if (isRestriction(fact)) {
       this.reading?.restrictions.push({ fact, users: holders.slice() });
       return;
     }
     if (fact.about === 'privilege' && fact.privilege === 'SELECT') {
       this.endTable();
-      this.reading = { fact, active: active.slice(), users: holders.slice(), restrictions: [] };
+      if (this.judgedAt(fact).some(({ isRefined }) => isRefined))
+        this.reading = { fact, active: active.slice(), users: holders.slice(), restrictions: [] };
     }
-    for (const each of this.judged) each.see(fact, active, holders, this.users);
+    for (const each of this.judgedAt(fact)) each.see(fact, active, holders);
   }
 
   verdicts(): Verdict[] {
@@ -71,12 +92,20 @@ export class GuaranteeJudge {
     return this.judged.map((each) => each.verdict());
   }
 
+  private judgedAt(fact: AccessFact): readonly JudgedGuarantee[] {
+    const { catalog = '', schema = '' } = 'resource' in fact ? fact.resource : {};
+    const at = `${catalog}\0${schema}`;
+    if (this.near.schema !== at)
+      this.near = { schema: at, judged: this.judged.filter((each) => each.isNear(catalog, schema)) };
+    return this.near.judged;
+  }
+
   /** The restrictions of a table are complete when the next table begins. */
   private endTable(): void {
     if (this.reading === null) return;
     const { fact, active, users, restrictions } = this.reading;
     this.reading = null;
-    for (const each of this.judged) each.seeReading(fact, active, users, restrictions);
+    for (const each of this.judgedAt(fact)) each.seeReading(fact, active, users, restrictions);
   }
 }
 
@@ -89,34 +118,50 @@ interface ReadTable {
 }
 
 interface RestrictedSet {
-  fact: Extract<AccessFact, { about: 'row-filter' | 'hidden-column' | 'column-mask' }>;
+  fact: Restriction;
   users: Bitset;
 }
 
 /** A guarantee and what has been seen of it. */
 class JudgedGuarantee {
+  /** Whether a scope is about a column's real value or unfiltered rows. */
+  readonly isRefined: boolean;
   /** Users who can break it. */
   private readonly counted: Bitset;
   /** By scope: users with a privilege in it, and the first witness of each. */
   private readonly held: { users: Bitset; first: Map<number, Witness> }[];
   private readonly witnesses: Witness[] = [];
   private brokenBy = 0;
+  private nodes = 0;
+  /** The last node that was asked about. */
+  private asked: Node | null = null;
 
   constructor(
     private readonly guarantee: Guarantee,
     private readonly users: JudgedUsers,
+    private readonly most: number,
   ) {
     const { principal, except, scopes } = guarantee;
     const { width } = users;
     this.counted = bitset(width, users.positionsOf(principal));
     for (const each of except) removeAll(this.counted, bitset(width, users.positionsOf(each)));
     this.held = scopes.map(() => ({ users: new Uint32Array(width), first: new Map() }));
+    this.isRefined = scopes.some(isRefined);
   }
 
-  see(fact: AccessFact, active: Uint32Array, holders: Bitset, users: JudgedUsers): void {
+  /** @param catalog and `schema`: empty for none */
+  isNear(catalog: string, schema: string): boolean {
+    return this.guarantee.scopes.some(
+      ({ resource }) =>
+        (resource.catalog === undefined || resource.catalog === catalog) &&
+        (resource.schema === undefined || resource.schema === schema),
+    );
+  }
+
+  see(fact: AccessFact, active: Uint32Array, holders: Bitset): void {
     for (const [index, scope] of this.guarantee.scopes.entries()) {
       if (isRefined(scope)) continue;
-      const asked = askedIn(scope, fact, this.guarantee.kind, users);
+      const asked = askedIn(scope, fact, this.guarantee.kind, this.users);
       if (asked !== null) this.record(index, asked, fact, active, holders);
     }
   }
@@ -134,13 +179,14 @@ class JudgedGuarantee {
   }
 
   verdict(): Verdict {
-    const { guarantee, witnesses } = this;
+    const { guarantee, witnesses, most, nodes } = this;
     const [first, second] = this.held;
+    const checked = { principals: membersOf(this.counted).length, nodes };
     switch (guarantee.kind) {
       case 'never':
       case 'only':
       case 'always':
-        return { guarantee, isBroken: this.brokenBy > 0, brokenBy: this.brokenBy, witnesses };
+        return { guarantee, isBroken: this.brokenBy > 0, brokenBy: this.brokenBy, witnesses, checked };
       case 'apart': {
         const both = [...(first?.first.keys() ?? [])].filter((position) => second?.first.has(position));
         const pairs = both.flatMap((position) =>
@@ -150,14 +196,15 @@ class JudgedGuarantee {
           guarantee,
           isBroken: both.length > 0,
           brokenBy: both.length,
-          witnesses: pairs.slice(0, 2 * MOST_WITNESSES),
+          witnesses: pairs.slice(0, 2 * most),
+          checked,
         };
       }
       case 'at_most': {
         const positions = [...(first?.first.keys() ?? [])];
         const isBroken = positions.length > guarantee.count || positions.some((each) => this.users.isUnnamed(each));
-        const found = [...(first?.first.values() ?? [])].slice(0, MOST_WITNESSES);
-        return { guarantee, isBroken, brokenBy: isBroken ? positions.length : 0, witnesses: isBroken ? found : [] };
+        const found = [...(first?.first.values() ?? [])].slice(0, most);
+        return { guarantee, isBroken, brokenBy: isBroken ? positions.length : 0, witnesses: found, checked };
       }
     }
   }
@@ -171,7 +218,11 @@ class JudgedGuarantee {
   ): void {
     const { kind } = this.guarantee;
     const held = this.held[scope];
-    const own = bitset(this.users.width, this.ownersOf(fact));
+    const node = 'resource' in fact ? fact.resource : resource;
+    if (this.asked !== node) this.nodes += 1;
+    this.asked = node;
+    const owners = kind === 'always' ? this.ownersOf(fact) : [];
+    const own = owners.length === 0 ? NOBODY : bitset(this.users.width, owners);
     for (const index of active) {
       const has = wordAt(holders, index);
       const found = wordAt(this.counted, index) & (kind === 'always' ? ~has & ~wordAt(own, index) : has);
@@ -181,8 +232,8 @@ class JudgedGuarantee {
         const more = found & ~wordAt(held?.users ?? NOBODY, index);
         for (const position of members(index, more)) held?.first.set(position, { position, resource, privilege, fact });
         if (held) addWord(held.users, index, more);
-      } else if (this.witnesses.length < MOST_WITNESSES) {
-        for (const position of members(index, found).slice(0, MOST_WITNESSES - this.witnesses.length))
+      } else if (this.witnesses.length < this.most) {
+        for (const position of members(index, found).slice(0, this.most - this.witnesses.length))
           this.witnesses.push({ position, resource, privilege, fact });
       }
     }
@@ -206,7 +257,7 @@ function isRefined({ column, isUnfiltered }: GuaranteeScope): boolean {
   return column !== undefined || isUnfiltered;
 }
 
-function restricts(fact: RestrictedSet['fact'], { column, isUnfiltered }: GuaranteeScope): boolean {
+function restricts(fact: Restriction, { column, isUnfiltered }: GuaranteeScope): boolean {
   if (fact.about === 'row-filter') return isUnfiltered && fact.expression !== READERS_FILTER;
   return fact.column === column;
 }
@@ -259,3 +310,12 @@ function isOf(privilege: Privilege, fact: AccessFact): boolean {
 }
 
 const QUERY_PRIVILEGES = { execute: 'EXECUTE_QUERIES', view: 'VIEW_QUERIES', kill: 'KILL_QUERIES' } as const;
+
+/** `ana may SELECT from lake.hr.people, with the real value of ssn`. @param place among the witnesses, which come in pairs for `apart` */
+export function breachText({ kind, scopes }: Guarantee, place: number, person: string, fact: AccessFact): string {
+  const verb = kind === 'always' ? 'may not' : 'may';
+  const what = isRestriction(fact) ? pathOf(fact.resource) : describePermission(fact);
+  const { column } = scopes[place % scopes.length] ?? {};
+  const only = column === undefined ? '' : `, with the real value of ${column}`;
+  return `${displayName(person, 'anybody else')} ${verb} ${what}${only}`;
+}

@@ -1,3 +1,4 @@
+import { principalsIn } from '../model/guarantee.js';
 import { namedBy } from '../model/node.js';
 import type { PolicyPrincipal, Subject } from '../model/principal.js';
 import { isLive, type Snapshot, type SnapshotPolicy } from '../model/snapshot.js';
@@ -18,7 +19,7 @@ export class PrincipalIndex {
   private readonly byGroup: ReadonlyMap<number, readonly number[]>;
   private readonly accountsOf: ReadonlyMap<number, readonly number[]>;
 
-  constructor({ users, groups, grants, policies, settings, at }: Snapshot) {
+  constructor({ users, groups, grants, policies, settings, at, guarantees = [] }: Snapshot) {
     const list: Subject[] = [];
     const enter = (subject: Subject): number => list.push(subject) - 1;
     const accounts = new Set(settings.serviceAccounts);
@@ -30,7 +31,8 @@ export class PrincipalIndex {
     }
     const principals: PolicyPrincipal[] = [...grants, ...policies].map(({ principal }) => principal);
     const owners = [...grants, ...policies].flatMap(({ resource }) => resource.queries ?? []);
-    const named = [...principals, ...owners, ...policies.flatMap(({ except }) => except)];
+    const inGuarantees = guarantees.flatMap(principalsIn);
+    const named = [...principals, ...owners, ...policies.flatMap(({ except }) => except), ...inGuarantees];
     const inGroups = groups.flatMap((group) => group.engines);
     for (const name of [...named.flatMap((each) => (each.type === 'engine' ? [each.name] : [])), ...inGroups]) {
       if (accounts.has(name) || this.byEngineName.has(name)) continue;

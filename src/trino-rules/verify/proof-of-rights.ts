@@ -22,10 +22,11 @@ export function proveRights(
   differences: Differences,
 ): void {
   const expected = new ExpectedRights(engine, snapshot, principals, by);
+  const judged = (snapshot.guarantees ?? []).flatMap(({ scopes }) => scopes.map(({ resource }) => resource));
   const asked = {
     properties: snapshot.settings.sessionProperties,
-    routines: [...by.routines.nodes, KILL_QUERY],
-    isByOwner: by.queries.isByOwner,
+    routines: [...by.routines.nodes, KILL_QUERY, ...judged],
+    isByOwner: by.queries.isByOwner || judged.some(({ queries }) => queries !== undefined),
   };
   for (const right of everyRight([engine], asked, onlyFreshName(engine.patterns))) {
     differences.compare(() => right, engine.everyWord, holders(engine, right), expected.holders(right));

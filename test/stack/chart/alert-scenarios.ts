@@ -148,6 +148,11 @@ export const CONDITIONS: Scenario[] = [
     fires: { GrantlineSyncRefused: 630 },
   },
   {
+    fault: 'a guarantee is broken',
+    series: { 'grantline_guarantee_broken_since_timestamp_seconds{name="only payroll writes"}': at(0) },
+    fires: { GrantlineGuaranteeBroken: 30 },
+  },
+  {
     fault: 'a published version does not reach the engine',
     series: {
       ...onEach('grantline_acl_live', '', turns(1, 0)),

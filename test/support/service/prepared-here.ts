@@ -1,5 +1,5 @@
 import { deserialize, serialize } from 'node:v8';
-import { type Preparation, prepare, refusalOf } from '../../../src/acl-sync/domain/candidate.js';
+import { admissionVerdict, type Preparation, prepare } from '../../../src/acl-sync/domain/candidate.js';
 import { prepareWithdrawal, type WithdrawalOrder } from '../../../src/acl-sync/domain/prepared-withdrawal.js';
 import type { RulesPreparer } from '../../../src/acl-sync/domain/run-ports.js';
 import { documentOf } from '../../../src/acl-sync/domain/unexplained-change.js';
@@ -16,7 +16,8 @@ export function prepareHere(preparer: RulesPreparer, proof: AdmissionProof): voi
     compare: here((before: string, after: string) => compareAccess(documentOf(before), documentOf(after))),
   } satisfies Partial<RulesPreparer>);
   Object.assign(proof, {
-    refusal: here((snapshot: Snapshot) => refusalOf(snapshot)?.message ?? null),
+    judge: here(admissionVerdict),
+    verdicts: here((snapshot: Snapshot) => admissionVerdict(snapshot, null).verdicts),
   } satisfies Partial<AdmissionProof>);
 }
 

@@ -1,0 +1,123 @@
+import { Refused } from '../../kernel/errors.js';
+import { brokenText, type GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
+import { GuaranteeReader } from '../../trino-rules/model/guarantee-file.js';
+import { type Guarantee, principalsIn } from '../../trino-rules/model/guarantee.js';
+import { isInTree, namedBy, type Node, SYSTEM } from '../../trino-rules/model/node.js';
+import { isOverRoutines } from '../../trino-rules/model/privilege.js';
+import { join, SnapshotDecoder } from '../../trino-rules/model/snapshot-decoder.js';
+import { SnapshotNames, SnapshotRows } from '../../trino-rules/model/snapshot-rows.js';
+import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
+import { descriptionProblem } from './grant.js';
+import type { Touched } from './snapshot-store.js';
+
+export const GUARANTEES_MOST = 500;
+
+/** Near every guarantee. */
+export const ANYTHING: Touched = { nodes: [{}, { catalog: SYSTEM }, { engine: true }], groups: [] };
+
+/** The last judgement of a guarantee. */
+export type Judgement = Pick<GuaranteeVerdict, 'brokenBy' | 'witnesses' | 'checked'>;
+
+export interface RecordedGuarantee {
+  guarantee: Guarantee;
+  description: string | null;
+  writtenBy: { id: number; name: string } | null;
+  createdAt: Date;
+  changedAt: Date;
+  judgedAt: Date | null;
+  /** Null: it held when it was judged last. */
+  brokenSince: Date | null;
+  /** Null: not judged yet. */
+  judgement: Judgement | null;
+}
+
+type Draft = Pick<RecordedGuarantee, 'guarantee' | 'description'>;
+
+/** Reads a body that is a guarantee. @throws Refused `validation_failed` with all errors */
+export function readGuarantee(body: object, snapshot: Snapshot): Draft {
+  return reading(snapshot, (_, read) => read(body, ''));
+}
+
+/** Reads the guarantees of a body, with negative ids; null: it has none. @throws Refused `validation_failed` with all errors */
+export function readGuarantees(body: object, snapshot: Snapshot): Draft[] | null {
+  return reading(snapshot, (form, read) => {
+    const { guarantees } = form.object(body, '', ['guarantees']);
+    if (Array.isArray(guarantees) && guarantees.length > GUARANTEES_MOST)
+      form.refuse('guarantees', `must have at most ${GUARANTEES_MOST} entries`);
+    let id = 0;
+    return guarantees === undefined ? null : form.list(guarantees, 'guarantees', (each, at) => read(each, at, --id));
+  });
+}
+
+function reading<T>(
+  { users, groups, settings }: Snapshot,
+  work: (form: SnapshotDecoder, read: (value: unknown, path: string, id?: number) => Draft) => T,
+): T {
+  const form = new SnapshotDecoder();
+  const names = new SnapshotNames(form, users, groups, settings, undefined, 'that is recorded');
+  const reader = new GuaranteeReader(form, names, new SnapshotRows(form, names, settings));
+  const done = work(form, (value, path, id = 0) => {
+    const guarantee = reader.guarantee(value, path, id);
+    const { description = null } = value as { description?: string | null };
+    const problem = descriptionProblem(description);
+    if (problem !== null && typeof description === 'string') form.refuse(join(path, 'description'), problem);
+    return { guarantee, description };
+  });
+  if (form.problems.length === 0) return done;
+  const errors = form.problems.map(({ path, message }) => ({ field: path.replaceAll(/\[(\d+)\]/g, '.$1'), message }));
+  throw new Refused('validation_failed', { errors });
+}
+
+/** Whether what is written at these nodes can break or mend a guarantee: anything in the same catalogs, or beside the data. */
+export function isNear({ scopes }: Guarantee, nodes: readonly Node[]): boolean {
+  return scopes.some(({ resource, privileges }) =>
+    nodes.some(
+      (node) =>
+        privileges.includes('EXECUTE_QUERIES') ||
+        (isBeside(resource) && isBeside(node)) ||
+        (!isBeside(resource) && !isBeside(node) && (isAbove(resource, node) || isAbove(node, resource))),
+    ),
+  );
+}
+
+export function isNaming(guarantee: Guarantee, groups: readonly number[]): boolean {
+  return principalsIn(guarantee).some((named) => named.type === 'group' && groups.includes(named.id));
+}
+
+function isBeside(node: Node): boolean {
+  return node.engine === true || namedBy(node) !== undefined;
+}
+
+function isAbove(wide: Node, { catalog }: Node): boolean {
+  return wide.catalog === undefined ? catalog !== SYSTEM : wide.catalog === catalog;
+}
+
+/** What a snapshot must hold for guarantees to be judged by it. */
+export function judgedPart(
+  guarantees: readonly Guarantee[],
+  { externalTableCatalogs }: Pick<SnapshotSettings, 'externalTableCatalogs'>,
+): Touched {
+  const nodes = guarantees.flatMap(({ scopes }) =>
+    scopes.flatMap(({ resource, privileges }): Node[] => {
+      // Whoever reaches anything executes; routines and shared files yield to restrictions anywhere in the catalog.
+      if (privileges.includes('EXECUTE_QUERIES')) return [{}, { catalog: SYSTEM }, resource];
+      const { catalog } = resource;
+      const isWide = privileges.some(isOverRoutines) || externalTableCatalogs.includes(catalog ?? '');
+      return [catalog !== undefined && isInTree(resource) && isWide ? { catalog } : resource];
+    }),
+  );
+  return { nodes, groups: [], named: guarantees.flatMap(principalsIn) };
+}
+
+/** @param broken with the witnesses that a write adds */
+export function guaranteeBroken(broken: readonly GuaranteeVerdict[]): Refused {
+  const errors = broken.map((verdict) => {
+    const { id, name, witnesses } = verdict;
+    const [witness] = witnesses;
+    return { field: '', message: brokenText(verdict), guarantee: { id, name }, ...(witness && { witness }) };
+  });
+  return new Refused('guarantee_broken', {
+    detail: `Refused: ${errors[0]?.message ?? ''}. Nothing was written.`,
+    errors,
+  });
+}

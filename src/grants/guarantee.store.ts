@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { type Page, type PageRequest, pageOf } from '../kernel/page.js';
+import { DatabaseSession } from '../platform/database/database-session.js';
+import type { GuaranteeVerdict } from '../trino-rules/answers/guarantee-verdicts.js';
+import { type Guarantee, principalsIn } from '../trino-rules/model/guarantee.js';
+import type { Node } from '../trino-rules/model/node.js';
+import {
+  isRow,
+  type NamedPolicyPrincipal,
+  type PolicyPrincipal,
+  principalText,
+} from '../trino-rules/model/principal.js';
+import { isNaming, isNear, type RecordedGuarantee } from './domain/guarantee.js';
+import { resourceForm } from './infrastructure/principal-columns.js';
+
+/** A guarantee as JSON; `definition` has its kind, principals and scopes. */
+export const GUARANTEE_FORM = `definition || jsonb_build_object('id', id, 'name', name, 'mode', mode)`;
+
+const SELECT = `SELECT ${GUARANTEE_FORM} AS guarantee, description, created_at AS "createdAt", changed_at AS "changedAt",
+    judged_at AS "judgedAt", broken_since AS "brokenSince", verdict AS judgement,
+    (SELECT json_build_object('id', u.id, 'name', u.username) FROM users u WHERE u.id = written_by) AS "writtenBy"
+  FROM guarantees WHERE removed_at IS NULL`;
+
+const NODES_OF_GROUPS = `
+  SELECT ${resourceForm('g', 'unnamed')} AS node FROM grants g
+   WHERE (g.group_id = ANY ($1) OR g.as_group_id = ANY ($1)) AND g.revoked_at IS NULL
+  UNION ALL
+  SELECT ${resourceForm('p', 'unnamed')} FROM policies p
+   WHERE p.removed_at IS NULL AND (p.group_id = ANY ($1) OR p.as_group_id = ANY ($1)
+     OR EXISTS (SELECT FROM policy_exceptions e WHERE e.policy_id = p.id AND e.group_id = ANY ($1)))`;
+
+/** Verdicts that are newer than the recorded ones. $1: as JSON; $2: the moment of their snapshot. */
+const RECORD = `
+  WITH given AS (SELECT * FROM jsonb_to_recordset($1) AS v (id integer, "isBroken" boolean, judgement jsonb)),
+    former AS (
+      SELECT g.id, g.broken_since FROM guarantees g
+       WHERE g.id IN (SELECT id FROM given) AND g.removed_at IS NULL AND coalesce(g.judged_at <= $2, true)
+       ORDER BY g.id FOR NO KEY UPDATE),
+    judged AS (
+      UPDATE guarantees g SET judged_at = $2, verdict = given.judgement,
+             broken_since = CASE WHEN given."isBroken" THEN coalesce(former.broken_since, $2) END
+        FROM given JOIN former USING (id) WHERE g.id = given.id)
+  SELECT id FROM former JOIN given USING (id) WHERE "isBroken" <> (broken_since IS NOT NULL)`;
+
+/** Guarantees. Removed ones count as missing. */
+@Injectable()
+export class GuaranteeStore {
+  constructor(private readonly session: DatabaseSession) {}
+
+  /**
+   * Writes a new one (id 0), or one in the place of another. Until the transaction ends, nothing is written that `lockedNear` asks for.
+   * @returns null: no such guarantee, or another one has that name
+   */
+  async write(
+    { id, name, mode, ...definition }: Guarantee,
+    description: string | null,
+    by: number | null,
+    at: Date,
+  ): Promise<RecordedGuarantee | null> {
+    await this.lock();
+    const values = [name, description, mode, JSON.stringify(definition), by, at];
+    const columns = 'name, description, mode, definition, written_by, changed_at';
+    const [statement, parameters] =
+      id === 0
+        ? [`INSERT INTO guarantees (${columns}, created_at) VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING id`, values]
+        : [
+            `UPDATE guarantees SET (${columns}) = ($1, $2, $3, $4, $5, $6) WHERE id = $7 AND removed_at IS NULL RETURNING id`,
+            [...values, id],
+          ];
+    const written = await this.session.unlessTaken('guarantees_name_in_any_case', statement, parameters);
+    const [row] = (written ?? []) as { id: number }[];
+    return row === undefined ? null : this.find(row.id);
+  }
+
+  /** The guarantee as it was; `gone`: it was removed before. */
+  async remove(id: number, at: Date): Promise<RecordedGuarantee | 'gone' | 'missing'> {
+    await this.lock();
+    const former = await this.find(id);
+    const statement = 'UPDATE guarantees SET removed_at = coalesce(removed_at, $2) WHERE id = $1';
+    if ((await this.session.changed(statement, [id, at])) === 0) return 'missing';
+    return former ?? 'gone';
+  }
+
+  find(id: number): Promise<RecordedGuarantee | null> {
+    return this.session.first<RecordedGuarantee>(`${SELECT} AND id = $1`, [id]);
+  }
+
+  async list({ limit, after }: PageRequest): Promise<Page<RecordedGuarantee>> {
+    const rows = await this.session.query<RecordedGuarantee>(`${SELECT} AND id > $1 ORDER BY id LIMIT $2`, [
+      after ?? 0,
+      limit + 1,
+    ]);
+    return pageOf(rows, limit, ({ guarantee }) => guarantee.id);
+  }
+
+  /** Those that what the transaction has written can break; other writers that ask for one of them wait until it ends. */
+  async lockedNear(nodes: readonly Node[], groups: readonly number[]): Promise<Guarantee[]> {
+    // The weakest lock of rows: a writer of guarantees, who locks the table, waits for it.
+    const all = await this.session.query<{ guarantee: Guarantee }>(
+      `SELECT ${GUARANTEE_FORM} AS guarantee FROM guarantees WHERE removed_at IS NULL ORDER BY id FOR KEY SHARE`,
+    );
+    if (all.length === 0) return [];
+    const ofGroups = groups.length === 0 ? [] : await this.session.query<{ node: Node }>(NODES_OF_GROUPS, [groups]);
+    const touched = [...nodes, ...ofGroups.map(({ node }) => node)];
+    const near = all
+      .map(({ guarantee }) => guarantee)
+      .filter((each) => isNear(each, touched) || isNaming(each, groups));
+    const ids = near.map(({ id }) => id);
+    if (ids.length > 0)
+      await this.session.query('SELECT FROM guarantees WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE', [ids]);
+    return near;
+  }
+
+  /** Records verdicts by a snapshot. @returns ids of those that were broken and hold, or that held and are broken */
+  async record(verdicts: readonly GuaranteeVerdict[], at: Date): Promise<number[]> {
+    if (verdicts.length === 0) return [];
+    const given = verdicts.map(({ id, isBroken, brokenBy, witnesses, checked }) => ({
+      ...{ id, isBroken },
+      judgement: { brokenBy, witnesses, checked },
+    }));
+    const turned = await this.session.query<{ id: number }>(RECORD, [JSON.stringify(given), at]);
+    return turned.map(({ id }) => id);
+  }
+
+  /** Shows principals with their current names. */
+  async naming(guarantees: readonly Guarantee[]): Promise<(named: PolicyPrincipal) => NamedPolicyPrincipal> {
+    const named = guarantees.flatMap(principalsIn);
+    const ids = (type: string) => named.flatMap((each) => (isRow(each) && each.type === type ? [each.id] : []));
+    const rows = await this.session.query<{ key: string; name: string }>(
+      `SELECT 'user:' || id AS key, username AS name FROM users WHERE id = ANY ($1)
+       UNION ALL SELECT 'group:' || id, name FROM groups WHERE id = ANY ($2)`,
+      [ids('user'), ids('group')],
+    );
+    const names = new Map(rows.map(({ key, name }) => [key, name]));
+    return (each) => (isRow(each) ? { ...each, name: names.get(principalText(each)) ?? '' } : each);
+  }
+
+  private async lock(): Promise<void> {
+    await this.session.query('LOCK TABLE guarantees IN EXCLUSIVE MODE');
+  }
+}

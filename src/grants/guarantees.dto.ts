@@ -1,0 +1,166 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  INTEGER,
+  INTEGERS,
+  MOMENT,
+  NULLABLE_MOMENT,
+  NULLABLE_TEXT,
+  PageResponse,
+  ReferenceResponse,
+  TEXTS,
+} from '../platform/http/api-fields.js';
+import { WITHOUT_NUL } from '../platform/http/validation.js';
+import type { GuaranteeWitness } from '../trino-rules/answers/guarantee-verdicts.js';
+import { guaranteeFields } from '../trino-rules/model/guarantee-file.js';
+import {
+  GUARANTEE_KINDS,
+  GUARANTEE_MODES,
+  type GuaranteeKind,
+  type GuaranteeMode,
+} from '../trino-rules/model/guarantee.js';
+import { PRIVILEGES } from '../trino-rules/model/privilege.js';
+import { THROUGH_ANSWER } from './access.response.js';
+import { GUARANTEES_MOST } from './domain/guarantee.js';
+import type { CheckedGuarantee, ToldGuarantee } from './guarantees.service.js';
+import { POLICY_PRINCIPAL, POLICY_PRINCIPAL_ANSWER, PRINCIPAL_ANSWER } from './principal.dto.js';
+import { POLICY_RESOURCE, POLICY_RESOURCE_ANSWER } from './resource.dto.js';
+
+const PRIVILEGE_LIST = {
+  enum: PRIVILEGES,
+  isArray: true,
+  minItems: 1,
+  description: 'Default: all that can be given there.',
+};
+const UNFILTERED = { type: Boolean, default: false, description: 'Speaks of reading rows without any row filter.' };
+const KIND = { enum: GUARANTEE_KINDS, enumName: 'GuaranteeKind' };
+const MODE = { enum: GUARANTEE_MODES, enumName: 'GuaranteeMode' };
+
+class GuaranteeScopeDto {
+  @ApiProperty(POLICY_RESOURCE) resource!: object;
+  @ApiPropertyOptional(PRIVILEGE_LIST) privileges?: string[];
+  @ApiPropertyOptional(UNFILTERED) unfiltered?: boolean;
+}
+
+/** For the OpenAPI document: `GuaranteeReader` reads bodies, as it does files. */
+export class GuaranteeDto {
+  @ApiProperty({ minLength: 1, maxLength: 100, description: 'Of this guarantee alone, in any case.' }) name!: string;
+  @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true, pattern: WITHOUT_NUL }) description?: string;
+  @ApiProperty(KIND) kind!: GuaranteeKind;
+  @ApiPropertyOptional({ ...MODE, default: 'enforced' }) mode?: GuaranteeMode;
+  @ApiPropertyOptional({ type: Object, ...POLICY_PRINCIPAL, description: 'Of all kinds but `only`.' })
+  principal?: object;
+  @ApiPropertyOptional({ type: 'array', items: POLICY_PRINCIPAL, description: 'Of `only`: the allowed ones.' })
+  principals?: object[];
+  @ApiPropertyOptional({ type: 'array', items: POLICY_PRINCIPAL, description: 'Of `never`, `apart` and `at_most`.' })
+  except?: object[];
+  @ApiPropertyOptional({ ...POLICY_RESOURCE, description: 'With all below it. Of all kinds but `apart`.' })
+  resource?: object;
+  @ApiPropertyOptional(PRIVILEGE_LIST) privileges?: string[];
+  @ApiPropertyOptional(UNFILTERED) unfiltered?: boolean;
+  @ApiPropertyOptional({ type: GuaranteeScopeDto, description: 'Of `apart`.' }) first?: GuaranteeScopeDto;
+  @ApiPropertyOptional({ type: GuaranteeScopeDto, description: 'Of `apart`.' }) second?: GuaranteeScopeDto;
+  @ApiPropertyOptional({ ...INTEGER, minimum: 1, maximum: 10_000, description: 'Of `at_most`.' }) count?: number;
+}
+
+export class GuaranteeCheckDto {
+  @ApiPropertyOptional({ type: [GuaranteeDto], maxItems: GUARANTEES_MOST, description: 'Default: all recorded ones.' })
+  guarantees?: GuaranteeDto[];
+}
+
+class SecondResponse {
+  @ApiProperty(POLICY_RESOURCE_ANSWER) resource!: object;
+  @ApiProperty({ enum: PRIVILEGES }) privilege!: string;
+}
+
+export class GuaranteeWitnessResponse extends SecondResponse {
+  @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: object;
+  @ApiPropertyOptional({ type: SecondResponse, description: 'Of `apart`: what it has besides.' })
+  second?: SecondResponse;
+  @ApiProperty({ ...INTEGERS, description: 'By which it has that.' }) grants!: number[];
+  @ApiProperty({ ...INTEGERS, description: 'Of `always`: by which it lacks that.' }) policies!: number[];
+  @ApiProperty({ oneOf: [...THROUGH_ANSWER.oneOf, { type: 'null' }] }) through!: GuaranteeWitness['through'];
+  @ApiProperty({ description: 'In words, with what ends it.' }) message!: string;
+}
+
+class CheckedResponse {
+  @ApiProperty(INTEGER) principals!: number;
+  @ApiProperty(INTEGER) nodes!: number;
+}
+
+/** As `GuaranteeDto`, with names. */
+class GuaranteeFieldsResponse {
+  @ApiProperty() name!: string;
+  @ApiProperty(NULLABLE_TEXT) description!: string | null;
+  @ApiProperty(KIND) kind!: GuaranteeKind;
+  @ApiProperty(MODE) mode!: GuaranteeMode;
+  @ApiPropertyOptional({ type: Object, ...POLICY_PRINCIPAL_ANSWER }) principal?: object;
+  @ApiPropertyOptional({ type: 'array', items: POLICY_PRINCIPAL_ANSWER }) principals?: object[];
+  @ApiPropertyOptional({ type: 'array', items: POLICY_PRINCIPAL_ANSWER }) except?: object[];
+  @ApiPropertyOptional(POLICY_RESOURCE_ANSWER) resource?: object;
+  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true }) privileges?: string[];
+  @ApiPropertyOptional() unfiltered?: boolean;
+  @ApiPropertyOptional({ type: GuaranteeScopeDto }) first?: object;
+  @ApiPropertyOptional({ type: GuaranteeScopeDto }) second?: object;
+  @ApiPropertyOptional(INTEGER) count?: number;
+
+  @ApiProperty({ enum: ['holds', 'broken'], nullable: true, description: 'Null: not judged yet.' })
+  state!: 'holds' | 'broken' | null;
+
+  @ApiProperty({ ...INTEGER, description: 'Breaches in all: principal, node and privilege.' }) broken_by!: number;
+  @ApiProperty({ type: [GuaranteeWitnessResponse], description: 'The first breaches.' }) witnesses!: GuaranteeWitness[];
+  @ApiProperty({ type: CheckedResponse, nullable: true }) checked!: CheckedResponse | null;
+  @ApiProperty({ ...TEXTS, description: 'Service accounts, which no guarantee is about.' }) not_about!: string[];
+}
+
+export class GuaranteeResponse extends GuaranteeFieldsResponse {
+  @ApiProperty(INTEGER) id!: number;
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'When it was first seen broken; null: it holds.' }) since!:
+    | string
+    | null;
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'The moment that it was judged by last.' }) judged_at!: string | null;
+  @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'Who wrote it last; null: the command line.' })
+  written_by!: ReferenceResponse | null;
+  @ApiProperty(MOMENT) created_at!: string;
+  @ApiProperty(MOMENT) changed_at!: string;
+}
+
+export class GuaranteePageResponse extends PageResponse(GuaranteeResponse) {}
+
+class CheckedGuaranteeResponse extends GuaranteeFieldsResponse {
+  @ApiProperty({ ...INTEGER, nullable: true, description: 'Null: it is not recorded.' }) id!: number | null;
+}
+
+export class GuaranteeCheckResponse {
+  @ApiProperty({ type: [CheckedGuaranteeResponse] }) guarantees!: CheckedGuaranteeResponse[];
+}
+
+function toFields({ guarantee, description, judgement, naming }: CheckedGuarantee, serviceAccounts: readonly string[]) {
+  const { brokenBy = 0, witnesses = [], checked = null } = judgement ?? {};
+  return {
+    ...(guaranteeFields(guarantee, naming) as Pick<GuaranteeFieldsResponse, 'name' | 'kind' | 'mode'>),
+    ...{ description, witnesses, checked },
+    state: judgement && (brokenBy > 0 ? ('broken' as const) : ('holds' as const)),
+    broken_by: brokenBy,
+    not_about: [...serviceAccounts],
+  };
+}
+
+export function toGuaranteeResponse(told: ToldGuarantee, serviceAccounts: readonly string[]): GuaranteeResponse {
+  return {
+    id: told.guarantee.id,
+    ...toFields(told, serviceAccounts),
+    since: told.brokenSince?.toISOString() ?? null,
+    judged_at: told.judgedAt?.toISOString() ?? null,
+    written_by: told.writtenBy,
+    created_at: told.createdAt.toISOString(),
+    changed_at: told.changedAt.toISOString(),
+  };
+}
+
+export function toCheckedResponse(
+  checked: CheckedGuarantee,
+  serviceAccounts: readonly string[],
+): CheckedGuaranteeResponse {
+  const { id } = checked.guarantee;
+  return { id: id > 0 ? id : null, ...toFields(checked, serviceAccounts) };
+}
