@@ -1,4 +1,4 @@
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { useChildren } from '../api/catalog.js';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { useGrants, usePolicies } from '../api/entries.js';
@@ -48,7 +48,7 @@ function NodePage({ names }: { names: readonly string[] }) {
   const isTable = names.length === 3;
   const title = names.length === 0 ? 'Data' : pathText(node);
   const form = new URLSearchParams({ ...node }).toString();
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   const tabs = TABS.filter((name) => !isTable || name !== 'Routines');
   const selected = tabs.find((name) => name.toLowerCase() === search.get(TAB)) ?? 'Who';
   const who = useWho(node, false).first?.totals;

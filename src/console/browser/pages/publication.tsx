@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, useMemo } from 'react';
-import { Link, useParams, useSearchParams } from 'wouter';
+import { Link, useParams } from 'wouter';
 import { isProblem, type Schemas } from '../api/client.js';
 import { auditPage } from '../api/entries.js';
 import { useCandidate, usePublishingStatus, useVersion } from '../api/publishing.js';
@@ -8,6 +8,7 @@ import { changeText } from '../domain/access-change.js';
 import { causesOf } from '../domain/audit-text.js';
 import { numberText, sizeText } from '../domain/count-text.js';
 import { type RuleLine, ruleLines } from '../domain/rule-segments.js';
+import { useAddress } from '../parts/address.js';
 import { AuditSentence, EventBadge } from '../parts/audit-sentence.js';
 import { AccessDifference, Change } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
@@ -27,7 +28,7 @@ export function PublicationPage() {
 }
 
 function OneVersion({ version }: { version: number }) {
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   const against = Number(search.get('against')) || undefined;
   const status = usePublishingStatus().data;
   const query = useVersion(version, against);

@@ -1,4 +1,3 @@
-import { useSearchParams } from 'wouter';
 import type { Schemas } from '../api/client.js';
 import {
   type Entry,
@@ -12,6 +11,7 @@ import {
 import { numberText, sizeText } from '../domain/count-text.js';
 import { SPAN, type Stop, windowOf } from '../domain/timeline.js';
 import { now } from '../now.js';
+import { useAddress } from '../parts/address.js';
 import { Sign } from '../parts/changes.js';
 import { Badge, Button } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
@@ -33,7 +33,7 @@ export function Publications() {
   const { data: status, error, refetch } = usePublishingStatus();
   const history = useHistory(status?.published?.version);
   const publishing = usePublishNow();
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   const shown = history.items?.find((entry): entry is Run => 'id' in entry && String(entry.id) === search.get('run'));
   const hasTimeline = history.items === null ? history.query.error === null : history.items.length > 0;
   const nextRun = status?.next_run_at ?? null;
