@@ -239,6 +239,10 @@ test('who comes from an import cannot sign in without a provider, and is given a
   const row = page.getByRole('row', { name: /im_ported/ });
   await expect(row).toContainText('cannot sign in yet');
   await expectAccessible(page);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const name = await row.getByRole('link', { name: 'im_ported (person)' }).boundingBox();
+  const state = await row.getByText('active', { exact: true }).boundingBox();
+  expect((name?.x ?? 0) + (name?.width ?? 0)).toBeLessThan(state?.x ?? 0);
   await row.getByRole('link', { name: 'One-time password…' }).click();
   const dialog = page.getByRole('dialog', { name: 'One-time password for im_ported?' });
   await page.reload();

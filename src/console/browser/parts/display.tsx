@@ -63,9 +63,9 @@ export function SignInMeans({ of: { id, has_password: hasPassword } }: { of: Sch
   if (hasPassword) return <>password</>;
   if (provider?.enabled !== false) return provider && <>the identity provider</>;
   return (
-    <>
+    <span className="cannot">
       cannot sign in yet <Link href={`/people/${id}?ask=one-time-password`}>One-time password…</Link>
-    </>
+    </span>
   );
 }
 
