@@ -101,7 +101,9 @@ export class AdministrationService {
       for (const [event, details] of eventsOf(outcome)) {
         await this.audit.record({ event, ...by, subject: userSubject(account), details: { ...details, ...more } });
       }
-      if ((account.isActive && !before.isActive) || before.username !== account.username) await this.changes.judge();
+      const mayGive = (account.isActive && !before.isActive) || before.username !== account.username;
+      // What SCIM pushes is taken all the same: the next publication judges it.
+      if (mayGive && change.by !== 'scim') await this.changes.judge();
       return outcome;
     });
     // The rules must be published without the deactivated account or the former name.

@@ -30,7 +30,8 @@ export async function createAdministrator({ username, email, passwordFile, json 
       if (!(error instanceof Refused)) throw error;
       const { code, details } = error;
       if (code === 'username_taken') remark(`the name ${username} is taken`);
-      if (code === 'email_taken') remark(`the address ${email} is taken`);
+      else if (code === 'email_taken') remark(`the address ${email} is taken`);
+      else if (code !== 'validation_failed') throw error;
       for (const { field, message } of details.errors ?? []) remark(`${field} ${message}`);
       return code === 'validation_failed' ? 2 : 1;
     }

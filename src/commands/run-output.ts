@@ -54,8 +54,11 @@ const WOULD: Record<Preview['would'], string> = {
   refused: 'be refused',
 };
 
-/** `open_catalogs` comes from a running service only, which asks the engine for its catalogs. */
-type StatusForm = ReturnType<typeof statusForm> & { open_catalogs?: Finding[] };
+type OwnStatus = ReturnType<typeof statusForm>;
+
+/** `open_catalogs` comes from a running service only, which asks the engine for its catalogs; older services have no guarantees. */
+type StatusForm = Omit<OwnStatus, 'broken_guarantees'> &
+  Partial<Pick<OwnStatus, 'broken_guarantees'>> & { open_catalogs?: Finding[] };
 
 /** The fields of a version that a line shows, with the API's names. */
 interface ShownVersion {
@@ -98,7 +101,7 @@ export function statusLines(status: StatusForm): string[] {
     ['waits for approval', waiting && `${waiting.hash}, since ${waiting.since}`],
   ];
   const shown = lines.map(([name, value]) => `${name.padEnd(20)}${value ?? '-'}`);
-  const broken = status.broken_guarantees.map(
+  const broken = (status.broken_guarantees ?? []).map(
     ({ name, since, message }) => `  ${name}: broken since ${since}: ${message}`,
   );
   return [...shown, ...broken, ...[...status.last_reasons, ...(status.open_catalogs ?? [])].flatMap(findingLines)];

@@ -198,7 +198,10 @@ export class AdmissionService {
     const former = broken.length === 0 ? null : await this.snapshots.readCommitted(wide, PROVED_GRANTS);
     const known = guarantees.filter(({ id }) => !written.includes(id));
     const compared = former && (await this.judge(next, { ...former, guarantees: known })).verdicts;
-    const added = (compared ?? broken).filter((verdict) => isRefusing(verdict) && verdict.witnesses.length > 0);
+    // No verdicts: the comparison was left to the run, and the write is refused rather than admitted.
+    const added = (compared?.length ? compared : broken).filter(
+      (verdict) => isRefusing(verdict) && verdict.witnesses.length > 0,
+    );
     if (added.length > 0) throw guaranteeBroken(added);
     await this.states.record(verdicts, snapshot.at);
     return verdicts.filter((verdict) => verdict.isBroken && !isRefusing(verdict)).map(brokenText);

@@ -152,7 +152,7 @@ test('the page of a group has its filters and masks; after its first member come
   signIn,
 }) => {
   await records.person('na_first');
-  const group = await records.group('na-readers');
+  const group = await records.group('nb-readers');
   const resource = { catalog: 'na_sales', schema: 'eu', table: 'orders' };
   for (const part of [
     { kind: 'row_filter', resource, expression: "region = 'EU'" },
@@ -179,7 +179,7 @@ test('the page of a group has its filters and masks; after its first member come
   await expectAccessible(page);
   await next.click();
   await expect(page.getByRole('heading', { level: 1, name: 'New grant' })).toBeVisible();
-  await expect(field).toHaveValue('na-readers');
+  await expect(field).toHaveValue('nb-readers');
 });
 
 test('the own e-mail and password are changed with the password, and the rule is said before', async ({

@@ -41,10 +41,11 @@ const ASKS_NOTHING = [
   'post /api/admin/grants',
   'post /api/admin/grants/batch',
   'delete /api/admin/grants/{id}',
+  'post /api/admin/guarantees',
+  'post /api/admin/guarantees/check',
   'post /api/admin/policies',
   'put /api/admin/policies/{id}',
   'delete /api/admin/policies/{id}',
-  'post /api/admin/snapshot',
   'post /api/admin/acl/sync',
   // Records nothing of access.
   'post /api/admin/access/preview',

@@ -76,9 +76,9 @@ class PreparationProcess {
       throw new Error(`the preparation of the rules ended with ${signalCode ?? `code ${exitCode}`}`);
     };
     const answered = async (): Promise<T> => {
-      const answer = once(child, 'message', { signal });
+      // Sent first: a child that could not be started throws here, and no answer arrives before the next turn of the event loop.
       child.send(task);
-      const [message] = (await answer) as [Answer<T>];
+      const [message] = (await once(child, 'message', { signal })) as [Answer<T>];
       if ('thrown' in message) throw new Error(message.thrown);
       return message.result;
     };

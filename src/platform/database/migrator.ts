@@ -36,7 +36,11 @@ export async function migrate(
     type: 'postgres',
     url: migrationUrl,
     migrations: sqlMigrations(),
-    extra: { max: 2, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, Client: PooledClient },
+    // A migration may take hours: only the end of the network is noticed.
+    extra: {
+      ...{ max: 2, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, Client: PooledClient },
+      ...{ keepAlive: true, keepAliveInitialDelayMillis: 10_000 },
+    },
   }).initialize();
   const runner = source.createQueryRunner();
   const waits = new MigrationWaits(runner, source, report, patience);
@@ -118,7 +122,7 @@ export async function schemaState(url: string): Promise<SchemaState> {
   const source = await new DataSource({
     type: 'postgres',
     url,
-    extra: { max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, Client: PooledClient },
+    extra: { max: 1, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, query_timeout: 30_000, Client: PooledClient },
   }).initialize();
   try {
     if ((await appliedNames(source)).length === 0) return { kind: 'absent' };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, link, lstat, open, rename, rm, writeFile } from 'node:fs/promises';
+import { link, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from './plain-file.js';
 
@@ -35,8 +35,14 @@ async function publishStaged(
   // The name cannot be guessed, so nobody can have put a link there.
   const staged = `${path}.${randomBytes(16).toString('hex')}.next`;
   try {
-    await writeFile(staged, content, { mode: 0o600, flag: 'wx', flush: true });
-    await chmod(staged, mode);
+    const file = await open(staged, 'wx', 0o600);
+    try {
+      await file.writeFile(content);
+      await file.chmod(mode);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
     await publish(staged, path);
   } finally {
     await rm(staged, { force: true });

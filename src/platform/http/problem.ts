@@ -72,10 +72,14 @@ const MAX_ERROR_BYTES = 7 * 1024;
 
 function firstErrors(errors: readonly FieldError[]): FieldError[] {
   let left = MAX_ERROR_BYTES;
-  const first = errors
-    .slice(0, MAX_ERRORS)
-    .map(({ field, message, ...more }) => ({ field: cut(field), message: cut(message), ...more }));
-  return first.filter((error) => (left -= Buffer.byteLength(JSON.stringify(error)) + 1) >= 0);
+  const bytes = (error: FieldError): number => Buffer.byteLength(JSON.stringify(error)) + 1;
+  return errors.slice(0, MAX_ERRORS).flatMap(({ witness, ...more }) => {
+    const error = { ...more, field: cut(more.field), message: cut(more.message) };
+    const whole = witness === undefined ? error : { ...error, witness };
+    const fitting = bytes(whole) <= left ? whole : error;
+    left -= bytes(fitting);
+    return left >= 0 ? [fitting] : [];
+  });
 }
 
 function cut(text: string): string {
