@@ -104,7 +104,7 @@ export class SnapshotFilesService {
     await this.files.lockWrites();
     const snapshot = await this.snapshots.read();
     const reading = readAccessFile(value, snapshot);
-    const refuse = (problems: SnapshotProblem[]): never => rollBack({ ...NOTHING, outcome: 'refused', problems });
+    const refuse = (problems: SnapshotProblem[]): never => rollBack({ outcome: 'refused', ...NOTHING, problems });
     if (reading.kind === 'refused') return refuse(reading.problems);
     const { file, places } = reading;
     const recorded: DescribedSnapshot = { snapshot, descriptions: await this.files.descriptions() };
@@ -123,7 +123,7 @@ export class SnapshotFilesService {
       ...(await this.claimNames(changes, places)),
     ];
     if (problems.length > 0) return refuse(problems);
-    if (plan.length === 0) return { ...NOTHING, outcome: 'no_change', remarks };
+    if (plan.length === 0) return { outcome: 'no_change', ...NOTHING, remarks };
 
     const written = await this.writer.write({ changes, recorded, file }, by, report);
     const { refusals, warnings: ofCapacity } = await this.admit(snapshot, changes, written, places);

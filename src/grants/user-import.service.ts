@@ -66,7 +66,7 @@ export class UserImportService {
     report: ReportProgress = () => undefined,
   ): Promise<Imported> {
     return this.writes.runFile<Imported>(async (rollBack) => {
-      const refuse = (problems: LineProblem[]): never => rollBack({ ...NOTHING, outcome: 'refused', problems });
+      const refuse = (problems: LineProblem[]): never => rollBack({ outcome: 'refused', ...NOTHING, problems });
       await this.files.lockWrites();
       const list = userList(entries);
       const made = await this.made(list, report);
@@ -94,7 +94,7 @@ export class UserImportService {
         ...changes.managed.map(managedRemark),
         ...made.flatMap(remarksOn),
       ].sort(byLine);
-      if (plan.length === 0) return rollBack({ ...NOTHING, outcome: 'no_change', remarks });
+      if (plan.length === 0) return rollBack({ outcome: 'no_change', ...NOTHING, remarks });
 
       await this.recordCreations(made, by, report);
       const { touched } = await this.writer.write({ changes, recorded, file }, by, report);
