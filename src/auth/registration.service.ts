@@ -5,7 +5,13 @@ import { type FieldError, Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/http/access.js';
 import { Settings } from '../platform/settings/settings.js';
 import { Transaction } from '../platform/database/transaction.js';
-import { type Account, emailProblem, passwordProblem, usernameProblem } from '../users/domain/account.js';
+import {
+  type Account,
+  emailProblem,
+  type NewAccount,
+  passwordProblem,
+  usernameProblem,
+} from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
 import { CredentialsService } from './credentials.service.js';
 import { PasswordHasher } from './password-hasher.js';
@@ -73,7 +79,9 @@ export class RegistrationService {
       client === null ? (['admin', 'administrator_created'] as const) : (['user', 'account_registered'] as const);
     return this.transaction.run(async () => {
       const password = { hash: passwordHash, oneTimeUntil: null };
-      const [outcome] = await this.users.create([{ username, email, role, source: 'local', password }]);
+      const made: NewAccount = { username, email, role, source: 'local', password };
+      // The command line knows no settings of the engine, and its default names are nobody's.
+      const [outcome] = await this.users.create([made], undefined, client === null ? [] : undefined);
       if (outcome?.kind !== 'created') throw new Refused('username_taken');
       const { account, isEmailTaken } = outcome;
       if (isEmailTaken) throw new Refused('email_taken');

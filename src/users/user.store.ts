@@ -72,10 +72,15 @@ export class UserStore {
    * Creates accounts in the running transaction; their names must differ in more than case. All names are claimed before the e-mail
    * addresses are written, as in a registration, so that concurrent calls do not deadlock.
    * @param report called with the number of accounts created so far
+   * @param reserved names of service accounts, which the start of the service may not have claimed yet
    * @returns outcomes in the order of the accounts
    */
-  async create(accounts: readonly NewAccount[], report: (made: number) => void = () => undefined): Promise<Creation[]> {
-    const taken = this.ofServiceAccounts(accounts);
+  async create(
+    accounts: readonly NewAccount[],
+    report: (made: number) => void = () => undefined,
+    reserved = this.settings.acl.serviceAccounts,
+  ): Promise<Creation[]> {
+    const taken = ofServiceAccounts(accounts, reserved);
     const asked = accounts.filter(({ username }) => !taken.has(username));
     const held = await this.names.claimForAccounts(asked.map(({ username }) => username));
     for (const [name, holder] of held) taken.set(name, holder);
@@ -107,17 +112,6 @@ export class UserStore {
       if (await this.names.release({ id, username }, next)) return next;
     }
     throw new Error(`the name of account ${id} cannot be released`);
-  }
-
-  /** Names of accounts that the settings give to service accounts. The start of the service may not have claimed them yet. */
-  private ofServiceAccounts(accounts: readonly Pick<NewAccount, 'username'>[]): Map<string, NameHolder> {
-    const held = new Map(this.settings.acl.serviceAccounts.map((name) => [foldedName(name), name]));
-    return new Map(
-      accounts.flatMap(({ username }): [string, NameHolder][] => {
-        const name = held.get(foldedName(username));
-        return name === undefined ? [] : [[username, { name, holder: 'service-account' }]];
-      }),
-    );
   }
 
   /** Why a registration would fail now; null: it would not. */
@@ -260,7 +254,7 @@ export class UserStore {
       if (account.username !== before.username) {
         if (before.hasPassword) return { kind: 'has-password' };
         const holder =
-          this.ofServiceAccounts([account]).get(account.username) ??
+          ofServiceAccounts([account], this.settings.acl.serviceAccounts).get(account.username) ??
           (await this.names.rename(before, account.username));
         if (holder !== null) return { kind: 'name-taken', holder };
       }
@@ -276,4 +270,18 @@ export class UserStore {
 
 function filterValues({ text, role, isActive, source }: UserFilter): unknown[] {
   return [text, role, isActive, source];
+}
+
+/** The accounts that have the name of a service account. */
+function ofServiceAccounts(
+  accounts: readonly Pick<NewAccount, 'username'>[],
+  reserved: readonly string[],
+): Map<string, NameHolder> {
+  const held = new Map(reserved.map((name) => [foldedName(name), name]));
+  return new Map(
+    accounts.flatMap(({ username }): [string, NameHolder][] => {
+      const name = held.get(foldedName(username));
+      return name === undefined ? [] : [[username, { name, holder: 'service-account' }]];
+    }),
+  );
 }
