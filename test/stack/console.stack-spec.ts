@@ -151,7 +151,7 @@ describe('the console in a browser, on the real parts', () => {
       ['Table', 'nation'],
     ] as const)
       await page.getByRole('combobox', { name: level }).fill(name);
-    await page.getByRole('textbox', { name: 'Column' }).fill('name');
+    await page.getByRole('combobox', { name: 'Column' }).fill('name');
     await page.getByRole('textbox', { name: 'Expression' }).fill("'***'");
     await on(page.getByRole('region', { name: 'Rows before' })).toContainText('ALGERIA');
     await on(page.getByRole('region', { name: 'Rows after' }).getByRole('row').nth(1)).toContainText('***');

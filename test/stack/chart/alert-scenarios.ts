@@ -149,7 +149,7 @@ export const CONDITIONS: Scenario[] = [
   },
   {
     fault: 'a guarantee is broken',
-    series: { 'grantline_guarantee_broken_since_timestamp_seconds{name="only payroll writes"}': at(0) },
+    series: { 'grantline_guarantee_broken_since_timestamp_seconds{name="only payroll writes"}': sinceFailure(0) },
     fires: { GrantlineGuaranteeBroken: 30 },
   },
   {
