@@ -4,7 +4,6 @@ import { type NamedGuarantees, testForeign } from '../../src/rules-files/foreign
 import { anyOf } from '../../src/trino-rules/compile/name-pattern.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
-import { breachesOf } from '../../src/trino-rules/model/guarantee-breaches.js';
 import { type Guarantee, GUARANTEE_KINDS, type GuaranteeScope } from '../../src/trino-rules/model/guarantee.js';
 import { isInTree, type Node, parentOf } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
@@ -12,9 +11,11 @@ import { Principals } from '../../src/trino-rules/model/principals.js';
 import { holderProblem, PRIVILEGE_TERMS, privilegesOn } from '../../src/trino-rules/model/privilege.js';
 import { closedProblem } from '../../src/trino-rules/model/resource.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { judgeRules } from '../../src/trino-rules/verify/check.js';
+import { checkBudget, judgeRules } from '../../src/trino-rules/verify/check.js';
 import { runs } from '../support/landing.js';
+import { breachesOf } from '../support/rules/guarantee-breaches.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 
 /** Near what the world gives: nodes of its rows and above, and the principals of its rows. */
 function anyGuarantee(snapshot: Snapshot): fc.Arbitrary<Guarantee> {
@@ -136,6 +137,25 @@ describe('a guarantee', () => {
     );
     expect(Math.min(verdicts.holds, verdicts.broken)).toBeGreaterThan(100);
   });
+});
+
+it('about the queries of some have a budget for each owner', () => {
+  const users = Array.from({ length: 1_000 }, (_, i) => ({ id: i + 1, name: `person ${i}`, isActive: true }));
+  const snapshot = { ...aSnapshot().snapshot(), users };
+  const about = (resource: Node): Snapshot => ({
+    ...snapshot,
+    guarantees: [
+      {
+        ...{ id: 1, name: 'a sentence', kind: 'never', mode: 'enforced', count: 0 },
+        ...{ principal: { type: 'everyone' }, except: [] },
+        scopes: [{ resource, privileges: ['VIEW_QUERIES'], isUnfiltered: false }],
+      },
+    ],
+  });
+  const left = (of: Snapshot): boolean => checkBudget('', of).canAfford(152_000_000);
+
+  expect(left(about({ engine: true }))).toBe(false);
+  expect(left(about({ queries: { type: 'everyone' } }))).toBe(true);
 });
 
 const TABLE_PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'];

@@ -7,7 +7,8 @@ import { readLeniently } from '../../rules-files/check/lenient-reader.js';
 import { anyPatterns, type ListedUser, ListedUsers, recordedUsers } from '../../rules-files/foreign/audiences.js';
 import { foreignDocument, withComparableFilters } from '../../rules-files/foreign/foreign-document.js';
 import {
-  FormerBreaches,
+  formerBreaches,
+  type FormerBreaches,
   GUARANTEE_BROKEN,
   type GuaranteeVerdict,
 } from '../../trino-rules/answers/guarantee-verdicts.js';
@@ -171,7 +172,7 @@ const MOST_COMPARED = 20_000;
  */
 export function admissionVerdict(snapshot: Snapshot, former: Snapshot | null): AdmissionVerdict {
   const before = former && judgeRules(compile(former).text, former, MOST_COMPARED).breaches;
-  const known = former && before && new FormerBreaches(former, before);
+  const known = former && before && formerBreaches(former, before);
   const rules = compile(snapshot);
   const { findings, verdicts } = proved(snapshot, rules, known ? MOST_COMPARED : undefined, known);
   const refusal = [...rules.findings, ...findings].find((each) => isError(each) && each.code !== GUARANTEE_BROKEN);

@@ -9,11 +9,10 @@ import { GuaranteeReader } from '../../trino-rules/model/guarantee-file.js';
 import { type Guarantee, principalsIn } from '../../trino-rules/model/guarantee.js';
 import type { Node } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
-import type { Privilege } from '../../trino-rules/model/privilege.js';
 import { SnapshotDecoder, type SnapshotProblem } from '../../trino-rules/model/snapshot-decoder.js';
 import { SnapshotNames, SnapshotRows } from '../../trino-rules/model/snapshot-rows.js';
 import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
-import { breachText, GuaranteeJudge } from '../../trino-rules/verify/guarantee-judge.js';
+import { breachText, GuaranteeJudge, type Verdict, type Witness } from '../../trino-rules/verify/guarantee-judge.js';
 import { type ForeignRule, type ForeignRules, groupPattern } from '../check/foreign-rules.js';
 import { ANYBODY, anyPatterns, type Audience, type Audiences, ListedUsers, type ListedUser } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
@@ -67,21 +66,16 @@ function namesOfType(value: unknown, type: string): Row[] {
 }
 
 /** What breaks a guarantee in a file. */
-export interface ForeignBreach {
+export interface ForeignBreach extends Pick<Witness, 'privilege' | 'fact'> {
   /** A name, or one that stands for users whom no rule spells (`standingForOthers`). */
   person: string;
-  privilege: Privilege;
-  fact: AccessFact;
   /** In words. */
   message: string;
   /** The deciding rule; null: none matches, or its section is absent. */
   rule: ForeignRule | null;
 }
 
-export interface ForeignVerdict {
-  guarantee: Guarantee;
-  isBroken: boolean;
-  brokenBy: number;
+export interface ForeignVerdict extends Pick<Verdict, 'guarantee' | 'isBroken' | 'brokenBy'> {
   breaches: ForeignBreach[];
 }
 

@@ -5,10 +5,10 @@ import { decidingRule, nameOfRule, textOfRule } from '../engine/deciding-rule.js
 import type { EngineSets } from '../engine/engine-sets.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { decide } from '../model/decision.js';
-import { type Breach, wasBreach } from '../model/guarantee-breaches.js';
+import { type Breach, isBreach, isCounted } from '../model/guarantee-breaches.js';
 import { type Guarantee, isRefusing } from '../model/guarantee.js';
 import { type NamedNode, nodeKey } from '../model/node.js';
-import { principalText } from '../model/principal.js';
+import { memberOf, principalText } from '../model/principal.js';
 import { type Member, Principals } from '../model/principals.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { breachText, GuaranteeJudge, MOST_WITNESSES, type Verdict, type Witness } from '../verify/guarantee-judge.js';
@@ -34,29 +34,27 @@ export interface GuaranteeVerdict
 }
 
 export const GUARANTEE_BROKEN = 'guarantee-broken';
+const NOBODY = { kind: 'stranger', name: '' } as const;
 
-/** Breaches of a former snapshot, by the ids of its guarantees. */
-export class FormerBreaches {
-  private readonly principals: Principals;
+/** Whether a breach was one before. */
+export type FormerBreaches = (guarantee: Guarantee, breach: Breach) => boolean;
 
-  constructor(
-    private readonly snapshot: Snapshot,
-    private readonly breaches: ReadonlyMap<number, readonly Breach[]>,
-  ) {
-    this.principals = new Principals(snapshot);
-  }
-
-  /** Whether a breach was one before. `apart` and `at_most` are about principals: it does not matter where. */
-  has(guarantee: Guarantee, breach: Breach): boolean {
+/** @param breaches of a former snapshot, by the ids of its guarantees */
+export function formerBreaches(snapshot: Snapshot, breaches: ReadonlyMap<number, readonly Breach[]>): FormerBreaches {
+  const principals = new Principals(snapshot);
+  const keys = new Map<number, ReadonlySet<string>>();
+  return (guarantee, breach) => {
+    // `apart` and `at_most` are about principals: it does not matter where.
     const isOfPrincipal = guarantee.kind === 'apart' || guarantee.kind === 'at_most';
     const key = ({ principal, resource, privilege }: Breach): string =>
       isOfPrincipal ? principalText(principal) : [principalText(principal), nodeKey(resource), privilege].join('\0');
-    const breaches = this.breaches.get(guarantee.id);
-    if (breaches === undefined) return false;
-    if (breaches.some((each) => key(each) === key(breach))) return true;
+    const before = breaches.get(guarantee.id) ?? [];
+    if (before.length === 0) return false;
+    if (getOrInsert(keys, guarantee.id, () => new Set(before.map(key))).has(key(breach))) return true;
     // A node that only the later snapshot names has what covers it.
-    return !isOfPrincipal && wasBreach(this.snapshot, guarantee, breach, this.principals);
-  }
+    const mayBe = !isOfPrincipal && isCounted(snapshot, guarantee, breach.principal, principals);
+    return mayBe && guarantee.scopes.some((scope) => isBreach(snapshot, guarantee, scope, breach, principals));
+  };
 }
 
 /** Judges the guarantees of a snapshot while its rules are proved, with the users of `principals`. */
@@ -82,30 +80,30 @@ export function guaranteeJudge(
  */
 export function verdictsOf(
   judge: GuaranteeJudge,
-  { rules, patterns }: EngineSets,
+  { rules }: EngineSets,
   snapshot: Snapshot,
   { subjects }: PrincipalIndex,
   former: FormerBreaches | null,
 ): { verdicts: GuaranteeVerdict[]; findings: Finding[]; breaches: Map<number, Breach[]> } {
-  const index = new AccessIndex(snapshot);
+  let index: AccessIndex | null = null;
+  // Without the budget of the checks: verdicts must not be lost for want of the rule that decides.
+  let evaluator: Evaluator | null = null;
   const parts = new Map<string, AccessIndex>();
-  const partOf = (principal: Member): AccessIndex =>
-    getOrInsert(parts, principalText(principal), () => new AccessIndex(index.of(principal), index.principals));
-  const evaluator = new Evaluator(rules, patterns);
-  const memberAt = (position: number): Member => {
-    const subject = subjects[position];
-    const name = subject?.name ?? '';
-    return subject?.kind === 'person' ? { type: 'user', id: subject.userId, name } : { type: 'engine', name };
+  const partOf = (principal: Member): AccessIndex => {
+    const whole = (index ??= new AccessIndex(snapshot));
+    return getOrInsert(parts, principalText(principal), () => new AccessIndex(whole.of(principal), whole.principals));
   };
   const told: ReturnType<typeof verdictsOf> = { verdicts: [], findings: [], breaches: new Map() };
   for (const { guarantee, witnesses: all, isBroken, ...rest } of judge.verdicts()) {
     const { id, name, kind, mode } = guarantee;
-    const found = all.map(({ position, ...each }) => ({ ...each, principal: memberAt(position) }));
+    const found = all.map(({ position, ...each }) => ({ ...each, principal: memberOf(subjects[position] ?? NOBODY) }));
     told.breaches.set(id, found);
-    const added = !isBroken ? [] : former === null ? found : found.filter((each) => !former.has(guarantee, each));
-    const shown = added
-      .slice(0, MOST_WITNESSES * guarantee.scopes.length)
-      .map((each, i) => witnessOf(partOf(each.principal), guarantee, i, each));
+    const added: typeof found = [];
+    for (const each of isBroken ? found : []) {
+      if (added.length === MOST_WITNESSES * guarantee.scopes.length) break;
+      if (former?.(guarantee, each) !== true) added.push(each);
+    }
+    const shown = added.map((each, i) => witnessOf(partOf(each.principal), guarantee, i, each));
     const verdict = {
       ...{ id, name, kind, mode, isBroken, ...rest },
       witnesses: kind === 'apart' ? paired(shown) : shown,
@@ -113,7 +111,7 @@ export function verdictsOf(
     told.verdicts.push(verdict);
     const [first] = added;
     if (first === undefined) continue;
-    const rule = decidingRule(evaluator, first.fact, first.principal.name);
+    const rule = decidingRule((evaluator ??= new Evaluator(rules)), first.fact, first.principal.name);
     told.findings.push({
       code: GUARANTEE_BROKEN,
       severity: isRefusing(guarantee) ? 'error' : 'warning',
@@ -125,13 +123,11 @@ export function verdictsOf(
 }
 
 /** In the names of the API and the command line. */
-export function verdictForm({ id, name, isBroken, witnesses }: GuaranteeVerdict): GuaranteeVerdictForm {
-  return { id, name, state: isBroken ? 'broken' : 'holds', witnesses };
+export function verdictForm({ id, name, isBroken, witnesses }: GuaranteeVerdict) {
+  return { id, name, state: isBroken ? ('broken' as const) : ('holds' as const), witnesses };
 }
 
-export interface GuaranteeVerdictForm extends Pick<GuaranteeVerdict, 'id' | 'name' | 'witnesses'> {
-  state: 'holds' | 'broken';
-}
+export type GuaranteeVerdictForm = ReturnType<typeof verdictForm>;
 
 /** `the guarantee "only payroll writes" is broken (3 in all): ana may INSERT …` */
 export function brokenText({ name, brokenBy, witnesses: [first] }: GuaranteeVerdict): string {
@@ -152,14 +148,15 @@ function witnessOf(
   const isMissing = guarantee.kind === 'always';
   const taking = column !== undefined || isUnfiltered === true ? intent.policies : denies;
   const sources = isMissing ? taking : grants;
-  const { through = null } = sources[0] ?? {};
+  const { through: by = null } = sources[0] ?? {};
+  const through = by === null || typeof by === 'string' ? by : { group: { id: by.group.id, name: by.group.name } };
   const ids = [...new Set(sources.map(({ source }) => source.id))];
-  const group = through !== null && typeof through === 'object' ? through.group : null;
+  const group = through === null || typeof through === 'string' ? null : through.group.name;
   const listed = `${isMissing ? 'policy' : 'grant'} ${ids.join(', ')}`;
-  const way = group === null ? '' : ` through ${group.name}`;
+  const way = group === null ? '' : ` through ${group}`;
   const end = isMissing
     ? 'change it'
-    : `revoke it${group === null ? '' : `, or take ${principal.name} out of ${group.name}`}`;
+    : `revoke it${group === null ? '' : `, or take ${principal.name} out of ${group}`}`;
   const reason = ids.length > 0 ? ` by ${listed}${way}: ${end}` : isMissing ? ': no grant gives it' : '';
   return {
     principal,
@@ -167,10 +164,7 @@ function witnessOf(
     privilege,
     grants: isMissing ? [] : ids,
     policies: isMissing ? ids : [],
-    through:
-      through === null || typeof through === 'string'
-        ? through
-        : { group: { id: through.group.id, name: through.group.name } },
+    through,
     message: `${breachText(guarantee, place, principal.name, fact)}${reason}`,
   };
 }

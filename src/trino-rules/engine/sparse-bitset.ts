@@ -59,6 +59,10 @@ export class WordMarks {
     for (const index of at) this.marks[index] = 1;
   }
 
+  addEvery(): void {
+    this.marks.fill(1);
+  }
+
   addPositions(positions: readonly number[]): void {
     for (const position of positions) this.marks[position >>> 5] = 1;
   }

@@ -43,6 +43,8 @@ export class GuaranteeReader {
       : principalAt(row['principal'], join(path, 'principal'));
     const others = kind === 'only' ? 'principals' : 'except';
     const except = form.list(row[others] ?? [], join(path, others), principalAt);
+    if (except.length > EXCEPTIONS_MOST)
+      form.refuse(join(path, others), `must have at most ${EXCEPTIONS_MOST} entries`);
     if (kind === 'only' && except.length === 0)
       form.refuse(join(path, 'principals'), 'must name at least one principal');
     const scopes =
@@ -59,8 +61,9 @@ export class GuaranteeReader {
     const { form } = this;
     const at = join(path, 'resource');
     const { resource: given, privileges, unfiltered } = fields;
-    const { column, ...node } = typeof given === 'object' && given !== null ? (given as { column?: unknown }) : {};
-    const resource = this.rows.resource(given === undefined || given === null ? given : node, at);
+    const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+    const { column, ...node } = isObject ? (given as { column?: unknown }) : {};
+    const resource = this.rows.resource(isObject ? node : given, at);
     const isUnfiltered = unfiltered !== undefined && form.boolean(unfiltered, join(path, 'unfiltered'));
     if ((column !== undefined || isUnfiltered) && !isInTree(resource))
       form.refuse(at, 'holds no rows, so that no column and no filter is there');
@@ -85,6 +88,7 @@ export class GuaranteeReader {
 }
 
 const MOST_COUNTED = 10_000;
+const EXCEPTIONS_MOST = 1_000;
 const COMMON = ['id', 'name', 'description', 'kind', 'mode'] as const;
 const SCOPE = ['resource', 'privileges', 'unfiltered'] as const;
 const FIELDS: Readonly<Record<GuaranteeKind, readonly string[]>> = {

@@ -1,6 +1,6 @@
-import { namedBy, type Node } from './node.js';
+import { isInTree, isKillQuery, namedBy, type Node, SYSTEM } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
-import type { Privilege } from './privilege.js';
+import { isOverRoutines, type Privilege } from './privilege.js';
 
 export const GUARANTEE_KINDS = ['never', 'only', 'always', 'apart', 'at_most'] as const;
 
@@ -45,4 +45,33 @@ export function isRefusing({ kind, mode }: Pick<Guarantee, 'kind' | 'mode'>): bo
 
 export function principalsIn({ principal, except, scopes }: Guarantee): PolicyPrincipal[] {
   return [principal, ...except, ...scopes.flatMap(({ resource }) => namedBy(resource) ?? [])];
+}
+
+/** Whether an entry at a node can break or mend what a scope says: anything in the same catalog, or beside the data. */
+export function isNear({ resource, privileges }: GuaranteeScope, node: Node): boolean {
+  if (privileges.includes('EXECUTE_QUERIES')) return true;
+  if (isBeside(node)) return isBeside(resource) || isKillQuery(resource);
+  return !isBeside(resource) && (isAbove(resource, node) || isAbove(node, resource));
+}
+
+/** Where a snapshot must hold all entries for a scope to be judged by it. */
+export function judgedNodes(
+  { resource, privileges }: GuaranteeScope,
+  { externalTableCatalogs }: { externalTableCatalogs: readonly string[] },
+): Node[] {
+  // Whoever reaches anything executes; whoever kills queries calls the procedure.
+  if (privileges.includes('EXECUTE_QUERIES')) return [{}, { catalog: SYSTEM }, resource];
+  if (isKillQuery(resource)) return [resource, { engine: true }];
+  // Routines and shared files yield to restrictions anywhere in the catalog.
+  const { catalog } = resource;
+  const isWide = privileges.some(isOverRoutines) || externalTableCatalogs.includes(catalog ?? '');
+  return [catalog !== undefined && isInTree(resource) && isWide ? { catalog } : resource];
+}
+
+function isBeside(node: Node): boolean {
+  return node.engine === true || namedBy(node) !== undefined;
+}
+
+function isAbove(wide: Node, { catalog }: Node): boolean {
+  return wide.catalog === undefined ? catalog !== SYSTEM : wide.catalog === catalog;
 }

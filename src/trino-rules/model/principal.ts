@@ -47,3 +47,9 @@ export type Subject =
   | { kind: 'service-account'; name: string }
   /** A name that the snapshot does not know: no grant or policy applies to it. */
   | { kind: 'stranger'; name: string };
+
+/** A subject as a principal with a name on the engine. */
+export function memberOf(subject: Subject): Exclude<NamedPrincipal, { type: 'group' }> {
+  const { name } = subject;
+  return subject.kind === 'person' ? { type: 'user', id: subject.userId, name } : { type: 'engine', name };
+}

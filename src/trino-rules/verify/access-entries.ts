@@ -24,6 +24,8 @@ export interface AccessEntry {
 export interface EntryNode {
   entries: AccessEntry[];
   children: Map<string, EntryNode>;
+  /** Whether a table is asked about for all users, entries or none: it is in a guarantee. */
+  isAsked?: true;
 }
 
 /**
@@ -34,9 +36,12 @@ export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): R
   const { grants, policies, settings, at, guarantees = [] } = snapshot;
   const root = emptyNode();
   const above = emptyNode();
+  const placeOf = (resource: Node): EntryNode | null =>
+    resource.catalog === settings.metadataCatalog || !isInTree(resource)
+      ? null
+      : nodeAt(resource.catalog === SYSTEM ? above : root, resource);
   const add = (resource: Node, entry: AccessEntry): void => {
-    if (resource.catalog === settings.metadataCatalog || !isInTree(resource)) return;
-    nodeAt(resource.catalog === SYSTEM ? above : root, resource).entries.push(entry);
+    placeOf(resource)?.entries.push(entry);
   };
   const giving = sharedGivings();
   const served = (catalogs: readonly string[]) => catalogs.filter((catalog) => catalog !== SYSTEM);
@@ -53,12 +58,10 @@ export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): R
   }
   for (const policy of policies)
     add(policy.resource, { source: { policy }, members: principals.resolvePolicy(policy) });
-  // Tables of guarantees are asked about for all users.
   for (const { resource } of guarantees.flatMap(({ scopes }) => scopes)) {
     const { table } = resource;
-    const members = table === undefined ? [] : [...principals.subjects.keys()];
-    add(resource, { source: giving([]), members });
-    if (table !== undefined) add({ ...resource, table: freshCompanion(table) }, { source: giving([]), members });
+    const nodes = table === undefined ? [resource] : [resource, { ...resource, table: freshCompanion(table) }];
+    for (const node of nodes.map(placeOf)) if (node !== null && table !== undefined) node.isAsked = true;
   }
   for (const catalog of new Set([...settings.externalTableCatalogs, ...settings.rawColumnCatalogs]))
     for (const entry of catalogTerms(snapshot, principals, catalog)) add({ catalog }, entry);

@@ -90,11 +90,14 @@ export function checkBudget(text: string, snapshot: Snapshot): WorkBudget {
 }
 
 /** Budget for the snapshot: all users at each named node with each policy, and as owners of queries. */
-function stepsFor({ users, grants, policies }: Snapshot): number {
+function stepsFor({ users, grants, policies, guarantees = [] }: Snapshot): number {
   const named = [...grants, ...policies].map(({ resource }) => nodeKey(resource));
   const each = STEPS_PER_THING + STEPS_PER_WORD * (users.length / 32 + 1);
   const ofQueries = [...grants, ...policies].filter(({ resource }) => resource.queries !== undefined);
-  return each * new Set(named).size * (policies.length + 1) + STEPS_PER_OWNER * users.length * ofQueries.length;
+  // A guarantee about the queries of some has viewing and killing asked about for each owner, whoever is granted them.
+  const asked = guarantees.some(({ scopes }) => scopes.some(({ resource }) => resource.queries !== undefined)) ? 2 : 0;
+  const owners = STEPS_PER_OWNER * users.length * (ofQueries.length + asked);
+  return each * new Set(named).size * (policies.length + 1) + owners;
 }
 
 /** Limit of the reported differences. A last finding counts the remaining ones. */

@@ -12,7 +12,7 @@ import {
 import { decidingRule, nameOfRule, type RuleAt, textOfRule } from '../engine/deciding-rule.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { decide, type Decision } from '../model/decision.js';
-import type { Subject } from '../model/principal.js';
+import { memberOf, type Subject } from '../model/principal.js';
 import { isAtNode, type Question } from '../model/question.js';
 import { restrictsData } from '../model/restrictions.js';
 import type { Snapshot } from '../model/snapshot.js';
@@ -75,11 +75,7 @@ export class Counterexamples {
   private because(fact: AccessFact, subject: Subject, isGiven: boolean): string {
     if (subject.kind === 'stranger') return ' (no grant means anybody of that name)';
     if (subject.kind === 'person' && !subject.isActive) return ' (the account is deactivated)';
-    const principal =
-      subject.kind === 'person'
-        ? ({ type: 'user', id: subject.userId } as const)
-        : ({ type: 'engine', name: subject.name } as const);
-    const decision = decide(this.snapshot, principal, questionOf(fact));
+    const decision = decide(this.snapshot, memberOf(subject), questionOf(fact));
     if (isRestriction(fact)) return byPolicies(decision, fact);
     const isNamed = isAtNode(fact) || decision.grants.length > 0 || decision.denies.length > 0;
     if (fact.about === 'table-procedures' && !isGiven && decision.grants.length > 0) return ` (${REASON[fact.about]})`;

@@ -96,7 +96,9 @@ export class ExpectedScope implements SchemaAccess {
   }
 
   mark(name: string, marks: WordMarks): void {
-    for (const { members } of this.node?.children.get(name)?.entries ?? []) marks.addPositions(members);
+    const { entries = [], isAsked = false } = this.node?.children.get(name) ?? {};
+    if (isAsked) marks.addEvery();
+    for (const { members } of entries) marks.addPositions(members);
     for (const positions of this.closedAt(name)) marks.addPositions(positions);
   }
 

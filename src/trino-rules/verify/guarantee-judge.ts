@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../kernel/collections.js';
 import { READERS_FILTER } from '../document/rules-document.js';
 import {
   type AccessFact,
@@ -18,8 +19,8 @@ import {
   type Bitset,
 } from '../engine/sparse-bitset.js';
 import { speaksOf } from '../model/guarantee-breaches.js';
-import type { Guarantee, GuaranteeKind, GuaranteeScope } from '../model/guarantee.js';
-import type { Node } from '../model/node.js';
+import type { Guarantee, GuaranteeScope } from '../model/guarantee.js';
+import { namedBy, type Node } from '../model/node.js';
 import type { PolicyPrincipal } from '../model/principal.js';
 import { PRIVILEGE_TERMS, type Privilege } from '../model/privilege.js';
 
@@ -66,25 +67,32 @@ export class GuaranteeJudge {
   private readonly judged: readonly JudgedGuarantee[];
   /** The current table, until its restrictions are complete. */
   private reading: ReadTable | null = null;
-  /** The guarantees with a scope that the current schema can be in. */
-  private near: { schema: string | null; judged: readonly JudgedGuarantee[] } = { schema: null, judged: [] };
+  /** Scopes that the current schema can be in. */
+  private near: { catalog?: string | undefined; schema?: string | undefined; scopes: readonly JudgedScope[] };
+  /** Scopes of the current node, also by what a fact asks for; null: of facts without a node. */
+  private here: { node: Node | null; scopes: readonly JudgedScope[]; asked: Map<string, readonly Asked[]> } | undefined;
 
   constructor(guarantees: readonly Guarantee[], users: JudgedUsers, most = MOST_WITNESSES) {
     this.judged = guarantees.map((guarantee) => new JudgedGuarantee(guarantee, users, most));
+    this.near = { catalog: NOWHERE, scopes: [] };
   }
 
   /** @param holders users of the fact, at the active words. Restrictions of a table come after its privileges. */
   see(fact: AccessFact, active: Uint32Array, holders: Bitset): void {
     if (isRestriction(fact)) {
-      this.reading?.restrictions.push({ fact, users: holders.slice() });
+      if (this.reading?.asked.some(({ scope }) => restricts(fact, scope.of)))
+        this.reading.restrictions.push({ fact, users: holders.slice() });
       return;
     }
+    const asked = this.askedBy(fact);
     if (fact.about === 'privilege' && fact.privilege === 'SELECT') {
       this.endTable();
-      if (this.judgedAt(fact).some(({ isRefined }) => isRefined))
-        this.reading = { fact, active: active.slice(), users: holders.slice(), restrictions: [] };
+      const refined = asked.filter(({ scope }) => isRefined(scope.of));
+      if (refined.length > 0)
+        this.reading = { fact, asked: refined, active: active.slice(), users: holders.slice(), restrictions: [] };
     }
-    for (const each of this.judgedAt(fact)) each.see(fact, active, holders);
+    for (const { scope, privilege } of asked)
+      if (!isRefined(scope.of) && scope.isAbout(fact)) scope.judged.record(scope, privilege, fact, active, holders);
   }
 
   verdicts(): Verdict[] {
@@ -92,44 +100,108 @@ export class GuaranteeJudge {
     return this.judged.map((each) => each.verdict());
   }
 
-  private judgedAt(fact: AccessFact): readonly JudgedGuarantee[] {
-    const { catalog = '', schema = '' } = 'resource' in fact ? fact.resource : {};
-    const at = `${catalog}\0${schema}`;
-    if (this.near.schema !== at)
-      this.near = { schema: at, judged: this.judged.filter((each) => each.isNear(catalog, schema)) };
-    return this.near.judged;
+  private askedBy(fact: AccessFact): readonly Asked[] {
+    const node = 'resource' in fact ? fact.resource : null;
+    if (this.here?.node !== node) {
+      const near = this.nearTo(node ?? {});
+      const scopes = node === null ? near : near.filter((scope) => scope.speaksOf(node));
+      this.here = { node, scopes, asked: new Map() };
+    }
+    const { scopes, asked } = this.here;
+    return getOrInsert(asked, termsOf(fact), () =>
+      scopes.flatMap((scope): Asked[] => {
+        const privilege = scope.of.privileges.find((each) => isOf(each, fact));
+        return privilege === undefined ? [] : [{ scope, privilege }];
+      }),
+    );
+  }
+
+  private nearTo({ catalog, schema }: Node): readonly JudgedScope[] {
+    if (this.near.catalog !== catalog || this.near.schema !== schema) {
+      const scopes = this.judged.flatMap((each) => each.scopes.filter((scope) => scope.isNear(catalog, schema)));
+      this.near = { catalog, schema, scopes };
+    }
+    return this.near.scopes;
   }
 
   /** The restrictions of a table are complete when the next table begins. */
   private endTable(): void {
     if (this.reading === null) return;
-    const { fact, active, users, restrictions } = this.reading;
+    const { fact, asked, active, users, restrictions } = this.reading;
     this.reading = null;
-    for (const each of this.judgedAt(fact)) each.seeReading(fact, active, users, restrictions);
+    for (const { scope, privilege } of asked) {
+      const reading = users.slice();
+      for (const each of restrictions) if (restricts(each.fact, scope.of)) removeAll(reading, each.users);
+      scope.judged.record(scope, privilege, fact, active, reading);
+    }
   }
 }
 
-/** A table, its readers at the active words, and what restricts them. */
-interface ReadTable {
-  fact: AccessFact;
-  active: Uint32Array;
-  users: Bitset;
-  restrictions: RestrictedSet[];
+/** The name of no catalog. */
+const NOWHERE = '\0';
+
+/** A scope that a fact is within, and the privilege that the fact gives. */
+interface Asked {
+  scope: JudgedScope;
+  privilege: Privilege;
 }
 
-interface RestrictedSet {
-  fact: Restriction;
+/** A table, the refined scopes that it is in, its readers at the active words, and what restricts them. */
+interface ReadTable {
+  fact: AccessFact;
+  asked: readonly Asked[];
+  active: Uint32Array;
   users: Bitset;
+  restrictions: { fact: Restriction; users: Bitset }[];
+}
+
+/** A scope, and who has a privilege in it. */
+class JudgedScope {
+  readonly users: Bitset;
+  /** The first witness of each. */
+  readonly first = new Map<number, Witness>();
+  /** Positions of those whom one acts as, or whose queries are meant; null: no node of these. */
+  private readonly others: ReadonlySet<number> | null;
+
+  constructor(
+    readonly of: GuaranteeScope,
+    readonly judged: JudgedGuarantee,
+  ) {
+    const { users } = judged;
+    const named = namedBy(of.resource);
+    this.users = new Uint32Array(users.width);
+    this.others = named === undefined ? null : new Set(users.positionsOf(named));
+  }
+
+  isNear(catalog: string | undefined, schema: string | undefined): boolean {
+    const { resource } = this.of;
+    return (
+      (resource.catalog === undefined || resource.catalog === catalog) &&
+      (resource.schema === undefined || resource.schema === schema)
+    );
+  }
+
+  /** `always` leaves companions out. */
+  speaksOf(node: Node): boolean {
+    const { guarantee, users } = this.judged;
+    if (guarantee.kind === 'always' && node.table?.includes('$') === true) return false;
+    const isClosed = this.of.resource.catalog === undefined && node.catalog === users.metadataCatalog;
+    return !isClosed && speaksOf(this.of, node);
+  }
+
+  /** Whether a fact without a node is within; true for any other. */
+  isAbout(fact: AccessFact): boolean {
+    if ('resource' in fact) return true;
+    if (this.others === null) return this.of.resource.engine === true;
+    return this.judged.ownersOf(fact).some((position) => this.others?.has(position));
+  }
 }
 
 /** A guarantee and what has been seen of it. */
 class JudgedGuarantee {
-  /** Whether a scope is about a column's real value or unfiltered rows. */
-  readonly isRefined: boolean;
+  readonly scopes: readonly JudgedScope[];
   /** Users who can break it. */
   private readonly counted: Bitset;
-  /** By scope: users with a privilege in it, and the first witness of each. */
-  private readonly held: { users: Bitset; first: Map<number, Witness> }[];
   private readonly witnesses: Witness[] = [];
   private brokenBy = 0;
   private nodes = 0;
@@ -137,50 +209,20 @@ class JudgedGuarantee {
   private asked: Node | null = null;
 
   constructor(
-    private readonly guarantee: Guarantee,
-    private readonly users: JudgedUsers,
+    readonly guarantee: Guarantee,
+    readonly users: JudgedUsers,
     private readonly most: number,
   ) {
     const { principal, except, scopes } = guarantee;
     const { width } = users;
     this.counted = bitset(width, users.positionsOf(principal));
     for (const each of except) removeAll(this.counted, bitset(width, users.positionsOf(each)));
-    this.held = scopes.map(() => ({ users: new Uint32Array(width), first: new Map() }));
-    this.isRefined = scopes.some(isRefined);
-  }
-
-  /** @param catalog and `schema`: empty for none */
-  isNear(catalog: string, schema: string): boolean {
-    return this.guarantee.scopes.some(
-      ({ resource }) =>
-        (resource.catalog === undefined || resource.catalog === catalog) &&
-        (resource.schema === undefined || resource.schema === schema),
-    );
-  }
-
-  see(fact: AccessFact, active: Uint32Array, holders: Bitset): void {
-    for (const [index, scope] of this.guarantee.scopes.entries()) {
-      if (isRefined(scope)) continue;
-      const asked = askedIn(scope, fact, this.guarantee.kind, this.users);
-      if (asked !== null) this.record(index, asked, fact, active, holders);
-    }
-  }
-
-  /** As `see`, for scopes about a column's real value or unfiltered rows. */
-  seeReading(fact: AccessFact, active: Uint32Array, holders: Bitset, restrictions: readonly RestrictedSet[]): void {
-    for (const [index, scope] of this.guarantee.scopes.entries()) {
-      if (!isRefined(scope)) continue;
-      const asked = askedIn(scope, fact, this.guarantee.kind, this.users);
-      if (asked === null) continue;
-      const reading = holders.slice();
-      for (const each of restrictions) if (restricts(each.fact, scope)) removeAll(reading, each.users);
-      this.record(index, asked, fact, active, reading);
-    }
+    this.scopes = scopes.map((scope) => new JudgedScope(scope, this));
   }
 
   verdict(): Verdict {
     const { guarantee, witnesses, most, nodes } = this;
-    const [first, second] = this.held;
+    const [first, second] = this.scopes;
     const checked = { principals: membersOf(this.counted).length, nodes };
     switch (guarantee.kind) {
       case 'never':
@@ -209,49 +251,38 @@ class JudgedGuarantee {
     }
   }
 
-  private record(
-    scope: number,
-    { resource, privilege }: Asked,
-    fact: AccessFact,
-    active: Uint32Array,
-    holders: Bitset,
-  ): void {
+  record(scope: JudgedScope, privilege: Privilege, fact: AccessFact, active: Uint32Array, holders: Bitset): void {
     const { kind } = this.guarantee;
-    const held = this.held[scope];
-    const node = 'resource' in fact ? fact.resource : resource;
-    if (this.asked !== node) this.nodes += 1;
-    this.asked = node;
-    const owners = kind === 'always' ? this.ownersOf(fact) : [];
-    const own = owners.length === 0 ? NOBODY : bitset(this.users.width, owners);
+    const resource = 'resource' in fact ? fact.resource : scope.of.resource;
+    if (this.asked !== resource) this.nodes += 1;
+    this.asked = resource;
+    // The engine opens one's own queries, and acting as oneself, without asking.
+    const own = kind === 'always' && !('resource' in fact) ? bitset(this.users.width, this.ownersOf(fact)) : NOBODY;
     for (const index of active) {
       const has = wordAt(holders, index);
       const found = wordAt(this.counted, index) & (kind === 'always' ? ~has & ~wordAt(own, index) : has);
       if (found === 0) continue;
-      this.brokenBy += countMembers(found);
       if (kind === 'apart' || kind === 'at_most') {
-        const more = found & ~wordAt(held?.users ?? NOBODY, index);
-        for (const position of members(index, more)) held?.first.set(position, { position, resource, privilege, fact });
-        if (held) addWord(held.users, index, more);
-      } else if (this.witnesses.length < this.most) {
-        for (const position of members(index, found).slice(0, this.most - this.witnesses.length))
-          this.witnesses.push({ position, resource, privilege, fact });
+        const more = found & ~wordAt(scope.users, index);
+        for (const position of members(index, more)) scope.first.set(position, { position, resource, privilege, fact });
+        addWord(scope.users, index, more);
+        continue;
       }
+      this.brokenBy += countMembers(found);
+      if (this.witnesses.length === this.most) continue;
+      for (const position of members(index, found).slice(0, this.most - this.witnesses.length))
+        this.witnesses.push({ position, resource, privilege, fact });
     }
   }
 
-  /** The engine opens one's own queries, and acting as oneself, without asking. */
-  private ownersOf(fact: AccessFact): readonly number[] {
+  /** Whose queries a fact is about, or whom one acts as. */
+  ownersOf(fact: AccessFact): readonly number[] {
     const name = fact.about === 'queries' ? fact.owner : fact.about === 'impersonation' ? fact.newUser : undefined;
     return name === undefined ? [] : this.users.named(name);
   }
 }
 
 const NOBODY: Bitset = new Uint32Array(0);
-
-interface Asked {
-  resource: Node;
-  privilege: Privilege;
-}
 
 function isRefined({ column, isUnfiltered }: GuaranteeScope): boolean {
   return column !== undefined || isUnfiltered;
@@ -262,26 +293,10 @@ function restricts(fact: Restriction, { column, isUnfiltered }: GuaranteeScope):
   return fact.column === column;
 }
 
-/** The privilege and node of a fact within a scope; null: the fact is outside. `always` leaves companions out. */
-function askedIn(scope: GuaranteeScope, fact: AccessFact, kind: GuaranteeKind, users: JudgedUsers): Asked | null {
-  const privilege = scope.privileges.find((each) => isOf(each, fact));
-  if (privilege === undefined) return null;
-  const { resource } = scope;
-  const named = resource.as ?? resource.queries;
-  if (fact.about === 'impersonation' || (fact.about === 'queries' && named !== undefined)) {
-    const name = fact.about === 'impersonation' ? fact.newUser : fact.owner;
-    const positions = name === undefined ? [] : users.named(name);
-    const isNamed = named !== undefined && [...users.positionsOf(named)].some((each) => positions.includes(each));
-    return isNamed ? { resource, privilege } : null;
-  }
-  if (fact.about === 'queries' || fact.about === 'system-information')
-    return resource.engine ? { resource, privilege } : null;
-  if (kind === 'always' && 'resource' in fact && fact.resource.table?.includes('$') === true) return null;
-  const isClosed =
-    resource.catalog === undefined && 'resource' in fact && fact.resource.catalog === users.metadataCatalog;
-  return !isClosed && 'resource' in fact && speaksOf(scope, fact.resource)
-    ? { resource: fact.resource, privilege }
-    : null;
+/** Equal for facts that the same privileges give. */
+function termsOf(fact: AccessFact): string {
+  const given = 'privilege' in fact ? fact.privilege : 'right' in fact ? fact.right : '';
+  return `${fact.about} ${given} ${'kind' in fact ? fact.kind : ''}`;
 }
 
 function isOf(privilege: Privilege, fact: AccessFact): boolean {

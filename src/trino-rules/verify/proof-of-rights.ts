@@ -3,7 +3,7 @@ import { MARKER } from '../document/rules-document.js';
 import { everyRight, holders, type Right } from '../engine/rights.js';
 import { addAll, bitset, removeAll, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { onlyFreshName } from '../engine/rule-trie.js';
-import type { Privilege } from '../model/privilege.js';
+import { isOverRoutines, type Privilege } from '../model/privilege.js';
 import { isKilling } from '../model/rights.js';
 import { KILL_QUERY } from '../model/node.js';
 import { canBeImpersonated } from '../model/named-others.js';
@@ -22,11 +22,12 @@ export function proveRights(
   differences: Differences,
 ): void {
   const expected = new ExpectedRights(engine, snapshot, principals, by);
-  const judged = (snapshot.guarantees ?? []).flatMap(({ scopes }) => scopes.map(({ resource }) => resource));
+  const judged = (snapshot.guarantees ?? []).flatMap(({ scopes }) => scopes);
+  const ofRoutines = judged.filter(({ privileges }) => privileges.some(isOverRoutines));
   const asked = {
     properties: snapshot.settings.sessionProperties,
-    routines: [...by.routines.nodes, KILL_QUERY, ...judged],
-    isByOwner: by.queries.isByOwner || judged.some(({ queries }) => queries !== undefined),
+    routines: [...by.routines.nodes, KILL_QUERY, ...ofRoutines.map(({ resource }) => resource)],
+    isByOwner: by.queries.isByOwner || judged.some(({ resource }) => resource.queries !== undefined),
   };
   for (const right of everyRight([engine], asked, onlyFreshName(engine.patterns))) {
     differences.compare(() => right, engine.everyWord, holders(engine, right), expected.holders(right));
