@@ -13,7 +13,7 @@ import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js
 import type { ChangedAccess } from '../trino-rules/diff/access-change.js';
 import type { GuaranteeVerdictForm } from '../trino-rules/answers/guarantee-verdicts.js';
 import type { Finding } from '../trino-rules/document/finding.js';
-import { BrokenGuaranteeResponse, GuaranteeStateResponse } from './guarantee-states.dto.js';
+import { BrokenGuaranteeResponse, GUARANTEE_STATES } from './guarantee-states.dto.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import { type HistoryPosition, positionOfCursor } from './domain/publication-history.js';
 import {
@@ -302,7 +302,7 @@ export class PreviewResponse {
   })
   awaits!: string | null;
 
-  @ApiProperty({ type: [GuaranteeStateResponse], description: 'Broken by it, or broken now and mended by it.' })
+  @ApiProperty(GUARANTEE_STATES)
   guarantees!: GuaranteeVerdictForm[];
 }
 

@@ -1,14 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { INTEGER, MOMENT } from '../platform/http/api-fields.js';
-import type { GuaranteeVerdictForm } from '../trino-rules/answers/guarantee-verdicts.js';
 
-export class GuaranteeStateResponse implements GuaranteeVerdictForm {
-  @ApiProperty(INTEGER) id!: number;
-  @ApiProperty() name!: string;
-  @ApiProperty({ enum: ['holds', 'broken'] }) state!: GuaranteeVerdictForm['state'];
-  @ApiProperty({ type: 'array', items: { $ref: '#/components/schemas/GuaranteeWitnessResponse' } })
-  witnesses!: GuaranteeVerdictForm['witnesses'];
-}
+/** As drafts have them. */
+export const GUARANTEE_STATES = {
+  type: 'array',
+  items: { $ref: '#/components/schemas/DraftGuaranteeResponse' },
+  description: 'Broken by it, or broken now and mended by it.',
+} as const;
 
 export class BrokenGuaranteeResponse {
   @ApiProperty(INTEGER) id!: number;

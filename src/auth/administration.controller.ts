@@ -239,6 +239,7 @@ export class AdministrationController {
     'Make an account without a password, or with a one-time password',
     'username_taken',
     'busy',
+    'guarantee_broken',
     'reauthentication_required',
   )
   @Post()
@@ -274,6 +275,7 @@ export class AdministrationController {
     'username_taken',
     'account_has_password',
     'managed_elsewhere',
+    'busy',
     'guarantee_broken',
     'reauthentication_required',
   )

@@ -61,7 +61,7 @@ export class AdministrationService {
     return this.accounts.findUsed(id);
   }
 
-  /** Creates an account without a password or with a one-time one, also while registration is closed. @throws Refused `username_taken`, `busy` */
+  /** Creates an account without a password or with a one-time one, also while registration is closed. @throws Refused `username_taken`, `busy`, `guarantee_broken` */
   async create(
     { username, email, role, withOneTimePassword }: NewUser,
     by: AuditContext,
@@ -77,6 +77,8 @@ export class AdministrationService {
       const { account, isEmailTaken } = outcome;
       const details = { source: account.source, role, one_time_password: withOneTimePassword };
       await this.audit.record({ event: 'account_created', ...by, subject: userSubject(account), details });
+      // It is one of everyone.
+      await this.changes.judge();
       return { account, isEmailTaken, oneTimePassword: oneTime?.password ?? null };
     });
   }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseSession, sqlState } from '../platform/database/database-session.js';
+import { DatabaseSession, LOCK_NOT_AVAILABLE, sqlState } from '../platform/database/database-session.js';
 import type { Descriptions } from '../trino-rules/model/snapshot-export.js';
+import { GUARANTEES_LOCK } from './guarantee.store.js';
 
 /** Shorter than the statement timeout, whose error does not name the reason. A lock timeout of the role itself takes precedence. */
 const LOCK_TIMEOUT = '25s';
-const LOCK_NOT_AVAILABLE = '55P03';
 
 interface DescriptionRow {
   of: keyof Descriptions;
@@ -43,7 +43,7 @@ export class AccessFileStore {
   }
 
   /**
-   * Until this transaction ends, no other one can change groups, grants or policies. The groups are locked first, because every
+   * Until this transaction ends, no other one can change groups, grants, policies or guarantees. The groups are locked first, because every
    * transaction that locks several of these tables does so (see `GroupStore.missing`). EXCLUSIVE also waits for locked rows.
    * @throws Error when the locks are not free in time
    */
@@ -57,7 +57,7 @@ export class AccessFileStore {
       await this.session.query(
         'LOCK TABLE group_members, grants, policies, policy_exceptions IN SHARE ROW EXCLUSIVE MODE',
       );
-      await this.session.query('LOCK TABLE guarantees IN EXCLUSIVE MODE');
+      await this.session.query('SELECT pg_advisory_xact_lock($1)', [GUARANTEES_LOCK]);
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
       throw new Error('groups and grants are being written by others: nothing was changed, try again later', {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { AuditContext } from '../audit/domain/audit-event.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { traced } from '../platform/operations/tracing.js';
 import { Settings } from '../platform/settings/settings.js';
@@ -7,7 +8,7 @@ import { brokenText, type GuaranteeVerdict } from '../trino-rules/answers/guaran
 import { explain } from '../trino-rules/answers/explanation.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { decide } from '../trino-rules/model/decision.js';
-import { isRefusing } from '../trino-rules/model/guarantee.js';
+import { type Guarantee, isRefusing } from '../trino-rules/model/guarantee.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { namedBy, type Node, nodeText } from '../trino-rules/model/node.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
@@ -28,7 +29,7 @@ import {
 import type { NewGrant } from './domain/grant.js';
 import { guaranteeBroken, judgedPart } from './domain/guarantee.js';
 import type { NewPolicy, Policy, PolicyRule } from './domain/policy.js';
-import { SnapshotStore, type Touched } from './domain/snapshot-store.js';
+import { SnapshotStore, type Touched, touchedPart } from './domain/snapshot-store.js';
 import { GroupStore } from './group.store.js';
 import { GuaranteeStates } from './guarantee-states.service.js';
 import { GuaranteeStore } from './guarantee.store.js';
@@ -170,41 +171,60 @@ export class AdmissionService {
       (since) => this.snapshots.growth(since),
     );
     if (forecast?.fits === false) throw new Refused('rules_too_large', { detail: forecast.message });
-    const warnings = await this.proved(touched, true, []);
+    const warnings = await this.proved(touched, true);
     return [...(forecast === null ? [] : [forecast.message]), ...warnings];
   }
 
   /**
    * The part of `admitRules` about guarantees, for writes that take restrictions or exceptions away.
-   * @param written guarantees that the transaction has written: what is broken already breaks them, too
-   * @throws Refused `guarantee_broken`
+   * @throws Refused `busy`, `guarantee_broken`
    */
-  admitGuarantees(touched: Touched, written: readonly number[] = []): Promise<string[]> {
-    return this.proved(touched, false, written);
+  admitGuarantees(touched: Touched): Promise<string[]> {
+    return this.proved(touched, false);
   }
 
-  private async proved(touched: Touched, isForRules: boolean, written: readonly number[]): Promise<string[]> {
-    const guarantees = await this.guarantees.lockedNear(touched.nodes, touched.groups);
-    if (guarantees.length === 0 && !isForRules) return [];
+  private async proved(touched: Touched, isForRules: boolean): Promise<string[]> {
+    const guarantees = await this.guarantees.lockedNear(touched);
     const judged = judgedPart(guarantees, this.settings.acl);
-    const wide = { ...touched, nodes: [...touched.nodes, ...judged.nodes], named: judged.named ?? [] };
+    const wide = isForRules ? { ...touched, ...judged, nodes: [...touched.nodes, ...judged.nodes] } : judged;
     const whole = guarantees.length === 0 ? null : await this.snapshots.readTouched(wide, PROVED_GRANTS);
-    const snapshot = whole ?? (isForRules ? await this.snapshots.readTouched(touched, PROVED_GRANTS) : null);
-    if (snapshot === null) return [];
-    const next = whole === null ? snapshot : { ...whole, guarantees };
-    const { refusal, verdicts } = await this.judge(next, null);
+    const next = whole && { ...whole, guarantees };
+    const verdict = next && (await this.judge(next, null));
+    const verdicts = verdict?.verdicts ?? [];
+    // A part that is too large for guarantees to be judged here does not keep the rules from being proved.
+    const isUnproved = isForRules && (verdict?.refusal ?? null) === null && verdicts.length === 0;
+    const narrow = isUnproved ? await this.snapshots.readTouched(touched, PROVED_GRANTS) : null;
+    const { refusal = null } = (narrow ? await this.judge(narrow, null) : verdict) ?? {};
     if (isForRules && refusal !== null) throw new Refused('rules_unprovable', { detail: refusal });
-    const broken = verdicts.filter((verdict) => verdict.isBroken && isRefusing(verdict));
+    const broken = verdicts.filter(isBreaking);
     const former = broken.length === 0 ? null : await this.snapshots.readCommitted(wide, PROVED_GRANTS);
-    const known = guarantees.filter(({ id }) => !written.includes(id));
-    const compared = former && (await this.judge(next, { ...former, guarantees: known })).verdicts;
+    const compared = next && former && (await this.judge(next, { ...former, guarantees })).verdicts;
     // No verdicts: the comparison was left to the run, and the write is refused rather than admitted.
     const added = (compared?.length ? compared : broken).filter(
       (verdict) => isRefusing(verdict) && verdict.witnesses.length > 0,
     );
     if (added.length > 0) throw guaranteeBroken(added);
-    await this.states.record(verdicts, snapshot.at);
+    if (next !== null) await this.states.record(verdicts, next.at);
     return verdicts.filter((verdict) => verdict.isBroken && !isRefusing(verdict)).map(brokenText);
+  }
+
+  /**
+   * Checks guarantees that the transaction has written: what is broken already breaks them, too.
+   * @throws Refused `guarantee_broken`; Error where they cannot be judged
+   */
+  async admitWritten(guarantees: readonly Guarantee[], by: AuditContext): Promise<void> {
+    const { verdicts, at } = await this.judged(guarantees);
+    const broken = verdicts.filter(isBreaking);
+    if (broken.length > 0) throw guaranteeBroken(broken);
+    await this.states.record(verdicts, at, by);
+  }
+
+  /** Judges guarantees on what is recorded, or the transaction has written, however long it takes. @throws Error where they cannot be judged */
+  async judged(guarantees: readonly Guarantee[]): Promise<{ verdicts: GuaranteeVerdict[]; at: Date }> {
+    const snapshot = await this.snapshots.read();
+    const { nodes, named } = judgedPart(guarantees, snapshot.settings);
+    const part = { ...touchedPart(snapshot, nodes, named), guarantees };
+    return { verdicts: guarantees.length === 0 ? [] : await this.proof.verdicts(part), at: snapshot.at };
   }
 
   private judge(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict> {
@@ -282,6 +302,10 @@ function engineNames(principals: readonly PolicyPrincipal[]): string[] {
 
 function holderText({ name, holder }: { name: string; holder: 'account' | 'engine' }): string {
   return `The name ${name} belongs to ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}.`;
+}
+
+function isBreaking(verdict: GuaranteeVerdict): boolean {
+  return verdict.isBroken && isRefusing(verdict);
 }
 
 /** Whether a restriction can take a privilege without denying it. */

@@ -22,7 +22,7 @@ import { Principals, type Through } from '../trino-rules/model/principals.js';
 import { type Snapshot, principalsOf } from '../trino-rules/model/snapshot.js';
 import { AdmissionService, type GrantRequest, namesOfGrant, namesOfPolicy } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
-import { isNaming, isNear, judgedPart } from './domain/guarantee.js';
+import { isTouched, judgedPart } from './domain/guarantee.js';
 import {
   type DraftCheck,
   type DraftRequest,
@@ -111,7 +111,9 @@ export class DraftsService {
     const gives = draft.grants.length + draft.policies.length + draft.joined.length > 0;
     // A write that only takes access away is never refused.
     const groups = [...draft.joined, ...draft.left].map(({ group }) => group);
-    const guarantees = (before.guarantees ?? []).filter((each) => isNear(each, nodes) || isNaming(each, groups));
+    const joining = [...draft.grants.map(({ principal }) => principal), ...draft.joined.map(({ member }) => member)];
+    const near = { nodes, groups, mayJoinEveryone: joining.some(({ type }) => type === 'engine') };
+    const guarantees = (before.guarantees ?? []).filter((each) => isTouched(each, near));
     const judged = judgedPart(guarantees, before.settings);
     const part = ({ guarantees: _, ...snapshot }: Snapshot): Snapshot => ({
       ...touchedPart(snapshot, [...nodes, ...judged.nodes], judged.named),

@@ -51,7 +51,12 @@ export class GrantsService {
       await this.admission.admitActing(asked);
       const withoutEffect = await this.admission.effectWarnings(outcomes.map(({ grant }) => grant));
       const nodes = outcomes.filter(({ created }) => created).map(({ grant }) => grant.resource);
-      const capacity = nodes.length > 0 ? await this.admission.admitRules({ nodes, groups: [] }) : [];
+      const touched = {
+        nodes,
+        groups: [],
+        mayJoinEveryone: grants.some(({ principal }) => principal.type === 'engine'),
+      };
+      const capacity = nodes.length > 0 ? await this.admission.admitRules(touched) : [];
       return { outcomes, revoked, withoutEffect, capacity };
     });
     const unknown = await this.admission.nameWarnings(outcomes.map(({ grant }) => grant.resource));

@@ -154,7 +154,7 @@ export class GroupsService {
       await this.checkLocal(id);
       if (member.type === 'engine') await this.admission.admitPrincipals([{ field: 'member', named: member }]);
       if (await this.groups.moveMembers('member_added', id, [member], by))
-        await this.admission.admitRules({ nodes: [], groups: [id] });
+        await this.admission.admitRules({ nodes: [], groups: [id], mayJoinEveryone: member.type === 'engine' });
     });
   }
 
@@ -162,9 +162,9 @@ export class GroupsService {
   removeMember(id: number, member: GroupMember, by: AuditContext): Promise<void> {
     return this.writes.run(async () => {
       await this.checkLocal(id);
-      // An exception of a guarantee may end.
+      // An exception of a guarantee may end, or a restriction.
       if (await this.groups.moveMembers('member_removed', id, [member], by))
-        await this.admission.admitGuarantees({ nodes: [], groups: [id] });
+        await this.admission.admitGuarantees({ nodes: [], groups: [id], isLeaving: true });
     });
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../kernel/page.js';
-import { DatabaseSession } from '../platform/database/database-session.js';
+import { Refused } from '../kernel/errors.js';
+import { DatabaseSession, LOCK_NOT_AVAILABLE, sqlState } from '../platform/database/database-session.js';
 import type { GuaranteeVerdict } from '../trino-rules/answers/guarantee-verdicts.js';
 import { type Guarantee, principalsIn } from '../trino-rules/model/guarantee.js';
 import type { Node } from '../trino-rules/model/node.js';
@@ -10,7 +11,8 @@ import {
   type PolicyPrincipal,
   principalText,
 } from '../trino-rules/model/principal.js';
-import { isNaming, isNear, type RecordedGuarantee } from './domain/guarantee.js';
+import { isTouched, type RecordedGuarantee } from './domain/guarantee.js';
+import type { Touched } from './domain/snapshot-store.js';
 import { resourceForm } from './infrastructure/principal-columns.js';
 
 /** A guarantee as JSON; `definition` has its kind, principals and scopes. */
@@ -21,21 +23,29 @@ const SELECT = `SELECT ${GUARANTEE_FORM} AS guarantee, description, created_at A
     (SELECT json_build_object('id', u.id, 'name', u.username) FROM users u WHERE u.id = written_by) AS "writtenBy"
   FROM guarantees WHERE removed_at IS NULL`;
 
-const NODES_OF_GROUPS = `
+/** Key of the advisory lock that writers of guarantees hold alone, and writers of access together. Runs take no part in it. */
+export const GUARANTEES_LOCK = 7_471_021;
+/** The first column is evaluated first. A lock timeout of the role itself takes precedence. */
+const LOCK_TOGETHER = `SELECT
+  set_config('lock_timeout', CASE current_setting('lock_timeout') WHEN '0' THEN '10s' ELSE current_setting('lock_timeout') END, true),
+  pg_advisory_xact_lock_shared($1)`;
+
+const NODES_OF_GRANTS = `
   SELECT ${resourceForm('g', 'unnamed')} AS node FROM grants g
    WHERE (g.group_id = ANY ($1) OR g.as_group_id = ANY ($1)) AND g.revoked_at IS NULL
-  UNION ALL
-  SELECT ${resourceForm('p', 'unnamed')} FROM policies p
+  UNION ALL`;
+const NODES_OF_POLICIES = `
+  SELECT ${resourceForm('p', 'unnamed')} AS node FROM policies p
    WHERE p.removed_at IS NULL AND (p.group_id = ANY ($1) OR p.as_group_id = ANY ($1)
      OR EXISTS (SELECT FROM policy_exceptions e WHERE e.policy_id = p.id AND e.group_id = ANY ($1)))`;
 
-/** Verdicts that are newer than the recorded ones. $1: as JSON; $2: the moment of their snapshot. */
+/** Verdicts that are newer than the recorded ones. A write that is being judged records its own: nothing waits for it. $1: as JSON; $2: the moment of their snapshot. */
 const RECORD = `
   WITH given AS (SELECT * FROM jsonb_to_recordset($1) AS v (id integer, "isBroken" boolean, judgement jsonb)),
     former AS (
       SELECT g.id, g.broken_since FROM guarantees g
        WHERE g.id IN (SELECT id FROM given) AND g.removed_at IS NULL AND coalesce(g.judged_at <= $2, true)
-       ORDER BY g.id FOR NO KEY UPDATE),
+       ORDER BY g.id FOR NO KEY UPDATE SKIP LOCKED),
     judged AS (
       UPDATE guarantees g SET judged_at = $2, verdict = given.judgement,
              broken_since = CASE WHEN given."isBroken" THEN coalesce(former.broken_since, $2) END
@@ -93,22 +103,33 @@ export class GuaranteeStore {
     return pageOf(rows, limit, ({ guarantee }) => guarantee.id);
   }
 
-  /** Those that what the transaction has written can break; other writers that ask for one of them wait until it ends. */
-  async lockedNear(nodes: readonly Node[], groups: readonly number[]): Promise<Guarantee[]> {
-    // The weakest lock of rows: a writer of guarantees, who locks the table, waits for it.
+  /**
+   * Those that what the transaction has written can break; other writers that ask for one of them wait until it ends.
+   * @throws Refused `busy` where others are judged for long
+   */
+  async lockedNear(touched: Touched): Promise<Guarantee[]> {
+    try {
+      await this.session.query(LOCK_TOGETHER, [GUARANTEES_LOCK]);
+      const near = await this.near(touched);
+      const ids = near.map(({ id }) => id);
+      if (ids.length > 0)
+        await this.session.query('SELECT FROM guarantees WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE', [ids]);
+      return near;
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+      throw new Refused('busy', { retryAfter: 5, cause: error });
+    }
+  }
+
+  private async near({ nodes, groups, isLeaving = false, ...touched }: Touched): Promise<Guarantee[]> {
     const all = await this.session.query<{ guarantee: Guarantee }>(
-      `SELECT ${GUARANTEE_FORM} AS guarantee FROM guarantees WHERE removed_at IS NULL ORDER BY id FOR KEY SHARE`,
+      `SELECT ${GUARANTEE_FORM} AS guarantee FROM guarantees WHERE removed_at IS NULL ORDER BY id`,
     );
     if (all.length === 0) return [];
-    const ofGroups = groups.length === 0 ? [] : await this.session.query<{ node: Node }>(NODES_OF_GROUPS, [groups]);
-    const touched = [...nodes, ...ofGroups.map(({ node }) => node)];
-    const near = all
-      .map(({ guarantee }) => guarantee)
-      .filter((each) => isNear(each, touched) || isNaming(each, groups));
-    const ids = near.map(({ id }) => id);
-    if (ids.length > 0)
-      await this.session.query('SELECT FROM guarantees WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE', [ids]);
-    return near;
+    const statement = isLeaving ? NODES_OF_POLICIES : NODES_OF_GRANTS + NODES_OF_POLICIES;
+    const ofGroups = groups.length === 0 ? [] : await this.session.query<{ node: Node }>(statement, [groups]);
+    const wide = { ...touched, groups, nodes: [...nodes, ...ofGroups.map(({ node }) => node)] };
+    return all.map(({ guarantee }) => guarantee).filter((each) => isTouched(each, wide));
   }
 
   /** Records verdicts by a snapshot. @returns ids of those that were broken and hold, or that held and are broken */
@@ -136,6 +157,6 @@ export class GuaranteeStore {
   }
 
   private async lock(): Promise<void> {
-    await this.session.query('LOCK TABLE guarantees IN EXCLUSIVE MODE');
+    await this.session.query('SELECT pg_advisory_xact_lock($1)', [GUARANTEES_LOCK]);
   }
 }

@@ -157,10 +157,7 @@ export function toGuaranteeResponse(told: ToldGuarantee, serviceAccounts: readon
   };
 }
 
-export function toCheckedResponse(
-  checked: CheckedGuarantee,
-  serviceAccounts: readonly string[],
-): CheckedGuaranteeResponse {
+export function toCheckedResponse(checked: CheckedGuarantee, serviceAccounts: readonly string[]) {
   const { id } = checked.guarantee;
   return { id: id > 0 ? id : null, ...toFields(checked, serviceAccounts) };
 }

@@ -4,23 +4,19 @@ import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { found, Refused } from '../kernel/errors.js';
 import { type Page, mapPage, type PageRequest } from '../kernel/page.js';
-import type { GuaranteeVerdict } from '../trino-rules/answers/guarantee-verdicts.js';
-import { type Guarantee, isRefusing, principalsIn } from '../trino-rules/model/guarantee.js';
+import { principalsIn } from '../trino-rules/model/guarantee.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
-import { AdmissionProof } from './domain/admission-ports.js';
 import { guaranteeEvent } from './domain/audit-details.js';
 import {
   ANYTHING,
   GUARANTEES_MOST,
-  guaranteeBroken,
-  judgedPart,
   readGuarantee,
   readGuarantees,
   type RecordedGuarantee,
 } from './domain/guarantee.js';
-import { SnapshotStore, touchedPart } from './domain/snapshot-store.js';
+import { SnapshotStore } from './domain/snapshot-store.js';
 import { GuaranteeStates } from './guarantee-states.service.js';
 import { GuaranteeStore } from './guarantee.store.js';
 
@@ -31,15 +27,6 @@ export interface CheckedGuarantee extends Pick<RecordedGuarantee, 'guarantee' | 
 
 export type ToldGuarantee = RecordedGuarantee & CheckedGuarantee;
 
-function nameTaken(name: string): Refused {
-  return new Refused('name_taken', { detail: `There is a guarantee named ${name} already.` });
-}
-
-function tooMany(): Refused {
-  const message = `there are ${GUARANTEES_MOST} guarantees, which is the most`;
-  return new Refused('validation_failed', { errors: [{ field: 'name', message }] });
-}
-
 /** Sentences about access that no version may break. */
 @Injectable()
 export class GuaranteesService {
@@ -48,7 +35,6 @@ export class GuaranteesService {
     private readonly states: GuaranteeStates,
     private readonly snapshots: SnapshotStore,
     private readonly admission: AdmissionService,
-    private readonly proof: AdmissionProof,
     private readonly audit: AuditService,
     private readonly writes: AccessWritesService,
     private readonly clock: Clock,
@@ -77,19 +63,19 @@ export class GuaranteesService {
    */
   async write(id: number | null, body: object, by: AuditContext): Promise<ToldGuarantee> {
     const written = await this.writes.run(async () => {
-      const now = this.clock.now();
       const former = id === null ? null : found(await this.store.find(id));
       const { guarantee, description } = readGuarantee(body, await this.snapshots.read());
       await this.admission.admitPrincipals(principalsIn(guarantee).map((named) => ({ field: 'principal', named })));
       const asked = { ...guarantee, id: id ?? 0 };
-      const recorded = await this.store.write(asked, description, by.actor?.id ?? null, now);
-      if (recorded === null) throw nameTaken(guarantee.name);
-      if (recorded.guarantee.id !== id && (await this.states.all()).length > GUARANTEES_MOST) throw tooMany();
+      const recorded = await this.store.write(asked, description, by.actor?.id ?? null, this.clock.now());
+      if (recorded === null)
+        throw new Refused('name_taken', { detail: `There is a guarantee named ${guarantee.name} already.` });
+      if (recorded.guarantee.id !== id && (await this.states.all()).length > GUARANTEES_MOST) {
+        const message = `there are ${GUARANTEES_MOST} guarantees, which is the most`;
+        throw new Refused('validation_failed', { errors: [{ field: 'name', message }] });
+      }
       await this.audit.record(guaranteeEvent(former, recorded, by));
-      const verdicts = await this.verdicts([recorded.guarantee]);
-      const broken = verdicts.filter((verdict) => verdict.isBroken && isRefusing(verdict));
-      if (broken.length > 0) throw guaranteeBroken(broken);
-      await this.states.record(verdicts, now, by);
+      await this.admission.admitWritten([recorded.guarantee], by);
       return recorded.guarantee.id;
     });
     return this.find(written);
@@ -113,18 +99,11 @@ export class GuaranteesService {
     const drafts = readGuarantees(body, await this.snapshots.read()) ?? (await this.states.all());
     const guarantees = drafts.map(({ guarantee }) => guarantee);
     const naming = await this.store.naming(guarantees);
-    const verdicts = new Map((await this.verdicts(guarantees)).map((verdict) => [verdict.id, verdict]));
+    const { verdicts } = await this.admission.judged(guarantees);
+    const byId = new Map(verdicts.map((verdict) => [verdict.id, verdict]));
     return drafts.map(({ guarantee, description }) => ({
       ...{ guarantee, description, naming },
-      judgement: verdicts.get(guarantee.id) ?? null,
+      judgement: byId.get(guarantee.id) ?? null,
     }));
-  }
-
-  /** On what is recorded, or the transaction has written. */
-  private async verdicts(guarantees: readonly Guarantee[]): Promise<GuaranteeVerdict[]> {
-    if (guarantees.length === 0) return [];
-    const snapshot = await this.snapshots.read();
-    const { nodes, named } = judgedPart(guarantees, snapshot.settings);
-    return this.proof.verdicts({ ...touchedPart(snapshot, nodes, named), guarantees });
   }
 }

@@ -22,7 +22,7 @@ import { AccessFileStore } from './access-file.store.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService, namedIn } from './admission.service.js';
 import { readAccessFile, type RowPlaces } from './domain/access-file.js';
-import { ANYTHING } from './domain/guarantee.js';
+import { ANYTHING, GUARANTEES_MOST } from './domain/guarantee.js';
 import {
   changesBetween,
   type DescribedSnapshot,
@@ -119,6 +119,7 @@ export class SnapshotFilesService {
     if (changes.guarantees.some(({ before }) => before !== null)) proveAdministrator?.();
     const problems = [
       ...ended.problems,
+      ...tooManyGuarantees(snapshot, changes),
       ...this.takenGroupNames(changes, places),
       ...(await this.claimNames(changes, places)),
     ];
@@ -128,7 +129,8 @@ export class SnapshotFilesService {
     const written = await this.writer.write({ changes, recorded, file }, by, report);
     const { refusals, warnings: ofCapacity } = await this.admit(snapshot, changes, written, places);
     if (refusals.length > 0) return refuse(refusals);
-    const ofGuarantees = await this.admission.admitGuarantees(ANYTHING, written.guarantees);
+    await this.admission.admitWritten(written.guarantees, by);
+    const ofGuarantees = await this.admission.admitGuarantees(ANYTHING);
     const warnings = [...ofExpressions(changes, places), ...ofCapacity, ...ofGuarantees];
     const done = { plan, problems: [], remarks, warnings };
     if (dryRun) return rollBack({ outcome: 'planned', ...done });
@@ -228,6 +230,13 @@ export class SnapshotFilesService {
       return { refusals: [{ path: '', message: error.details.detail ?? error.code }], warnings: [] };
     }
   }
+}
+
+function tooManyGuarantees({ guarantees = [] }: Snapshot, changes: SnapshotChanges): SnapshotProblem[] {
+  const sides = changes.guarantees.map(({ before, after }) => Number(after !== null) - Number(before !== null));
+  const count = sides.reduce((sum, each) => sum + each, guarantees.length);
+  if (count <= GUARANTEES_MOST) return [];
+  return [{ path: 'guarantees', message: `there would be ${count}, and ${GUARANTEES_MOST} are the most` }];
 }
 
 function managedRemarks({ managed }: SnapshotChanges, places: RowPlaces): SnapshotProblem[] {

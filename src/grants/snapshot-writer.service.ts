@@ -29,8 +29,7 @@ export interface Written {
   touched: { nodes: Touched['nodes'][number][]; groups: number[] };
   /** Ids of written policies, by their ids in the file. */
   policies: Map<number, number>;
-  /** Ids of written guarantees. */
-  guarantees: number[];
+  guarantees: Guarantee[];
 }
 
 /** The changes to write, with the state before and after them. */
@@ -159,7 +158,7 @@ export class SnapshotWriter {
       const description = file.descriptions.guarantees.get(after?.id ?? 0) ?? null;
       if (asked === null) await this.guarantees.remove(before?.id ?? 0, now);
       const next = asked && (await this.guarantees.write(asked, description, by.actor?.id ?? null, now));
-      if (next !== null) written.guarantees.push(next.guarantee.id);
+      if (next !== null) written.guarantees.push(next.guarantee);
       else if (asked !== null) throw new Error('a guarantee changed under its lock');
       await this.audit.record(guaranteeEvent(former, next, by));
     }

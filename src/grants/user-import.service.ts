@@ -12,6 +12,7 @@ import { UserStore } from '../users/user.store.js';
 import { AccessFileStore } from './access-file.store.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
+import { ANYTHING } from './domain/guarantee.js';
 import {
   changesBetween,
   type DescribedSnapshot,
@@ -98,7 +99,7 @@ export class UserImportService {
 
       await this.recordCreations(made, by, report);
       const { touched } = await this.writer.write({ changes, recorded, file }, by, report);
-      const admitted = touched.groups.length === 0 ? [] : await this.admitted(touched);
+      const admitted = await this.admitted(touched);
       if ('refusal' in admitted) return refuse([{ line: null, message: admitted.refusal }]);
       const done = { plan, problems: [], remarks, warnings: admitted };
       if (dryRun) return rollBack({ outcome: 'planned', ...done });
@@ -139,7 +140,9 @@ export class UserImportService {
 
   private async admitted(touched: Parameters<AdmissionService['admitRules']>[0]) {
     try {
-      return await this.admission.admitRules(touched);
+      const ofRules = touched.groups.length === 0 ? [] : await this.admission.admitRules(touched);
+      // Everyone includes the accounts that were made.
+      return [...new Set([...ofRules, ...(await this.admission.admitGuarantees(ANYTHING))])];
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       return { refusal: error.details.detail ?? error.code };

@@ -1,4 +1,6 @@
 import { DataSource } from 'typeorm';
+import { GuaranteeStore } from '../../src/grants/guarantee.store.js';
+import { Transaction } from '../../src/platform/database/transaction.js';
 import { ACL, PublishingService } from './publishing-service.js';
 
 const PEOPLE = { catalog: 'lake', schema: 'hr', table: 'people' };
@@ -106,5 +108,18 @@ describe('a version that would break a guarantee', () => {
       ...{ status: 409, body: { code: 'guarantee_broken' } },
     });
     expect((await publishing.admin.get(account)).body).toMatchObject({ is_active: false });
+  });
+
+  it('is found by a run that waits for no write of guarantees', async () => {
+    await grant('alice', 'orders');
+    const id = await post('guarantees', { name: 'one reads', kind: 'at_most', count: 1, resource: PEOPLE });
+    const { app, clock } = publishing.service;
+    const store = app.get(GuaranteeStore);
+    await app.get(Transaction).run(async () => {
+      const held = await store.find(id);
+      if (held !== null) await store.write(held.guarantee, 'being judged', null, clock.now());
+      expect(await sync()).toMatchObject({ outcome: 'applied' });
+    });
+    expect(await stateOf(id)).toMatchObject({ state: 'holds', description: 'being judged' });
   });
 });

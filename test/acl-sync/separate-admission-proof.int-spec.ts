@@ -3,11 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SeparateAdmissionProof } from '../../src/acl-sync/infrastructure/preparation-process.js';
+import type { Guarantee } from '../../src/trino-rules/model/guarantee.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { LogBook } from '../support/fakes/log-book.js';
 
 const LIMITS = { milliseconds: 20_000, work: 100, waiting: 2, loadMilliseconds: 20_000, heapMebibytes: 64 };
+
+const ANA_READS: Guarantee = {
+  ...{ id: 1, name: 'ana reads', kind: 'always', mode: 'enforced', count: 0 },
+  principal: { type: 'user', id: 1 },
+  except: [],
+  scopes: [{ resource: { catalog: 'sales' }, privileges: ['SELECT'], isUnfiltered: false }],
+};
 
 describe('the proof of what is being written', () => {
   let folder: string;
@@ -64,6 +72,15 @@ describe('the proof of what is being written', () => {
 
     expect(await refusal(broken, snapshot)).toMatch(/cannot be compiled/);
     expect(log.at('error')).toEqual(['admission proof failed: rules could not be compiled']);
+  });
+
+  it('tells of guarantees that it could not judge', async () => {
+    const undecided = await asked(`process.send({ result: { refusal: 'too much to be checked', verdicts: [] } });`);
+
+    await expect(undecided.verdicts({ ...snapshot, guarantees: [ANA_READS] })).rejects.toThrow(
+      'too much to be checked',
+    );
+    expect(await undecided.verdicts(snapshot)).toEqual([]);
   });
 
   it('refuses nothing for want of a process', async () => {

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type Client, DatabaseError, type QueryConfig } from 'pg';
 import type { Secret } from '../../kernel/secret.js';
+import { LOCK_NOT_AVAILABLE } from '../../platform/database/database-session.js';
 import { PooledClient, postgresConnection } from '../../platform/database/database.js';
 import { type Lease, LeaseLost, SyncLock } from '../domain/run-ports.js';
 
 const LOCK = 7_471_060;
-/** PostgreSQL's SQLSTATE when `lock_timeout` passes. */
-const LOCK_NOT_AVAILABLE = '55P03';
 /** After this time without an answer the connection counts as lost, which nothing else would notice for hours. */
 const QUERY_TIMEOUT_MS = 5_000;
 /**

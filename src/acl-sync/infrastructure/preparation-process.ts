@@ -224,7 +224,10 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
       const process = new PreparationProcess(LIMITS.heapMebibytes, this.program);
       try {
         const task = { kind: 'prove', snapshot, former: null } as const;
-        return (await process.run<AdmissionVerdict>(task, LIMITS.milliseconds)).verdicts;
+        const { refusal, verdicts } = await process.run<AdmissionVerdict>(task, LIMITS.milliseconds);
+        if (verdicts.length < (snapshot.guarantees ?? []).length)
+          throw new Error(refusal ?? 'the guarantees could not be judged');
+        return verdicts;
       } finally {
         await process.end();
       }

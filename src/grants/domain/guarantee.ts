@@ -1,9 +1,8 @@
 import { Refused } from '../../kernel/errors.js';
 import { brokenText, type GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
 import { GuaranteeReader } from '../../trino-rules/model/guarantee-file.js';
-import { type Guarantee, principalsIn } from '../../trino-rules/model/guarantee.js';
-import { isInTree, namedBy, type Node, SYSTEM } from '../../trino-rules/model/node.js';
-import { isOverRoutines } from '../../trino-rules/model/privilege.js';
+import { type Guarantee, isNear, judgedNodes, principalsIn } from '../../trino-rules/model/guarantee.js';
+import { SYSTEM } from '../../trino-rules/model/node.js';
 import { join, SnapshotDecoder } from '../../trino-rules/model/snapshot-decoder.js';
 import { SnapshotNames, SnapshotRows } from '../../trino-rules/model/snapshot-rows.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
@@ -58,7 +57,7 @@ function reading<T>(
   const reader = new GuaranteeReader(form, names, new SnapshotRows(form, names, settings));
   const done = work(form, (value, path, id = 0) => {
     const guarantee = reader.guarantee(value, path, id);
-    const { description = null } = value as { description?: string | null };
+    const { description = null } = (value ?? {}) as { description?: string | null };
     const problem = descriptionProblem(description);
     if (problem !== null && typeof description === 'string') form.refuse(join(path, 'description'), problem);
     return { guarantee, description };
@@ -68,44 +67,19 @@ function reading<T>(
   throw new Refused('validation_failed', { errors });
 }
 
-/** Whether what is written at these nodes can break or mend a guarantee: anything in the same catalogs, or beside the data. */
-export function isNear({ scopes }: Guarantee, nodes: readonly Node[]): boolean {
-  return scopes.some(({ resource, privileges }) =>
-    nodes.some(
-      (node) =>
-        privileges.includes('EXECUTE_QUERIES') ||
-        (isBeside(resource) && isBeside(node)) ||
-        (!isBeside(resource) && !isBeside(node) && (isAbove(resource, node) || isAbove(node, resource))),
-    ),
-  );
-}
-
-export function isNaming(guarantee: Guarantee, groups: readonly number[]): boolean {
-  return principalsIn(guarantee).some((named) => named.type === 'group' && groups.includes(named.id));
-}
-
-function isBeside(node: Node): boolean {
-  return node.engine === true || namedBy(node) !== undefined;
-}
-
-function isAbove(wide: Node, { catalog }: Node): boolean {
-  return wide.catalog === undefined ? catalog !== SYSTEM : wide.catalog === catalog;
+/** Whether what is written can break or mend a guarantee: at a node near its scopes, or in its principals. */
+export function isTouched(guarantee: Guarantee, { nodes, groups, mayJoinEveryone }: Touched): boolean {
+  if (mayJoinEveryone === true && guarantee.principal.type === 'everyone') return true;
+  if (principalsIn(guarantee).some((named) => named.type === 'group' && groups.includes(named.id))) return true;
+  return guarantee.scopes.some((scope) => nodes.some((node) => isNear(scope, node)));
 }
 
 /** What a snapshot must hold for guarantees to be judged by it. */
 export function judgedPart(
   guarantees: readonly Guarantee[],
-  { externalTableCatalogs }: Pick<SnapshotSettings, 'externalTableCatalogs'>,
-): Touched {
-  const nodes = guarantees.flatMap(({ scopes }) =>
-    scopes.flatMap(({ resource, privileges }): Node[] => {
-      // Whoever reaches anything executes; routines and shared files yield to restrictions anywhere in the catalog.
-      if (privileges.includes('EXECUTE_QUERIES')) return [{}, { catalog: SYSTEM }, resource];
-      const { catalog } = resource;
-      const isWide = privileges.some(isOverRoutines) || externalTableCatalogs.includes(catalog ?? '');
-      return [catalog !== undefined && isInTree(resource) && isWide ? { catalog } : resource];
-    }),
-  );
+  settings: Pick<SnapshotSettings, 'externalTableCatalogs'>,
+): Required<Pick<Touched, 'nodes' | 'groups' | 'named'>> {
+  const nodes = guarantees.flatMap(({ scopes }) => scopes.flatMap((scope) => judgedNodes(scope, settings)));
   return { nodes, groups: [], named: guarantees.flatMap(principalsIn) };
 }
 

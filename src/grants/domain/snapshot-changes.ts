@@ -185,15 +185,9 @@ export function planOf(changes: SnapshotChanges, recorded: DescribedSnapshot, fi
         ...(after === null ? [] : members('remove', removedMembers)),
       ];
     }),
-    ...changes.grants.flatMap(({ before, after }) =>
-      step('grant', before && here.grant(before), after && there.grant(after)),
-    ),
-    ...changes.policies.flatMap(({ before, after }) =>
-      step('policy', before && here.policy(before), after && there.policy(after)),
-    ),
-    ...changes.guarantees.flatMap(({ before, after }) =>
-      step('guarantee', before && here.guarantee(before), after && there.guarantee(after)),
-    ),
+    ...steps('grant', changes.grants, here.grant, there.grant),
+    ...steps('policy', changes.policies, here.policy, there.policy),
+    ...steps('guarantee', changes.guarantees, here.guarantee, there.guarantee),
   ];
 }
 
@@ -205,6 +199,12 @@ export function planLine({ action, kind, row, before }: PlanStep): string {
   return `${sign} ${kind} ${text}${former}`;
 }
 
+type RowOf<T> = (row: T) => PlanRow;
+
+function steps<T>(kind: PlanStep['kind'], pairs: readonly Pair<T>[], here: RowOf<T>, there: RowOf<T>): PlanStep[] {
+  return pairs.flatMap(({ before, after }) => step(kind, before && here(before), after && there(after)));
+}
+
 function step(kind: PlanStep['kind'], before: PlanRow | null, after: PlanRow | null): PlanStep[] {
   if (after === null) return before === null ? [] : [{ action: 'remove', kind, row: before }];
   return [before === null ? { action: 'add', kind, row: after } : { action: 'change', kind, row: after, before }];
@@ -212,17 +212,18 @@ function step(kind: PlanStep['kind'], before: PlanRow | null, after: PlanRow | n
 
 function describedRows({ snapshot, descriptions }: DescribedSnapshot) {
   const rows = new RowExport(snapshot);
-  type Groups = (typeof snapshot.groups)[number];
-  const described = (row: PlanRow, text: string | undefined): PlanRow =>
-    text === undefined ? row : { ...row, description: text };
+  const described =
+    <T extends { id: number }>(list: keyof Descriptions, row: (of: T) => PlanRow) =>
+    (of: T): PlanRow => {
+      const description = descriptions[list].get(of.id);
+      return { ...row(of), ...(description !== undefined && { description }) };
+    };
   return {
-    group: ({ id, name }: Groups) => described({ name }, descriptions.groups.get(id)),
-    text: ({ id }: Groups) => descriptions.groups.get(id),
-    grant: (grant: (typeof snapshot.grants)[number]) => described(rows.grant(grant), descriptions.grants.get(grant.id)),
-    policy: (policy: (typeof snapshot.policies)[number]) =>
-      described(rows.policy(policy), descriptions.policies.get(policy.id)),
-    guarantee: (guarantee: Guarantee) =>
-      described(rows.guarantee(guarantee), descriptions.guarantees.get(guarantee.id)),
+    group: described('groups', ({ name }: SnapshotGroup) => ({ name })),
+    text: ({ id }: SnapshotGroup) => descriptions.groups.get(id),
+    grant: described('grants', (grant: SnapshotGrant) => rows.grant(grant)),
+    policy: described('policies', (policy: SnapshotPolicy) => rows.policy(policy)),
+    guarantee: described('guarantees', (guarantee: Guarantee) => rows.guarantee(guarantee)),
   };
 }
 

@@ -13,6 +13,10 @@ export interface Touched {
   groups: readonly number[];
   /** Further principals to read, with their members. */
   named?: readonly PolicyPrincipal[];
+  /** Whether members only leave the groups: they lose what is granted to these. */
+  isLeaving?: boolean;
+  /** Whether an engine principal may become known by its first grant or group, and with that one of everyone. */
+  mayJoinEveryone?: boolean;
 }
 
 /** Reads the input of the rules. */

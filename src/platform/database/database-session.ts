@@ -113,6 +113,9 @@ function rowsOf<Row extends object>(answer: unknown[]): Row[] {
   return (Array.isArray(answer[0]) ? answer[0] : answer) as Row[];
 }
 
+/** SQLSTATE of a statement that waited for a lock longer than `lock_timeout`. */
+export const LOCK_NOT_AVAILABLE = '55P03';
+
 /** SQLSTATE of an error raised by PostgreSQL, also when TypeORM wrapped it; null otherwise. */
 export function sqlState(error: unknown): unknown {
   const cause = answerOf(error);

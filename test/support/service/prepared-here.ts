@@ -17,7 +17,11 @@ export function prepareHere(preparer: RulesPreparer, proof: AdmissionProof): voi
   } satisfies Partial<RulesPreparer>);
   Object.assign(proof, {
     judge: here(admissionVerdict),
-    verdicts: here((snapshot: Snapshot) => admissionVerdict(snapshot, null).verdicts),
+    verdicts: here((snapshot: Snapshot) => {
+      const { refusal, verdicts } = admissionVerdict(snapshot, null);
+      if (verdicts.length < (snapshot.guarantees ?? []).length) throw new Error(refusal ?? 'not judged');
+      return verdicts;
+    }),
   } satisfies Partial<AdmissionProof>);
 }
 

@@ -1,0 +1,149 @@
+import { AdmissionService } from '../../src/grants/admission.service.js';
+import { AdmissionProof } from '../../src/grants/domain/admission-ports.js';
+import { ANYTHING } from '../../src/grants/domain/guarantee.js';
+import { GuaranteeStore } from '../../src/grants/guarantee.store.js';
+import { DatabaseSession } from '../../src/platform/database/database-session.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
+import { people, sharedAdministrator } from '../support/service/administrator.js';
+import { sharedService } from '../support/service/service.js';
+
+const GUARANTEES = '/api/admin/guarantees';
+const GRANTS = '/api/admin/grants';
+
+describe('guarantees at their limits', () => {
+  const service = sharedService({ ACL_METADATA_CATALOG: 'grantline', SERVICE_QUERY_USER: 'service-account-grantline' });
+  const admin = sharedAdministrator(service);
+  let ids: Record<'ana' | 'bob' | 'cyd', number>;
+  beforeAll(async () => {
+    ids = await people(service, 'ana', 'bob', 'cyd');
+  });
+
+  let groups = 0;
+  const group = async (...members: number[]) => {
+    const { body } = await admin.post('/api/admin/groups', { name: `group ${++groups}` });
+    const id = Number(body?.['id']);
+    for (const member of members) await admin.send('PUT', `/api/admin/groups/${id}/members/${member}`);
+    return { type: 'group', id };
+  };
+  const user = (name: keyof typeof ids) => ({ type: 'user', id: ids[name] });
+  const grant = (principal: object, resource: object, ...privileges: string[]) =>
+    admin.post(GRANTS, { principal, resource, privileges });
+  const made = async (guarantee: object) => {
+    const { status, body } = await admin.post(GUARANTEES, guarantee);
+    expect({ status, body }).toMatchObject({ status: 201 });
+    return Number(body?.['id']);
+  };
+  const BROKEN = { status: 409, body: { code: 'guarantee_broken' } };
+  afterEach(async () => {
+    const { body } = await admin.get(`${GUARANTEES}?limit=200`);
+    for (const { id } of body?.['items'] as { id: number }[]) await admin.send('DELETE', `${GUARANTEES}/${id}`);
+  });
+
+  it('refuse what is no object, no node, or too much', async () => {
+    const only = { name: 'many', kind: 'only', principals: [user('ana')], resource: { catalog: 'one' } };
+    const fields = ({ body }: { body: Record<string, unknown> | null }) =>
+      (body?.['errors'] as { field: string }[]).map(({ field }) => field);
+    const many = Array.from({ length: 1_001 }, (_, i) => ({ type: 'engine', name: `job-${i}` }));
+
+    expect(await admin.post(`${GUARANTEES}/check`, { guarantees: [null] })).toMatchObject({ status: 400 });
+    expect(fields(await admin.post(GUARANTEES, { ...only, resource: [] }))).toEqual(['resource']);
+    expect(fields(await admin.post(GUARANTEES, { ...only, resource: 'one' }))).toEqual(['resource']);
+    expect(fields(await admin.post(GUARANTEES, { ...only, principals: many }))).toEqual(['principals']);
+    const names = Array.from({ length: 501 }, (_, i) => `sentence ${i}`);
+    const guarantees = names.map((name) => ({ ...only, principals: [{ type: 'user', name: 'ana' }], name }));
+    expect((await admin.post('/api/admin/snapshot', { snapshot: { version: 1, guarantees } })).body).toMatchObject({
+      outcome: 'refused',
+      problems: [{ path: 'guarantees' }],
+    });
+  });
+
+  describe('where a proof takes too long for a write', () => {
+    const judge = (proof: AdmissionProof['judge']) => Object.assign(service.app.get(AdmissionProof), { judge: proof });
+    let former: AdmissionProof['judge'];
+    beforeAll(() => {
+      const proof = service.app.get(AdmissionProof);
+      former = proof.judge.bind(proof);
+    });
+    afterEach(() => judge(former));
+
+    it('are judged all the same when a file writes them', async () => {
+      judge(() => Promise.resolve({ refusal: null, verdicts: [] }));
+      await grant(user('ana'), { catalog: 'fourteen' }, 'SELECT');
+      const ana = { type: 'user', name: 'ana' };
+      const broken = { name: 'ana reads none', kind: 'never', principal: ana, resource: { catalog: 'fourteen' } };
+
+      expect(await admin.post('/api/admin/snapshot', { snapshot: { version: 1, guarantees: [broken] } })).toMatchObject(
+        BROKEN,
+      );
+      expect((await admin.get(GUARANTEES)).body).toMatchObject({ items: [] });
+    });
+
+    it('do not keep the rules from being proved', async () => {
+      await made({ name: 'bob reads', kind: 'only', principals: [user('bob')], resource: { catalog: 'fifteen' } });
+      const refusal = 'two names are one';
+      judge(({ guarantees }: Snapshot) => Promise.resolve({ refusal: guarantees ? null : refusal, verdicts: [] }));
+
+      expect(await grant(user('bob'), { catalog: 'fifteen' }, 'SELECT')).toMatchObject({
+        ...{ status: 409, body: { code: 'rules_unprovable', detail: refusal } },
+      });
+    });
+  });
+
+  describe('while another write is judged', () => {
+    const session = () => service.app.get(DatabaseSession);
+
+    it('have writes wait for a while only', async () => {
+      const id = await made({ name: 'bob', kind: 'only', principals: [user('bob')], resource: { catalog: 'sixteen' } });
+      const store = service.app.get(GuaranteeStore);
+      await session().run(async () => {
+        const held = await store.find(id);
+        if (held !== null) await store.write(held.guarantee, null, null, service.clock.now());
+        const waiting = session().outside(() =>
+          session().run(async () => {
+            await session().query(`SET LOCAL lock_timeout = '50ms'`);
+            await service.app.get(AdmissionService).admitGuarantees(ANYTHING);
+          }),
+        );
+        await expect(waiting).rejects.toMatchObject({ code: 'busy', details: { retryAfter: 5 } });
+      });
+    });
+
+    it('do not hold back who leaves a group that they do not name', async () => {
+      const readers = await group(ids.ana);
+      await grant(readers, { catalog: 'sixteen' }, 'SELECT');
+      const id = await made({ name: 'few', kind: 'at_most', count: 1, resource: { catalog: 'sixteen' } });
+      await session().run(async () => {
+        await session().query('SELECT FROM guarantees WHERE id = $1 FOR NO KEY UPDATE', [id]);
+        expect(await admin.send('DELETE', `/api/admin/groups/${readers.id}/members/${ids.ana}`)).toMatchObject({
+          status: 204,
+        });
+      });
+    });
+  });
+
+  it('refuse an account and an engine principal that would become one too many of everyone', async () => {
+    await grant({ type: 'everyone' }, { catalog: 'seventeen' }, 'SELECT');
+    const readers = { name: 'few', kind: 'at_most', resource: { catalog: 'seventeen' }, privileges: ['SELECT'] };
+    const { body } = await admin.post(`${GUARANTEES}/check`, { guarantees: [{ ...readers, count: 1 }] });
+    const [{ broken_by: count }] = body?.['guarantees'] as [{ broken_by: number }];
+    await made({ ...readers, count });
+    const members = `/api/admin/groups/${(await group()).id}/members`;
+
+    expect(await admin.post('/api/admin/users', { username: 'dan' })).toMatchObject(BROKEN);
+    expect(await grant({ type: 'engine', name: 'reports' }, { catalog: 'two' }, 'SELECT')).toMatchObject(BROKEN);
+    expect(await admin.send('PUT', `${members}/engine:reports`)).toMatchObject(BROKEN);
+    const grants = [
+      { principal: { type: 'engine', name: 'reports' }, resource: { catalog: 'two' }, privileges: ['SELECT'] },
+    ];
+    expect((await admin.post('/api/admin/access/preview', { grant: grants })).body).toMatchObject({
+      checks: [{ code: 'guarantee_broken' }],
+    });
+  });
+
+  it('refuse the right to kill queries where they are about the procedure that does', async () => {
+    const resource = { catalog: 'system', schema: 'runtime', routine: 'kill_query' };
+    await made({ name: 'ana kills none', kind: 'never', principal: user('ana'), resource });
+
+    expect(await grant(user('ana'), { engine: true }, 'KILL_QUERIES')).toMatchObject(BROKEN);
+  });
+});
