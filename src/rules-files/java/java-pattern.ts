@@ -224,7 +224,7 @@ class JavaPatternReader {
     const ranges = ASCII_PROPERTIES[name];
     if (ranges === undefined) return this.leave(`\\${letter}{${name}}`, at);
     const isCase = name === 'Lower' || name === 'Upper';
-    const ends = [...ranges].map((end) => end.codePointAt(0) ?? 0);
+    const ends = Array.from(ranges, (end) => end.codePointAt(0) ?? 0);
     const among = codePoints(
       ...ends.flatMap((end, i) => (i % 2 === 0 ? [[end, ends[i + 1] ?? end] as [number, number]] : [])),
     );
