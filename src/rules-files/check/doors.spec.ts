@@ -142,7 +142,7 @@ describe('doors that rules leave open', () => {
             .sort(),
         ).toEqual([...expected].sort());
       }),
-      { numRuns: 200 },
+      { numRuns: 600 },
     );
     expect(counts.size).toBe(6);
   });
