@@ -90,6 +90,7 @@ describe('a pattern of Java', () => {
     '\\08',
     '\\x{110000}',
     '\\p{Foo}',
+    '\\p{constructor}',
     '\\N',
     'a+++',
     '(?x)[ ]',

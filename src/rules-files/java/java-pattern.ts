@@ -221,14 +221,9 @@ class JavaPatternReader {
         if (this.ended()) this.refuse('the name of a property is not closed by }', at);
       this.next++;
     }
-    const ranges = ASCII_PROPERTIES[name];
-    if (ranges === undefined) return this.leave(`\\${letter}{${name}}`, at);
-    const isCase = name === 'Lower' || name === 'Upper';
-    const ends = Array.from(ranges, (end) => end.codePointAt(0) ?? 0);
-    const among = codePoints(
-      ...ends.flatMap((end, i) => (i % 2 === 0 ? [[end, ends[i + 1] ?? end] as [number, number]] : [])),
-    );
-    const characters = isCase ? this.cased(among) : among;
+    const property = ASCII_PROPERTIES.get(name);
+    if (property === undefined) return this.leave(`\\${letter}{${name}}`, at);
+    const characters = name === 'Lower' || name === 'Upper' ? this.cased(property) : property;
     return letter === 'P' ? characters.negate() : characters;
   }
 

@@ -45,9 +45,13 @@ export function tokensOf(text: string): Token[] {
   return tokens;
 }
 
-const DIGIT = codePoints([0x30, 0x39]);
-const WORD = codePoints([0x30, 0x39], [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]);
-const SPACE = codePoints([0x09, 0x0d], [0x20, 0x20]);
+/** The characters of ranges, each given by its two ends. */
+const within = (...ranges: string[]): CharSet =>
+  codePoints(...ranges.map((ends): [number, number] => [ends.charCodeAt(0), ends.charCodeAt(1)]));
+
+const DIGIT = within('09');
+const WORD = within('09', 'AZ', '__', 'az');
+const SPACE = within('\t\r', '  ');
 
 /** Characters by the letter of their escape sequence. */
 export const CONTROLS: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f' };
@@ -62,20 +66,20 @@ export const PREDEFINED: Readonly<Record<string, CharSet>> = {
   S: SPACE.negate(),
 };
 
-/** Ranges of `\p{…}`, without UNICODE_CHARACTER_CLASS: first and last characters. */
-export const ASCII_PROPERTIES: Readonly<Record<string, string>> = {
-  ASCII: '\0\x7f',
-  Lower: 'az',
-  Upper: 'AZ',
-  Alpha: 'azAZ',
-  Digit: '09',
-  Alnum: 'azAZ09',
-  Punct: '!/:@[`{~',
-  Graph: '!~',
-  Print: ' ~',
-  Blank: '\t\t  ',
-  Space: '\t\r  ',
-};
+/** Sets by the name in `\p{…}`, without UNICODE_CHARACTER_CLASS. */
+export const ASCII_PROPERTIES: ReadonlyMap<string, CharSet> = new Map([
+  ['ASCII', within('\0\x7f')],
+  ['Lower', within('az')],
+  ['Upper', within('AZ')],
+  ['Alpha', within('az', 'AZ')],
+  ['Digit', DIGIT],
+  ['Alnum', within('az', 'AZ', '09')],
+  ['Punct', within('!/', ':@', '[`', '{~')],
+  ['Graph', within('!~')],
+  ['Print', within(' ~')],
+  ['Blank', within('\t\t', '  ')],
+  ['Space', SPACE],
+]);
 
 /** The set that CASE_INSENSITIVE without UNICODE_CASE matches: only the case of ASCII letters is ignored. */
 export function bothCases(characters: CharSet): CharSet {
