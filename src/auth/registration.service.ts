@@ -81,7 +81,7 @@ export class RegistrationService {
       const password = { hash: passwordHash, oneTimeUntil: null };
       const made: NewAccount = { username, email, role, source: 'local', password };
       // The command line knows no settings of the engine, and its default names are nobody's.
-      const [outcome] = await this.users.create([made], undefined, client === null ? [] : undefined);
+      const [outcome] = await this.users.create([made], client === null ? { reserved: [] } : {});
       if (outcome?.kind !== 'created') throw new Refused('username_taken');
       const { account, isEmailTaken } = outcome;
       if (isEmailTaken) throw new Refused('email_taken');

@@ -100,10 +100,9 @@ export class GuaranteesService {
     const guarantees = drafts.map(({ guarantee }) => guarantee);
     const naming = await this.store.naming(guarantees);
     const { verdicts } = await this.admission.judged(guarantees);
-    const byId = new Map(verdicts.map((verdict) => [verdict.id, verdict]));
     return drafts.map(({ guarantee, description }) => ({
       ...{ guarantee, description, naming },
-      judgement: byId.get(guarantee.id) ?? null,
+      judgement: verdicts.find(({ id }) => id === guarantee.id) ?? null,
     }));
   }
 }

@@ -118,7 +118,9 @@ export class UserImportService {
 
   private async made({ people }: UserList, report: ReportProgress): Promise<Made[]> {
     const asked = people.map(({ name, email }) => ({ ...ACCOUNT, username: name, email }));
-    const creations = await this.users.create(asked, (count) => report(`${count} of ${people.length} accounts made`));
+    const creations = await this.users.create(asked, {
+      report: (count) => report(`${count} of ${people.length} accounts made`),
+    });
     return people.flatMap((person, i): Made[] => {
       const creation = creations[i];
       return creation === undefined ? [] : [{ ...person, creation }];

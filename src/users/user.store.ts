@@ -57,6 +57,13 @@ const CHUNK = 1_000;
 /** The most characters of a name. */
 const MAX_NAME = 128;
 
+export interface Creating {
+  /** Called with the number of accounts created so far. */
+  report?: (made: number) => void;
+  /** Names of service accounts, which the start of the service may not have claimed yet; by default those of the settings. */
+  reserved?: readonly string[];
+}
+
 /** Accounts, with the names that they hold. Usernames and e-mail addresses are compared without case. */
 @Injectable()
 export class UserStore {
@@ -71,14 +78,11 @@ export class UserStore {
   /**
    * Creates accounts in the running transaction; their names must differ in more than case. All names are claimed before the e-mail
    * addresses are written, as in a registration, so that concurrent calls do not deadlock.
-   * @param report called with the number of accounts created so far
-   * @param reserved names of service accounts, which the start of the service may not have claimed yet
    * @returns outcomes in the order of the accounts
    */
   async create(
     accounts: readonly NewAccount[],
-    report: (made: number) => void = () => undefined,
-    reserved = this.settings.acl.serviceAccounts,
+    { report = () => undefined, reserved = this.settings.acl.serviceAccounts }: Creating = {},
   ): Promise<Creation[]> {
     const taken = ofServiceAccounts(accounts, reserved);
     const asked = accounts.filter(({ username }) => !taken.has(username));
