@@ -4,40 +4,12 @@ import { ANYTHING } from '../../src/grants/domain/guarantee.js';
 import { GuaranteeStore } from '../../src/grants/guarantee.store.js';
 import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { people, sharedAdministrator } from '../support/service/administrator.js';
+import { BROKEN, GUARANTEES, guaranteesOf } from '../support/service/guarantees.js';
 import { sharedService } from '../support/service/service.js';
-
-const GUARANTEES = '/api/admin/guarantees';
-const GRANTS = '/api/admin/grants';
 
 describe('guarantees at their limits', () => {
   const service = sharedService({ ACL_METADATA_CATALOG: 'grantline', SERVICE_QUERY_USER: 'service-account-grantline' });
-  const admin = sharedAdministrator(service);
-  let ids: Record<'ana' | 'bob' | 'cyd', number>;
-  beforeAll(async () => {
-    ids = await people(service, 'ana', 'bob', 'cyd');
-  });
-
-  let groups = 0;
-  const group = async (...members: number[]) => {
-    const { body } = await admin.post('/api/admin/groups', { name: `group ${++groups}` });
-    const id = Number(body?.['id']);
-    for (const member of members) await admin.send('PUT', `/api/admin/groups/${id}/members/${member}`);
-    return { type: 'group', id };
-  };
-  const user = (name: keyof typeof ids) => ({ type: 'user', id: ids[name] });
-  const grant = (principal: object, resource: object, ...privileges: string[]) =>
-    admin.post(GRANTS, { principal, resource, privileges });
-  const made = async (guarantee: object) => {
-    const { status, body } = await admin.post(GUARANTEES, guarantee);
-    expect({ status, body }).toMatchObject({ status: 201 });
-    return Number(body?.['id']);
-  };
-  const BROKEN = { status: 409, body: { code: 'guarantee_broken' } };
-  afterEach(async () => {
-    const { body } = await admin.get(`${GUARANTEES}?limit=200`);
-    for (const { id } of body?.['items'] as { id: number }[]) await admin.send('DELETE', `${GUARANTEES}/${id}`);
-  });
+  const { admin, ids, group, user, grant, made } = guaranteesOf(service);
 
   it('refuse what is no object, no node, or too much', async () => {
     const only = { name: 'many', kind: 'only', principals: [user('ana')], resource: { catalog: 'one' } };

@@ -1,36 +1,13 @@
 import { AuditService } from '../../src/audit/audit.service.js';
 import type { AuditEventName } from '../../src/audit/domain/audit-event.js';
 import { DataSource } from 'typeorm';
-import { people, sharedAdministrator } from '../support/service/administrator.js';
 import { apiToken } from '../support/service/api-tokens.js';
+import { BROKEN, GRANTS, GUARANTEES, guaranteesOf } from '../support/service/guarantees.js';
 import { sharedService } from '../support/service/service.js';
-
-const GUARANTEES = '/api/admin/guarantees';
-const GRANTS = '/api/admin/grants';
 
 describe('guarantees', () => {
   const service = sharedService({ ACL_METADATA_CATALOG: 'grantline', SERVICE_QUERY_USER: 'service-account-grantline' });
-  const admin = sharedAdministrator(service);
-  let ids: Record<'ana' | 'bob' | 'cyd', number>;
-  beforeAll(async () => {
-    ids = await people(service, 'ana', 'bob', 'cyd');
-  });
-
-  let groups = 0;
-  const group = async (...members: number[]) => {
-    const { body } = await admin.post('/api/admin/groups', { name: `group ${++groups}` });
-    const id = Number(body?.['id']);
-    for (const member of members) await admin.send('PUT', `/api/admin/groups/${id}/members/${member}`);
-    return { type: 'group', id };
-  };
-  const user = (name: keyof typeof ids) => ({ type: 'user', id: ids[name] });
-  const grant = (principal: object, resource: object, ...privileges: string[]) =>
-    admin.post(GRANTS, { principal, resource, privileges });
-  const made = async (guarantee: object) => {
-    const { status, body } = await admin.post(GUARANTEES, guarantee);
-    expect({ status, body }).toMatchObject({ status: 201 });
-    return Number(body?.['id']);
-  };
+  const { admin, ids, group, user, grant, made } = guaranteesOf(service);
   const audited = async (event: AuditEventName) =>
     (await service.app.get(AuditService).page({ event }, { limit: 200, after: null })).items;
   /** As the identity provider would. */
@@ -38,11 +15,6 @@ describe('guarantees', () => {
     service.app
       .get(DataSource)
       .query('INSERT INTO group_members (group_id, user_id, added_at) VALUES ($1, $2, now())', [id, member]);
-  const BROKEN = { status: 409, body: { code: 'guarantee_broken' } };
-  afterEach(async () => {
-    const { body } = await admin.get(`${GUARANTEES}?limit=200`);
-    for (const { id } of body?.['items'] as { id: number }[]) await admin.send('DELETE', `${GUARANTEES}/${id}`);
-  });
 
   it('are made, read, changed in one step and deleted', async () => {
     const analysts = await group(ids.ana);
@@ -344,9 +316,10 @@ describe('guarantees', () => {
       resource: { catalog: 'eleven' },
     });
     const { body: file } = await admin.get('/api/admin/snapshot');
+    const { body: recorded } = await admin.get(`/api/admin/groups/${named.id}`);
     const guarantees = file?.['guarantees'] as Record<string, unknown>[];
     expect(guarantees).toMatchObject([
-      { name: 'eleven', description: 'why', kind: 'never', principal: { type: 'group', name: `group ${groups}` } },
+      { name: 'eleven', description: 'why', kind: 'never', principal: { type: 'group', name: recorded?.['name'] } },
     ]);
     const apply = (snapshot: object, more: object = {}, client = admin) =>
       client.post('/api/admin/snapshot', { snapshot, ...more });
