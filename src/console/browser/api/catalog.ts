@@ -2,9 +2,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type Counted, countText, moreText } from '../domain/count-text.js';
 import { sqlPath } from '../domain/node-path.js';
 import { useSettled } from '../parts/address.js';
-import { api, bodyOf, type Schemas } from './client.js';
+import { api, bodyOf, oneAtATime, type Schemas } from './client.js';
 import { type PageQuery, usePages } from './pages.js';
-import { oneAtATime } from './publishing.js';
 import { queries, useStart } from './session.js';
 
 export type Child = Schemas['AnyChildResponse'];

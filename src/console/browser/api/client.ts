@@ -69,3 +69,12 @@ export function fieldErrorsOf(error: Error | null): Readonly<Record<string, stri
   const fields = error instanceof Problem ? error.fields : [];
   return Object.fromEntries(fields.map(({ field, message }) => [fieldName(field), `${message}.`]));
 }
+
+let newest: Promise<unknown> = Promise.resolve();
+
+/** Runs requests one after the other: the service computes one comparison at a time for each person. */
+export function oneAtATime<T>(ask: () => Promise<T>): Promise<T> {
+  const asked = newest.then(ask);
+  newest = asked.catch(() => undefined);
+  return asked;
+}

@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { api, bodyOf, type Schemas } from './client.js';
+import { api, bodyOf, oneAtATime, type Schemas } from './client.js';
 import { usePages } from './pages.js';
 import { queries, useInterruption } from './session.js';
 
@@ -29,15 +29,6 @@ export function useHistory(version: number | undefined) {
     (page) => bodyOf(api.GET('/api/admin/acl/publications', { params: { query: { runs: 'all', ...page } } })),
     { isKept: true },
   );
-}
-
-let newest: Promise<unknown> = Promise.resolve();
-
-/** Runs requests one after the other: the service computes one comparison at a time for each person. */
-export function oneAtATime<T>(ask: () => Promise<T>): Promise<T> {
-  const asked = newest.then(ask);
-  newest = asked.catch(() => undefined);
-  return asked;
 }
 
 /** One version with its text. @param against the version that it is compared with; undefined: the one before */
