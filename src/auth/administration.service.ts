@@ -104,7 +104,7 @@ export class AdministrationService {
         await this.audit.record({ event, ...by, subject: userSubject(account), details: { ...details, ...more } });
       }
       const mayGive = (account.isActive && !before.isActive) || before.username !== account.username;
-      // What SCIM pushes is taken all the same: the next publication judges it.
+      // Guarantees do not refuse a push by SCIM: the next publication is judged instead.
       if (mayGive && change.by !== 'scim') await this.changes.judge();
       return outcome;
     });

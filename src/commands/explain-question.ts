@@ -44,7 +44,7 @@ const OF_FAMILY: Readonly<Record<PrivilegeFamily, Pick<Kind, 'needs' | 'takes'>>
   acting: { needs: ['as'], takes: [] },
 };
 
-/** What each privilege of grants, and each other right of rules files, needs and asks. */
+/** The options and the question of each privilege of grants and each other right of rules files. */
 const KINDS: Readonly<Record<string, Kind>> = {
   ...Object.fromEntries(
     PRIVILEGES.map((privilege): [string, Kind] => [

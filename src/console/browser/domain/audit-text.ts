@@ -33,7 +33,7 @@ export function subjectAddress(subject: Subject | null): string | null {
 /** A part of a sentence: text, a link, a principal whose name may still have to be read, a node, or a moment. */
 export type Part = string | { text: string; href: string } | { principal: Named } | { node: object } | { at: string };
 
-/** What happened, as a sentence: *grant 52: SELECT on sales.eu.orders to ahmed.haddad, until 30 Nov*. */
+/** An event as a sentence, after its badge: *grant 52: SELECT on sales.eu.orders to ahmed.haddad, until 30 Nov*. */
 export function sentenceOf(event: Event): Part[] {
   const { subject, actor, address } = event;
   const isOwn = subject?.type === 'user' && subject.id === String(actor?.id);
@@ -101,7 +101,7 @@ const otherwise: Predicate = (details, about) => {
 const CHANGES =
   /^(account_(activated|deactivated|renamed)|grant|group_deleted|member|policy|publication_re|restore|snapshot|users_imported)/;
 
-/** Of the events before a version, the newest first, those that changed access since the version before it. */
+/** The changes of access that a version publishes. @param events before the version, newest first */
 export function causesOf(events: readonly Event[]): Event[] {
   const end = events.findIndex(({ event }) => event === 'publication_applied');
   return events.slice(0, end === -1 ? undefined : end).filter(({ event }) => CHANGES.test(event));

@@ -57,7 +57,7 @@ export function Grants() {
   );
 }
 
-/** What the person whose grants are searched for reaches through groups: no grant names the person then. */
+/** Shown when no grant names the person that is searched for: the number of nodes that this person reaches through groups. */
 function ThroughGroups({ asked: { principal, q = '' } }: { asked: Asked }) {
   const asked = parsePrincipal(principal ?? null);
   const { data } = useQuery({

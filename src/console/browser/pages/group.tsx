@@ -257,7 +257,7 @@ const COLUMNS: readonly Column<MemberRow>[] = [
   },
 ];
 
-/** What to do after members are saved: the first grant of a group that has none. */
+/** The notice after members are saved, with a link to a new grant if the group has none. */
 function NextAct({ id }: { id: number }) {
   const { items } = useGrants({ principal: `group:${id}` });
   return (
