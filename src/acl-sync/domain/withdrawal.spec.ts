@@ -74,7 +74,24 @@ describe('a withdrawal', () => {
       [next, previous],
     ] as const) {
       const { policies } = withdrawal(before, after);
-      expect(policies).toMatchObject([{ kind: 'column_mask' }, { kind: 'column_mask' }, { kind: 'hidden_column' }]);
+      const ofColumns = policies.filter(({ kind }) => kind !== 'deny');
+      expect(ofColumns).toMatchObject([{ kind: 'column_mask' }, { kind: 'column_mask' }, { kind: 'hidden_column' }]);
+    }
+  });
+
+  it.each([
+    ['a mask that becomes another one', masked('NULL'), masked("'x'")],
+    ['a mask added below another one', masked('NULL'), masked('NULL').seesMasked('sales.eu', 'card', "'x'")],
+    ['a masked column that is hidden', masked('NULL'), writer().doesNotSee('sales', 'card')],
+  ])('opens no writing beside %s', (_, before, after) => {
+    const [previous, next] = [before.snapshot(), after.snapshot()];
+    for (const [was, is] of [
+      [previous, next],
+      [next, previous],
+    ] as const) {
+      const reduced = compile(withdrawal(was, is)).document;
+      for (const snapshot of [was, is])
+        expect(compareAccess(compile(snapshot).document, reduced)).toMatchObject({ gained: [] });
     }
   });
 
@@ -146,6 +163,14 @@ describe('a withdrawal', () => {
     expect(queries[0]).toEqual({ user: 'bob', queryOwner: 'bob|etl', allow: [] });
   });
 });
+
+function writer() {
+  return aSnapshot().user('ana').may('SELECT, INSERT, UPDATE, DELETE', 'sales');
+}
+
+function masked(expression: string) {
+  return writer().seesMasked('sales', 'card', expression);
+}
 
 const OF_EVERYONE = { queries: { type: 'everyone' } } as const;
 

@@ -4,6 +4,7 @@ import { actingTargets } from '../../trino-rules/model/named-others.js';
 import { covers, depth, type Node, nodeKey } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import { type Member, Principals } from '../../trino-rules/model/principals.js';
+import { PRIVILEGE_TERMS, PRIVILEGES } from '../../trino-rules/model/privilege.js';
 import type {
   Snapshot,
   SnapshotGrant,
@@ -159,7 +160,32 @@ function policies(previous: Snapshot, explained: Snapshot, groups: ChangedGroups
     else changed.push(...[was, is].flatMap((policy) => policy ?? []));
   }
   const all = [...kept, ...changed];
-  return [...all, ...changed.flatMap((policy) => hideAmbiguousMask(policy, all))];
+  return [
+    ...all,
+    ...changed.flatMap((policy) => hideAmbiguousMask(policy, all)),
+    ...all.flatMap((policy) => denyWritingBeside(policy, changed)),
+  ];
+}
+
+/** The privileges that a mask takes and a hidden column does not. */
+const CLOSED_BY_MASKS = PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].yieldsToMasks);
+
+/**
+ * Denies what a mask closes where a changed policy masks or hides the same column: there the withdrawal hides the column, and a hidden column
+ * alone would allow that writing.
+ */
+function denyWritingBeside(policy: SnapshotPolicy, changed: readonly SnapshotPolicy[]): SnapshotPolicy[] {
+  if (policy.kind !== 'column_mask') return [];
+  const { id, principal, except, resource } = policy;
+  const { column, ...node } = resource;
+  const isBeside = changed.some(
+    (other) =>
+      other !== policy &&
+      (other.kind === 'column_mask' || other.kind === 'hidden_column') &&
+      other.resource.column === column &&
+      (covers(other.resource, resource) || covers(resource, other.resource)),
+  );
+  return isBeside ? [{ id, principal, except, kind: 'deny', resource: node, privileges: CLOSED_BY_MASKS }] : [];
 }
 
 /**
