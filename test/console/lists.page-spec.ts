@@ -157,11 +157,13 @@ test('on phones rows begin at the left, and acts stand below their form', async 
         last === null
           ? page.getByRole('textbox', { name: 'Expression' })
           : page.getByRole('button', { name: last, exact: true });
-      const [upper, lower] = [
-        await above.boundingBox(),
-        await page.getByRole('button', { name: act, exact: true }).boundingBox(),
-      ];
-      expect(lower?.y, path).toBeGreaterThan(upper?.y ?? Infinity);
+      await expect(async () => {
+        const [upper, lower] = [
+          await above.boundingBox(),
+          await page.getByRole('button', { name: act, exact: true }).boundingBox(),
+        ];
+        expect(lower?.y, path).toBeGreaterThan(upper?.y ?? Infinity);
+      }).toPass();
     }
     await expectAccessible(page);
   }
