@@ -14,7 +14,7 @@ export function App() {
   );
 }
 
-/** Leads people who are not signed in to the sign-in page, and from there to where they wanted to go. */
+/** Redirects people who are not signed in to the sign-in page, and from there back to the requested page. */
 function Gate() {
   const start = useStart();
   const [path] = useLocation();
@@ -33,7 +33,7 @@ function Gate() {
     return path === '/sign-in' ? <Redirect to={safeAddress(search.get('to'))} replace /> : <Frame />;
   }
   if (path === '/sign-in') return <SignIn isFirst={!hasAdministrator} />;
-  // As the browser has it: the router's path is decoded.
+  // The browser's path, because the router decodes its own.
   return <Redirect to={`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`} replace />;
 }
 

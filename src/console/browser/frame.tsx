@@ -9,7 +9,7 @@ import { SessionEnded } from './pages/sign-in.js';
 import { Brand, Button, Icon } from './parts/controls.js';
 import { Moment, Shape } from './parts/display.js';
 import { Failure, Toast } from './parts/notice.js';
-import { NotForYou, NotHere } from './parts/page.js';
+import { AdministratorsOnlyPage, NotFoundPage } from './parts/page.js';
 
 /** Navigation beside the page. */
 export function Frame() {
@@ -40,12 +40,12 @@ export function Frame() {
             {PAGES.flatMap((page) =>
               Object.entries(page.routes).map(([path, Content]) => (
                 <Route key={path} path={path}>
-                  {page.isOpen === true || isAdministrator ? <Content /> : <NotForYou page={page.name} />}
+                  {page.isOpen === true || isAdministrator ? <Content /> : <AdministratorsOnlyPage page={page.name} />}
                 </Route>
               )),
             )}
             <Route>
-              <NotHere />
+              <NotFoundPage />
             </Route>
           </Switch>
         </PageBoundary>
@@ -148,7 +148,7 @@ function Entry({ page, isWaiting }: { page: Page; isWaiting: boolean }) {
 }
 
 interface PageBoundaryProps {
-  /** Of the page; another path clears the error. */
+  /** Path of the page; another path clears the error. */
   path: string;
   children: ReactNode;
 }
@@ -202,7 +202,7 @@ function useKeptFocus(): void {
     const remember = ({ target }: FocusEvent): void => {
       last = target instanceof Element ? placeOf(target) : null;
     };
-    // A click on nothing forgets it. A removed element may lose the focus before it is removed, hence the microtask.
+    // A click beside all controls forgets the element. A removed one may lose the focus before its removal, hence the microtask.
     const forget = (): void =>
       queueMicrotask(() => {
         if (last?.element.isConnected === true && isLost()) last = null;

@@ -7,7 +7,7 @@ export interface Page {
   section: 'own' | 'access' | 'history';
   /** Everybody may open it; the others are for administrators. */
   isOpen?: true;
-  /** By address. The first is where its link leads. */
+  /** Components by address. The link of the page leads to the first one. */
   routes: Readonly<Record<string, ComponentType>>;
 }
 

@@ -58,7 +58,7 @@ type AuditQuery = NonNullable<paths['/api/admin/audit']['get']['parameters']['qu
 
 /** A part of the audit trail, newest first. */
 export function auditPage(query: Omit<AuditQuery, 'format'>): Promise<Schemas['AuditPage']> {
-  // The document names CSV as well, for `format=csv`.
+  // The OpenAPI document also declares CSV, for `format=csv`.
   return bodyOf(api.GET('/api/admin/audit', { params: { query } })) as Promise<Schemas['AuditPage']>;
 }
 

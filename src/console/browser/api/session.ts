@@ -85,8 +85,8 @@ export function useProvider() {
 }
 
 /**
- * Another tab may have ended the session of this page, or begun one of somebody else under whose name this page would act: that
- * is noticed as soon as somebody comes back to it.
+ * Checks the session whenever the window gets the focus. Another tab may have ended it, or begun one of another account, with
+ * which this page would then act.
  */
 export function useOwnSession(id: number): void {
   useEffect(() => {
@@ -111,7 +111,7 @@ export function isSignedIn(): boolean {
 
 let oneTimePassword = '';
 
-/** The one-time password of the last sign-in, once: nobody types it twice. */
+/** Returns the one-time password of the last sign-in once, so that it need not be typed again. */
 export function takeOneTimePassword(): string {
   const taken = oneTimePassword;
   oneTimePassword = '';

@@ -32,14 +32,14 @@ interface State {
   results: Results | null;
 }
 
-/** As much as is read at once. */
+/** Maximum and minimum of rows in one read. */
 const PART = { limit: 1000, least: 200 };
 
 /** Runs one statement at a time. Results stay until there are newer ones. */
 export function useStatement() {
   const [state, setState] = useState<State>({ running: null, fault: null, results: null });
   const isReading = useRef(false);
-  // A query whose rows the engine still holds. It ends with the page.
+  // A query whose rows the engine still holds. It is cancelled when the page is left.
   const open = useRef<string | null>(null);
   const change = useCallback((part: Partial<State>) => setState((before) => ({ ...before, ...part })), []);
   useEffect(() => () => release(open), []);
@@ -128,7 +128,7 @@ async function readRows(id: string, after: string | null, { limit, least, signal
     const query = { limit, ...(read.next !== null && { after: read.next }) };
     const params = { path: { id }, query };
     const answer = await bodyOf(api.GET('/api/queries/{id}/rows', { params, ...(signal && { signal }) }));
-    // The document names other types as well, for other Accept headers.
+    // The OpenAPI document also declares other types, for other Accept headers.
     const { columns, rows, next } = answer as Schemas['RowsResponse'];
     if (columns.length > 0) read.columns = columns;
     read.rows.push(...rows);
@@ -137,7 +137,7 @@ async function readRows(id: string, after: string | null, { limit, least, signal
   return read;
 }
 
-/** The first rows of a statement under one's own name; the others are given up. @throws Error the engine's, or a Problem */
+/** The first rows of a statement that runs as the signed-in person; the rest is discarded. @throws Error the engine's, or a Problem */
 export async function firstRows(sql: string, most: number, signal: AbortSignal): Promise<Rows> {
   const { id, error } = await untilRows(await submit({ sql, catalog: '', schema: '' }));
   if (error !== null) throw new Error(error.message);
@@ -148,7 +148,7 @@ export async function firstRows(sql: string, most: number, signal: AbortSignal):
   }
 }
 
-/** Columns of a table and their types, as the engine lists them under one's own name. @param path as SQL; empty: none */
+/** Columns of a table and their types, as the engine lists them for the signed-in person. @param path as SQL; empty: none */
 export function useColumns(path: string): { name: string; type: string }[] {
   const { data = [] } = useQuery({
     queryKey: ['rows', 'columns', path],
@@ -175,6 +175,6 @@ async function faultOf(problem: Error, id: string | null): Promise<Fault> {
 function release(open: { current: string | null }): void {
   const id = open.current;
   open.current = null;
-  // After a sign-out the service gives it up by itself.
+  // After a sign-out the request would be refused; the service ends the query when nobody reads it.
   if (id !== null && isSignedIn()) giveUp(id);
 }

@@ -76,7 +76,7 @@ export function grantProblem(privilege: Privilege, holder: Named | null): string
 }
 
 /** The chosen privileges that can be granted to somebody on a node. */
-export function givable(chosen: readonly Privilege[], node: Node, holder: Named | null): Privilege[] {
+export function grantable(chosen: readonly Privilege[], node: Node, holder: Named | null): Privilege[] {
   return privilegesOn(node).filter((each) => chosen.includes(each) && grantProblem(each, holder) === null);
 }
 
@@ -141,7 +141,7 @@ export function grantOfForm(form: GrantForm, expiresAt: Date | null): NonNullabl
   const { principal, description } = form;
   const node = nodeOfForm(form);
   if (principal === null || node === null) return null;
-  const privileges = givable(givable(form.privileges, offeredAt(form), principal), node, principal);
+  const privileges = grantable(grantable(form.privileges, offeredAt(form), principal), node, principal);
   if (privileges.length === 0) return null;
   return {
     principal: withoutName(principal),

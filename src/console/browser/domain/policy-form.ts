@@ -3,7 +3,7 @@ import {
   addressOfEntry,
   type EntryForm,
   entryOfAddress,
-  givable,
+  grantable,
   NO_PLACE,
   type Node,
   nodeOfForm,
@@ -95,7 +95,7 @@ export function policyOfForm(form: PolicyForm): Schemas['PolicyDto'] | null {
   if (principal === null || Object.keys(missingIn(form)).length > 0) return null;
   const node: Node | null = kind === 'deny' ? nodeOfForm(form) : nodeOfNames(form);
   const resource: object = node === null ? {} : withoutNames(node);
-  const privileges = givable(form.privileges, offeredAt(form), null);
+  const privileges = grantable(form.privileges, offeredAt(form), null);
   return {
     kind,
     principal: withoutName(principal),

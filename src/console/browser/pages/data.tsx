@@ -14,7 +14,7 @@ import { DataTree } from '../parts/data-tree.js';
 import { addressOf, Crumbs, Limits, NodeIcon, Path, Principal, Privileges, WhyLink } from '../parts/display.js';
 import { GrantTable, NewGrant } from '../parts/grants.js';
 import { Note } from '../parts/notice.js';
-import { Empty, NotHere, PageHead } from '../parts/page.js';
+import { Empty, NotFoundPage, PageHead } from '../parts/page.js';
 import { PolicyTable } from '../parts/policies.js';
 import { type Column, Listing } from '../parts/table.js';
 
@@ -34,7 +34,7 @@ function useNames(): string[] | null {
 /** The tree of the data beside one node of it: who reaches it, by which grants, under which policies. */
 export function Data() {
   const names = useNames();
-  if (names === null) return <NotHere />;
+  if (names === null) return <NotFoundPage />;
   return (
     <main id="main" className="split" tabIndex={-1}>
       <DataTree open={names} />
@@ -143,7 +143,7 @@ function NodePage({ names }: { names: readonly string[] }) {
   );
 }
 
-/** Tells of a node that is granted although the engine does not list it. */
+/** A notice about a node that is granted although the engine does not list it. */
 function NotInEngine({ names }: { names: readonly string[] }) {
   const { items } = useChildren(names.length === 0 ? null : names.slice(0, -1), '');
   const child = items?.find(({ name }) => name === names.at(-1));
@@ -313,7 +313,7 @@ const FIRST_WAYS = 4;
 
 interface WayPillsProps {
   ways: readonly Way[];
-  /** Some holders without a group have it as everyone. */
+  /** Whether some holders without a group have access through everyone. */
   isForEveryone: boolean;
   all: Counted | null;
   asked: string | null;

@@ -15,7 +15,7 @@ import { Button, ButtonLink } from '../parts/controls.js';
 import { addressOf, Moment, type Named, Principal, Shape } from '../parts/display.js';
 import { GrantTable, NewGrant } from '../parts/grants.js';
 import { Failure, Note } from '../parts/notice.js';
-import { Headed, NotHere, Page, Region } from '../parts/page.js';
+import { Headed, NotFoundPage, Page, Region } from '../parts/page.js';
 import { PolicyTable } from '../parts/policies.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 import { type Column, Listing } from '../parts/table.js';
@@ -30,7 +30,7 @@ export function GroupPage() {
     queryKey: ['groups', id],
     queryFn: () => bodyOf(api.GET('/api/admin/groups/{id}', { params: { path: { id } } })),
   });
-  if (isProblem(query.error, 404)) return <NotHere />;
+  if (isProblem(query.error, 404)) return <NotFoundPage />;
   if (query.data === undefined) {
     return (
       <Page title="Group" isBusy={!query.isError}>

@@ -12,7 +12,7 @@ import { Button, ButtonLink } from '../parts/controls.js';
 import { AccountState, Moment, Principal, Shape, SignInMeans } from '../parts/display.js';
 import { NewGrant } from '../parts/grants.js';
 import { Failure, Secret } from '../parts/notice.js';
-import { Empty, Fact, NotHere, PageHead, Region } from '../parts/page.js';
+import { Empty, Fact, NotFoundPage, PageHead, Region } from '../parts/page.js';
 
 type Account = Schemas['UsedAccountResponse'];
 
@@ -24,7 +24,7 @@ export function Person() {
     queryKey: ['people', id],
     queryFn: () => bodyOf(api.GET('/api/admin/users/{id}', { params: path })),
   });
-  if (isProblem(query.error, 404)) return <NotHere />;
+  if (isProblem(query.error, 404)) return <NotFoundPage />;
   const account = query.data;
   return (
     <main id="main" className="split split--aside" tabIndex={-1}>

@@ -28,7 +28,7 @@ import { Checks, Side, Sign } from '../parts/changes.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment, Path } from '../parts/display.js';
 import { Failure, failureText, Notice, toast } from '../parts/notice.js';
-import { NotHere, Page, Region } from '../parts/page.js';
+import { NotFoundPage, Page, Region } from '../parts/page.js';
 import { DeletePolicy, KIND_ICONS } from '../parts/policies.js';
 import { PolicyFields } from '../parts/policy-fields.js';
 import { DataTable } from '../parts/table.js';
@@ -55,7 +55,7 @@ export function PolicyPage() {
     queryFn: () => read(id),
   });
   if (isNew) return <PolicyEditor key="new" loaded={null} />;
-  if (!Number.isSafeInteger(id) || isProblem(query.error, 'not_found')) return <NotHere />;
+  if (!Number.isSafeInteger(id) || isProblem(query.error, 'not_found')) return <NotFoundPage />;
   if (query.data !== undefined) return <PolicyEditor key={id} loaded={query.data} />;
   return (
     <Page title={`Policy ${id}`} isBusy={query.isPending}>

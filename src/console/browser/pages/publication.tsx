@@ -14,7 +14,7 @@ import { AccessDifference, Change } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { Failure } from '../parts/notice.js';
-import { Empty, Fact, NotHere, Page, Region } from '../parts/page.js';
+import { Empty, Fact, NotFoundPage, Page, Region } from '../parts/page.js';
 import { PrincipalLink } from '../parts/principal-combobox.js';
 import { Approve, Cause, Counterexample, Findings, OutcomeBadge, Restore, UndoLink } from '../parts/publishing.js';
 import { useFirst } from '../parts/table.js';
@@ -32,7 +32,7 @@ function OneVersion({ version }: { version: number }) {
   const against = Number(search.get('against')) || undefined;
   const status = usePublishingStatus().data;
   const query = useVersion(version, against);
-  if (isProblem(query.error, 404)) return <NotHere />;
+  if (isProblem(query.error, 404)) return <NotFoundPage />;
   const publication = query.data;
   if (publication === undefined) {
     return (

@@ -35,7 +35,7 @@ export function SignIn({ isFirst }: { isFirst: boolean }) {
   );
 }
 
-/** Leads to the identity provider, and says why it sent somebody back who is not signed in. */
+/** A link to the identity provider, and the reason why a sign-in there failed. */
 function AtProvider({ provider }: { provider: Schemas['ProviderResponse'] }) {
   const { search } = useAddress();
   return (
@@ -54,7 +54,7 @@ function AtProvider({ provider }: { provider: Schemas['ProviderResponse'] }) {
 
 const NOT_SIGNED_IN = { other: 'The identity provider sent you back, and you are not signed in.' };
 
-/** The sign-in for the day when the provider does not work. */
+/** Password sign-in of administrators, for when the provider does not work. */
 function ForAdministrators() {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -130,7 +130,7 @@ function Head({ title, children }: { title: string; children: string }) {
   );
 }
 
-/** The five stations of an answer: person, group, grant, node, rule. */
+/** A decorative line through five symbols: person, group, grant, node, rule. */
 function Line({ isBroken }: { isBroken: boolean }) {
   return (
     <svg className="gate__line" viewBox="0 0 352 32" aria-hidden="true">
@@ -148,7 +148,7 @@ function Line({ isBroken }: { isBroken: boolean }) {
   );
 }
 
-/** A dialog over the page, which keeps all typed text. */
+/** The dialog to sign in again after the session has ended. The page below it keeps all typed text. */
 export function SessionEnded({ by }: { by: Interruption }) {
   const { username, has_password: hasPassword } = useMe();
   const { data: provider } = useProvider();

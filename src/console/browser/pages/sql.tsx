@@ -15,11 +15,11 @@ import { DataTable } from '../parts/table.js';
 
 const SqlEditor = lazy(() => import('../parts/sql-editor.js'));
 
-/** The typed statement outlives the page, and ends with the session. */
+/** Cache key of the typed statement, which is kept until the session ends. */
 const DRAFT = ['sql-draft'];
 queries.setQueryDefaults(DRAFT, { gcTime: Infinity, staleTime: Infinity });
 
-/** The statement as it is typed by now; the last drawn page may show less. */
+/** The statement as typed so far. The last render may be older. */
 function draftNow(): Statement {
   return queries.getQueryData<Statement>(DRAFT) ?? NOTHING_TYPED;
 }
@@ -28,7 +28,7 @@ const NOTHING_TYPED: Statement = { sql: '', catalog: '', schema: '' };
 
 /** SQL under the own name. */
 export function Sql() {
-  // Signing in again asks all queries anew, this one too.
+  // Signing in again refetches all queries, including this one.
   const { data: draft } = useQuery({ queryKey: DRAFT, queryFn: draftNow, initialData: NOTHING_TYPED });
   const set = (part: Partial<Statement>): void => void queries.setQueryData(DRAFT, { ...draftNow(), ...part });
   const { running, fault, results, run, more, cancel, fail } = useStatement();

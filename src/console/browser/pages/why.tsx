@@ -256,7 +256,7 @@ const NEARBY: readonly Column<Schemas['EffectiveAccessResponse']>[] = [
   { name: 'May', className: 'may', cell: ({ privileges }) => <Privileges names={privileges} /> },
 ];
 
-/** The nearest nodes that somebody reaches who is refused on a node. */
+/** For a person who is refused on a node: the nearest nodes that this person can reach. */
 function Nearby({ node }: { node: object }) {
   const { data } = useQuery({
     queryKey: ['effective-access', 'nearby'],
@@ -279,7 +279,7 @@ function reasonFor([first]: readonly WayOfAnswer[]): string {
   return `, ${through}, by grant ${grant} on ${pathText(node)}`;
 }
 
-/** The most telling reason of all ways: a way that is denied or has ended says more than one without a grant. */
+/** The most specific reason of all ways: a way that is denied or has ended comes before one without a grant. */
 function reasonAgainst({ ways, restrictions }: Explanation, node: Node, isOwn: boolean): string {
   for (const kind of ['inactive', 'denied', 'expired'] as const) {
     const way = ways.find(({ ends_at: end }) => end?.kind === kind);

@@ -92,7 +92,7 @@ function columnsOf(why: EffectiveAccessProps['why']): readonly Column<Access>[] 
   ];
 }
 
-/** The last end of all its ways; null: one of them has none. */
+/** The latest expiry of its ways; null: one of them does not expire. */
 function lastEnd({ origins }: Access): string | null {
   const ends = origins.map(({ expires_at: end }) => end);
   return ends.includes(null) ? null : ((ends as string[]).sort().at(-1) ?? null);
@@ -105,7 +105,7 @@ interface SessionsProps {
   of: 'own' | number;
   read: (page: PageQuery) => Promise<Schemas['SessionPage']>;
   end: (id: string) => Promise<unknown>;
-  /** Ends all of them; of one's own all others. */
+  /** Ends all sessions; of the own account, all except the current one. */
   endAll: (sessions: readonly Session[]) => Promise<unknown>;
 }
 

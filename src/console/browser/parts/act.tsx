@@ -17,7 +17,7 @@ interface ActProps<T> extends Omit<DialogActProps<T>, 'close'> {
   button?: ComponentProps<typeof Button>;
 }
 
-/** A button whose act asks first, in a dialog. The question stands in the address: one comes back to it from the provider. */
+/** A button whose action is confirmed in a dialog. The address names the dialog, which opens again after a sign-in at the provider. */
 export function Act<T>({ slug, button, ...props }: ActProps<T>) {
   const { asked, ask, close } = useAsked('ask');
   const own = slug ?? props.act.toLowerCase().replaceAll(' ', '-');
@@ -55,7 +55,7 @@ export function DialogAct<T>({ title, close, asks, done, preview, children, ...o
         canRetry={asks === undefined}
         close={close}
         done={(result) => {
-          // At once: the preview of an act that is done would be refused.
+          // Immediately, because the preview of a completed action would be refused.
           flushSync(close);
           done?.(result);
         }}
@@ -87,7 +87,7 @@ export function Dialog({ title, close, children }: { title: string; close?: () =
   useEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
-    // By itself it would take the name that only password managers need.
+    // The browser would focus the read-only user name, which only password managers need.
     const field = dialog.current?.querySelector<HTMLElement>('input:not([readonly]), textarea');
     (field ?? dialog.current?.querySelector('button'))?.focus();
     return () => {
@@ -103,7 +103,7 @@ export function Dialog({ title, close, children }: { title: string; close?: () =
         event.preventDefault();
         close?.();
       }}
-      // A browser closes it at the second Esc, whatever was said to the first.
+      // Browsers close a dialog at the second Esc, even if the first was prevented.
       onClose={() => (close === undefined ? dialog.current?.showModal() : close())}
     >
       <div className="stack stack--mid">
@@ -115,7 +115,7 @@ export function Dialog({ title, close, children }: { title: string; close?: () =
 }
 
 /**
- * What an act needs besides a yes. `proof`: the password, or a sign-in at the provider, which leads back to this address.
+ * What an action needs besides confirmation. `proof`: the password, or a sign-in at the provider, which returns to this address.
  * `recent proof`: the same, unless the last proof is recent enough. `password`: the password itself, for `run`.
  */
 type Asks = 'proof' | 'recent proof' | 'password' | undefined;
@@ -185,7 +185,7 @@ const TEXTS = {
   other: 'The provider sent you back, and nothing was confirmed.',
 };
 
-/** What the dialog of an act says to people who have no password here. */
+/** The part of a dialog for people without a password, who confirm at the provider. */
 function ProviderProof({ isConfirmed }: { isConfirmed: boolean }) {
   if (isConfirmed) return <p role="status">You confirmed at the provider.</p>;
   return (
@@ -196,7 +196,7 @@ function ProviderProof({ isConfirmed }: { isConfirmed: boolean }) {
   );
 }
 
-/** Why the provider sent somebody back in vain. @param props.texts by code; `other` for codes without a text */
+/** Why a sign-in at the provider failed, by the code in the return address. @param props.texts by code; `other` for codes without a text */
 export function ReturnFailure({ texts }: { texts: Readonly<Record<string, string>> & { other: string } }) {
   const { search } = useAddress();
   const code = search.get(RETURN.code);

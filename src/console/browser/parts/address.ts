@@ -51,7 +51,7 @@ export function useFormInAddress<F>(read: (address: URLSearchParams) => F, write
   const address = write(form);
   const text = address.toString();
   const shown = useRef(text);
-  // The address follows the form, not at every key: browsers refuse that. Not in an effect, which may run after the page was left.
+  // After a pause, because browsers limit updates of the address. Not in an effect, which may run after the page was left.
   useEffect(() => {
     const timer = setTimeout(() => {
       if (text === shown.current || text.length > LONGEST) return;

@@ -13,12 +13,12 @@ export interface Choice {
 
 interface ComboboxProps<C extends Choice> {
   label: string;
-  /** The label is read aloud and not shown: the placeholder says it. */
+  /** The label is for screen readers only, because the placeholder shows the same text. */
   isBare?: boolean;
   text: string;
   setText: (text: string) => void;
   choices: readonly C[];
-  /** Tells of further choices; null: these are all. */
+  /** A remark that there are further choices; null: these are all. */
   more?: string | null;
   choose: (choice: C) => void;
   /** Called when the field loses the focus. */

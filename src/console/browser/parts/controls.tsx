@@ -31,7 +31,7 @@ interface Face {
 }
 
 interface ButtonProps extends Face, Omit<ComponentProps<'button'>, 'className'> {
-  /** It keeps the focus, and does nothing when pressed. */
+  /** It does nothing when pressed, but stays focusable. */
   isOff?: boolean;
 }
 

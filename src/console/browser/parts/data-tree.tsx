@@ -57,7 +57,7 @@ function branchOf({ items, first, hasMore }: Branches): Branch {
   return { items, hasMore, left: first?.total === undefined || first.total === null ? null : first.total - listed };
 }
 
-/** Says what the tree lacks when the engine does not list its names. */
+/** A notice of what the tree lacks when the engine does not list its names. */
 function EngineNote({ engine, of }: { engine: Children['engine'] | undefined; of: readonly string[] }) {
   if (engine === undefined || engine === 'listed') return null;
   const why = {

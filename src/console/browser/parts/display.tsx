@@ -89,7 +89,7 @@ export function NodeIcon({ node }: { node: object }) {
   return <Icon name={routine === undefined ? (LEVELS[namesOf(node).length] ?? 'table') : 'sql'} />;
 }
 
-/** The nodes above a node of the data, from everything down. */
+/** Breadcrumbs: links to the nodes above a data node, from the root down. */
 export function Crumbs({ of }: { of: object }) {
   const names = namesOf(of);
   if (names.length === 0) return null;

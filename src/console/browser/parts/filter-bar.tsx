@@ -136,7 +136,7 @@ export function Search({ placeholder, asked, ask }: SearchProps) {
 interface TokenProps {
   /** The name of its button, before the value. */
   label: string;
-  /** Stands before the value. */
+  /** Shown before the value. */
   mark: ReactNode;
   remove: () => void;
   /** The value. */
@@ -297,7 +297,7 @@ export function momentFilter(parameter: string, name: string, days: readonly num
   };
 }
 
-/** Filter values with those of moments as the API takes them; without those that are none. */
+/** Filter values for the API: moments as timestamps, without invalid ones. */
 export function withMoments(asked: Asked, ...parameters: string[]): Asked {
   return Object.fromEntries(
     Object.entries(asked).flatMap(([name, value]) => {

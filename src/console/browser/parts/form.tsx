@@ -9,17 +9,17 @@ export interface FormProps {
   /** The button: verb and object. */
   act: string;
   isDanger?: boolean | undefined;
-  /** The button beside it. */
+  /** Text of the button that closes the form. */
   away?: string;
   close: () => void;
-  /** Stands in the page, and not in a dialog. */
+  /** Shown in the page, not in a dialog. */
   isPanel?: boolean;
-  /** A failure offers another try. */
+  /** Shows a button to retry after a failure. */
   canRetry?: boolean;
   children: ReactNode;
 }
 
-/** A short form: its fields, why it was refused, and its two buttons. Nothing is sent twice. */
+/** A short form: its fields, the error, and two buttons. It cannot be sent again while it is being sent. */
 export function Form(props: FormProps) {
   const { label, doing, act, isDanger, away = 'Cancel', close, isPanel = false, canRetry = false, children } = props;
   const { isPending, error, mutate, reset } = doing;
@@ -78,7 +78,7 @@ interface TextFieldProps extends InputProps {
   rows?: number;
   isMono?: boolean;
   isDisabled?: boolean;
-  /** What a browser may fill in. */
+  /** What a browser may fill in (`autocomplete`). */
   complete?: 'username' | 'current-password' | 'new-password' | 'off';
 }
 
@@ -123,7 +123,7 @@ export function NewPasswordField(props: Pick<TextFieldProps, 'value' | 'set'>) {
   return <PasswordField label="New password" complete="new-password" hint={hint} {...props} />;
 }
 
-/** Below a field: what is wrong with it, or else what helps. */
+/** The error of a field, or else its hint, shown below it. */
 export function FieldHint({ id, hint, error }: { id?: string; hint?: ReactNode; error: string | undefined }) {
   if (error !== undefined) {
     return (
@@ -163,7 +163,7 @@ interface SegmentsProps<T extends string> {
   set: (value: T) => void;
 }
 
-/** One of a few, all in sight. */
+/** A choice of one value out of a few, all visible. */
 export function Segments<T extends string>({ legend, choices, value, set }: SegmentsProps<T>) {
   const name = useId();
   return (

@@ -64,7 +64,7 @@ interface GrantTableProps {
   name: string;
   list: Pages<Grant>;
   empty: ReactNode;
-  /** Shows the reach of rights whose node tells little. */
+  /** Shows what a grant reaches, instead of its node. */
   reach?: (grant: Grant) => ReactNode;
   /** All have the same holder, whose page it is. */
   isOfOne?: boolean;

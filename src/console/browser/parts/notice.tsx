@@ -19,7 +19,7 @@ interface NoticeProps {
   children?: ReactNode;
 }
 
-/** Stands in the page until its cause is gone. */
+/** A notice in the page, shown as long as its cause lasts. */
 export function Notice({ tone, icon = 'warn', title, role, text, actions, children }: NoticeProps) {
   return (
     <div className={`notice notice--${tone}`} role={role}>
@@ -89,7 +89,7 @@ export function failureText(problem: Error): string {
   return TEXTS[problem.code] ?? problem.message;
 }
 
-/** A failure: its text, its code and request id for the operator, and another try. The dialogs of interruptions tell of theirs. */
+/** A failure: its text, its code and request id for the operator, and a button to retry. Interruptions have dialogs instead. */
 export function Failure({ problem, retry }: { problem: Error; retry?: (() => void) | undefined }) {
   if (interruptionOf(problem) !== null) return null;
   return (
@@ -113,7 +113,7 @@ export function Failure({ problem, retry }: { problem: Error; retry?: (() => voi
 
 interface Message {
   text: string;
-  /** Leads to the result. */
+  /** A link to the result. */
   link?: { href: string; text: string };
   /** Warnings of the service about a write that succeeded. */
   warnings?: readonly string[] | undefined;
@@ -137,7 +137,7 @@ export function Toast() {
     const timer = setTimeout(() => toast(null), message.warnings?.length ? LIFE_WITH_WARNINGS : LIFE);
     return () => clearTimeout(timer);
   }, [message, isHeld]);
-  // The live region stands in the page before its content: otherwise browsers do not read it aloud.
+  // The live region is in the page before its content: otherwise browsers do not read it aloud.
   return (
     <div aria-live="polite">
       {message !== null && (
@@ -162,7 +162,7 @@ interface SecretProps {
   title: string;
   secret: string;
   expiresAt: string | null;
-  /** Says what to do with it. */
+  /** What to do with the secret. */
   children: string;
   close: () => void;
 }

@@ -4,7 +4,7 @@ import { ButtonLink } from './controls.js';
 interface PageHeadProps {
   title: string;
   heading?: ReactNode;
-  /** Crumbs. */
+  /** Breadcrumbs. */
   above?: ReactNode;
   /** A sentence below the heading. */
   intro?: ReactNode;
@@ -39,12 +39,12 @@ function usePhone(): boolean {
 }
 
 interface HeadedProps extends PageHeadProps {
-  /** A form: on phones its acts stand below it. */
+  /** On phones a form has its actions below it. */
   isForm?: boolean;
   children: ReactNode;
 }
 
-/** A head and what it is about. */
+/** A heading and its content. */
 export function Headed({ isForm = false, actions, children, ...head }: HeadedProps) {
   const isBelow = usePhone() && isForm;
   return (
@@ -57,7 +57,7 @@ export function Headed({ isForm = false, actions, children, ...head }: HeadedPro
 }
 
 interface PageProps extends HeadedProps {
-  /** Its parts stand close to each other. */
+  /** With small gaps between its parts. */
   isClose?: boolean;
   isBusy?: boolean;
 }
@@ -87,7 +87,7 @@ interface EmptyProps {
   action?: ReactNode;
 }
 
-/** Stands in the place of a list without entries: what is not there, why, and what to do next. */
+/** Shown in place of a list without entries: what is missing, why, and what to do next. */
 export function Empty({ title, isWhole = false, text, action }: EmptyProps) {
   const Heading = isWhole ? 'h1' : 'h2';
   return (
@@ -112,20 +112,20 @@ interface NoEntryProps extends Pick<EmptyProps, 'title' | 'text'> {
   word: string;
 }
 
-/** Stands in the place of an empty list, or of one whose filters match nothing. */
+/** Shown in place of an empty list, or of one whose filters match nothing. */
 export function NoEntry({ asked, word, title, text, instead }: NoEntryProps) {
   if (Object.keys(asked).length === 0) return <Empty title={title} text={text} />;
   const other = 'Remove a filter, or search for something else.';
   return <Empty title={`No ${word} matches`} text={other} action={instead} />;
 }
 
-/** A page that only administrators may open. */
-export function NotForYou({ page }: { page: string }) {
+/** Shown to other people in place of a page for administrators. */
+export function AdministratorsOnlyPage({ page }: { page: string }) {
   const text = `${page} is for administrators. What you may reach yourself is under My access.`;
   return <Absent title="Not for you" text={text} />;
 }
 
-export function NotHere() {
+export function NotFoundPage() {
   return <Absent title="There is no such page" text="Its address may have been mistyped, or what it showed is gone." />;
 }
 

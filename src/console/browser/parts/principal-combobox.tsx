@@ -55,7 +55,7 @@ export function PrincipalCombobox(props: PrincipalComboboxProps) {
   const [only] = exact;
   const isMeant = isLeft && typed !== null && exact.length === 1 && isKnown;
   useEffect(() => {
-    // A whole name needs no choosing, once the field is left.
+    // A name that is typed in full is chosen when the field loses the focus.
     if (isMeant && only !== undefined && value === null) choose(only);
   });
   return (
@@ -85,7 +85,7 @@ export function isPart(part: string, whole: string): boolean {
   return whole.toLowerCase().includes(part.toLowerCase());
 }
 
-/** The name of a principal; those of an address have ids alone. */
+/** The name of a principal. It is read for a principal from an address, which has only an id. */
 export function usePrincipalName(of: Named | null): string {
   const { data } = useQuery({
     queryKey: ['name', of === null ? '' : principalParameter(of)],
@@ -99,7 +99,7 @@ export function usePrincipalName(of: Named | null): string {
   return of === null ? '' : principalName(of) || (data ?? '');
 }
 
-/** A principal by name, of whom the id may be all that is known: *group 7*. */
+/** A principal by name, or by id if the name is not known: *group 7*. */
 export function PrincipalLink({ of }: { of: Named }) {
   const name = usePrincipalName(of) || principalParameter(of).replace(':', ' ');
   const href = addressOf(of);
@@ -118,7 +118,7 @@ export function useNamed(name: string | undefined): Named | undefined {
   return person === undefined ? { type: 'engine', name } : { type: 'user', id: person.id, name };
 }
 
-/** A principal by its name in published rules; text where it stands for others, such as *any other user*. */
+/** A principal by its name in published rules; only text if the name represents several users, such as *any other user*. */
 export function NamedPrincipal({ name }: { name: string }) {
   const isOne = !/^(any other |\(like )/.test(name);
   const named = useNamed(isOne ? name : undefined);

@@ -64,7 +64,7 @@ function percentText({ changed_pairs: changed, all_pairs: all }: Access): string
   return `${((changed / Math.max(all, 1)) * 100).toFixed(1)} %`;
 }
 
-/** Approves the text of a hash, after a new confirmation; the hash of the question stands in the address. */
+/** Approves the text of a hash, after a new confirmation; the address contains the hash while the dialog is open. */
 export function Approve({ hash, follows }: { hash: string; follows: string | null }) {
   const { asked, ask, close } = useAsked('approve');
   return (
@@ -89,7 +89,7 @@ export function Approve({ hash, follows }: { hash: string; follows: string | nul
 
 interface UndoLinkProps {
   of: Access | null;
-  /** Where nothing of it can be asked about. */
+  /** Text shown if *Why* can explain none of the differences. */
   otherwise: string;
 }
 
@@ -195,7 +195,7 @@ function RestoreEffect({ version }: { version: number }) {
   );
 }
 
-/** Tells that an older version is published instead of the current grants. */
+/** A notice that an older version is published instead of the current grants. */
 export function RestoreInEffect({ until }: { until: string }) {
   return (
     <Notice

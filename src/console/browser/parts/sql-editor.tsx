@@ -76,7 +76,7 @@ function stateOf(latest: { current: Omit<SqlEditorProps, 'wrongLine'> }): Editor
       sql({
         dialect: StandardSQL,
         upperCaseKeywords: true,
-        // Options without a section, the names, stand above.
+        // Names have no section, so they are listed before keywords.
         keywordCompletion: (label, type) => ({ label, type, section: 'Keywords' }),
       }),
       StandardSQL.language.data.of({ autocomplete: completeNames(() => latest.current.place) }),
@@ -117,7 +117,7 @@ const THEME = EditorView.theme({
     boxShadow: 'var(--shadow)',
     overflow: 'hidden',
   },
-  // Without a bar to scroll by, which keys alone could not reach.
+  // Without a scroll bar, which the keyboard could not reach.
   '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--mono)', maxHeight: 'none' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: 'var(--s1) var(--s3)', minHeight: '1.5rem' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': {

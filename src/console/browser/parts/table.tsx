@@ -9,21 +9,21 @@ import { Failure } from './notice.js';
 export interface Column<T> {
   name: string;
   cell: (item: T) => ReactNode;
-  /** Of its cells: `full` takes the whole width on phones, `num` stands at the right. */
+  /** Class of its cells: `full` takes the whole width on phones, `num` aligns to the right. */
   className?: string;
   /** The name is read aloud, not shown. */
   isHidden?: boolean;
-  /** The name stands before the value on phones. */
+  /** Shows the name before the value on phones. */
   isLabelled?: boolean;
-  /** Of the values, beside the name. */
+  /** Type of the values, shown beside the name. */
   type?: string | undefined;
-  /** Sorts the rows, by a field or by a value of its own; without it the column cannot. Null stands last. */
+  /** Sort key of the rows: a field, or a function; null sorts last. Without it the column is not sortable. */
   order?: (keyof T & string) | ((item: T) => Key);
 }
 
 interface TableProps<T> {
   name: string;
-  /** Rows of the engine as they are: close, wide, and never as blocks. */
+  /** Rows of the engine: dense, wide, and never shown as blocks on phones. */
   isData?: boolean;
   columns: readonly Column<T>[];
   /** Null: still loading. */
@@ -45,7 +45,7 @@ interface Sort {
   by: (name: string) => void;
 }
 
-/** With more rows, those out of sight are not in the page's tree. */
+/** With more rows, only the visible ones are in the DOM. */
 const MOST_ROWS = 50;
 
 /** A table. The roles are explicit, because phones show rows as blocks. While it loads it has bars of the final height. */
@@ -131,7 +131,7 @@ export function Table<T>({ name, isData, columns, items, keyOf, count, rowClass,
   );
 }
 
-/** Takes the place of rows that are not in the tree. */
+/** Fills the space of rows that are not in the DOM. */
 function Spacer({ height }: { height: number }) {
   return height <= 0 ? null : <tr role="presentation" aria-hidden="true" style={{ height }} />;
 }
@@ -219,7 +219,7 @@ interface DataTableProps {
   name: string;
   columns: readonly Schemas['QueryColumn'][];
   rows: readonly (readonly unknown[])[];
-  /** Types stand in the head. */
+  /** Shows the types in the head. */
   isTyped?: boolean;
   /** The column whose values are marked. */
   marked?: string | null;
