@@ -17,14 +17,14 @@ import { UserUniverse } from '../../src/trino-rules/engine/user-universe.js';
 import type { Question } from '../../src/trino-rules/model/question.js';
 
 /** What is beside data: one's own queries and those of others, acting as others, routines, the engine's own information. */
-const BESIDE: readonly Question['about'][] = ['queries', 'impersonation', 'routine', 'system-information'];
+const NON_DATA: readonly Question['about'][] = ['queries', 'impersonation', 'routine', 'system-information'];
 const MOST_NAMES = 2;
 const NO_DATA = { schemas: [], tables: [], system_session_properties: [], catalog_session_properties: [] };
 
 describe('the rights beside data that differ between two documents', () => {
   it('are those that the engine answers otherwise, for any two documents', () => {
     fc.assert(
-      fc.property(rulesBesideData(), rulesBesideData(), (...documents) => {
+      fc.property(nonDataRules(), nonDataRules(), (...documents) => {
         const diff = withinBudget(() => diffAccess(...documents, new WorkBudget(100_000_000)));
         fc.pre(diff !== null);
         const [before, after] = [new Evaluator(documents[0]), new Evaluator(documents[1])];
@@ -45,7 +45,7 @@ describe('the rights beside data that differ between two documents', () => {
   });
 });
 
-function rulesBesideData(): fc.Arbitrary<RulesDocument> {
+function nonDataRules(): fc.Arbitrary<RulesDocument> {
   return anyRules(4).map((rules) => ({ ...rules, ...NO_DATA }));
 }
 
@@ -61,7 +61,7 @@ function keyOf({ user, asked }: Pair): string {
 function pairs(differences: readonly AccessDifference[]): Pair[] {
   return differences.flatMap(({ fact, people, strangers }) => {
     const asked = renamed(fact, nameInRules, nameInRules);
-    if (isRestriction(asked) || !BESIDE.includes(asked.about)) return [];
+    if (isRestriction(asked) || !NON_DATA.includes(asked.about)) return [];
     return [...people, ...strangers].map((user) => ({ user: nameInRules(user), asked }));
   });
 }

@@ -31,7 +31,7 @@ function broken(sections: object): string[] {
     .map(({ code, rule }) => `${code} ${rule ?? ''}`.trim());
 }
 
-describe("the invariants in anybody's file", () => {
+describe('the invariants in any rules file', () => {
   it('hold where nothing comes before the rules of the service account', () => expect(broken({})).toEqual([]));
 
   it.each(['[a-z]+', '[a-z]{5}', '\\w+', '.{100,}', '[^a]{1,9}', '😀', '.', '(?i)TMP.*', '[0-9].*'])(

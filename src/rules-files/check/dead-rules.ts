@@ -31,7 +31,7 @@ export function deadRules(rules: ForeignRules): PlacedFinding[] {
   return SECTION_NAMES.filter((section) => section !== 'principals').flatMap((section) => {
     const questions = questionsOf(section);
     // Rules for roles never match, and patterns that Java refuses have findings of their own.
-    const judged = (rules.get(section) ?? []).filter(isJudged);
+    const judged = (rules.get(section) ?? []).filter(canBeJudged);
     const asked = questions.map((fields) => {
       const isAsked = ({ patterns }: ForeignRule): boolean =>
         questions.length === 1 || patterns.has(fields.at(-1) ?? '');
@@ -77,7 +77,7 @@ function answered(
   }
 }
 
-function isJudged(rule: ForeignRule): boolean {
+function canBeJudged(rule: ForeignRule): boolean {
   return !rule.isRefused && rolePattern(rule) === undefined;
 }
 

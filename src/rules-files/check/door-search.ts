@@ -53,7 +53,7 @@ export interface Through {
 
 /** Rules that a person must pass before rules of other sections have any effect; the first that matches decides. */
 export interface Gate {
-  /** Undefined: the section is absent, and lets everybody pass. */
+  /** Undefined: the section is absent, so everybody passes. */
   rules: readonly ForeignRule[] | undefined;
   /** Whether the rules are about catalogs. */
   isOfCatalogs: boolean;
@@ -106,7 +106,7 @@ export class DoorSearch {
     budget.spend(STEPS_PER_CHARACTER * asked.reduce((sum, { patterns }) => sum + charactersOf(patterns), 0));
     // Patterns are read once, because reading a long one takes longer than matching it.
     for (const rule of asked) this.texts.set(rule, judgedTexts(rule));
-    this.rules = all.filter((rule) => this.isJudged(rule));
+    this.rules = all.filter((rule) => this.canBeJudged(rule));
     this.trie = new RuleTrie(budget);
     // Every pattern is read before a fresh name is asked for.
     for (const rule of catalogs ?? []) this.objects.language(this.textOf(rule, 'catalog'));
@@ -154,7 +154,7 @@ export class DoorSearch {
   /** The rule that decides; undefined: none, or one that cannot be judged. */
   decider(path: Path, person: Person): ForeignRule | undefined {
     const rule = this.about(path).find((each) => this.isAbout(each, person));
-    return rule !== undefined && this.isJudged(rule) ? rule : undefined;
+    return rule !== undefined && this.canBeJudged(rule) ? rule : undefined;
   }
 
   isAbout(rule: ForeignRule, { name, groups }: Person): boolean {
@@ -185,19 +185,20 @@ export class DoorSearch {
       getOrInsert(this.shut, gate, () => new Map()),
       rule,
       () => {
-        if (this.names.language(this.textOf(rule, 'user')).kind !== 'names') return this.lets(rule, gate) ? [] : null;
+        if (this.names.language(this.textOf(rule, 'user')).kind !== 'names')
+          return this.passesGate(rule, gate) ? [] : null;
         const names = this.spelled(rule, 'user');
-        const shut = names.filter((name) => !this.lets(rule, gate, name));
+        const shut = names.filter((name) => !this.passesGate(rule, gate, name));
         return shut.length === names.length ? null : shut;
       },
     );
   }
 
   /** Whether somebody of a rule, or the person of this name, passes a gate; true if it is not known. */
-  private lets(rule: ForeignRule, { rules, isOfCatalogs, isOpen }: Gate, name?: string): boolean {
+  private passesGate(rule: ForeignRule, { rules, isOfCatalogs, isOpen }: Gate, name?: string): boolean {
     // Everybody may enter `system`, unless a rule forbids it.
     if (rules === undefined || (isOfCatalogs && this.spelled(rule, 'catalog').includes(SYSTEM))) return true;
-    const mayOpen = (each: ForeignRule | undefined) => each !== undefined && (!this.isJudged(each) || isOpen(each));
+    const mayOpen = (each: ForeignRule | undefined) => each !== undefined && (!this.canBeJudged(each) || isOpen(each));
     return (name === undefined ? rules : this.aboutUser(rules, name)).some((gate) => {
       this.budget.spend(STEPS_PER_MATCH);
       if (gate.patterns.has('role') || !mayOpen(gate)) return false;
@@ -289,7 +290,7 @@ export class DoorSearch {
     const given = getOrInsert(this.modes, JSON.stringify([catalog, person]), () => {
       const isIn = (rule: ForeignRule): boolean => this.isAboutCatalog(rule, catalog) && this.isAbout(rule, person);
       const rule = this.aboutUser(catalogs, person.name).find(isIn);
-      return rule === undefined || !this.isJudged(rule) ? 'none' : catalogMode(rule);
+      return rule === undefined || !this.canBeJudged(rule) ? 'none' : catalogMode(rule);
     });
     return given === 'all' || given === mode;
   }
@@ -304,7 +305,7 @@ export class DoorSearch {
     return this.texts.get(rule)?.get(key) ?? undefined;
   }
 
-  private isJudged(rule: ForeignRule): boolean {
+  private canBeJudged(rule: ForeignRule): boolean {
     return !rule.patterns.has('role') && ![...(this.texts.get(rule)?.values() ?? [])].includes(null);
   }
 

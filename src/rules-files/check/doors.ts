@@ -43,7 +43,7 @@ export function openDoors(rules: ForeignRules, settings: ServiceSettings, at: nu
       const isOfTables = section === 'tables';
       const search = new DoorSearch(all, catalogs, listed, budget, levels, isOfTables ? rules.get('queries') : []);
       const doors = [...(isOfTables ? doorsOf(search, settings) : []), ...ineffectiveRules(section, search, rules)];
-      for (const door of doors) openings(door, search, found);
+      for (const door of doors) findOpenings(door, search, found);
     }
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
@@ -54,7 +54,7 @@ export function openDoors(rules: ForeignRules, settings: ServiceSettings, at: nu
   return found;
 }
 
-function openings(door: Door, search: DoorSearch, found: PlacedFinding[]): void {
+function findOpenings(door: Door, search: DoorSearch, found: PlacedFinding[]): void {
   const rules = search.rules.filter((rule) => door.isIn(rule));
   const before = found.length;
   for (const rule of rules) {

@@ -11,7 +11,7 @@ import {
   readEnvironment,
   readExpression,
   textOf,
-  wordOf,
+  readWord,
 } from './values.js';
 import { type FieldFormat, type SectionFormat, spelledLike } from './engine-format.js';
 import type { ForeignPattern, ForeignRule } from './foreign-rules.js';
@@ -38,7 +38,7 @@ export class FieldReader {
   ) {
     for (const { key, at: keyAt, value } of members) {
       const name = format.aliases?.[key] ?? key;
-      if (!Object.hasOwn(format.fields, name)) this.unknown(key, keyAt);
+      if (!Object.hasOwn(format.fields, name)) this.reportUnknownKey(key, keyAt);
       else {
         if (this.nodes.has(name)) this.report('json-duplicate-key', `"${key}" says "${name}" a second time`, keyAt);
         this.nodes.set(name, value);
@@ -47,24 +47,24 @@ export class FieldReader {
   }
 
   read(): Pick<ForeignRule, 'patterns' | 'gives' | 'filter' | 'columns'> {
-    for (const [key, field] of Object.entries(this.format.fields)) this.field(key, field, this.nodes.get(key));
-    this.together();
+    for (const [key, field] of Object.entries(this.format.fields)) this.readField(key, field, this.nodes.get(key));
+    this.checkCombinations();
     const filter = this.filter === null ? null : { text: this.filter, runsAs: this.runsAs };
     return { patterns: this.patterns, gives: this.gives, filter, columns: this.columns };
   }
 
   private readonly report: Report = (code, message, at) => this.findings.push({ code, message, at });
 
-  private field(key: string, field: FieldFormat, node: JsonNode | undefined): void {
-    if (field.reads === 'pattern') this.pattern(key, field, field.isRequired === true, node);
-    else if (field.reads === 'new-user') this.pattern(key, field, true, node);
-    else if (field.reads === 'catalog-mode') this.catalogMode(key, node);
-    else if (field.reads === 'flag') this.flag(key, field, node);
-    else if (field.reads === 'words') this.words(key, field, node);
-    else if (isGiven(key, node, this.report)) this.given(key, field.reads, node);
+  private readField(key: string, field: FieldFormat, node: JsonNode | undefined): void {
+    if (field.reads === 'pattern') this.readPattern(key, field, field.isRequired === true, node);
+    else if (field.reads === 'new-user') this.readPattern(key, field, true, node);
+    else if (field.reads === 'catalog-mode') this.readCatalogMode(key, node);
+    else if (field.reads === 'flag') this.readFlag(key, field, node);
+    else if (field.reads === 'words') this.readWords(key, field, node);
+    else if (isGiven(key, node, this.report)) this.readGiven(key, field.reads, node);
   }
 
-  private given(
+  private readGiven(
     key: string,
     reads: 'columns' | 'expression' | 'environment' | 'text' | 'no-words',
     node: JsonNode,
@@ -79,15 +79,15 @@ export class FieldReader {
     }
   }
 
-  private required(key: string, node: JsonNode | undefined): node is JsonNode {
+  private requireValue(key: string, node: JsonNode | undefined): node is JsonNode {
     if (node !== undefined && node.kind !== 'null') return true;
     const found = node === undefined ? 'missing' : 'null';
     this.report('rules-value-missing', `"${key}" is ${found}: the engine refuses the file`, node?.at ?? this.at);
     return false;
   }
 
-  private pattern(key: string, field: FieldFormat, isRequired: boolean, node: JsonNode | undefined): void {
-    const isThere = isRequired ? this.required(key, node) : isGiven(key, node, this.report);
+  private readPattern(key: string, field: FieldFormat, isRequired: boolean, node: JsonNode | undefined): void {
+    const isThere = isRequired ? this.requireValue(key, node) : isGiven(key, node, this.report);
     if (!isThere || node === undefined) return;
     const text = textOf(key, node, this.report);
     if (text === null) return;
@@ -106,8 +106,8 @@ export class FieldReader {
     checkPattern(key, field, isOfUser ? text.replaceAll('{user}', 'user') : text, node.at, this.report);
   }
 
-  private catalogMode(key: string, node: JsonNode | undefined): void {
-    if (!this.required(key, node)) return;
+  private readCatalogMode(key: string, node: JsonNode | undefined): void {
+    if (!this.requireValue(key, node)) return;
     const mode = modeOf(node);
     if (mode === null) {
       const message = `"${key}" is all, read-only or none, not ${describeValue(node)}: the engine refuses the file`;
@@ -121,7 +121,7 @@ export class FieldReader {
     }
   }
 
-  private flag(key: string, field: FieldFormat & { reads: 'flag' }, node: JsonNode | undefined): void {
+  private readFlag(key: string, field: FieldFormat & { reads: 'flag' }, node: JsonNode | undefined): void {
     this.gives = [String(field.whenAbsent)];
     if (node === undefined) {
       if (!field.whenAbsent)
@@ -133,8 +133,12 @@ export class FieldReader {
     if (value !== null) this.gives = [String(value)];
   }
 
-  private words(key: string, { words, isEnum }: FieldFormat & { reads: 'words' }, node: JsonNode | undefined): void {
-    if (!this.required(key, node)) return;
+  private readWords(
+    key: string,
+    { words, isEnum }: FieldFormat & { reads: 'words' },
+    node: JsonNode | undefined,
+  ): void {
+    if (!this.requireValue(key, node)) return;
     if (node.kind !== 'array') {
       const message = `"${key}" must be a list of ${words.join(', ')}, not ${describeValue(node)}`;
       this.report('rules-wrong-type', message, node.at);
@@ -142,7 +146,7 @@ export class FieldReader {
     }
     const given: string[] = [];
     for (const item of node.items) {
-      const word = wordOf(key, item, words, isEnum, this.report);
+      const word = readWord(key, item, words, isEnum, this.report);
       if (word === null) continue;
       if (given.includes(word)) this.report('rules-value-repeated', `"${key}" names ${word} twice`, item.at);
       else given.push(word);
@@ -151,7 +155,7 @@ export class FieldReader {
   }
 
   /** Checks conditions on several fields. */
-  private together(): void {
+  private checkCombinations(): void {
     const { fields } = this.format;
     const newUser = this.patterns.get('new_user');
     if (newUser && fields['new_user']?.reads === 'new-user') {
@@ -167,11 +171,11 @@ export class FieldReader {
       const message = '"queryOwner" stands beside "execute", which is not about an owner: the engine refuses the file';
       this.report('rules-query-owner-execute', message, owner.at);
     }
-    if ('new_role' in fields) this.either('new_user', 'new_role');
-    if ('principal_to_user' in fields) this.either('user', 'principal_to_user');
+    if ('new_role' in fields) this.requireEither('new_user', 'new_role');
+    if ('principal_to_user' in fields) this.requireEither('user', 'principal_to_user');
   }
 
-  private either(pattern: string, other: string): void {
+  private requireEither(pattern: string, other: string): void {
     const node = this.nodes.get(other);
     const hasOther =
       this.patterns.has(other) || (other === 'principal_to_user' && node !== undefined && node.kind !== 'null');
@@ -185,7 +189,7 @@ export class FieldReader {
     this.report('rules-value-missing', message, found[0]?.at ?? this.at);
   }
 
-  private unknown(key: string, at: number): void {
+  private reportUnknownKey(key: string, at: number): void {
     const near = spelledLike(key, Object.keys(this.format.fields));
     const hint = near === undefined ? '' : `; did you mean "${near}"?`;
     this.report('rules-key-unknown', `the engine refuses a file with the key "${key}" here${hint}`, at);
@@ -197,7 +201,7 @@ const OF_USER_SINCE = 484;
 
 /**
  * `new_user` is a replacement text before it is a pattern (java.util.regex.Matcher, seen on Trino 483): `$1` is a group of
- * `original_user`, any other `$` fails when the rule is reached, and a backslash is eaten.
+ * `original_user`, any other `$` fails when the rule is reached, and a backslash is dropped.
  * @param groups number of groups in `original_user`; null: the rule has no `original_user`, and the engine takes the text as it is
  */
 function newUserProblem(text: string, groups: number | null): string | null {

@@ -3,7 +3,7 @@ import { readJavaPattern } from '../java/java-pattern.js';
 import type { Pattern, PatternPiece } from '../../trino-rules/document/pattern.js';
 import { matches } from '../../trino-rules/document/pattern-meaning.js';
 
-/** The names that a pattern of anybody's file matches, as far as they are known. */
+/** The names that a pattern of any rules file matches, as far as they are known. */
 export type ForeignLanguage =
   | { kind: 'any' }
   | { kind: 'regular'; pattern: Pattern }

@@ -10,7 +10,7 @@ import {
   TABLE_PRIVILEGES,
 } from '../../trino-rules/document/rules-document.js';
 
-/** A rule of anybody's file, as the engine would use it. */
+/** A rule of any rules file, as the engine would apply it. */
 export interface ForeignRule {
   section: SectionName;
   index: number;

@@ -76,7 +76,7 @@ export function modeOf(node: JsonNode): string | null {
  * One of a list's words, in any case. The engine reads a number as a place in its own enumeration.
  * Null: the engine refuses the file.
  */
-export function wordOf(
+export function readWord(
   key: string,
   node: JsonNode,
   words: readonly string[],

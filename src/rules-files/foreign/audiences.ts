@@ -18,7 +18,7 @@ import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 export interface ListedUser {
   name: string;
   groups: readonly string[];
-  /** True: a program, which has no account and can act as others. False: a person. Absent: the rules show which. */
+  /** True: a program, which has no account and can impersonate. False: a person. Absent: the rules show which. */
   isEngine?: boolean;
   /** The name that patterns of users match, if the listed name is an alias of a user in other groups. */
   knownAs?: string;
@@ -35,7 +35,7 @@ export function recordedUsers({ users, groups }: Pick<Snapshot, 'users' | 'group
 export interface Audience {
   /** A pattern of users: undefined matches every user, null none. */
   user: string | undefined | null;
-  isJudged: boolean;
+  canBeJudged: boolean;
 }
 
 export interface Audiences {
@@ -60,7 +60,7 @@ function javaPattern(text: string): Pattern {
 }
 
 /** False: the pattern has a look-behind or the like, so the names that it matches are not known. */
-export function isJudged(text: string | undefined): boolean {
+export function canBeJudged(text: string | undefined): boolean {
   return languageOf(text).kind !== 'opaque';
 }
 
@@ -77,7 +77,7 @@ export const ANYBODY: Audiences = {
   everybody: undefined,
   audience(rule) {
     const user = rolePattern(rule) !== undefined ? null : userPattern(rule)?.text;
-    return { user: user === null ? null : anyName('user', user), isJudged: isJudged(user ?? undefined) };
+    return { user: user === null ? null : anyName('user', user), canBeJudged: canBeJudged(user ?? undefined) };
   },
   namesOf: () => null,
 };
@@ -101,8 +101,8 @@ export class AskedUser implements Audiences {
 
   audience(rule: ForeignRule): Audience {
     const isKnown = this.groups !== null || groupPattern(rule) === undefined;
-    const isJudged = isKnown && this.listed.isJudged(rule);
-    return { user: this.mayBeAbout(rule) ? undefined : NOBODY, isJudged };
+    const canBeJudged = isKnown && this.listed.canBeJudged(rule);
+    return { user: this.mayBeAbout(rule) ? undefined : NOBODY, canBeJudged };
   }
 
   namesOf(rule: ForeignRule): string[] {
@@ -128,11 +128,11 @@ export class ListedUsers implements Audiences {
 
   audience(rule: ForeignRule): Audience {
     const names = this.namesOf(rule);
-    return { user: names.length === 0 ? null : anyOf(names), isJudged: this.isJudged(rule) };
+    return { user: names.length === 0 ? null : anyOf(names), canBeJudged: this.canBeJudged(rule) };
   }
 
-  isJudged(rule: ForeignRule): boolean {
-    return isJudged(userPattern(rule)?.text) && isJudged(groupPattern(rule)?.text);
+  canBeJudged(rule: ForeignRule): boolean {
+    return canBeJudged(userPattern(rule)?.text) && canBeJudged(groupPattern(rule)?.text);
   }
 
   namesOf(rule: ForeignRule): string[] {
@@ -147,7 +147,7 @@ export class ListedUsers implements Audiences {
   /** Whether a pattern matches a name; also true where the pattern cannot be judged. */
   matcherOf(pattern: string | undefined): (name: string) => boolean {
     // Reading a long pattern takes longer than matching it.
-    if (!isJudged(pattern)) return () => true;
+    if (!canBeJudged(pattern)) return () => true;
     return (name) => this.patterns.matches(pattern, name);
   }
 }
@@ -183,7 +183,7 @@ export function unlisted(
 
 /** The names that a pattern lists, as `a|b` does; none if it has more names than its text can spell out. */
 function spelledOut(text: string | undefined, patterns: PatternCache): string[] {
-  if (text === undefined || !isJudged(text)) return [];
+  if (text === undefined || !canBeJudged(text)) return [];
   const language = patterns.language(text);
   return language.kind === 'names' && 2 * language.names.size <= text.length + 1 ? [...language.names] : [];
 }

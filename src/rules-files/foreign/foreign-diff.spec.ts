@@ -25,7 +25,7 @@ function diff(before: object, after: object, users: readonly ListedUser[] | null
 
 const impersonating = (original_user: string, new_user: string) => ({ impersonation: [{ original_user, new_user }] });
 
-describe("a comparison of anybody's rules", () => {
+describe('a comparison of any rules files', () => {
   it.each([
     ['(an|b)(.*)', '$1_x', ['gained by ana:', 'impersonate an_x', 'gained by bo:', 'impersonate b_x']],
     [

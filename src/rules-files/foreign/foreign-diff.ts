@@ -17,7 +17,7 @@ import {
   ANYBODY,
   anyPatterns,
   type Audiences,
-  isJudged,
+  canBeJudged,
   type ListedUser,
   ListedUsers,
   notJudged,
@@ -91,7 +91,7 @@ function read(
   });
   const ofOwners = about.flatMap((rule) =>
     [...(rule.section === 'authorization' ? rule.patterns : [])].flatMap(([field, { text, at }]) =>
-      isJudged(text) ? [] : [problem(rule, at, notJudged(field, text))],
+      canBeJudged(text) ? [] : [problem(rule, at, notJudged(field, text))],
     ),
   );
   const { document, unjudged } = foreignDocument(rules, audiences, written);

@@ -17,7 +17,7 @@ import {
   type RulesDocument,
   TABLE_PRIVILEGES,
 } from '../../trino-rules/document/rules-document.js';
-import { type Audiences, isJudged, notJudged } from './audiences.js';
+import { type Audiences, canBeJudged, notJudged } from './audiences.js';
 import { literal } from '../../trino-rules/compile/name-pattern.js';
 import { readJavaPattern } from '../java/java-pattern.js';
 import { newUserPattern, replacementPieces } from '../java/replacement.js';
@@ -108,10 +108,10 @@ class SectionsOfFile {
     const found = this.rules.get(name);
     if (found === undefined) return this.open[name];
     return found.flatMap((rule) => {
-      const { user, isJudged: isAudienceJudged } = this.audiences.audience(rule);
+      const { user, canBeJudged: isAudienceJudged } = this.audiences.audience(rule);
       if (user === null) return [];
       const judged = this.judged(rule, isAudienceJudged);
-      const one = made(judged, user === undefined || !isJudged(user) ? {} : { user });
+      const one = made(judged, user === undefined || !canBeJudged(user) ? {} : { user });
       this.sources.set(one, rule);
       return [one];
     });
@@ -133,11 +133,11 @@ class SectionsOfFile {
    * rule becomes one for each listed user.
    */
   private impersonationOf(rule: ForeignRule): ImpersonationRule[] {
-    const { user, isJudged: isAudienceJudged } = this.audiences.audience(rule);
+    const { user, canBeJudged: isAudienceJudged } = this.audiences.audience(rule);
     if (user === null) return [];
     const { text, at } = rule.patterns.get('new_user') ?? { text: '.*', at: rule.at };
     const allow = rule.gives.includes('true');
-    const about = user === undefined || !isJudged(user) ? {} : { original_user: user };
+    const about = user === undefined || !canBeJudged(user) ? {} : { original_user: user };
     const closed = (place: number, message: string): ImpersonationRule[] => {
       this.unjudged.push({ rule, at: place, message });
       return [{ ...about, new_user: '.*', allow: false }];
@@ -159,10 +159,10 @@ class SectionsOfFile {
 
   /** A rule without the patterns that cannot be judged; with such a pattern it gives nothing. */
   private judged(rule: ForeignRule, isAudienceJudged: boolean): ForeignRule {
-    const opaque = [...rule.patterns].filter(([, { text }]) => !isJudged(text));
+    const opaque = [...rule.patterns].filter(([, { text }]) => !canBeJudged(text));
     for (const [field, { text, at }] of opaque) this.unjudged.push({ rule, at, message: notJudged(field, text) });
     const patterns = new Map(
-      [...rule.patterns].filter(([field, { text }]) => isJudged(text) && anyName(field, text) !== undefined),
+      [...rule.patterns].filter(([field, { text }]) => canBeJudged(text) && anyName(field, text) !== undefined),
     );
     // Without an owner the rule would also be about executing.
     if (opaque.some(([field]) => field === 'queryOwner')) patterns.set('queryOwner', { text: '.*', at: rule.at });

@@ -76,7 +76,7 @@ export function explainForeign(
 
 function unknownGroups(rule: ForeignRule, asked: AskedUser): { at: number; message: string } | null {
   const group = groupPattern(rule);
-  if (group === undefined || asked.audience(rule).isJudged) return null;
+  if (group === undefined || asked.audience(rule).canBeJudged) return null;
   return { at: group.at, message: `the rule is for groups, and those of ${asked.name} are not known` };
 }
 

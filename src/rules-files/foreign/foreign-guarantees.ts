@@ -27,7 +27,7 @@ export interface NamedGuarantees {
   groups: ReadonlyMap<number, string>;
 }
 
-/** Accounts and the catalog that no guarantee is about. */
+/** The service accounts and the catalog that guarantees do not cover. */
 type UntouchedSettings = Pick<SnapshotSettings, 'serviceAccounts' | 'metadataCatalog'>;
 
 /** Reads `guarantees` of a snapshot file, with names; all else in the file is not looked at. */
@@ -81,11 +81,11 @@ export interface ForeignVerdict extends Pick<Verdict, 'guarantee' | 'isBroken' |
 
 export type GuaranteeTest =
   | { kind: 'judged'; verdicts: ForeignVerdict[] }
-  /** Patterns whose names cannot be told, or groups without a list. */
+  /** Patterns that match unknown names, or rules for groups without a list of users. */
   | { kind: 'undecided'; problems: { rule: string; at: number; message: string }[] };
 
 /**
- * Judges guarantees by anybody's rules: for the users of a list, the names that rules and guarantees spell, one name of each kind that
+ * Judges guarantees by any rules file: for the users of a list, the names that rules and guarantees spell, one name of each kind that
  * patterns tell apart, and somebody else.
  * @param users with their groups; null: there is no list, and no rule may be for a group
  * @throws BudgetExceeded
@@ -173,7 +173,7 @@ export function testForeign(
   return { kind: 'judged', verdicts };
 }
 
-/** Rules for groups are about listed users; all others also about those whom no list names. */
+/** Rules for groups apply only to listed users; all other rules also to unlisted ones. */
 class ListedAndOthers implements Audiences {
   readonly everybody = undefined;
 
@@ -212,7 +212,7 @@ function spelledBy(guarantees: readonly Guarantee[], users: readonly string[]): 
     procedures: above.map((node) => ({ ...at(node), ...spelled('procedure', node.routine) })),
     queries: [
       ...(names.length === 0 ? [] : [{ user: anyOf(names), allow: [] }]),
-      // A rule with an owner makes the walk ask for each owner.
+      // Because of a rule with `queryOwner` each owner is evaluated.
       ...(scopes.some(({ queries }) => queries !== undefined) ? [{ queryOwner: '.*', allow: [] }] : []),
     ],
   };

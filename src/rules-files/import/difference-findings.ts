@@ -134,7 +134,7 @@ export class DifferenceFindings {
     if (fact.about !== 'privilege') return null;
     if (fact.resource.table?.includes(`$${FRESH_PREFIX}`) === true) return COMPANIONS;
     if (!PRIVILEGES_OF_WRITING.includes(fact.privilege)) return null;
-    const rule = this.given.document.tables[this.deciding(fact, user)?.index ?? -1];
+    const rule = this.given.document.tables[this.decidingRuleFor(fact, user)?.index ?? -1];
     if (rule === undefined || this.given.problemOf(rule) !== null) return null;
     if (rule.columns?.some(({ mask }) => mask !== undefined) === true) return WRITING;
     const isFiltered = rule.filter !== undefined && rule.filter !== READERS_FILTER;
@@ -204,17 +204,17 @@ export class DifferenceFindings {
   }
 
   private place(fact: AccessFact, user: string): Pick<ImportFinding, 'rule' | 'at'> {
-    const deciding = this.deciding(fact, user);
+    const deciding = this.decidingRuleFor(fact, user);
     const rule = deciding && this.given.sourceOf(this.given.document[deciding.section][deciding.index] ?? {});
     return { rule: rule?.place ?? null, at: rule?.at ?? this.file.at };
   }
 
-  private deciding(fact: AccessFact, user: string): RuleAt | null {
+  private decidingRuleFor(fact: AccessFact, user: string): RuleAt | null {
     return decidingRule(this.evaluator, renamed(fact, nameInRules, nameInRules), user);
   }
 
   private reason(fact: AccessFact, user: string): string {
-    const deciding = this.deciding(fact, user);
+    const deciding = this.decidingRuleFor(fact, user);
     const isAbsent = deciding !== null && !this.file.rules.has(deciding.section);
     const opened = isAbsent ? `without a section "${deciding.section}" everybody has it, but ` : '';
     if (fact.about === 'impersonation')

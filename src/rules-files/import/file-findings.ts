@@ -6,7 +6,14 @@ import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { canBeImpersonated } from '../../trino-rules/model/named-others.js';
 import { anyName } from '../check/foreign-language.js';
 import { type ForeignRule, type ForeignRules, groupPattern, userPattern } from '../check/foreign-rules.js';
-import { anyPatterns, isJudged, type ListedUser, ListedUsers, ruleForGroups, unlisted } from '../foreign/audiences.js';
+import {
+  anyPatterns,
+  canBeJudged,
+  type ListedUser,
+  ListedUsers,
+  ruleForGroups,
+  unlisted,
+} from '../foreign/audiences.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
 import { restrictedNewcomers } from './joiners.js';
 import { type ListedRules, listedRules } from './listed-rules.js';
@@ -16,15 +23,15 @@ export interface RulesForUsers {
   listed: ListedUsers;
   given: ListedRules;
   evaluator: Evaluator;
-  /** Users that act as others are marked as programs. */
+  /** Users that impersonate others are marked as programs. */
   users: readonly ListedUser[];
   /** One finding for each rule; `what` has the lines by which a list of users marks the programs. */
   programs: ImportFinding[];
 }
 
 /**
- * Marks unmarked users as programs if a rule of `impersonation` names them and lets them act as another user of the list. A pattern that
- * matches everybody names nobody.
+ * Marks unmarked users as programs if a rule of `impersonation` names them and lets them impersonate another listed user. A pattern that
+ * matches everybody does not name a user.
  * @throws BudgetExceeded
  */
 export function rulesForUsers(rules: ForeignRules, unmarked: readonly ListedUser[], budget: WorkBudget): RulesForUsers {
@@ -72,7 +79,7 @@ export function rulesForUsers(rules: ForeignRules, unmarked: readonly ListedUser
   };
 }
 
-/** Users without mark, address and group whom a rule names and lets own or write, each with the first such rule. */
+/** Users without mark, address and group to whom a rule that names them gives ownership or writing, each with the first such rule. */
 export function writersWithoutMark(
   rules: ForeignRules,
   { listed, users }: RulesForUsers,
@@ -93,7 +100,7 @@ const OWNING_OR_WRITING = ['true', 'OWNERSHIP', 'INSERT', 'UPDATE', 'DELETE'];
 /** The users whom a rule names; none if its pattern matches everybody of the list without naming them. */
 function namedBy(rule: ForeignRule, listed: ListedUsers, patterns: PatternCache): string[] {
   const text = userPattern(rule)?.text;
-  if (text === undefined || !isJudged(text)) return [];
+  if (text === undefined || !canBeJudged(text)) return [];
   const named = listed.namesOf(rule);
   return named.length < listed.users.length || patterns.language(text).kind === 'names' ? named : [];
 }
@@ -133,7 +140,7 @@ function givenTo(
     const names = listed.namesOf(rule);
     const reached = names.filter((name) => !decided.has(name));
     const isForAll = anyName(object, rule.patterns.get(object)?.text) === undefined;
-    if (listed.isJudged(rule) && isForAll) for (const name of names) decided.add(name);
+    if (listed.canBeJudged(rule) && isForAll) for (const name of names) decided.add(name);
     const what = given(rule);
     if (reached.length === 0 || what.length === 0) return [];
     return [importFinding('import-right', reached, what, why, { rule: rule.place, at: rule.at })];
@@ -149,7 +156,7 @@ export function usersWithoutPrincipal(rules: ForeignRules, listed: ListedUsers):
 
 /** Whether `principals` lets in users that it does not spell out. */
 export function letsJoinersIn(rules: ForeignRules, patterns: PatternCache): boolean {
-  const isOpen = (text: string | undefined): boolean => !isJudged(text) || patterns.language(text).kind !== 'names';
+  const isOpen = (text: string | undefined): boolean => !canBeJudged(text) || patterns.language(text).kind !== 'names';
   return usersLetIn(rules)?.some(isOpen) ?? true;
 }
 
@@ -189,7 +196,7 @@ export function findingsOfEntry(
 }
 
 /**
- * Users and groups whom rules give something and the list lacks.
+ * Users and groups to whom rules give something, and which the list lacks.
  * @param own accounts of the service, which have rules of their own
  */
 export function findingsOfList(

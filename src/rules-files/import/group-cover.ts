@@ -107,14 +107,14 @@ export class GroupCover {
    * Chooses the groups that a policy names, and their exceptions.
    * @param names people to whom it must apply
    * @param isSpared whether a person must be excepted
-   * @param isBeside whether that is only because of rights that yield to the policy: a second group could give a pair what it takes
+   * @param losesOnlyYielding whether only rights that yield to the policy are the reason: another group could give the denied access
    * @param isForAll whether it may name everyone
    * @returns `left`: users to whom it applies by name; `missed`: people to whom it cannot apply
    */
   ofPolicy(
     names: ReadonlySet<string>,
     isSpared: (name: string) => boolean,
-    isBeside: (name: string) => boolean,
+    losesOnlyYielding: (name: string) => boolean,
     isForAll = names.has(this.alone),
   ): { applied: Application[]; left: string[]; missed: string[] } {
     const [left, applied] = [new Set(names), [] as Application[]];
@@ -126,7 +126,9 @@ export class GroupCover {
         if (!this.hasJoiner(holder.members, left)) return [];
         const except = this.exceptions(holder, left, isOther);
         if (except === null) return [];
-        const isOpen = [...holder.members].some((name) => isAmong(except, name) && isOther(name) && isBeside(name));
+        const isOpen = [...holder.members].some(
+          (name) => isAmong(except, name) && isOther(name) && losesOnlyYielding(name),
+        );
         const covered = [...holder.members].filter(
           (name) => left.has(name) && !isAmong(except, name) && !(isOpen && this.isPair.has(name)),
         );

@@ -13,11 +13,11 @@ import { type Joiner, withJoiners } from './joiners.js';
 import type { ListedRules } from './listed-rules.js';
 import { isAny, isOpen, type ListedName, type NamedNode, namedNodes } from './named-nodes.js';
 import {
-  CALL_KILLING,
+  CALL_KILL_QUERY,
   isUsedByStatements,
-  killingBeside,
-  mayCallKilling,
-  systemBeside,
+  adjustKillQuery,
+  mayCallKillQuery,
+  adjustSystemAccess,
   systemTables,
 } from './system-tables.js';
 import { accessOf, NO_OUTCOME, type OutcomeNode, OutcomeReader, type UserAccess } from './node-outcome.js';
@@ -47,8 +47,8 @@ export interface ImportedRules {
 
 /**
  * Grants, groups and policies that give these users and joiners what the rules give them, on every node that the rules name and in every
- * catalog of the settings. Where grants cannot say the same, they give less, never more. Users who may not execute queries get nothing
- * that statements use.
+ * catalog of the settings. Where grants cannot express the rules exactly, they give less, never more. Users who may not execute
+ * queries get nothing that statements use.
  * @param document rules for the users and the joiners
  */
 export function importRules(
@@ -120,7 +120,7 @@ export function importRules(
     if (ofAny?.allow.includes('execute') !== true)
       return {
         parts: [{ ...NOTHING, grants: rightsOnEngine(evaluator, user, ofAll) }],
-        inSystem: killingBeside(false, kills),
+        inSystem: adjustKillQuery(false, kills),
         queries: ofSome,
       };
     const reader = new OutcomeReader(rules, patterns, (rule) => problemOf(rule) !== null);
@@ -137,14 +137,14 @@ export function importRules(
     const ofRoutines = routines.over(user, data);
     const [onRoutines, notOnRoutines] = [ofRoutines.grants.filter(isIncluded), ofRoutines.denies.filter(isIncluded)];
     const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
-    const calls = mayCallKilling(evaluator, user);
-    const killing = killingBeside(calls, kills);
+    const calls = mayCallKillQuery(evaluator, user);
+    const killing = adjustKillQuery(calls, kills);
     const inSystem = without.includes(SYSTEM) ? NOTHING : systemTables(reader, user, ofSystem);
-    const inData = [...data.flatMap(({ grants }) => grants), ...onRoutines, ...(calls ? [CALL_KILLING] : [])];
+    const inData = [...data.flatMap(({ grants }) => grants), ...onRoutines, ...(calls ? [CALL_KILL_QUERY] : [])];
     const executing = isUsedByStatements([...inData, ...inSystem.grants]) ? [] : (['EXECUTE_QUERIES'] as const);
     const onEngine = rightsOnEngine(evaluator, user, [...executing, ...ofAll]);
     const others = [...onRoutines, ...onEngine, ...killing.grants];
-    const beside = systemBeside(inSystem, [...inData, ...onEngine]);
+    const beside = adjustSystemAccess(inSystem, [...inData, ...onEngine]);
     return {
       parts: [...data, { ...NOTHING, grants: others, denies: notOnRoutines }],
       inSystem: { ...beside, denies: [...beside.denies, ...killing.denies] },
@@ -210,14 +210,14 @@ function outcomes(
   return { resource, outcome: isLeftOut ? NO_OUTCOME : outcome, below: nodes };
 }
 
-/** An engine principal and the users it acts as; `everyone` includes later accounts, without the listed exceptions. */
+/** An engine principal and the users it may impersonate; `everyone` includes later accounts, without the listed exceptions. */
 interface ActingUser {
   name: string;
   as: string[] | 'everyone';
   but: string[];
 }
 
-/** The engine principals that act as others. A principal that acts as others is never a target itself. */
+/** The engine principals that impersonate others. An impersonator is never a target itself. */
 function actingUsers(document: RulesDocument, listed: readonly ListedUser[], patterns: PatternCache): ActingUser[] {
   if (document.impersonation.length === 0) return [];
   const evaluator = new Evaluator(document, patterns);

@@ -35,7 +35,7 @@ interface Given {
   privilege: Privilege;
 }
 
-/** One privilege on a node, or one policy, and all users and joiners who have it. */
+/** One privilege on a node, or one policy, with the names of all listed and hypothetical users (`Joiner`) who have it. */
 interface Row<T> {
   what: T;
   names: Set<string>;
@@ -43,7 +43,7 @@ interface Row<T> {
 
 type PolicyOfOne = PolicyDetails & Pick<SnapshotPolicy, 'principal' | 'except'>;
 
-/** A joiner to whom a restriction cannot be applied, so that nothing may be granted there. */
+/** A hypothetical user to whom no policy can apply a restriction, so that nothing may be granted there. */
 export interface Unrestricted {
   name: string;
   resource: Node;
@@ -95,7 +95,7 @@ export class ImportedRows {
   }
 
   written(): { grants: SnapshotGrant[]; policies: SnapshotPolicy[]; unrestricted: Unrestricted[] } {
-    // `grants` adds denies for members of groups who have less, so it precedes `policies`.
+    // `grants` comes first: where a group gets more than some of its members have, it adds denies, which `policies` then writes.
     const held = new HeldRights(this.given.values());
     const open = [...this.restricting.values()].flatMap(({ what, names }) => {
       const pairs = this.applied({ what, names }, held).missed.filter((name) => this.cover.isPair.has(name));
@@ -194,7 +194,7 @@ export class ImportedRows {
       !this.cover.isPair.has(name) && held.isSpared(name, what, !this.isJoiner.has(name));
     // Access to `system` comes with any other access, so it is denied to everyone.
     const isForAll = what.resource.catalog === SYSTEM ? true : undefined;
-    return this.cover.ofPolicy(names, isSpared, (name) => held.isBeside(name, what), isForAll);
+    return this.cover.ofPolicy(names, isSpared, (name) => held.losesOnlyYielding(name, what), isForAll);
   }
 
   /** By node and privilege, the users for whom a grant changes nothing: they have the privilege there, or a deny takes it. */
@@ -281,7 +281,7 @@ class HeldRights {
   deniable(name: string, resource: Node, privileges: Privilege[]): Node | null {
     const { catalog } = resource;
     const held = this.of(name);
-    // Any access brings reading in `system`.
+    // Any access includes reading in `system`.
     if (catalog === SYSTEM) return held.length === 0 ? resource : null;
     if (catalog !== undefined && isInTree(resource) && held.every((each) => !isInCatalog(each.resource, catalog)))
       return { catalog };
@@ -300,8 +300,8 @@ class HeldRights {
     return held.some((each) => catalog === undefined || isInCatalog(each.resource, catalog));
   }
 
-  /** Whether a deny takes only rights that yield to it from a user, to whom another group may then give what it denies. */
-  isBeside(name: string, policy: PolicyDetails): boolean {
+  /** Whether a user loses by a deny only rights that yield to it. Another group of that user may then give the denied access. */
+  losesOnlyYielding(name: string, policy: PolicyDetails): boolean {
     if (policy.kind !== 'deny' || policy.resource.catalog === SYSTEM) return false;
     return !this.of(name).some((each) => isTaken(each, policy));
   }
@@ -329,9 +329,9 @@ function isHarmed(held: Given, policy: Extract<PolicyDetails, { kind: 'deny' }>)
   if (isTaken(held, policy)) return true;
   if (!policy.privileges.some(isOverData)) return false;
   const { catalog } = policy.resource;
-  const isBeside =
+  const isInScope =
     catalog === undefined
       ? isInTree(held.resource) || held.resource.routine !== undefined
       : isInCatalog(held.resource, catalog);
-  return isBeside && (isOverRoutines(held.privilege) || PRIVILEGE_TERMS[held.privilege].yieldsToRestrictions);
+  return isInScope && (isOverRoutines(held.privilege) || PRIVILEGE_TERMS[held.privilege].yieldsToRestrictions);
 }

@@ -10,7 +10,7 @@ import {
   groupPattern,
   userPattern,
 } from '../check/foreign-rules.js';
-import { isJudged, type ListedUser } from '../foreign/audiences.js';
+import { canBeJudged, type ListedUser } from '../foreign/audiences.js';
 
 /** A hypothetical user for whom the import is checked as well: a new one in some groups, or a listed one who has left a group. */
 export interface Joiner extends ListedUser {
@@ -57,8 +57,8 @@ export function joinersOf(
   for (const groups of pairs.slice(0, MOST_PAIRS))
     combinations.set(JSON.stringify(groups), { groups, like: [], isPair: true });
   const texts = new Set([...rules.values()].flat().flatMap((rule) => userPattern(rule)?.text ?? []));
-  const ofSome = [...texts].filter((text) => !isJudged(text) || !patterns.matches(text, SIGN));
-  const isNamed = (name: string): boolean => ofSome.some((text) => !isJudged(text) || patterns.matches(text, name));
+  const ofSome = [...texts].filter((text) => !canBeJudged(text) || !patterns.matches(text, SIGN));
+  const isNamed = (name: string): boolean => ofSome.some((text) => !canBeJudged(text) || patterns.matches(text, name));
   const leavers = listed
     .filter(({ name }) => isNamed(name) || extra.leavers.includes(name))
     .flatMap(({ name, groups }) =>
@@ -106,7 +106,7 @@ export function withJoiners(
     return { ...group, members: [...group.members, ...more] };
   });
   const grants = snapshot.grants.flatMap((grant) =>
-    // Only programs can act as others, and joiners are added as accounts.
+    // Only programs can impersonate, and joiners are added as accounts.
     (grant.resource.as === undefined ? same(grant.principal) : [grant.principal]).map((principal) => ({
       ...grant,
       principal,
@@ -173,7 +173,7 @@ function contendingGroups(rules: ForeignRules, named: ReadonlySet<string>, patte
     (rules.get(section) ?? []).flatMap((rule) => {
       const text = groupPattern(rule)?.text;
       if (text === undefined) return [];
-      const groups = [...named].filter((group) => !isJudged(text) || patterns.matches(text, group));
+      const groups = [...named].filter((group) => !canBeJudged(text) || patterns.matches(text, group));
       const { gives, filter, columns } = rule;
       return [{ rule, groups: new Set(groups), gives: JSON.stringify([gives, filter, columns]) }];
     });
@@ -216,7 +216,7 @@ function openingGroups(rules: ForeignRules, named: ReadonlySet<string>, patterns
   const texts = GATES.flatMap((gate) => rules.get(gate) ?? [])
     .filter(givesSomething)
     .flatMap((rule) => groupPattern(rule)?.text ?? []);
-  return [...named].filter((group) => texts.some((text) => !isJudged(text) || patterns.matches(text, group)));
+  return [...named].filter((group) => texts.some((text) => !canBeJudged(text) || patterns.matches(text, group)));
 }
 
 /** Whether users whom `rule` matches miss something that the later rule `other` gives. */
@@ -245,7 +245,7 @@ function areAboutSame(
   patterns.budget.spend(STEPS_PER_PAIR);
   return levels.every((level) => {
     const [text, otherText] = [one.patterns.get(level)?.text, other.patterns.get(level)?.text];
-    if (text === otherText || !isJudged(text) || !isJudged(otherText)) return true;
+    if (text === otherText || !canBeJudged(text) || !canBeJudged(otherText)) return true;
     const [names, others] = [patterns.language(text), patterns.language(otherText)];
     if (names.kind === 'names') return [...names.names].some((name) => patterns.matches(otherText, name));
     return others.kind !== 'names' || [...others.names].some((name) => patterns.matches(text, name));
@@ -258,7 +258,9 @@ const STEPS_PER_PAIR = 50;
 function groupsOfRules(rules: ForeignRules, listed: readonly ListedUser[], patterns: PatternCache): Set<string> {
   const texts = new Set([...rules.values()].flat().flatMap((rule) => groupPattern(rule)?.text ?? []));
   const groups = [...new Set(listed.flatMap((user) => user.groups))];
-  return new Set(groups.filter((group) => [...texts].some((text) => !isJudged(text) || patterns.matches(text, group))));
+  return new Set(
+    groups.filter((group) => [...texts].some((text) => !canBeJudged(text) || patterns.matches(text, group))),
+  );
 }
 
 /**
@@ -272,7 +274,7 @@ export function restrictedNewcomers(
 ): { names: string[]; rule: ForeignRule | null } {
   const [users, groups] = [new Set(listed.map(({ name }) => name)), new Set(listed.flatMap((user) => user.groups))];
   const unlisted = (text: string | undefined, known: ReadonlySet<string>): string[] => {
-    if (text === undefined || !isJudged(text) || patterns.matches(text, SIGN)) return [];
+    if (text === undefined || !canBeJudged(text) || patterns.matches(text, SIGN)) return [];
     const language = patterns.language(text);
     return language.kind === 'names' ? [...language.names].filter((name) => !known.has(name)) : [text];
   };

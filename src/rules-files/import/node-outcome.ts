@@ -39,7 +39,7 @@ export const NO_OUTCOME: NodeOutcome = {
   masks: new Map(),
 };
 
-/** Evaluates a document for a user; where grants cannot say the same, the result is less than the engine gives, never more. */
+/** Evaluates a document for a user. Where grants cannot express the rules exactly, the result is less than the engine gives, never more. */
 export class OutcomeReader {
   private readonly evaluator: Evaluator;
   /** Whether a set of names has one that is no valid resource name. */
@@ -116,9 +116,9 @@ export class OutcomeReader {
     const modes = about
       .slice(0, deciding + 1)
       .filter(({ catalog }) => this.isNearlyAny(catalog) || this.isOpen(catalog));
-    const lets = ({ allow }: CatalogRule, { mode }: PrivilegeTerms) =>
+    const allows = ({ allow }: CatalogRule, { mode }: PrivilegeTerms) =>
       allow === 'all' || (allow === 'read-only' && mode !== 'all');
-    return privileges.filter((privilege) => modes.every((rule) => lets(rule, PRIVILEGE_TERMS[privilege])));
+    return privileges.filter((privilege) => modes.every((rule) => allows(rule, PRIVILEGE_TERMS[privilege])));
   }
 
   /** Whether the user owns every schema of the catalogs that the file does not spell out. */

@@ -61,7 +61,7 @@ export function provenImport(
   const everybody = new ListedUsers([...users, ...joiners], anyPatterns(budget));
   const isAsked = new Set(everybody.users.map(({ name }) => name));
   const ofAll = listedRules(rules, everybody);
-  // Only programs of the list act as others.
+  // Only programs of the list impersonate others.
   const forAll: ListedRules = {
     ...ofAll,
     document: { ...ofAll.document, impersonation: given.document.impersonation },
@@ -94,9 +94,9 @@ export function provenImport(
     const next = new Evaluator(after, anyPatterns(budget));
     const lost = reported.ofEffect(ofUsers(access.lost.filter(isOverKnown), isAsked), next);
     const ofListed = ofUsers(lost, new Set(names));
-    const others = ofListed.filter((each) => !isBesideStatements(each));
+    const others = ofListed.filter((each) => !isNotUsedByStatements(each));
     const losing = new Set(others.flatMap(({ people }) => people));
-    const lostByListed = [...ofUsers(others, judged), ...ofUsers(ofListed.filter(isBesideStatements), letIn)];
+    const lostByListed = [...ofUsers(others, judged), ...ofUsers(ofListed.filter(isNotUsedByStatements), letIn)];
     const isLosing = (user: string): boolean => losing.has(user);
     const findings = [
       ...given.findings,
@@ -159,7 +159,7 @@ function isBasic({ fact }: AccessDifference): boolean {
   return fact.about === 'session-property';
 }
 
-function isBesideStatements({ fact }: AccessDifference): boolean {
+function isNotUsedByStatements({ fact }: AccessDifference): boolean {
   return ['impersonation', 'queries', 'system-information'].includes(fact.about);
 }
 

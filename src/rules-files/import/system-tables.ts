@@ -55,7 +55,7 @@ export function systemTables(
         .filter((table) => isNamed(schema, table))
         .map((table) => selectFrom(schema, table));
     if (readsBut(schema)) return { grants: isWhole ? [] : [selectFrom(schema)], denies: from(false) };
-    // An open schema is denied as a whole (`systemBeside`), which takes its tables, too.
+    // `adjustSystemAccess` denies an open schema as a whole, including its tables.
     return { grants: OPEN_SYSTEM_SCHEMAS.includes(schema) ? [] : from(true), denies: [] };
   });
   return {
@@ -65,23 +65,23 @@ export function systemTables(
 }
 
 /** `CALL system.runtime.kill_query` */
-export function mayCallKilling(evaluator: Evaluator, user: string): boolean {
+export function mayCallKillQuery(evaluator: Evaluator, user: string): boolean {
   return evaluator.allows(user, PRIVILEGE_TERMS.CALL_PROCEDURE.asks(KILL_QUERY));
 }
 
 /** The grant or deny of `CALL system.runtime.kill_query` that is needed besides the right to kill, which includes the call. */
-export function killingBeside(calls: boolean, kills: boolean): InSystem {
-  return { grants: calls && !kills ? [CALL_KILLING] : [], denies: kills && !calls ? [CALL_KILLING] : [] };
+export function adjustKillQuery(calls: boolean, kills: boolean): InSystem {
+  return { grants: calls && !kills ? [CALL_KILL_QUERY] : [], denies: kills && !calls ? [CALL_KILL_QUERY] : [] };
 }
 
-export const CALL_KILLING: Grants[number] = { resource: KILL_QUERY, privileges: ['CALL_PROCEDURE'] };
+export const CALL_KILL_QUERY: Grants[number] = { resource: KILL_QUERY, privileges: ['CALL_PROCEDURE'] };
 
 /**
  * Adapts grants and denies in `system` to the user's other grants, which open schemas there, so that the user reads only what rules give.
  * @param given access by the rules
  * @param others all other grants of the user
  */
-export function systemBeside(given: InSystem, others: Grants): InSystem {
+export function adjustSystemAccess(given: InSystem, others: Grants): InSystem {
   const { grants } = given;
   const reaches = isUsedByStatements(others);
   const isWhole = grants.some(({ resource }) => resource.schema === undefined);
@@ -89,13 +89,13 @@ export function systemBeside(given: InSystem, others: Grants): InSystem {
   const read = grants.flatMap(({ resource }) => (resource.table === undefined ? [resource.schema] : []));
   const unread = OPEN_SYSTEM_SCHEMAS.filter((schema) => !read.includes(schema));
   const denies = grants.length === 0 ? [selectFrom()] : unread.map((schema) => selectFrom(schema));
-  // Other access brings reading of the open schemas.
+  // Any other access includes reading the open schemas.
   const isGranted = ({ resource }: Grants[number]): boolean =>
     !reaches || !OPEN_SYSTEM_SCHEMAS.includes(resource.schema ?? '');
   return { grants: grants.filter(isGranted), denies: [...denies, ...given.denies] };
 }
 
-/** Whether one of these grants brings EXECUTE_QUERIES. */
+/** Whether one of these grants includes EXECUTE_QUERIES. */
 export function isUsedByStatements(grants: Grants): boolean {
   return grants.some(({ privileges }) => privileges.some((each) => PRIVILEGE_TERMS[each].usedByStatements));
 }

@@ -30,7 +30,7 @@ export type JavaPatternReading =
       groups: number;
       differences: readonly PatternDifference[];
     }
-  /** A construct that is not read here; Java may take it or refuse it. */
+  /** An unsupported construct, which Java may accept or refuse. */
   | { kind: 'not-judged'; construct: string; /** In characters. */ at: number }
   | { kind: 'refused'; reason: string; /** In characters. */ at: number };
 
@@ -83,7 +83,7 @@ class JavaPatternReader {
 
   constructor(text: string) {
     this.tokens = tokensOf(text);
-    if (/(?<!\\)(?:\\\\)*\\Q/.test(text)) this.differs('read-differently', '\\Q…\\E');
+    if (/(?<!\\)(?:\\\\)*\\Q/.test(text)) this.noteDifference('read-differently', '\\Q…\\E');
   }
 
   whole(): JavaPiece[][] {
@@ -127,11 +127,11 @@ class JavaPatternReader {
     throw new NotJudged(construct, at);
   }
 
-  private differs(kind: PatternDifference['kind'], construct: string): void {
+  private noteDifference(kind: PatternDifference['kind'], construct: string): void {
     if (!this.differences.some((each) => each.construct === construct)) this.differences.push({ kind, construct });
   }
 
-  /** @param isAtStart nothing stands before it in the whole pattern */
+  /** @param isAtStart whether it is the first in the whole pattern */
   private alternatives(depth: number, isAtStart: boolean): JavaPiece[][] {
     if (depth > MAX_DEPTH) this.leave('deep nesting', this.token.at);
     const options = [this.sequence(depth, isAtStart)];
@@ -213,7 +213,7 @@ class JavaPatternReader {
 
   /** Behind `\p`: one letter, or a name in braces. */
   private property(letter: string, at: number): CharSet {
-    this.differs('read-differently', `\\${letter}`);
+    this.noteDifference('read-differently', `\\${letter}`);
     if (this.ended()) this.refuse('a property needs a name', at);
     let name = this.take().character;
     if (name === '{') {
@@ -278,7 +278,7 @@ class JavaPatternReader {
     }
     const isGroup = this.takes(':');
     if (!isGroup && !this.takes(')')) this.refuse(`${written}${this.sign} is no group that Java knows`, at);
-    this.differs('refused-by-javascript', `${written}${isGroup ? ':' : ')'}`);
+    this.noteDifference('refused-by-javascript', `${written}${isGroup ? ':' : ')'}`);
     return isGroup;
   }
 
@@ -326,7 +326,7 @@ class JavaPatternReader {
   private class(): CharSet {
     const { at } = this.take();
     const isNegated = this.takes('^');
-    if (this.sign === ']') this.differs('read-differently', isNegated ? '[^]…]' : '[]…]');
+    if (this.sign === ']') this.noteDifference('read-differently', isNegated ? '[^]…]' : '[]…]');
     let characters = CharSet.empty(LAST_CODE_POINT);
     for (let isFirst = true; isFirst || this.sign !== ']'; isFirst = false) {
       if (this.ended()) this.refuse('a character class is not closed', at);

@@ -126,14 +126,14 @@ function relatedTo(nodes: readonly Node[]): (snapshot: Snapshot) => Snapshot {
   };
 }
 
-/** True for every node of acting as others if one of `nodes` is such a node, because membership matters at all of them; so for queries. */
+/** True for all impersonation nodes if `nodes` has one, because memberships affect all of them; the same for nodes of queries. */
 function likeAnyOf(nodes: readonly Node[]): (node: Node) => boolean {
   const isActing = nodes.some(({ as }) => as !== undefined);
   const isOfQueries = nodes.some(({ queries }) => queries !== undefined);
   return ({ as, queries }) => (isActing && as !== undefined) || (isOfQueries && queries !== undefined);
 }
 
-/** The entries that apply to a principal. Other memberships let other entries apply, even if both snapshots have the same entries. */
+/** The entries that apply to a principal. They can differ between two snapshots with the same entries, because memberships differ. */
 function applyingTo(principal: Principal, index: AccessIndex): AccessIndex {
   const { principals } = index;
   const own = index.of(principal);

@@ -97,7 +97,7 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   return [...touched, ...touchedByOthers(before, draft, grants)];
 }
 
-/** Principals that act as others or have rights over queries: memberships and grants of the draft can change whom these are about. */
+/** Principals with IMPERSONATE or rights over queries: memberships and grants of the draft can change whom these rights cover. */
 function touchedByOthers(before: Snapshot, draft: Draft, changed: readonly SnapshotGrant[]): Touched[] {
   const entries = [...before.grants, ...draft.grants, ...before.policies, ...draft.policies];
   const moved: PolicyPrincipal[] = [...draft.joined, ...draft.left].map(({ member }) => member);

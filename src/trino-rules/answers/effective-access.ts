@@ -49,7 +49,7 @@ export function effectiveAccess(
   return found;
 }
 
-/** The intent at a node by the entries that matter there. At open schemas of `system` and for acting as others all entries matter. */
+/** The intent at a node by the entries that matter there. At open schemas of `system` and for impersonation all entries matter. */
 export function intentOn(node: Node, principal: Principal, own: AccessIndex): DataIntent {
   const isByAll = isOpenSystem(node) || node.as !== undefined;
   return intentAt(isByAll ? own.snapshot : own.onPath(node), principal, node, own.principals);
@@ -75,7 +75,7 @@ function namedNodes(own: AccessIndex, principal: Principal): Node[] {
   return [...catalogs].sort(compareNames).map((catalog) => ({ catalog }));
 }
 
-/** Nodes with entries, and members of groups where a deny takes a part of acting or of rights over queries. */
+/** Nodes with entries, and members of groups where a deny takes a part of IMPERSONATE or of rights over queries. */
 export function withDeniedMembers(own: AccessIndex): Node[] {
   const nodesOf = (rows: readonly { resource: Node }[]) => rows.map(({ resource }) => resource).filter(namedBy);
   const members = deniedMembers(own.principals, nodesOf(own.snapshot.grants), nodesOf(own.snapshot.policies));

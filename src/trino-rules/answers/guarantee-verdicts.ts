@@ -17,7 +17,7 @@ import { AccessIndex } from './access-index.js';
 
 /** A breach with the grants that give it or, of `always`, the policies by which access is missing. */
 export interface GuaranteeWitness extends Breach {
-  /** Without the levels that nothing names. */
+  /** Without the levels that have fresh names. */
   resource: NamedNode & { column?: string };
   /** Of `apart`: what the principal has besides. */
   second?: Pick<GuaranteeWitness, 'resource' | 'privilege'>;
@@ -44,14 +44,14 @@ export function formerBreaches(snapshot: Snapshot, breaches: ReadonlyMap<number,
   const principals = new Principals(snapshot);
   const keys = new Map<number, ReadonlySet<string>>();
   return (guarantee, breach) => {
-    // `apart` and `at_most` are about principals: it does not matter where.
+    // `apart` and `at_most` are about principals, whatever the node.
     const isOfPrincipal = guarantee.kind === 'apart' || guarantee.kind === 'at_most';
     const key = ({ principal, resource, privilege }: Breach): string =>
       isOfPrincipal ? principalText(principal) : [principalText(principal), nodeKey(resource), privilege].join('\0');
     const before = breaches.get(guarantee.id) ?? [];
     if (before.length === 0) return false;
     if (getOrInsert(keys, guarantee.id, () => new Set(before.map(key))).has(key(breach))) return true;
-    // A node that only the later snapshot names has what covers it.
+    // The breach may be at a node that only the later snapshot names, with the access of the node above.
     const mayBe = !isOfPrincipal && isCounted(snapshot, guarantee, breach.principal, principals);
     return mayBe && guarantee.scopes.some((scope) => isBreach(snapshot, guarantee, scope, breach, principals));
   };
@@ -75,7 +75,7 @@ export function guaranteeJudge(
 }
 
 /**
- * The verdicts of a judge that the proof has fed, and a finding for each broken guarantee.
+ * The verdicts of a judge that has seen all facts of the proof, and a finding for each broken guarantee.
  * @param former its breaches are no witnesses
  */
 export function verdictsOf(
@@ -86,7 +86,7 @@ export function verdictsOf(
   former: FormerBreaches | null,
 ): { verdicts: GuaranteeVerdict[]; findings: Finding[]; breaches: Map<number, Breach[]> } {
   let index: AccessIndex | null = null;
-  // Without the budget of the checks: verdicts must not be lost for want of the rule that decides.
+  // Has no budget, unlike the checks: a verdict must not fail because the deciding rule cannot be found in time.
   let evaluator: Evaluator | null = null;
   const parts = new Map<string, AccessIndex>();
   const partOf = (principal: Member): AccessIndex => {

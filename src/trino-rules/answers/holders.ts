@@ -49,7 +49,7 @@ export function holders(index: AccessIndex, question: HolderQuestion): Holder[] 
 export function* eachHolder(index: AccessIndex, question: HolderQuestion): Generator<Holder[]> {
   const granted = question.about === 'anything' ? null : grantedOnEngine(question, index.principals);
   const node = granted?.resource ?? (isAtNode(question) ? question.resource : null);
-  // Open schemas of `system`, acting as others, and rights that no grant gives depend on entries elsewhere.
+  // Open schemas of `system`, impersonation, and rights that no grant gives depend on entries elsewhere.
   const isLocal = node !== null && !isOpenSystem(node) && node.as === undefined;
   const relevant = isLocal ? new AccessIndex(index.onPath(node), index.principals) : index;
   const data = question.about === 'anything' || (granted === null && isAtNode(question)) ? question : null;

@@ -68,7 +68,7 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
   const isYielding = isAboutData(question) && yieldsToRestrictions(question);
   const owning = [...active.grants, { ...UNWRITTEN, principal, resource, privileges }];
   const granted = isYielding ? decide({ ...active, grants: owning }, principal, question, known) : then;
-  const excepting = inTheWay(granted, question, snapshot.settings).map(({ id }): Change => ({
+  const excepting = obstructingPolicies(granted, question, snapshot.settings).map(({ id }): Change => ({
     kind: 'except',
     policy: id,
     principal,
@@ -114,7 +114,11 @@ export function grantFor(about: Question, principals: Principals): GrantFor | nu
 }
 
 /** The policies that need an exception. Of contradictory masks, those with the most frequent expression may stay. */
-function inTheWay({ intent, denies }: Decision, question: Question, settings: SnapshotSettings): SnapshotPolicy[] {
+function obstructingPolicies(
+  { intent, denies }: Decision,
+  question: Question,
+  settings: SnapshotSettings,
+): SnapshotPolicy[] {
   if (!isAboutData(question)) return denies.map(({ source }) => source);
   const policies = obstacles(intent, question, settings);
   if (yieldsToRestrictions(question)) return policies;
@@ -164,7 +168,7 @@ function isUser(named: Node['as'], id: number): boolean {
   return named?.type === 'user' && named.id === id;
 }
 
-/** Whether a grant can let `principal` act as `as`: this is not the principal itself, nor one that acts as others. */
+/** Whether a grant can let `principal` impersonate `as`, which must not be the principal itself or another impersonator. */
 function isOpenToActing(principals: Principals, principal: Principal, { as }: Node): boolean {
   return as !== undefined && principalText(as) !== principalText(principal) && canBeActedAs(principals, as);
 }

@@ -56,7 +56,7 @@ export class AccessState {
     return AccessState.of(new Restrictions(null, null), 0, 0, isOpenToReaders ? OPEN_TO_READERS : 0);
   }
 
-  and(entry: EntryEffect): AccessState {
+  withEntry(entry: EntryEffect): AccessState {
     const { restrictions, given, taken, flags } = this;
     switch (entry.kind) {
       case 'give':
@@ -74,7 +74,7 @@ export class AccessState {
       case 'filter':
       case 'hide':
       case 'mask':
-        return AccessState.of(restrictions.and(entry), given, taken, flags);
+        return AccessState.of(restrictions.with(entry), given, taken, flags);
     }
   }
 
@@ -83,7 +83,7 @@ export class AccessState {
     return (this.flags & CLOSED_COMPANION) !== 0;
   }
 
-  /** An owner could rename what a restriction is bound to, and read past it (seen on 483). */
+  /** An owner could rename a restricted object, and then read it without the restriction (seen on 483). */
   private get ownershipYields(): boolean {
     return this.isRestricted || (this.flags & DISOWNED) !== 0;
   }
@@ -95,7 +95,7 @@ export class AccessState {
 
   private rightsLeft(): number {
     if (this.isClosedCompanion) return 0;
-    const { lost } = this.restrictions.restricting(this.flags);
+    const { lost } = this.restrictions.effectWith(this.flags);
     return this.given & ~this.taken & ~lost & ~(this.ownershipYields ? OWNERSHIP : 0);
   }
 
@@ -117,7 +117,7 @@ export class AccessState {
 
   /** Columns with two masks at the same distance; none without access. */
   get conflicts(): readonly string[] {
-    return (this.held & OVER_DATA) === 0 ? [] : this.restrictions.restricting(this.flags).conflicts;
+    return (this.held & OVER_DATA) === 0 ? [] : this.restrictions.effectWith(this.flags).conflicts;
   }
 
   private static of(restrictions: Restrictions, given: number, taken: number, flags: number): AccessState {
@@ -129,7 +129,7 @@ export class AccessState {
 type Restriction = Extract<EntryEffect, { kind: 'filter' | 'hide' | 'mask' }>;
 
 /** The effect of a list of policies. */
-interface Restricting {
+interface RestrictionEffect {
   /** The keys of a rule for these policies. */
   written: Omit<RuleEffect, 'privileges'>;
   /** Rights that filters and masks take. */
@@ -146,7 +146,7 @@ class Restrictions {
   /** The empty list of the same snapshot. */
   readonly none: Restrictions;
   private readonly interned: Map<string, RuleEffect>;
-  private readonly known: Partial<Record<keyof typeof HIDDEN_BESIDE, Restricting>> = {};
+  private readonly known: Partial<Record<keyof typeof ALSO_HIDDEN, RestrictionEffect>> = {};
 
   constructor(
     private readonly above: Restrictions | null,
@@ -160,12 +160,12 @@ class Restrictions {
     return this.last === null;
   }
 
-  and(restriction: Restriction): Restrictions {
+  with(restriction: Restriction): Restrictions {
     return getOrInsert(this.after, keyOf(restriction), () => new Restrictions(this, restriction));
   }
 
   effect(held: number, flags: number): RuleEffect {
-    const { columns, filter } = this.restricting(flags).written;
+    const { columns, filter } = this.effectWith(flags).written;
     const changesNothing =
       (held & WRITING) === 0 && (held & READING) !== 0 && (flags & (OPEN_TO_READERS | APART)) === 0;
     const rows = filter ?? (changesNothing ? EVERY_ROW : undefined);
@@ -177,9 +177,9 @@ class Restrictions {
     return getOrInsert(this.interned, JSON.stringify(effect), () => effect);
   }
 
-  restricting(flags: number): Restricting {
+  effectWith(flags: number): RestrictionEffect {
     const storage = (flags & RAW_COLUMNS) === 0 ? 'plain' : 'raw';
-    return (this.known[storage] ??= restrictingBy([...Restrictions.upFrom(this)], HIDDEN_BESIDE[storage]));
+    return (this.known[storage] ??= effectOf([...Restrictions.upFrom(this)], ALSO_HIDDEN[storage]));
   }
 
   private static *upFrom(end: Restrictions): Iterable<Restriction> {
@@ -194,7 +194,7 @@ function written(held: number): TablePrivilege[] {
 }
 
 /** The effect of restrictions, nearest first; the columns `beside` are hidden with any restricted column. */
-function restrictingBy(restrictions: readonly Restriction[], beside: readonly string[]): Restricting {
+function effectOf(restrictions: readonly Restriction[], beside: readonly string[]): RestrictionEffect {
   const { rules, conflicts } = columnsOf(restrictions);
   const filter = filterOf(restrictions);
   const columns = rules.length > 0 ? withHidden(rules, beside) : undefined;
@@ -206,7 +206,7 @@ function restrictingBy(restrictions: readonly Restriction[], beside: readonly st
 /** Columns that show where a row is stored, and so values of partition columns (seen on 483). */
 const STORAGE_COLUMNS = ['$bucket', '$partition', '$path'];
 /** Columns that are hidden beside any restricted one: in most catalogs, and in catalogs over stores that keep a row as one value. */
-const HIDDEN_BESIDE = {
+const ALSO_HIDDEN = {
   plain: STORAGE_COLUMNS,
   raw: [...STORAGE_COLUMNS, '_headers', '_key', '_message', '_source', '_value'],
 };
@@ -229,7 +229,7 @@ function filterOf(restrictions: readonly Restriction[]): string {
     .join(' AND ');
 }
 
-/** Hidden columns add up and beat masks. The mask of the nearest node counts; two there hide the column. */
+/** Hidden columns accumulate and take precedence over masks. The nearest mask applies; two on one node hide the column. */
 function columnsOf(restrictions: readonly Restriction[]): { rules: ColumnRule[]; conflicts: string[] } {
   const rules = new Map<string, ColumnRule>();
   const nearest = new Map<string, Restriction & { kind: 'mask' }>();

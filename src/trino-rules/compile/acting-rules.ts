@@ -5,9 +5,9 @@ import type { Bitset } from './bitset.js';
 import { hasEffect, isReplacementSafe } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 import { anyOf } from './name-pattern.js';
-import { isOfSomebody, type PrincipalIndex } from './principal-index.js';
+import { namesExistingPrincipal, type PrincipalIndex } from './principal-index.js';
 
-/** The engine principals that act as others, and their targets. */
+/** The engine principals that may impersonate others, and their targets. */
 export interface Acting {
   /** Actors with the same targets. */
   groups: { actors: Bitset; targets: Bitset }[];
@@ -30,7 +30,7 @@ export function acting(snapshot: Snapshot, principals: PrincipalIndex): Acting {
   const given = snapshot.grants.flatMap((grant) => {
     const { id, principal, resource } = grant;
     if (resource.as === undefined || principal.type !== 'engine') return [];
-    const isHeld = hasEffect(grant, snapshot.at) && isOfSomebody(grant, snapshot);
+    const isHeld = hasEffect(grant, snapshot.at) && namesExistingPrincipal(grant, snapshot);
     return isHeld ? [{ id, actors: resolve(principal), targets: resolve(resource.as) }] : [];
   });
   if (given.length === 0) return { groups: [], unwritable: none, idle: [] };

@@ -42,7 +42,7 @@ export class CatalogWalk {
     const needed = this.needed.slice();
     for (const { position, to } of access.changes) needed[position] = to.mode({ ownsSchema: true });
     this.noteLost(catalog.resource, access.changes, beginsToLose);
-    for (const schema of catalog.children.values()) this.schema(schema, access, needed);
+    for (const schema of catalog.children.values()) this.walkSchema(schema, access, needed);
     return modesOf(needed);
   }
 
@@ -51,13 +51,13 @@ export class CatalogWalk {
     return this.restricted.get(schema) ?? this.nobody;
   }
 
-  private schema(schema: Tree, above: NodeAccess, needed: Mode[]): void {
+  private walkSchema(schema: Tree, above: NodeAccess, needed: Mode[]): void {
     const here = above.below(schema.entries);
     this.noteLost(schema.resource, here.changes, beginsToLose);
     const inTables: number[] = [];
     for (const { resource, entries } of schema.children.values()) {
       const { changes } = here.below(entries);
-      for (const { position, to } of changes) need(needed, position, to.mode({ ownsSchema: false }));
+      for (const { position, to } of changes) noteMode(needed, position, to.mode({ ownsSchema: false }));
       const restricting = changes.filter(({ to }) => to.isRestricted);
       this.noteLost(schema.resource, restricting, ({ from }) => from.has('owner'));
       this.noteLost(resource, restricting, beginsToLose);
@@ -65,11 +65,11 @@ export class CatalogWalk {
     }
     for (const { entries } of schema.routines.values())
       for (const { position, to } of here.below(entries).changes)
-        need(needed, position, to.mode({ ownsSchema: false }));
+        noteMode(needed, position, to.mode({ ownsSchema: false }));
     if (inTables.length > 0) this.restricted.set(schema, Bitset.of(needed.length, inTables));
     const restricted = this.restrictedIn(schema);
     for (const { position, to } of here.changes)
-      need(needed, position, to.mode({ ownsSchema: !restricted.has(position) }));
+      noteMode(needed, position, to.mode({ ownsSchema: !restricted.has(position) }));
   }
 
   private noteLost(node: Node, changes: readonly Change[], loses: (change: Change) => boolean): void {
@@ -85,7 +85,7 @@ function beginsToLose({ from, to }: Change): boolean {
   return to.isOwnershipLost && !from.isOwnershipLost;
 }
 
-function need(needed: Mode[], position: number, mode: Mode): void {
+function noteMode(needed: Mode[], position: number, mode: Mode): void {
   if (mode === 'all' || needed[position] === null) needed[position] = mode;
 }
 

@@ -142,7 +142,7 @@ function unwritableNames({ settings }: Snapshot, { principals, reachesSomething 
 
 const UNWRITABLE = "the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]";
 
-/** Names that cannot be written in an acting rule, and grants without anybody who can be acted as. */
+/** Names that cannot be written in a rule of impersonation, and grants without any target that can be impersonated. */
 function leftOutOfActing({ acting: { unwritable, idle }, principals }: IntentSets): Finding[] {
   return [
     ...principals.namesOf(unwritable).map((name) => warning('acting-name', `nobody acts as ${name}: ${UNWRITABLE}`)),

@@ -51,7 +51,7 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
   KILL_QUERIES: { gives: [], takes: [] },
   READ_SYSTEM_INFORMATION: { gives: [], takes: [] },
   WRITE_SYSTEM_INFORMATION: { gives: [], takes: [] },
-  // Acting as others: see `acting-rules.ts`.
+  // See `acting-rules.ts`.
   IMPERSONATE: { gives: [], takes: [] },
 };
 

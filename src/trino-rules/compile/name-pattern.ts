@@ -10,7 +10,7 @@ export function anyOf(names: Iterable<string>): string {
   return options.join('|');
 }
 
-/** `a.b` → `a[.]b`. Classes instead of backslashes, which the engine eats in `new_user`. */
+/** `a.b` → `a[.]b`. Classes instead of backslashes, which the engine drops in `new_user`. */
 export function literal(name: string): string {
   return name.replace(/[.$|?*+(){}]|[\\^[\]]/g, (special) =>
     '\\^[]'.includes(special) ? `\\${special}` : `[${special}]`,

@@ -87,7 +87,7 @@ function changed(above: readonly AccessState[], entries: readonly AccessEntry[],
       if (before === undefined) return;
       // Neighbours mostly have the same state.
       if (before !== last || next === null) {
-        next = after.get(before) ?? before.and(entry);
+        next = after.get(before) ?? before.withEntry(entry);
         after.set(before, next);
         last = before;
       }

@@ -87,14 +87,14 @@ export function indexPrincipals(snapshot: Snapshot): PrincipalIndex {
 function knownEngineNames(snapshot: Snapshot): Set<string> {
   const { grants, groups, settings, at } = snapshot;
   const live = grants.filter(
-    (grant) => hasEffect(grant, at) && !isClosed(grant.resource, settings) && isOfSomebody(grant, snapshot),
+    (grant) => hasEffect(grant, at) && !isClosed(grant.resource, settings) && namesExistingPrincipal(grant, snapshot),
   );
   const granted = live.flatMap(({ principal }) => (principal.type === 'engine' ? [principal.name] : []));
   return new Set([...granted, ...groups.flatMap(({ engines }) => engines)]);
 }
 
 /** Whether the principal in a grant's node exists; without it the grant has no effect. */
-export function isOfSomebody({ resource }: SnapshotGrant, { users, groups, settings }: Snapshot): boolean {
+export function namesExistingPrincipal({ resource }: SnapshotGrant, { users, groups, settings }: Snapshot): boolean {
   const named = resource.as ?? resource.queries;
   if (named === undefined || named.type === 'everyone') return true;
   if (named.type === 'engine') return !settings.serviceAccounts.includes(named.name);

@@ -11,7 +11,7 @@ import { FRESH_PREFIX } from '../document/open-names.js';
 import { LEVELS, type Node } from '../model/node.js';
 import type { AccessDiff, AccessDifference } from './access-diff.js';
 
-/** Rights that Grantline's own rules never give. A name that no file spells out is a fresh one. */
+/** Rights that Grantline's own rules never give. A fresh `name` represents all names that no file spells out. */
 export type OtherRight =
   | { about: 'authorization'; to: 'user' | 'role'; name: string }
   | { about: 'catalog-ownership'; resource: Node };

@@ -32,11 +32,11 @@ export function coverage(
   const followed = new TransitionCount(budget);
   const answer = unlessTooLarge<Coverage>('undecided', () => {
     const left = DFA.fromFA(
-      followed.over(nfaOf(earlier.map(concatenation), budget)),
+      followed.counting(nfaOf(earlier.map(concatenation), budget)),
       new DFA.LimitedNodeFactory(budget),
     );
     left.complement();
-    const right = followed.over(nfaOf([concatenation(rule)], budget));
+    const right = followed.counting(nfaOf([concatenation(rule)], budget));
     return isDisjointWith(right, left, budget) ? 'covered' : 'uncovered';
   });
   work.spend(followed.count * STEPS_PER_TRANSITION);
@@ -71,7 +71,7 @@ export function namesLeftOut(pattern: Pattern, most: number, budget: number): st
 /** A minimal deterministic automaton of the names that match; null: the budget of nodes is exceeded. */
 export function automatonOf(pattern: Pattern, budget: number): DFA | null {
   return unlessTooLarge(null, () => {
-    const names = new TransitionCount(budget).over(namesOf(pattern, budget));
+    const names = new TransitionCount(budget).counting(namesOf(pattern, budget));
     const automaton = DFA.fromFA(names, new DFA.LimitedNodeFactory(budget));
     automaton.minimize();
     return automaton;
@@ -122,7 +122,7 @@ class TransitionCount {
   }
 
   /** The automaton, with a count of followed transitions. */
-  over(automaton: NFA): TransitionIterable<NFA.ReadonlyNode> {
+  counting(automaton: NFA): TransitionIterable<NFA.ReadonlyNode> {
     return {
       maxCharacter: automaton.maxCharacter,
       transitionIterator: () => {

@@ -144,12 +144,12 @@ function readSection(
   return rules;
 }
 
-/** `new_user` is a replacement text before it is a pattern: `$` refers to a group, `\` is eaten (seen on 483). */
+/** `new_user` is a replacement text before it is a pattern: `$` refers to a group, `\` is dropped (seen on 483). */
 function newUser(fields: RuleFieldReader): string | undefined {
   const pattern = fields.required('new_user', fields.pattern('new_user'), 'nobody');
   if (!/[$\\]/.test(pattern)) return pattern;
   const message = '"new_user" holds $ or \\, which the engine reads as a replacement text before it is a pattern';
-  fields.faultAt('rules-new-user-unsafe', message, 'new_user');
+  fields.addFaultAt('rules-new-user-unsafe', message, 'new_user');
   return undefined;
 }
 
@@ -157,15 +157,15 @@ function readColumns(fields: RuleFieldReader): ColumnRule[] | undefined {
   const seen = new Set<string>();
   return fields.items('columns')?.flatMap((item) => {
     if (item.kind !== 'object') {
-      fields.fault('rules-wrong-type', 'a column must be an object', item);
+      fields.addFault('rules-wrong-type', 'a column must be an object', item);
       return [];
     }
     const column = fields.within(item, ['name', 'allow', 'mask']);
     const name = column.required('name', column.text('name'), '');
     if (name !== name.toLowerCase()) {
-      column.fault('rules-column-case', `the engine's column names are lower-case: "${name}" never matches`, item);
+      column.addFault('rules-column-case', `the engine's column names are lower-case: "${name}" never matches`, item);
     }
-    if (seen.has(name)) column.fault('rules-column-repeated', `the column "${name}" stands twice`, item);
+    if (seen.has(name)) column.addFault('rules-column-repeated', `the column "${name}" stands twice`, item);
     seen.add(name);
     const allow = column.boolean('allow');
     const mask = column.expression('mask');
@@ -183,9 +183,9 @@ class RuleFieldReader {
     private readonly faults: RuleFault[],
   ) {
     for (const { key, at, value } of node.members) {
-      if (!known.includes(key)) this.unknown(key, at);
+      if (!known.includes(key)) this.reportUnknownKey(key, at);
       else if (value.kind === 'null')
-        this.fault('rules-null', `"${key}" is null, which the engine reads as absent`, value);
+        this.addFault('rules-null', `"${key}" is null, which the engine reads as absent`, value);
       else this.nodes.set(key, value);
     }
   }
@@ -205,8 +205,9 @@ class RuleFieldReader {
     if (text === undefined) return undefined;
     const reading = readPattern(text);
     if (reading.kind === 'pattern') return text;
-    if (text === '') this.fault('rules-pattern-empty', `"${key}" is empty, which the engine reads as "any"`, node);
-    else this.fault('rules-pattern-unsafe', `"${key}" is not a pattern of the common subset: ${reading.reason}`, node);
+    if (text === '') this.addFault('rules-pattern-empty', `"${key}" is empty, which the engine reads as "any"`, node);
+    else
+      this.addFault('rules-pattern-unsafe', `"${key}" is not a pattern of the common subset: ${reading.reason}`, node);
     return undefined;
   }
 
@@ -219,14 +220,14 @@ class RuleFieldReader {
     const node = this.nodes.get(key);
     const text = node && this.string(key);
     if (text === undefined || something.test(text)) return text;
-    this.fault('rules-text-empty', `"${key}" is empty`, node);
+    this.addFault('rules-text-empty', `"${key}" is empty`, node);
     return undefined;
   }
 
   boolean(key: string): boolean | undefined {
     const node = this.nodes.get(key);
     if (node === undefined || node.kind === 'boolean') return node?.value;
-    this.fault('rules-wrong-type', `"${key}" must be true or false, not ${described(node)}`, node);
+    this.addFault('rules-wrong-type', `"${key}" must be true or false, not ${described(node)}`, node);
     return undefined;
   }
 
@@ -235,13 +236,13 @@ class RuleFieldReader {
     return node && this.word(key, node, words);
   }
 
-  /** A list of different words, which must be there. */
+  /** A required list of distinct words. */
   words<T extends string>(key: string, words: readonly T[]): T[] {
     const read: T[] = [];
     for (const item of this.items(key) ?? []) {
       const word = this.word(key, item, words);
       if (word === undefined) continue;
-      if (read.includes(word)) this.fault('rules-value-repeated', `"${key}" names ${word} twice`, item);
+      if (read.includes(word)) this.addFault('rules-value-repeated', `"${key}" names ${word} twice`, item);
       else read.push(word);
     }
     return this.required(key, this.nodes.get(key)?.kind === 'array' ? read : undefined, []);
@@ -251,30 +252,30 @@ class RuleFieldReader {
     const node = this.nodes.get(key);
     if (node === undefined) return undefined;
     if (node.kind === 'array') return node.items;
-    this.fault('rules-wrong-type', `"${key}" must be a list, not ${described(node)}`, node);
+    this.addFault('rules-wrong-type', `"${key}" must be a list, not ${described(node)}`, node);
     return undefined;
   }
 
   /** The value, or `instead` after a fault: defaults of the engine are not used. */
   required<T>(key: string, value: T | undefined, instead: T): T {
     if (value === undefined && !this.node.members.some((member) => member.key === key)) {
-      this.fault('rules-value-missing', `"${key}" is missing`, this.node);
+      this.addFault('rules-value-missing', `"${key}" is missing`, this.node);
     }
     return value ?? instead;
   }
 
-  fault(code: string, message: string, node: JsonNode | undefined): void {
+  addFault(code: string, message: string, node: JsonNode | undefined): void {
     this.faults.push({ code, message, at: (node ?? this.node).at });
   }
 
-  faultAt(code: string, message: string, key: string): void {
-    this.fault(code, message, this.nodes.get(key));
+  addFaultAt(code: string, message: string, key: string): void {
+    this.addFault(code, message, this.nodes.get(key));
   }
 
   private string(key: string): string | undefined {
     const node = this.nodes.get(key);
     if (node === undefined || node.kind === 'string') return node?.value;
-    this.fault('rules-wrong-type', `"${key}" must be a text, not ${described(node)}`, node);
+    this.addFault('rules-wrong-type', `"${key}" must be a text, not ${described(node)}`, node);
     return undefined;
   }
 
@@ -282,12 +283,12 @@ class RuleFieldReader {
     const word = node.kind === 'string' ? words.find((each) => each === node.value) : undefined;
     if (word === undefined) {
       const found = node.kind === 'string' ? `"${node.value}"` : described(node);
-      this.fault('rules-value-unknown', `"${key}" knows ${words.join(', ')}; not ${found}`, node);
+      this.addFault('rules-value-unknown', `"${key}" knows ${words.join(', ')}; not ${found}`, node);
     }
     return word;
   }
 
-  private unknown(key: string, at: number): void {
+  private reportUnknownKey(key: string, at: number): void {
     const reason = NOT_OURS.get(key) ?? 'the engine refuses a file with a key that it does not know';
     this.faults.push({ code: 'rules-key-unknown', message: `the key "${key}" is not allowed here: ${reason}`, at });
   }

@@ -79,7 +79,7 @@ export function withoutSql(text: string): string {
   return rest.length === 0 ? before : `${before} (its SQL is not logged)`;
 }
 
-/** A node without the levels that nothing spells: any name is meant. */
+/** A node without the levels that have fresh names, which represent any other name. */
 export function namedLevels(resource: Node): Node {
   const shown = withNames(resource, (name) => displayName(name, ''));
   return Object.fromEntries(Object.entries(shown).filter(([, name]) => name !== ''));

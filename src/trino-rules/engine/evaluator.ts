@@ -80,7 +80,7 @@ export class Evaluator {
     const { catalog, schema } = table;
     if (!(privilege === 'SELECT' ? this.mayRead(user, catalog) : this.mayWrite(user, catalog))) return false;
     if (schema === INFORMATION_SCHEMA) return true;
-    const rule = this.deciding(user, table);
+    const rule = this.decidingTableRule(user, table);
     if (privilege !== 'SELECT' && rule?.privileges.includes(privilege) !== true) return false;
     return (privilege !== 'SELECT' && privilege !== 'GRANT_SELECT') || opensColumns(rule, columns);
   }
@@ -109,7 +109,7 @@ export class Evaluator {
   mayRunTableProcedures(user: string, table: TableName): boolean {
     if (!this.maySelect(user, table, [])) return false;
     if (table.schema === INFORMATION_SCHEMA) return true;
-    const rule = this.deciding(user, table);
+    const rule = this.decidingTableRule(user, table);
     return rule?.filter === undefined && rule?.columns?.some(({ mask }) => mask !== undefined) !== true;
   }
 
@@ -123,7 +123,7 @@ export class Evaluator {
     return rule?.allow.includes(right) === true;
   }
 
-  /** Whether `original_user` may become `new_user`, another name than its own. */
+  /** Whether `original_user` may impersonate `new_user`, another name than its own. */
   mayImpersonate(original_user: string, new_user: string): boolean {
     return this.first.rule(this.rules.impersonation, { original_user, new_user })?.allow === true;
   }
@@ -166,12 +166,12 @@ export class Evaluator {
     return rule?.privileges.some((each) => giving.includes(each)) === true;
   }
 
-  private deciding(user: string, { catalog, schema, table }: TableName): TableRule | undefined {
+  private decidingTableRule(user: string, { catalog, schema, table }: TableName): TableRule | undefined {
     return this.first.rule(this.rules.tables, { catalog, schema, table, user });
   }
 }
 
-/** Index of the deciding rule in its section; null: no rule matches. */
+/** Index of the decidingTableRule rule in its section; null: no rule matches. */
 export type RuleIndex = number | null;
 
 /** The patterns of a rule, by the keys of the names that they are matched with; an absent one matches any name. */

@@ -29,7 +29,7 @@ export class RuleTrie {
   private below(path: readonly string[]): Level[] {
     let levels: Level[] = [this.root];
     for (const name of path)
-      levels = levels.flatMap((level) => [...level.everywhere(), ...level.only(name, this.budget)]);
+      levels = levels.flatMap((level) => [...level.wildcard(), ...level.only(name, this.budget)]);
     this.budget.spend(STEPS_PER_LOOKUP + levels.reduce((sum, level) => sum + level.size, 0));
     return levels;
   }
@@ -44,7 +44,7 @@ export class Branch {
     private readonly levels: readonly Level[],
     private readonly budget: WorkBudget,
   ) {
-    this.everywhere = ordered(levels.flatMap((level) => level.everywhere()));
+    this.everywhere = ordered(levels.flatMap((level) => level.wildcard()));
   }
 
   /** Rules that match this name but not every name, in their order. */
@@ -94,7 +94,7 @@ class Level {
     else for (const level of this.matched(language, budget)) level.add(rule, path, budget);
   }
 
-  everywhere(): Level[] {
+  wildcard(): Level[] {
     return this.any ? [this.any] : [];
   }
 

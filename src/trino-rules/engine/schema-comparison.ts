@@ -22,13 +22,13 @@ export interface SchemaAccess {
   tables(): Iterable<string>;
   /** Marks the words of users with an entry at a table. All other users have the access of `everywhere`. */
   mark(table: string, marks: WordMarks): void;
-  /** Access at one table at these words, which include all marked ones. */
+  /** Access at one table, in the active words only. These include all marked ones. */
   at(table: string, active: Uint32Array): TableAccess;
 }
 
 /** Receives the differences: for findings of the proof, or changes between two documents. */
 export interface ComparisonSink {
-  /** Compares two sets of users at some words, restricted to `among`. Null means no user; for `among`, all users. */
+  /** Compares the active words of two sets of users, restricted to `among`. Null means no user; for `among`, all users. */
   compare(
     fact: () => AccessFact,
     active: Uint32Array,
@@ -90,7 +90,7 @@ export class SchemaComparison {
     // Readable with any mode of the catalog.
     const isAsked = resource.schema !== INFORMATION_SCHEMA;
     if (isAsked && unnamed === null) {
-      this.table({ ...resource, table: fresh }, left.everywhere, right.everywhere, everyWord);
+      this.compareTable({ ...resource, table: fresh }, left.everywhere, right.everywhere, everyWord);
       sink.comparedEverywhere?.(this.either);
     }
     for (const table of new Set([...left.tables(), ...right.tables(), ...(unnamed ?? [])])) {
@@ -101,12 +101,12 @@ export class SchemaComparison {
       const active = unnamed === null ? marked : everyWord;
       const [onLeft, onRight] = [left.at(table, active), right.at(table, active)];
       if (!isAsked) continue;
-      if (active.length > 0) this.table({ ...resource, table }, onLeft, onRight, active);
+      if (active.length > 0) this.compareTable({ ...resource, table }, onLeft, onRight, active);
       sink.comparedTable?.(active, this.either);
     }
   }
 
-  private table(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
+  private compareTable(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
     this.engine.spend((TABLE_PRIVILEGES.length + setsOf(left) + setsOf(right)) * (active.length + STEPS_PER_SET));
     for (const index of active) this.left[index] = this.right[index] = 0;
     for (const privilege of TABLE_PRIVILEGES) {
@@ -125,12 +125,12 @@ export class SchemaComparison {
       this.reading[index] = wordAt(this.reading, index) & wordAt(this.restricted, index);
       this.writing[index] = wordAt(this.restricted, index) & ~wordAt(this.reading, index);
     }
-    this.restrictions(resource, left, right, active);
-    this.procedures(resource, left, right, active);
+    this.compareRestrictions(resource, left, right, active);
+    this.compareProcedures(resource, left, right, active);
   }
 
   /** Users who read without any filter have table procedures. */
-  private procedures(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
+  private compareProcedures(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
     const sides = [left.sets.filters, right.sets.filters];
     if (sides.every(({ size }) => size === 0)) return;
     const [onLeft, onRight] = this.filtered;
@@ -145,7 +145,7 @@ export class SchemaComparison {
   }
 
   /** Compares filters by conjunct, so that an additional conjunct is only a loss. */
-  private restrictions(
+  private compareRestrictions(
     resource: TableName,
     { sets: left }: TableAccess,
     { sets: right }: TableAccess,
@@ -156,7 +156,7 @@ export class SchemaComparison {
     for (const expression of keysOf(left.filters, right.filters)) {
       const isOfReaders = expression === READERS_FILTER;
       const fact = () => ({ about: 'row-filter', resource, expression }) as const;
-      // For users who read on both sides, `procedures` compares the filter of readers.
+      // For users who read on both sides, `compareProcedures` compares the filter of readers.
       const among = isOfReaders ? this.writing : this.restricted;
       compare(fact, left.filters.get(expression), right.filters.get(expression), among);
     }
@@ -231,7 +231,7 @@ export class AccessSets {
     return getOrInsert(masks, expression, () => this.made());
   }
 
-  /** Copies the access in `wider`, at these words, of all users except `but`. */
+  /** Copies the active words of the access in `wider`, for all users except `but`. */
   inherit(wider: AccessSets, active: Uint32Array, but: Bitset): void {
     const takeOver = (into: Bitset, from: Bitset): void => {
       for (const index of active) addWord(into, index, wordAt(from, index) & ~wordAt(but, index));
@@ -243,7 +243,7 @@ export class AccessSets {
       for (const [expression, words] of byText) takeOver(this.maskedBy(column, expression), words);
   }
 
-  /** Empties the sets, which have been written at these words only. */
+  /** Empties the sets, of which only the active words have been written. */
   clear(active: Uint32Array): void {
     for (const words of Object.values(this.given)) for (const index of active) words[index] = 0;
     this.filters.clear();

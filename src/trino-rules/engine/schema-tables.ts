@@ -41,7 +41,7 @@ export class SchemaTables implements SchemaAccess {
     for (const { people } of this.rules(this.branch.only(table))) marks.add(people);
   }
 
-  /** Access at one table at these words, which include all marked ones. Valid until the next call. */
+  /** Access at one table, in the active words only. These include all marked ones. Valid until the next call. */
   at(table: string, active: Uint32Array): ActualAccess {
     this.here.clear(this.dirty);
     this.dirty = active;
@@ -127,7 +127,7 @@ export class ActualAccess implements TableAccess {
     return this.effective;
   }
 
-  /** Empties the sets, which have been written at these words only. */
+  /** Empties the sets, of which only the active words have been written. */
   clear(active: Uint32Array): void {
     for (const index of active) this.decided[index] = 0;
     this.sets.clear(active);

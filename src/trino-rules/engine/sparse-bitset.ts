@@ -1,6 +1,6 @@
 /** The words of a bit set that have members. */
 export interface SparseBitset {
-  /** Indexes of the words, ascending. */
+  /** Indexes of the words that are not zero, ascending. */
   readonly at: Uint32Array;
   readonly words: Uint32Array;
 }
@@ -151,7 +151,7 @@ export function membersOf(words: Bitset): number[] {
   return [...words].flatMap((word, index) => members(index, word));
 }
 
-/** Compares two sets at some words, among some users: the positions only in the first, and those only in the second. */
+/** Compares the active words of two sets, restricted to `among`: the positions only in `a`, and those only in `b`. */
 export function differing(
   active: Uint32Array,
   a: Bitset | null,

@@ -8,16 +8,16 @@ import type { RulesDocument } from '../document/rules-document.js';
 import { sparseBitset, type SparseBitset } from './sparse-bitset.js';
 
 const MAX_STRANGERS = 100_000;
-/** Steps for each name that the snapshot does not know. Grantline's own rules have no such names. */
+/** Steps for each name that the snapshot does not contain. Grantline's own rules have no such names. */
 const STEPS_PER_STRANGER = 4_000;
 const STEPS_PER_NAME = 40;
 
 /**
- * Numbers all users of an evaluation: those that the snapshot knows, all other names that patterns of users match, witnesses of open
+ * Numbers all users of an evaluation: those of the snapshot, all other names that patterns of users match, witnesses of open
  * patterns, and one stranger whom no pattern spells out. Patterns become sets of numbers.
  */
 export class UserUniverse {
-  /** Names that the snapshot does not know, in the order of their numbers, which follow the known ones. */
+  /** Names that the snapshot does not contain, in the order of their numbers, which follow those of its own names. */
   readonly strangers: string[] = [];
   private readonly all: string[] = [];
   private readonly positions = new Map<string, number[]>();

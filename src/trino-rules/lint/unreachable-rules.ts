@@ -65,7 +65,7 @@ export function reachableRules(
 
   function walk(path: readonly string[]): void {
     const branch = trie.branch(path);
-    if (path.length === levels - 1) search.below(branch);
+    if (path.length === levels - 1) search.evaluateNames(branch);
     else for (const name of branch.names().add(search.fresh)) walk([...path, name]);
   }
 }
@@ -87,7 +87,7 @@ class DecidingRules {
   }
 
   /** Evaluates rules about any name once, and for each name only the rules that spell it out. */
-  below(branch: Branch): void {
+  evaluateNames(branch: Branch): void {
     const decided: Bitset = new Uint32Array(this.width);
     for (const index of branch.everywhere) this.decide(index, null, decided);
     const decidedBefore = this.adding(branch.everywhere);

@@ -10,7 +10,7 @@ import { basesOf } from './restrictions.js';
 import type { Snapshot } from './snapshot.js';
 
 /** Whether a node is within a scope. Companions are part of their table. Everybody reads `jdbc` and `metadata` in `system`, so no scope has them. */
-export function speaksOf({ resource }: GuaranteeScope, node: Node): boolean {
+export function scopeIncludes({ resource }: GuaranteeScope, node: Node): boolean {
   const { table } = resource;
   const isCompanion = table !== undefined && table !== node.table && basesOf(node.table ?? '').includes(table);
   return covers(resource, isCompanion ? { ...node, table } : node) && !isOpenSystem(node);
@@ -56,7 +56,7 @@ export function isBreach(
   }
   const named = namedBy(resource);
   const others = named === undefined ? [''] : [...principals.members(named).values()].map(({ name }) => name);
-  // The engine opens one's own queries, and acting as oneself, without asking.
+  // The engine always allows access to own queries and impersonation of oneself.
   return others.some((name) => {
     const question = PRIVILEGE_TERMS[privilege].asks(withNamed(resource, () => ({ type: 'engine', name })));
     return name !== principal.name && decide(snapshot, principal, question, principals).allowed !== isMissing;

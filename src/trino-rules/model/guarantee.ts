@@ -1,4 +1,4 @@
-import { isInTree, isKillQuery, namedBy, type Node, SYSTEM } from './node.js';
+import { isInTree, isKillQuery, isNonDataNode, namedBy, type Node, SYSTEM } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import { isOverRoutines, type Privilege } from './privilege.js';
 
@@ -6,7 +6,7 @@ export const GUARANTEE_KINDS = ['never', 'only', 'always', 'apart', 'at_most'] a
 
 export type GuaranteeKind = (typeof GUARANTEE_KINDS)[number];
 
-/** `reported`: a broken one is told and refuses nothing. */
+/** `reported`: a breach is reported, and refuses nothing. */
 export const GUARANTEE_MODES = ['enforced', 'reported'] as const;
 
 export type GuaranteeMode = (typeof GUARANTEE_MODES)[number];
@@ -38,7 +38,7 @@ export interface Guarantee {
   count: number;
 }
 
-/** Whether what breaks it is refused. `always` refuses nothing: it could hold back a revoke. */
+/** Whether a change that breaks it is refused. `always` refuses nothing: it could delay a revoke. */
 export function isRefusing({ kind, mode }: Pick<Guarantee, 'kind' | 'mode'>): boolean {
   return mode === 'enforced' && kind !== 'always';
 }
@@ -47,11 +47,11 @@ export function principalsIn({ principal, except, scopes }: Guarantee): PolicyPr
   return [principal, ...except, ...scopes.flatMap(({ resource }) => namedBy(resource) ?? [])];
 }
 
-/** Whether an entry at a node can break or mend what a scope says: anything in the same catalog, or beside the data. */
+/** Whether an entry at a node can affect a scope: their catalogs overlap, or both are outside of the catalogs. */
 export function isNear({ resource, privileges }: GuaranteeScope, node: Node): boolean {
   if (privileges.includes('EXECUTE_QUERIES')) return true;
-  if (isBeside(node)) return isBeside(resource) || isKillQuery(resource);
-  return !isBeside(resource) && (isAbove(resource, node) || isAbove(node, resource));
+  if (isNonDataNode(node)) return isNonDataNode(resource) || isKillQuery(resource);
+  return !isNonDataNode(resource) && (isAbove(resource, node) || isAbove(node, resource));
 }
 
 /** Where a snapshot must hold all entries for a scope to be judged by it. */
@@ -59,17 +59,13 @@ export function judgedNodes(
   { resource, privileges }: GuaranteeScope,
   { externalTableCatalogs }: { externalTableCatalogs: readonly string[] },
 ): Node[] {
-  // Whoever reaches anything executes; whoever kills queries calls the procedure.
+  // Any access includes executing queries; killing queries includes calling the procedure.
   if (privileges.includes('EXECUTE_QUERIES')) return [{}, { catalog: SYSTEM }, resource];
   if (isKillQuery(resource)) return [resource, { engine: true }];
   // Routines and shared files yield to restrictions anywhere in the catalog.
   const { catalog } = resource;
   const isWide = privileges.some(isOverRoutines) || externalTableCatalogs.includes(catalog ?? '');
   return [catalog !== undefined && isInTree(resource) && isWide ? { catalog } : resource];
-}
-
-function isBeside(node: Node): boolean {
-  return node.engine === true || namedBy(node) !== undefined;
 }
 
 function isAbove(wide: Node, { catalog }: Node): boolean {

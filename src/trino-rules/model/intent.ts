@@ -238,7 +238,7 @@ export function reachesSomething(
   principals = new Principals(snapshot),
 ): boolean {
   if (isServiceAccount(snapshot, principal)) return true;
-  // Denies also hold below their node, so it is enough to look at the nodes that grants name, and at the procedure that one brings.
+  // Denies also hold below their node, so it is enough to check the nodes of grants, and the procedure that KILL_QUERIES includes.
   const nodes = [KILL_QUERY, ...snapshot.grants.map(({ resource }) => resource)];
   return nodes.some(
     (node) =>
@@ -267,7 +267,7 @@ function rowFilters(policies: readonly SnapshotPolicy[]): string[] {
   return [...new Set(filters)].sort();
 }
 
-/** Hidden columns add up and beat masks. The mask of the nearest node counts; two there hide the column. `storage` is hidden with any. */
+/** Hidden columns accumulate and replace masks. The nearest mask applies; two on one node hide the column. `storage` is hidden with any. */
 function columns(
   policies: readonly SnapshotPolicy[],
   storage: readonly string[],

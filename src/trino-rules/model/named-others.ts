@@ -4,7 +4,7 @@ import type { Member, Principals } from './principals.js';
 import { getOrInsert } from '../../kernel/collections.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
 
-/** As `covers`; a node about acting as a group or everyone, or about their queries, also covers the nodes about each member. */
+/** As `covers`; a node about impersonating a group or everyone, or about their queries, also covers the nodes of each member. */
 export function coversIn(principals: Principals, wide: Node, node: Node): boolean {
   if (wide.queries !== undefined && node.queries !== undefined)
     return areOwnersOf(principals, wide.queries, node.queries);
@@ -51,31 +51,31 @@ export function principalNamed(principals: Principals, name: string): Principal 
   return principals.userNamed(name) ?? { type: 'engine', name };
 }
 
-/** The engine reads `new_user` as a replacement text before it is a pattern: `$` throws there and a backslash is eaten (seen on 483). */
+/** The engine reads `new_user` as a replacement text before it is a pattern: `$` throws there and a backslash is dropped (seen on 483). */
 export function canBeImpersonated(name: string): boolean {
   return !/[$\\^[\]]/.test(name);
 }
 
 /**
- * Whether a principal can be acted as: an active account or a known engine principal, with or without access. Never one that acts as
- * others: the engine follows chains (seen on 483).
+ * Whether a principal can be impersonated: an active account or a known engine principal, with or without access. Never one that
+ * impersonates others: the engine follows chains (seen on 483).
  */
 export function canBeActedAs(principals: Principals, principal: PolicyPrincipal): boolean {
   const member = principals.members({ type: 'everyone' }).get(principalText(principal));
   return member !== undefined && !holdsActing(principals, principal) && canBeImpersonated(member.name);
 }
 
-/** True with any live grant of IMPERSONATE, also where a deny takes it: no deny opens a principal to being acted as. */
+/** Whether a principal has any live grant of IMPERSONATE, even a denied one: a deny must not make the principal a target. */
 export function holdsActing(principals: Principals, principal: PolicyPrincipal): boolean {
   return principal.type === 'engine' && principals.actors.has(principal.name);
 }
 
-/** Members of `as` that can be acted as. */
+/** Members of `as` that can be impersonated. */
 export function actingTargets(principals: Principals, as: PolicyPrincipal): Member[] {
   return [...principals.members(as).values()].filter((member) => canBeActedAs(principals, member));
 }
 
-/** Names of the principals that each engine principal acts as: all pairs at once, each as `decide` has it. */
+/** Names of the principals that each engine principal may impersonate: all pairs at once, each as `decide` answers it. */
 export function actingPairs({ grants, policies, at }: Snapshot, principals: Principals): Map<string, Set<string>> {
   const pairs = new Map<string, Set<string>>();
   const targets = ({ resource: { as } }: SnapshotGrant | SnapshotPolicy): Member[] =>

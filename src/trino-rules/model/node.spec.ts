@@ -40,8 +40,8 @@ describe('a node', () => {
     fc.assert(
       fc.property(anyNode, (node) => {
         const path = pathTo(node);
-        const isBeside = ['engine', 'acting'].includes(kindOf(node));
-        expect(path[0]).toEqual(isBeside ? node : {});
+        const isNonDataNode = ['engine', 'acting'].includes(kindOf(node));
+        expect(path[0]).toEqual(isNonDataNode ? node : {});
         expect(path.at(-1)).toEqual(node);
         expect(path.at(-2) ?? null).toEqual(parentOf(node));
         expect(path.map(depth)).toEqual([...path.keys()]);

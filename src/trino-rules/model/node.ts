@@ -2,7 +2,7 @@ import { type NamedPolicyPrincipal, type PolicyPrincipal, principalText } from '
 
 /**
  * The node that a grant or a policy is on: in the tree root ⊃ catalog ⊃ schema ⊃ table, by the names on the path (the root names none);
- * a routine of a schema; the engine, and queries by their owners below it; or acting as others. Names are exact and lower-case.
+ * a routine of a schema; the engine, and queries by their owners below it; or impersonation. Names are exact and lower-case.
  */
 export interface Node {
   catalog?: string;
@@ -12,7 +12,7 @@ export interface Node {
   routine?: string;
   /** The engine itself; no other field is set. */
   engine?: true;
-  /** Acting as these; no other field is set. */
+  /** Impersonation of these principals (kind `acting`); no other field is set. */
   as?: PolicyPrincipal;
   /** The queries of these owners, a part of the engine; no other field is set. */
   queries?: PolicyPrincipal;
@@ -130,7 +130,7 @@ export function kindOf(node: Node): NodeKind {
 
 /** Whether a node holds data: the root, a catalog, a schema or a table. */
 export function isInTree(node: Node): boolean {
-  return !isBeside(node) && node.routine === undefined;
+  return !isNonDataNode(node) && node.routine === undefined;
 }
 
 /** The deepest level that is named; null: none. */
@@ -145,7 +145,7 @@ export function depth({ catalog, schema, table, routine }: Node): number {
   return table !== undefined || routine !== undefined ? 3 : schema !== undefined ? 2 : catalog !== undefined ? 1 : 0;
 }
 
-/** The node directly above; null for the root, `system`, the engine and acting as others. */
+/** The node directly above; null for the root, `system`, the engine and impersonation. */
 export function parentOf(node: Node): Node | null {
   const { catalog, schema, routine, queries } = node;
   if (queries !== undefined) return { engine: true };
@@ -165,7 +165,7 @@ export function pathTo(node: Node): Node[] {
 /** Whether an entry on `wide` applies to `node`: the same node, or one above it. */
 export function covers(wide: Node, node: Node): boolean {
   if (wide.engine === true && node.queries !== undefined) return true;
-  if (isBeside(wide) || isBeside(node)) return nodeKey(wide) === nodeKey(node);
+  if (isNonDataNode(wide) || isNonDataNode(node)) return nodeKey(wide) === nodeKey(node);
   return (
     (wide.catalog === undefined ? node.catalog !== SYSTEM : wide.catalog === node.catalog) &&
     (wide.schema === undefined || wide.schema === node.schema) &&
@@ -174,7 +174,8 @@ export function covers(wide: Node, node: Node): boolean {
   );
 }
 
-function isBeside({ engine, as, queries }: Node): boolean {
+/** Whether a node is outside of the catalogs: the engine, queries or impersonation. */
+export function isNonDataNode({ engine, as, queries }: Node): boolean {
   return engine !== undefined || as !== undefined || queries !== undefined;
 }
 
@@ -194,7 +195,7 @@ export function nodeText(node: Node): string {
   return [...namesOf(node), ...(node.routine === undefined ? [] : [node.routine])].join('.');
 }
 
-/** Orders by name, a node before those below it: the tree with routines at their schemas, then acting as others, the engine, queries. */
+/** Orders by name, a node before those below it: the tree with routines at their schemas, then impersonation, the engine, queries. */
 export function compareNodes(a: Node, b: Node): number {
   return (
     compareNames(namedText(a.queries), namedText(b.queries)) ||

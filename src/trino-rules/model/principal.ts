@@ -45,7 +45,7 @@ export type Subject =
   | { kind: 'person'; name: string; userId: number; isActive: boolean }
   | { kind: 'engine'; name: string }
   | { kind: 'service-account'; name: string }
-  /** A name that the snapshot does not know: no grant or policy applies to it. */
+  /** A name that the snapshot does not contain: no grant or policy applies to it. */
   | { kind: 'stranger'; name: string };
 
 /** A subject as a principal with a name on the engine. */

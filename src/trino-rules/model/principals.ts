@@ -29,7 +29,7 @@ export class Principals {
   private readonly known = new Map<string, SnapshotGrant | null>();
   /** One live grant of each engine principal: if possible, a grant that makes the principal known. */
   private readonly naming = new Map<string, SnapshotGrant>();
-  /** Engine principals that act as others by a live grant. */
+  /** Engine principals with a live grant of IMPERSONATE. */
   readonly actors: ReadonlySet<string>;
 
   /** @param assumed engine principals that count as known without a grant, for questions about what would be */
@@ -171,7 +171,7 @@ function byText(members: readonly Member[]): Members {
   return new Map(members.map((member) => [principalText(member), member]));
 }
 
-/** Whether the members of everyone matter to these entries, as they also do for acting as others. */
+/** Whether the members of everyone matter to these entries, as they also do for impersonation. */
 export function isAboutEveryone(grants: readonly SnapshotGrant[], policies: readonly SnapshotPolicy[]): boolean {
   const isOfEveryone = ({ resource: { queries } }: SnapshotGrant | SnapshotPolicy): boolean =>
     queries?.type === 'everyone';

@@ -55,7 +55,7 @@ export interface PrivilegeTerms {
   ownsSchemas: boolean;
   /** The routines that its holders run or pass on; null: none. */
   runs: Pick<RoutineQuestion, 'kind' | 'privilege'> | null;
-  /** Whether any restriction of data takes it: an owner renames what one is bound to, or drops its schema (seen on 483). */
+  /** Whether any restriction of data takes it: an owner could rename the restricted object or drop its schema (seen on 483). */
   yieldsToRestrictions: boolean;
   /** Whether a row filter takes it: the engine does not filter it, or refuses it always (seen on 483). */
   yieldsToFilters: boolean;
@@ -151,7 +151,7 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
     readsColumns: true,
   },
   INSERT: { ...onTables('INSERT', 'INSERT into'), yieldsToMasks: true },
-  // TRUNCATE asks for DELETE and for no filter (seen on 483).
+  // TRUNCATE needs DELETE and ignores the filter (seen on 483).
   DELETE: { ...onTables('DELETE', 'DELETE from'), yieldsToFilters: true, yieldsToMasks: true },
   UPDATE: { ...onTables('UPDATE', 'UPDATE'), yieldsToFilters: true, yieldsToMasks: true },
   SCHEMA_OWNERSHIP: {
@@ -187,7 +187,7 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   },
   GRANT_SELECT: { ...onTables('GRANT_SELECT', 'have GRANT_SELECT on'), contains: ['SELECT'], readsColumns: true },
   EXECUTE_FUNCTION: { ...onRoutines('function', 'execute functions of'), takes: ['GRANT_EXECUTE_FUNCTION'] },
-  // Readers of its holder's views run the function there.
+  // Lets the readers of its holder's views run the function in them.
   GRANT_EXECUTE_FUNCTION: {
     ...onRoutines('function', 'have GRANT_EXECUTE on functions of', 'GRANT_EXECUTE'),
     contains: ['EXECUTE_FUNCTION'],
@@ -204,7 +204,7 @@ export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
     ...onEngine({ about: 'system-information', right: 'write' }, 'write the system information of'),
     to: ['user', 'engine'],
   },
-  // Users do not become other users. A session has the rights of the principal that is acted as.
+  // Users cannot impersonate. A session has the rights of the impersonated principal.
   IMPERSONATE: {
     ...TERMS,
     family: 'acting',

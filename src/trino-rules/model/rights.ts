@@ -42,7 +42,7 @@ export function rightIntent(
   }
 }
 
-/** The intent for a right over the engine, queries or acting as others. Its policies are only the denies that take the right. */
+/** The intent for a right over the engine, over queries or to impersonate. Its policies are only the denies that take the right. */
 export function grantedIntent(
   snapshot: Snapshot,
   principal: Principal,
@@ -71,14 +71,14 @@ export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: s
   return modes.includes('all') ? 'all' : modes.includes('read-only') ? 'read-only' : 'none';
 }
 
-/** Acting as others needs a grant to the principal itself. The policies include denies even without such a grant. */
+/** Impersonation needs a grant to the principal itself. The policies include denies even without such a grant. */
 function actsAs(snapshot: Snapshot, principal: Principal, newUser: string, principals: Principals): RightIntent {
   const right = { resource: { as: principalNamed(principals, newUser) }, privilege: 'IMPERSONATE' } as const;
   const intent = grantedIntent(snapshot, principal, right, principals);
   return holdsActing(principals, principal) ? intent : { ...intent, isHeld: false, grants: [] };
 }
 
-/** Grantline's own account may become active users with any access. */
+/** Grantline's own account may impersonate active users with any access. */
 function becomes(snapshot: Snapshot, principal: Principal, newUser: string): boolean {
   const { impersonation, ownAccount } = snapshot.settings;
   const isOwn = principal.type === 'engine' && principal.name === ownAccount;

@@ -47,8 +47,8 @@ export class SnapshotRows {
       principal: this.names.policyPrincipal(row.principal, `${path}.principal`),
       except: this.form.list(row.except ?? [], `${path}.except`, (item, at) => this.names.principal(item, at)),
     };
-    if (kind !== 'row_filter' && kind !== 'column_mask') this.absent(row.expression, `${path}.expression`, kind);
-    if (kind !== 'deny') this.absent(row.privileges, `${path}.privileges`, kind);
+    if (kind !== 'row_filter' && kind !== 'column_mask') this.requireAbsent(row.expression, `${path}.expression`, kind);
+    if (kind !== 'deny') this.requireAbsent(row.privileges, `${path}.privileges`, kind);
     const at = `${path}.resource`;
     const expression = (): string => this.form.text(row.expression, `${path}.expression`, expressionProblem);
     switch (kind) {
@@ -119,7 +119,7 @@ export class SnapshotRows {
     return value === undefined || value === null ? null : this.form.instant(value, path);
   }
 
-  private absent(value: unknown, path: string, kind: string): void {
+  private requireAbsent(value: unknown, path: string, kind: string): void {
     if (value !== undefined && value !== null) this.form.refuse(path, `means nothing in a ${kind}`);
   }
 }

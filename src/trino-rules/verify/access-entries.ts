@@ -24,7 +24,7 @@ export interface AccessEntry {
 export interface EntryNode {
   entries: AccessEntry[];
   children: Map<string, EntryNode>;
-  /** Whether a table is asked about for all users, entries or none: it is in a guarantee. */
+  /** Set for a table that a guarantee names: it is evaluated for all users, even if they have no entry there. */
   isAsked?: true;
 }
 
@@ -148,11 +148,11 @@ export class InternedAccess {
     return (this.restricted ??= [...InternedAccess.policiesOf(this)].some(restrictsReading));
   }
 
-  and(source: EntrySource): InternedAccess {
-    return getOrInsert(this.after, source, () => this.with(source));
+  withSource(source: EntrySource): InternedAccess {
+    return getOrInsert(this.after, source, () => this.extendedBy(source));
   }
 
-  private with(source: EntrySource): InternedAccess {
+  private extendedBy(source: EntrySource): InternedAccess {
     if ('policy' in source) return new InternedAccess(this.given, source.policy, this, this.terms);
     if ('terms' in source) return new InternedAccess(this.given, this.last, this.before, source.terms);
     const more = source.gives.filter((privilege) => !this.given.includes(privilege));

@@ -94,7 +94,7 @@ function stepsFor({ users, grants, policies, guarantees = [] }: Snapshot): numbe
   const named = [...grants, ...policies].map(({ resource }) => nodeKey(resource));
   const each = STEPS_PER_THING + STEPS_PER_WORD * (users.length / 32 + 1);
   const ofQueries = [...grants, ...policies].filter(({ resource }) => resource.queries !== undefined);
-  // A guarantee about the queries of some has viewing and killing asked about for each owner, whoever is granted them.
+  // For a guarantee about the queries of some owners, viewing and killing are evaluated for each owner, even without grants.
   const asked = guarantees.some(({ scopes }) => scopes.some(({ resource }) => resource.queries !== undefined)) ? 2 : 0;
   const owners = STEPS_PER_OWNER * users.length * (ofQueries.length + asked);
   return each * new Set(named).size * (policies.length + 1) + owners;

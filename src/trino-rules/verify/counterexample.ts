@@ -149,7 +149,7 @@ export class Differences {
     private readonly judge: GuaranteeJudge | null,
   ) {}
 
-  /** Compares two sets at some of their words, restricted to `among`. */
+  /** Compares the active words of two sets, restricted to `among`. */
   compare(
     fact: () => AccessFact,
     active: Uint32Array,

@@ -17,7 +17,7 @@ export function expectedOnEngine(
   const nothing = new InternedAccess();
   const byPosition = new Map<number, InternedAccess>();
   const add = (source: EntrySource, members: readonly number[]): void => {
-    for (const position of members) byPosition.set(position, (byPosition.get(position) ?? nothing).and(source));
+    for (const position of members) byPosition.set(position, (byPosition.get(position) ?? nothing).withSource(source));
   };
   for (const grant of grants)
     if (grant.resource.engine === true && isLive(grant, at))
@@ -69,7 +69,7 @@ export class UsersByNamed {
   }
 }
 
-/** Users who act as others, computed by the proof from the raw grants. */
+/** Users who may impersonate others, computed by the proof from the raw grants. */
 export class ExpectedActing {
   private readonly given: UsersByNamed;
   private readonly denied: UsersByNamed;
@@ -100,7 +100,7 @@ export class ExpectedActing {
     this.targets = new Set(others.filter((position) => canBeImpersonated(principals.subjects[position]?.name ?? '')));
   }
 
-  /** Users who act as the one at a position; null: none. */
+  /** Users who may impersonate the one at a position; null: none. */
   holders(target: number): Bitset | null {
     const given = this.targets.has(target) ? this.given.at(target) : [];
     if (given.length === 0) return null;

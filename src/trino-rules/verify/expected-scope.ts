@@ -45,7 +45,7 @@ export class ExpectedScope implements SchemaAccess {
       const owning = positions.filter((position) => !restricted.has(position));
       const others = positions.filter((position) => restricted.has(position));
       reach.note(owning, access.privileges);
-      reach.note(others, access.privileges.filter(isBesideSchemas));
+      reach.note(others, access.privileges.filter(givesMoreThanSchemaOwnership));
     }
     if (this.everywhere === inherited) return;
     for (const [access, positions] of alike(this.interned.entries()))
@@ -124,7 +124,7 @@ export class ExpectedScope implements SchemaAccess {
     for (const [access, positions] of alike(interned)) {
       this.here.add(sparseBitset(positions), access);
       // Ownership of schemas gives nothing on a table.
-      this.reach.note(positions, access.privileges.filter(isBesideSchemas));
+      this.reach.note(positions, access.privileges.filter(givesMoreThanSchemaOwnership));
     }
     this.here.sets.inherit(this.everywhere.sets, active, bitset(this.reach.width, interned.keys()));
     return this.here;
@@ -165,13 +165,13 @@ export class ExpectedReach {
   }
 }
 
-const BESIDE_SCHEMAS = new Set(
+const MORE_THAN_SCHEMA_OWNERSHIP = new Set(
   PRIVILEGES.filter((privilege) => [...withContained([privilege])].some((each) => !PRIVILEGE_TERMS[each].ownsSchemas)),
 );
 
-/** Whether a privilege gives anything besides ownership of schemas: OWNERSHIP does, on tables. */
-function isBesideSchemas(privilege: Privilege): boolean {
-  return BESIDE_SCHEMAS.has(privilege);
+/** Whether a privilege gives more than ownership of schemas. OWNERSHIP does: it also includes ownership of tables. */
+function givesMoreThanSchemaOwnership(privilege: Privilege): boolean {
+  return MORE_THAN_SCHEMA_OWNERSHIP.has(privilege);
 }
 
 /** Users with an entry at a node, each with all entries that apply there. */
@@ -183,7 +183,7 @@ function internedByPosition(
   for (const { source, members } of node?.entries ?? []) {
     for (const position of members) {
       const before = interned.get(position) ?? above[position];
-      if (before !== undefined) interned.set(position, before.and(source));
+      if (before !== undefined) interned.set(position, before.withSource(source));
     }
   }
   return interned;
@@ -250,7 +250,7 @@ class ExpectedAccess implements TableAccess {
     for (const { column, expression } of masks) record(this.sets.maskedBy(column, expression));
   }
 
-  /** Empties the sets, which have been written at these words only. */
+  /** Empties the sets, of which only the active words have been written. */
   clear(active: Uint32Array): void {
     for (const index of active) this.owners[index] = 0;
     this.sets.clear(active);

@@ -18,7 +18,7 @@ import {
   wordAt,
   type Bitset,
 } from '../engine/sparse-bitset.js';
-import { speaksOf } from '../model/guarantee-breaches.js';
+import { scopeIncludes } from '../model/guarantee-breaches.js';
 import type { Guarantee, GuaranteeScope } from '../model/guarantee.js';
 import { namedBy, type Node } from '../model/node.js';
 import type { PolicyPrincipal } from '../model/principal.js';
@@ -31,7 +31,7 @@ export interface JudgedUsers {
   positionsOf(principal: PolicyPrincipal): Iterable<number>;
   /** Positions of the users with a name on the engine. */
   named(name: string): readonly number[];
-  /** Whether a position stands for any number of users. */
+  /** Whether a position represents any number of users. */
   isUnnamed(position: number): boolean;
   /** A scope on everything leaves this catalog out; null: there is none. */
   metadataCatalog: string | null;
@@ -104,7 +104,7 @@ export class GuaranteeJudge {
     const node = 'resource' in fact ? fact.resource : null;
     if (this.here?.node !== node) {
       const near = this.nearTo(node ?? {});
-      const scopes = node === null ? near : near.filter((scope) => scope.speaksOf(node));
+      const scopes = node === null ? near : near.filter((scope) => scope.includes(node));
       this.here = { node, scopes, asked: new Map() };
     }
     const { scopes, asked } = this.here;
@@ -137,7 +137,7 @@ export class GuaranteeJudge {
   }
 }
 
-/** The name of no catalog. */
+/** A name that no catalog has. */
 const NOWHERE = '\0';
 
 /** A scope that a fact is within, and the privilege that the fact gives. */
@@ -155,12 +155,12 @@ interface ReadTable {
   restrictions: { fact: Restriction; users: Bitset }[];
 }
 
-/** A scope, and who has a privilege in it. */
+/** A scope, and the users who have a privilege in it. */
 class JudgedScope {
   readonly users: Bitset;
   /** The first witness of each. */
   readonly first = new Map<number, Witness>();
-  /** Positions of those whom one acts as, or whose queries are meant; null: no node of these. */
+  /** Positions of the impersonated users or of the owners of queries; null: the scope names neither. */
   private readonly others: ReadonlySet<number> | null;
 
   constructor(
@@ -182,14 +182,14 @@ class JudgedScope {
   }
 
   /** `always` leaves companions out. */
-  speaksOf(node: Node): boolean {
+  includes(node: Node): boolean {
     const { guarantee, users } = this.judged;
     if (guarantee.kind === 'always' && node.table?.includes('$') === true) return false;
     const isClosed = this.of.resource.catalog === undefined && node.catalog === users.metadataCatalog;
-    return !isClosed && speaksOf(this.of, node);
+    return !isClosed && scopeIncludes(this.of, node);
   }
 
-  /** Whether a fact without a node is within; true for any other. */
+  /** Whether the scope includes a fact without a node; true for any other fact. */
   isAbout(fact: AccessFact): boolean {
     if ('resource' in fact) return true;
     if (this.others === null) return this.of.resource.engine === true;
@@ -256,7 +256,7 @@ class JudgedGuarantee {
     const resource = 'resource' in fact ? fact.resource : scope.of.resource;
     if (this.asked !== resource) this.nodes += 1;
     this.asked = resource;
-    // The engine opens one's own queries, and acting as oneself, without asking.
+    // The engine always allows access to own queries and impersonation of oneself.
     const own = kind === 'always' && !('resource' in fact) ? bitset(this.users.width, this.ownersOf(fact)) : NOBODY;
     for (const index of active) {
       const has = wordAt(holders, index);
@@ -275,7 +275,7 @@ class JudgedGuarantee {
     }
   }
 
-  /** Whose queries a fact is about, or whom one acts as. */
+  /** The owners of queries, or the impersonated users, that a fact names. */
   ownersOf(fact: AccessFact): readonly number[] {
     const name = fact.about === 'queries' ? fact.owner : fact.about === 'impersonation' ? fact.newUser : undefined;
     return name === undefined ? [] : this.users.named(name);

@@ -102,14 +102,14 @@ class ExpectedRights {
     return users;
   }
 
-  /** Users who act as `newUser`: as any of them, if two users share the name. */
+  /** Users who may impersonate `newUser`: if two users share the name, any of the two. */
   private actingAs(newUser: string): Bitset {
     const users = this.mayBecome(newUser) ? this.own.slice() : new Uint32Array(this.engine.width);
     for (const position of this.engine.people.named(newUser)) addAll(users, this.by.acting.holders(position));
     return users;
   }
 
-  /** Whether Grantline's own account may become a user: an active one with any access. */
+  /** Whether Grantline's own account may impersonate a user: an active one with any access. */
   private mayBecome(newUser: string): boolean {
     const isPerson = this.engine.people
       .named(newUser)

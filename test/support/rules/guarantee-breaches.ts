@@ -1,4 +1,4 @@
-import { type Breach, isBreach, isCounted, speaksOf } from '../../../src/trino-rules/model/guarantee-breaches.js';
+import { type Breach, isBreach, isCounted, scopeIncludes } from '../../../src/trino-rules/model/guarantee-breaches.js';
 import type { Guarantee, GuaranteeScope } from '../../../src/trino-rules/model/guarantee.js';
 import { isInTree, kindOf, type Node, nodeKey, pathTo } from '../../../src/trino-rules/model/node.js';
 import { principalText } from '../../../src/trino-rules/model/principal.js';
@@ -36,7 +36,9 @@ function askedIn(snapshot: Snapshot, scope: GuaranteeScope, withCompanions: bool
     scope.resource,
     ...[...snapshot.grants, ...snapshot.policies].flatMap((each) => pathTo(each.resource)),
   ];
-  const below = named.filter((node) => speaksOf(scope, node) && node.catalog !== snapshot.settings.metadataCatalog);
+  const below = named.filter(
+    (node) => scopeIncludes(scope, node) && node.catalog !== snapshot.settings.metadataCatalog,
+  );
   const nodes = [...new Map(below.map((node) => [nodeKey(node), node])).values()];
   const asked = withCompanions
     ? [...nodes, ...nodes.filter(isInTree).map(companionOf)]

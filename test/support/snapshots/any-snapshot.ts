@@ -116,7 +116,7 @@ function companion(name: fc.Arbitrary<string>): fc.Arbitrary<string> {
 }
 
 /** On which grants and denies can stand, and no other policy. */
-function besideData(stuff: Parts): fc.Arbitrary<Node> {
+function nonDataNode(stuff: Parts): fc.Arbitrary<Node> {
   return fc.oneof(
     { weight: 3, arbitrary: fc.constant<Node>({ engine: true }) },
     fc.constant<Node>({ catalog: SYSTEM }),
@@ -135,7 +135,7 @@ function anyNode(stuff: Parts): fc.Arbitrary<Node> {
     .map(([{ catalog, schema, table }, chance]) =>
       nodeOf(chance === 0 ? { catalog, schema, routine: table } : { catalog, schema, table }),
     );
-  return fc.oneof({ weight: 7, arbitrary: inCatalog }, besideData(stuff));
+  return fc.oneof({ weight: 7, arbitrary: inCatalog }, nonDataNode(stuff));
 }
 
 function privilegesAt(node: Node, maxLength = Infinity): fc.Arbitrary<Privilege[]> {
