@@ -79,11 +79,11 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
   async beforeApplicationShutdown(): Promise<void> {
     for (const unsubscribe of this.subscriptions) unsubscribe();
     this.stopping.abort();
-    await this.idle();
+    await this.untilIdle();
   }
 
   /** Resolves when no run is in progress. */
-  async idle(): Promise<void> {
+  async untilIdle(): Promise<void> {
     await Promise.all(this.running);
   }
 

@@ -4,7 +4,7 @@ import { SnapshotStore } from '../grants/domain/snapshot-store.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
 import { traced } from '../platform/operations/tracing.js';
-import { type Candidate, type Preparation, snapshotDigest, unprepared } from './domain/candidate.js';
+import { type Candidate, type Preparation, snapshotDigest, refusedCandidate } from './domain/candidate.js';
 import { EVENTS_OF_RULES } from './domain/explained-snapshot.js';
 import { foundBaseline, type FoundVersion } from './domain/found-version.js';
 import { PublicationHistory } from './domain/publication-history.js';
@@ -73,7 +73,7 @@ export class CandidateService {
     } catch (error) {
       if (preparation.previous === null) throw error;
       this.log.error('rules could not be prepared', { err: error });
-      return unprepared(preparation);
+      return refusedCandidate(preparation);
     }
   }
 

@@ -80,7 +80,7 @@ export class RegistrationService {
     return this.transaction.run(async () => {
       const password = { hash: passwordHash, oneTimeUntil: null };
       const made: NewAccount = { username, email, role, source: 'local', password };
-      // The command line knows no settings of the engine, and its default names are nobody's.
+      // The command line does not read the engine's settings, and their default names must not be reserved.
       const [outcome] = await this.users.create([made], client === null ? { reserved: [] } : {});
       if (outcome?.kind !== 'created') throw new Refused('username_taken');
       const { account, isEmailTaken } = outcome;

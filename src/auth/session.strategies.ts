@@ -22,7 +22,7 @@ export class AccessTokenStrategy extends PassportStrategy(JwtStrategy, ACCESS_TO
   ) {
     super({
       jwtFromRequest: wellFormedToken,
-      // The types know no KeyObject; jsonwebtoken, which it is handed to, does.
+      // The types lack KeyObject, which jsonwebtoken accepts.
       secretOrKey: signingKey.key as unknown as Buffer,
       algorithms: ['HS256'],
       // judgeClaims demands `exp` and checks it by the injected clock; the library would accept a token without `exp`.

@@ -183,7 +183,7 @@ function isReadAlike(
 /** The longest time for which the steps keep other requests waiting. */
 const SLICE_MS = 20;
 
-/** Lets other requests through between the steps. */
+/** Yields to other requests between the steps. */
 export async function* inSlices<T>(steps: Iterable<T>): AsyncGenerator<T> {
   let begun = performance.now();
   for (const step of steps) {

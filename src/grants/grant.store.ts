@@ -36,7 +36,7 @@ const SELECT_GRANTS = `
 
 /**
  * Conditions that two live grants are equal, for grants with and without a catalog, as in the indexes `grants_one_live`
- * (migration 0020) and `grants_one_live_without_catalog` (0071). The privileges tell a routine from a table.
+ * (migration 0020) and `grants_one_live_without_catalog` (0071). The privileges distinguish a routine from a table.
  */
 const SAME = [
   inBoth(

@@ -187,7 +187,7 @@ export class GroupStore {
     return written !== null;
   }
 
-  /** Tells whether a membership's group and account exist. @param lock clause that locks the groups' rows until the transaction ends */
+  /** Whether a membership's group and account exist. @param lock clause that locks the groups' rows until the transaction ends */
   private async known(memberships: readonly Membership[], lock = ''): Promise<(membership: Membership) => boolean> {
     const groupIds = memberships.map(({ groupId }) => groupId);
     const userIds = memberships.flatMap(({ member }) => (member.type === 'user' ? [member.id] : []));

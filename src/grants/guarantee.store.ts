@@ -58,7 +58,7 @@ export class GuaranteeStore {
   constructor(private readonly session: DatabaseSession) {}
 
   /**
-   * Writes a new one (id 0), or one in the place of another. Until the transaction ends, nothing is written that `lockedNear` asks for.
+   * Inserts a guarantee (id 0), or replaces another one. Writers that call `lockedNear` wait until the transaction ends.
    * @returns null: no such guarantee, or another one has that name
    */
   async write(
@@ -104,7 +104,7 @@ export class GuaranteeStore {
   }
 
   /**
-   * Those that what the transaction has written can break; other writers that ask for one of them wait until it ends.
+   * Guarantees that the transaction's changes can break. Other writers that lock one of them wait until it ends.
    * @throws Refused `busy` where others are judged for long
    */
   async lockedNear(touched: Touched): Promise<Guarantee[]> {

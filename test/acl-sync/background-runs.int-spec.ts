@@ -27,7 +27,7 @@ describe('runs without a request', () => {
     sync.clock.advance(seconds);
     timers.advance(seconds * 1000);
     await new Promise((settled) => setImmediate(settled));
-    await runs.idle();
+    await runs.untilIdle();
   };
   const triggers = () => sync.history.runs.map(({ trigger }) => trigger);
 

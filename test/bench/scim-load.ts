@@ -78,7 +78,7 @@ export class ScimUnderTest {
   }
 
   /** Does some work, which rests every few seconds: `me` at a fixed rate, with and without it. @returns also the work's own seconds */
-  async besideMe(what: string, work: () => Promise<void>): Promise<{ me: Ratio; seconds: number }> {
+  async withLatency(what: string, work: () => Promise<void>): Promise<{ me: Ratio; seconds: number }> {
     await this.waits(); // warms up
     const [rest, beside]: [number[], number[]] = [[], []];
     const began = performance.now();

@@ -35,7 +35,7 @@ export async function measureMembers(auth: AuthUnderTest, count: number): Promis
 
   const expected = new Set(ids);
   let took: number[] = [];
-  const { me } = await scim.besideMe(`${CLIENTS} clients change one group`, async () => {
+  const { me } = await scim.withLatency(`${CLIENTS} clients change one group`, async () => {
     const clients = Array.from({ length: CLIENTS }, (_, client) =>
       changesOf(ids.slice(client * OWN, (client + 1) * OWN)),
     );

@@ -19,7 +19,7 @@ export async function measureSync(
   const scim = await ScimUnderTest.start(auth);
   const sending = { connections: CONNECTIONS, rate };
   let requests = 0;
-  const { me, seconds } = await scim.besideMe(`${users} people and ${groups} groups come`, async () => {
+  const { me, seconds } = await scim.withLatency(`${users} people and ${groups} groups come`, async () => {
     const began = performance.now();
     const done = (what: string) => report(`  ${what} after ${duration(performance.now() - began)}`);
     const people = await pushedPeople(scim, sending, users);

@@ -79,7 +79,7 @@ export interface Preparation {
 export function prepare(preparation: Preparation, compiler: string): Candidate {
   const { snapshot, previous, limits } = preparation;
   const compiled = compileFor(snapshot, limits.bytes);
-  if (compiled.kind === 'too-large') return unprepared(preparation, compiled);
+  if (compiled.kind === 'too-large') return refusedCandidate(preparation, compiled);
   const { rules } = compiled;
   const candidate = checkedCandidate(snapshot, rules, { ...preparation, compiler });
   if (previous === null)
@@ -135,7 +135,7 @@ function listedPrincipals(snapshot: Snapshot): ListedUser[] {
 const FOREIGN_STEPS = 1_000_000_000;
 
 /** A refused candidate for a snapshot that could not be compiled or checked, or whose rules are too large to be compiled. */
-export function unprepared({ snapshot, position, previous }: Preparation, tooLarge?: TooLarge): Candidate {
+export function refusedCandidate({ snapshot, position, previous }: Preparation, tooLarge?: TooLarge): Candidate {
   const text = previous?.published ?? '';
   return {
     ...sized(text, documentOf(text)),

@@ -30,8 +30,8 @@ interface ClosedRules {
 }
 
 /**
- * The published document with denials in front, which shut out users who lost anything and deny access that settings took away. The engine
- * applies the first matching rule, so denials in front only remove access. The compiler's part is only to write names and the marker.
+ * The published document with denials in front, for users who lost anything and for access that changed settings removed. The engine
+ * applies the first matching rule, so denials in front only remove access. Of the compiler only names and the marker are used.
  * @param ownAccount is never shut out, because it asks the engine which version is live
  * @returns null: the check of the result failed
  */

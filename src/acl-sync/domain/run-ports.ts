@@ -15,7 +15,7 @@ export class PreparationExceeded extends NamedError {
 
 export type CompiledText = { kind: 'compiled'; text: string } | TooLarge;
 
-/** Runs the seconds of compiling and checking outside the event loop. */
+/** Compiles and checks rules outside the event loop, because that takes seconds. */
 export abstract class RulesPreparer {
   /** Identifies the build of the compiler. Equal builds make equal texts from equal snapshots. */
   abstract readonly build: string;

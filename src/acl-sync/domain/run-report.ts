@@ -22,12 +22,12 @@ export class Report {
   readonly events: AuditEntry[] = [];
   readonly lines: LogLine[] = [];
 
-  event(event: AuditEventName, by: AuditContext, version: number | null, details: AuditEntry['details']): void {
+  addEvent(event: AuditEventName, by: AuditContext, version: number | null, details: AuditEntry['details']): void {
     const subject = version === null ? null : { type: 'publication' as const, id: String(version), name: null };
     this.events.push({ event, ...by, subject, details });
   }
 
-  line(level: LogLine['level'], marker: LogMarker, fields: LogLine['fields']): void {
+  addLine(level: LogLine['level'], marker: LogMarker, fields: LogLine['fields']): void {
     this.lines.push({ level, marker, fields });
   }
 }
@@ -51,8 +51,8 @@ export function runReport(ended: EndedRun, unreported: readonly UnreportedPublic
   const { trigger } = ended;
   const report = new Report();
   for (const { textHash: text_hash, overwritten, by } of newEdits(ended, unreported, last)) {
-    report.event('drift_found', by, null, { trigger, text_hash });
-    report.line('warn', 'TRINO_ACL_SYNC_DRIFT', { text_hash, overwritten });
+    report.addEvent('drift_found', by, null, { trigger, text_hash });
+    report.addLine('warn', 'TRINO_ACL_SYNC_DRIFT', { text_hash, overwritten });
   }
   for (const each of unreported) reportPublication(report, each, actorOf(each.publication, ended));
   // Consecutive equal refusals make one audit event instead of one every five minutes.
@@ -63,13 +63,13 @@ export function runReport(ended: EndedRun, unreported: readonly UnreportedPublic
 export function reportRestores(report: Report, { begun, ended }: RestoreChanges, by: AuditContext): void {
   if (ended !== null) {
     const { version, publication, how } = ended;
-    report.event('restore_ended', by, version, { publication, how });
-    report.line('info', 'TRINO_ACL_RESTORE_ENDED', { ...ended });
+    report.addEvent('restore_ended', by, version, { publication, how });
+    report.addLine('info', 'TRINO_ACL_RESTORE_ENDED', { ...ended });
   }
   if (begun !== null) {
     const { version, publication, until, reason } = begun;
-    report.event('publication_restored', by, version, { publication, until: until.toISOString(), reason });
-    report.line('warn', 'TRINO_ACL_RESTORED', { ...begun });
+    report.addEvent('publication_restored', by, version, { publication, until: until.toISOString(), reason });
+    report.addLine('warn', 'TRINO_ACL_RESTORED', { ...begun });
   }
 }
 
@@ -81,22 +81,22 @@ function reportPublication(
   const { version, hash, rules, bytes, diff, access, isWithdrawal, isFound, trigger, checks } = publication;
   const unexplained = checks.find(({ code }) => code === UNEXPLAINED || code === APPROVED);
   if (isWritten && unexplained !== undefined) {
-    report.event('unexplained_change', by, null, { trigger, message: unexplained.message });
-    report.line('warn', 'TRINO_ACL_UNEXPLAINED_CHANGE', { trigger, ...loggedFinding(unexplained) });
+    report.addEvent('unexplained_change', by, null, { trigger, message: unexplained.message });
+    report.addLine('warn', 'TRINO_ACL_UNEXPLAINED_CHANGE', { trigger, ...loggedFinding(unexplained) });
   }
   if (isFound) {
-    report.event('database_behind', by, version, { trigger, hash });
-    report.line('error', 'TRINO_ACL_DATABASE_BEHIND', { trigger, version, hash });
+    report.addEvent('database_behind', by, version, { trigger, hash });
+    report.addLine('error', 'TRINO_ACL_DATABASE_BEHIND', { trigger, version, hash });
   }
   reportRestores(report, restoreChanges(formerRestore, publication), by);
   if (!isWritten) return;
   const recorded = access && accessForm(access, MAX_CHANGES.recorded);
   const terms = { hash, rules, bytes };
   const applied = { trigger, ...terms, is_withdrawal: isWithdrawal, access: recorded };
-  report.event('publication_applied', by, version, applied);
+  report.addEvent('publication_applied', by, version, applied);
   const changed = { added: diff.added.length, removed: diff.removed.length };
   const details = { ...(isWithdrawal && { is_withdrawal: true }), access: access && loggedAccess(access) };
-  report.line('info', 'TRINO_ACL_SYNC_APPLIED', { trigger, version, ...terms, ...changed, ...details });
+  report.addLine('info', 'TRINO_ACL_SYNC_APPLIED', { trigger, version, ...terms, ...changed, ...details });
 }
 
 function reportOutcome(report: Report, { outcome, trigger, by }: EndedRun, isRepeated: boolean): void {
@@ -105,22 +105,22 @@ function reportOutcome(report: Report, { outcome, trigger, by }: EndedRun, isRep
       return; // the outcome is reported with the version
     case 'no_change': {
       const { version, hash } = outcome.publication;
-      report.line('info', 'TRINO_ACL_SYNC_NO_CHANGE', { trigger, version, hash });
+      report.addLine('info', 'TRINO_ACL_SYNC_NO_CHANGE', { trigger, version, hash });
       return;
     }
     case 'refused': {
       const { awaits } = outcome;
       const reasons = outcome.reasons.slice(0, MAX_REASONS);
       const counted = { reasons: reasons.map(loggedFinding), reasons_in_all: outcome.reasons.length };
-      if (!isRepeated) report.event('publication_refused', by, null, { trigger, awaits, reasons });
-      report.line('error', 'TRINO_ACL_SYNC_REFUSED', { trigger, awaits, ...counted });
+      if (!isRepeated) report.addEvent('publication_refused', by, null, { trigger, awaits, reasons });
+      report.addLine('error', 'TRINO_ACL_SYNC_REFUSED', { trigger, awaits, ...counted });
       return;
     }
     case 'failed': {
       const { reason, message, auditId, cause } = outcome.failure;
       const details = { trigger, reason, message, audit_id: auditId };
-      if (!isRepeated) report.event('publication_failed', by, null, details);
-      report.line('error', 'TRINO_ACL_SYNC_FAILED', { ...details, ...(reason === 'internal' && { err: cause }) });
+      if (!isRepeated) report.addEvent('publication_failed', by, null, details);
+      report.addLine('error', 'TRINO_ACL_SYNC_FAILED', { ...details, ...(reason === 'internal' && { err: cause }) });
     }
   }
 }

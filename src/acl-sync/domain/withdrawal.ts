@@ -163,7 +163,7 @@ function policies(previous: Snapshot, explained: Snapshot, groups: ChangedGroups
   return [
     ...all,
     ...changed.flatMap((policy) => hideAmbiguousMask(policy, all)),
-    ...all.flatMap((policy) => denyWritingBeside(policy, changed)),
+    ...all.flatMap((policy) => denyWritingUnderMask(policy, changed)),
   ];
 }
 
@@ -174,18 +174,18 @@ const CLOSED_BY_MASKS = PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privile
  * Denies what a mask closes where a changed policy masks or hides the same column: there the withdrawal hides the column, and a hidden column
  * alone would allow that writing.
  */
-function denyWritingBeside(policy: SnapshotPolicy, changed: readonly SnapshotPolicy[]): SnapshotPolicy[] {
+function denyWritingUnderMask(policy: SnapshotPolicy, changed: readonly SnapshotPolicy[]): SnapshotPolicy[] {
   if (policy.kind !== 'column_mask') return [];
   const { id, principal, except, resource } = policy;
   const { column, ...node } = resource;
-  const isBeside = changed.some(
+  const isAffected = changed.some(
     (other) =>
       other !== policy &&
       (other.kind === 'column_mask' || other.kind === 'hidden_column') &&
       other.resource.column === column &&
       (covers(other.resource, resource) || covers(resource, other.resource)),
   );
-  return isBeside ? [{ id, principal, except, kind: 'deny', resource: node, privileges: CLOSED_BY_MASKS }] : [];
+  return isAffected ? [{ id, principal, except, kind: 'deny', resource: node, privileges: CLOSED_BY_MASKS }] : [];
 }
 
 /**

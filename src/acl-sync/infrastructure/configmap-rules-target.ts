@@ -184,10 +184,10 @@ function parseConfigMap(body: unknown): ConfigMap | null {
 function parseRefusal(body: unknown): Refusal {
   const causes = memberOf(memberOf(body, 'details'), 'causes');
   return {
-    reason: wordOf(memberOf(body, 'reason')),
+    reason: shortIdentifier(memberOf(body, 'reason')),
     causes: (Array.isArray(causes) ? causes : []).map((cause: unknown) => ({
-      reason: wordOf(memberOf(cause, 'reason')),
-      field: wordOf(memberOf(cause, 'field')),
+      reason: shortIdentifier(memberOf(cause, 'reason')),
+      field: shortIdentifier(memberOf(cause, 'field')),
     })),
   };
 }
@@ -202,6 +202,6 @@ function recordOf(value: unknown, name: string): Record<string, unknown> {
 }
 
 /** A short identifier, as reasons and field paths are. Other text is not shown. */
-function wordOf(value: unknown): string {
+function shortIdentifier(value: unknown): string {
   return typeof value === 'string' && /^[\w.[\]-]{1,100}$/.test(value) ? value : 'unknown';
 }

@@ -53,7 +53,7 @@ class PreparationProcess {
     this.child.on('error', () => undefined); // the current task rejects with the error
     const { pid } = this.child;
     if (pid !== undefined) yieldToOthers(pid);
-    this.idle(true);
+    this.setIdle(true);
   }
 
   /**
@@ -82,12 +82,12 @@ class PreparationProcess {
       if ('thrown' in message) throw new Error(message.thrown);
       return message.result;
     };
-    this.idle(false);
+    this.setIdle(false);
     try {
       return await Promise.race([exited(), late(), answered()]);
     } finally {
       listening.abort();
-      this.idle(true);
+      this.setIdle(true);
     }
   }
 
@@ -101,7 +101,7 @@ class PreparationProcess {
   }
 
   /** An idle child does not keep the service's process alive. */
-  private idle(isIdle: boolean): void {
+  private setIdle(isIdle: boolean): void {
     if (isIdle) {
       this.child.unref();
       this.child.channel?.unref();

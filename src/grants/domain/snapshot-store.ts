@@ -1,5 +1,5 @@
 import type { GrantOnPath } from '../../trino-rules/answers/ways.js';
-import { kindOf, namedBy, type Node } from '../../trino-rules/model/node.js';
+import { isNonDataNode, kindOf, type Node } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import { isAboutEveryone, Principals } from '../../trino-rules/model/principals.js';
 import { principalsOf, type Snapshot, type SnapshotSettings } from '../../trino-rules/model/snapshot.js';
@@ -69,7 +69,7 @@ export function snapshotSettings({
 /** The nodes that share rules with a node: all non-data nodes, or those of its schema, its catalog (`schema` null) or all catalogs. */
 interface Area {
   /** True for the nodes outside the data: the engine, queries, and impersonation. */
-  isBeside: boolean;
+  isNonData: boolean;
   catalog: string | null;
   schema: string | null;
 }
@@ -79,7 +79,7 @@ export function areaOf(node: Node): Area {
   const { catalog = null, schema = null } = node;
   const kind = kindOf(node);
   return {
-    isBeside: kind === 'engine' || namedBy(node) !== undefined,
+    isNonData: isNonDataNode(node),
     catalog,
     schema: kind === 'routine' ? null : schema,
   };
@@ -95,12 +95,12 @@ export function touchedPart(
   further: readonly PolicyPrincipal[] = [],
 ): Snapshot {
   const areas = nodes.map(areaOf);
-  const inTree = areas.filter(({ isBeside }) => !isBeside);
+  const inTree = areas.filter(({ isNonData }) => !isNonData);
   const keys = new Set(inTree.map(keyOf));
   const catalogs = new Set(inTree.map(({ catalog }) => catalog));
   const isTouched = ({ resource }: { resource: Node }): boolean => {
     const area = areaOf(resource);
-    if (area.isBeside) return inTree.length < areas.length;
+    if (area.isNonData) return inTree.length < areas.length;
     if (area.catalog === null || catalogs.has(null)) return inTree.length > 0;
     if (area.schema === null) return catalogs.has(area.catalog);
     return keys.has(keyOf(area)) || keys.has(keyOf({ ...area, schema: null }));

@@ -48,16 +48,16 @@ const EVERYTHING = `${snapshotOf({
   policies: 'policies',
 })}, (SELECT json_agg(${GUARANTEE_FORM} ORDER BY id) FROM guarantees WHERE removed_at IS NULL) AS guarantees`;
 
-const BESIDE = `('engine', 'queries', 'acting')`;
+const NON_DATA = `('engine', 'queries', 'acting')`;
 
 /** The columns of `areaOf` in `domain/snapshot-store.ts`. */
-const AREA = `node_kind IN ${BESIDE} AS is_beside, catalog_name, CASE WHEN node_kind <> 'routine' THEN schema_name END AS schema_name`;
+const AREA = `node_kind IN ${NON_DATA} AS is_non_data, catalog_name, CASE WHEN node_kind <> 'routine' THEN schema_name END AS schema_name`;
 
 /** The condition of `touchedPart`, as a spec checks. Three lookups in hashed lists replace a join that compares every row with every node. */
 const onTouchedNode = (row: string) => `CASE
-  WHEN ${row}.node_kind IN ${BESIDE} THEN (SELECT bool_or(is_beside) FROM touched)
-  WHEN ${row}.catalog_name IS NULL THEN (SELECT bool_or(NOT is_beside) FROM touched)
-  WHEN (SELECT bool_or(NOT is_beside AND catalog_name IS NULL) FROM touched) THEN true
+  WHEN ${row}.node_kind IN ${NON_DATA} THEN (SELECT bool_or(is_non_data) FROM touched)
+  WHEN ${row}.catalog_name IS NULL THEN (SELECT bool_or(NOT is_non_data) FROM touched)
+  WHEN (SELECT bool_or(NOT is_non_data AND catalog_name IS NULL) FROM touched) THEN true
   ELSE (${row}.catalog_name, ${row}.schema_name) IN (SELECT catalog_name, schema_name FROM touched WHERE schema_name IS NOT NULL)
     OR ${row}.catalog_name IN (SELECT catalog_name FROM touched WHERE schema_name IS NULL AND catalog_name IS NOT NULL)
     OR ((${row}.schema_name IS NULL OR ${row}.node_kind = 'routine')
@@ -67,7 +67,7 @@ const onTouchedNode = (row: string) => `CASE
 /** $2, $3 and $4: columns of the nodes' areas; $5: ids of groups; $6 and $7: ids of further users and groups; $8: whether everyone. */
 const TOUCHED = `WITH
   touched AS (
-    SELECT * FROM unnest($2::boolean[], $3::text[], $4::text[]) AS node (is_beside, catalog_name, schema_name)
+    SELECT * FROM unnest($2::boolean[], $3::text[], $4::text[]) AS node (is_non_data, catalog_name, schema_name)
     UNION SELECT ${AREA} FROM grants WHERE (group_id = ANY ($5) OR as_group_id = ANY ($5)) AND ${LIVE_GRANT}
     UNION SELECT ${AREA} FROM policies p
            WHERE p.removed_at IS NULL AND (p.group_id = ANY ($5) OR p.as_group_id = ANY ($5)
@@ -127,7 +127,7 @@ const OF_PRINCIPAL = `WITH
     policies: 'own_policies',
   })}`;
 
-const WITHOUT_PATH = `($4 = 'everything' OR $4 IN ${BESIDE})`;
+const WITHOUT_PATH = `($4 = 'everything' OR $4 IN ${NON_DATA})`;
 /** $1 to $3: a user, a group or an engine principal; $4: the kind of the node; $5 to $8: the node as for `OF_PRINCIPAL`. */
 const ON_PATH_TO = `SELECT g.id, ${principalForm('g.', 'named')} AS principal, ${resourceForm('g', 'unnamed')} AS resource, g.privileges,
        g.expires_at AS "expiresAt"
@@ -135,7 +135,7 @@ const ON_PATH_TO = `SELECT g.id, ${principalForm('g.', 'named')} AS principal, $
  WHERE g.revoked_at IS NULL AND (g.is_for_everyone OR g.group_id IS NOT NULL OR g.user_id = $1 OR g.engine_name = $3)
    AND ($2::integer IS NULL OR g.is_for_everyone OR g.group_id = $2)
    AND ((${WITHOUT_PATH} AND (node_kind = $4 OR ($4 = 'queries' AND node_kind = 'engine')))
-     OR (NOT ${WITHOUT_PATH} AND node_kind NOT IN ${BESIDE} AND ${ON_PATH}))`; // CASE would read every grant
+     OR (NOT ${WITHOUT_PATH} AND node_kind NOT IN ${NON_DATA} AND ${ON_PATH}))`; // CASE would read every grant
 
 /**
  * An upper estimate: a rule has some 400 bytes besides its names. Names are counted several times, because they can be in several
@@ -196,7 +196,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
   override async readTouched({ nodes, groups, named = [] }: Touched, maxRows: number): Promise<Snapshot | null> {
     // Each node comes from a written row, so more than `maxRows` nodes mean more than `maxRows` rows.
     if (nodes.length > maxRows) return null;
-    const areas = nodes.map(areaOf).map(({ isBeside, catalog, schema }) => [isBeside, catalog, schema]);
+    const areas = nodes.map(areaOf).map(({ isNonData, catalog, schema }) => [isNonData, catalog, schema]);
     const touched = [...(areas.length === 0 ? [[], [], []] : columnArrays(areas)), groups];
     const { count } = await this.session.one<{ count: number }>(TOUCHED_ROWS, [this.clock.now(), ...touched]);
     const ids = (type: string) => named.flatMap((each) => (isRow(each) && each.type === type ? [each.id] : []));

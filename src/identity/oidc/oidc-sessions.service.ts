@@ -18,7 +18,7 @@ import { SealService } from './seal.service.js';
 
 const MINUTE_MS = 60_000;
 
-/** Milliseconds for which a used logout token is remembered. Before they end, the token is refused for its age. */
+/** Milliseconds for which a used logout token is remembered: longer than it is accepted (`maxTokenAge`). */
 const REMEMBERED_MS = 60 * MINUTE_MS;
 
 /** The most concurrent requests to the provider: many people begin work at the same hour. */
@@ -61,7 +61,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
 
   onModuleInit(): void {
     if (this.settings.oidc === null) return;
-    this.sessions.noteUse = (sessionId) => this.used(sessionId);
+    this.sessions.noteUse = (sessionId) => this.noteUse(sessionId);
     if (requireOidc(this.settings).signOutAtProvider)
       this.sessions.signOutUrl = (sessionId) => this.signOutUrl(sessionId);
   }
@@ -101,15 +101,15 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
     return idToken === null ? null : this.provider.signOutUrl(idToken);
   }
 
-  private used(sessionId: string): void {
+  private noteUse(sessionId: string): void {
     const now = this.clock.now().getTime();
     if (now < (this.nextAt.get(sessionId) ?? 0)) return;
     this.lookAgain(sessionId, now + this.interval);
     this.waiting.add(sessionId);
-    this.goOn();
+    this.startNext();
   }
 
-  private goOn(): void {
+  private startNext(): void {
     if (this.isStopping || this.underWay.size >= MOST_AT_ONCE) return;
     const [sessionId] = this.waiting;
     if (sessionId === undefined) return;
@@ -118,7 +118,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
       .catch((error: unknown) => this.log.warn('session could not be checked at the provider', { err: error }))
       .finally(() => {
         this.underWay.delete(recheck);
-        this.goOn();
+        this.startNext();
       });
     this.underWay.add(recheck);
   }

@@ -13,7 +13,7 @@ import type {
 /** Key of the advisory lock that serializes the provider's sign-outs with new sessions. */
 const ENDED_LOCK = 7_471_093;
 
-/** Milliseconds for which a sign-out is remembered. Before they end, older tokens are refused for their age. */
+/** Milliseconds for which a sign-out is remembered: longer than tokens from before it are accepted (`maxTokenAge`). */
 const REMEMBERED_MS = 3_600_000;
 
 /** Links of accounts to people at the provider, their sessions there, and single-use secrets, which are stored as digests. */
@@ -44,7 +44,7 @@ export class OidcStore {
     return (await this.session.first(insert, [issuer, subject, userId, at])) !== null;
   }
 
-  async signedIn(userId: number, at: Date): Promise<void> {
+  async recordSignIn(userId: number, at: Date): Promise<void> {
     await this.session.changed('UPDATE oidc_people SET signed_in_at = $2 WHERE user_id = $1', [userId, at]);
   }
 

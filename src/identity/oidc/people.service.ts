@@ -66,7 +66,7 @@ export class PeopleService {
     const decision = decidePerson(person, present, requireOidc(this.settings));
     switch (decision.kind) {
       case 'sign-in':
-        await this.store.signedIn(decision.account.id, this.clock.now());
+        await this.store.recordSignIn(decision.account.id, this.clock.now());
         return decision.account;
       case 'failed':
         return decision;

@@ -110,7 +110,7 @@ export class ScimRequest {
   }
 
   /** Answers 204 with the ETag of the resource. */
-  answerNothing({ meta }: ResourceForm): void {
+  answerNoContent({ meta }: ResourceForm): void {
     void this.reply.status(204).header('ETag', meta.version);
   }
 }

@@ -112,7 +112,7 @@ export class ScimGroupsController {
     const changes = changesOf(operationsOf(request.body), String(id));
     await this.groups.change(id, changes, request.versionCheck(groupForm), request.by);
     if (request.selection.only !== null) return this.answered(id, request);
-    request.answerNothing(groupForm(await this.groups.find(id, false), request.base));
+    request.answerNoContent(groupForm(await this.groups.find(id, false), request.base));
     return undefined;
   }
 

@@ -73,11 +73,11 @@ export function momentProblem(value: unknown): string | null {
   // Date would read 30 February as 2 March.
   const day = new Date(`${text.slice(0, 10)}T00:00:00Z`).toISOString().slice(0, 10);
   if (day !== text.slice(0, 10)) return 'must be a day that exists';
-  return isInPlainYear(date) ? null : 'must be in the years 0000 to 9999 of UTC';
+  return hasFourDigitYear(date) ? null : 'must be in the years 0000 to 9999 of UTC';
 }
 
 /** Whether a date is valid and in the years 0 to 9999 of UTC. JavaScript has dates that PostgreSQL cannot store. */
-export function isInPlainYear(date: Date): boolean {
+export function hasFourDigitYear(date: Date): boolean {
   return date.toISOString().length === 24;
 }
 

@@ -117,7 +117,7 @@ function digits(value: unknown): string {
   throw new ProtocolBreach('a value that is not a number');
 }
 
-/** Refuses an integer that may have lost digits; exact reading makes text of long ones. */
+/** Refuses an integer that may have lost digits. Long integers that are read exactly are text. */
 function exactDigits(value: unknown): string {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return digits(value);
   throw new ProtocolBreach('an integer with more digits than a double has');

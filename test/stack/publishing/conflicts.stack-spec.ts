@@ -52,8 +52,8 @@ describe('two replicas, commands and another writer of the ConfigMap, all at onc
   const publishedCount = async (): Promise<number> =>
     (await installation.recorded()).filter(({ state }) => state === 'published').length;
 
-  /** Does something again and again, beside the work. */
-  async function beside<T>(again: (count: number) => Promise<unknown>, work: () => Promise<T>): Promise<T> {
+  /** Repeats an action until the work has ended. */
+  async function whileRepeating<T>(again: (count: number) => Promise<unknown>, work: () => Promise<T>): Promise<T> {
     const ending = new AbortController();
     const looping = (async () => {
       for (let count = 0; !ending.signal.aborted; count++) await again(count);
@@ -94,7 +94,7 @@ describe('two replicas, commands and another writer of the ConfigMap, all at onc
       await installation.rules.patch({ metadata: { annotations: { 'example.org/count': String(count) } } });
       await pause(Math.random() * 8);
     };
-    await beside(annotate, async () => {
+    await whileRepeating(annotate, async () => {
       for (const [change, schema] of SCHEMAS.entries()) {
         const [granted] = await Promise.all([
           grantSchema(replicas[change % 2] ?? first, ana, schema),
@@ -122,7 +122,7 @@ describe('two replicas, commands and another writer of the ConfigMap, all at onc
       else await installation.rules.editRules(closedRules(count));
       await pause(Math.random() * 300);
     };
-    await beside(meddle, async () => {
+    await whileRepeating(meddle, async () => {
       await grantSchema(first, ana, 'meddled');
       for (let times = 0; times < 3; times++) expect(await undocumented()).toEqual([]);
       await untilText('meddled', true);

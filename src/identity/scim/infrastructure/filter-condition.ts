@@ -1,5 +1,5 @@
 import type { DatabaseSession } from '../../../platform/database/database-session.js';
-import { isInPlainYear } from '../../../platform/http/validation.js';
+import { hasFourDigitYear } from '../../../platform/http/validation.js';
 import type { AttributePath, Comparison, Filter, Literal } from '../domain/filter.js';
 import type { ListResult } from '../domain/list-request.js';
 import { booleanOf, integerId, invalid } from '../domain/values.js';
@@ -147,7 +147,7 @@ function sides(column: Column, value: string | number | boolean, parameters: unk
     case 'time': {
       const time = typeof value === 'string' ? new Date(value) : null;
       if (time === null || Number.isNaN(time.getTime())) throw invalid('invalidFilter', 'A time is one of ISO 8601.');
-      if (!isInPlainYear(time)) throw invalid('invalidFilter', 'A time is in the years 0000 to 9999 of UTC.');
+      if (!hasFourDigitYear(time)) throw invalid('invalidFilter', 'A time is in the years 0000 to 9999 of UTC.');
       return [column.sql, parameter(time, 'timestamptz')];
     }
     case 'id': {
