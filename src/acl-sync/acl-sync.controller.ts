@@ -75,7 +75,13 @@ export class AclSyncController {
   }
 
   /** An approval takes effect with the next run, which starts some seconds later. */
-  @ApiRoute('approveChange', 'Approve an unexplained change', 'approval_not_awaited', 'reauthentication_required')
+  @ApiRoute(
+    'approveChange',
+    'Approve an unexplained change',
+    'approval_not_awaited',
+    'guarantee_broken',
+    'reauthentication_required',
+  )
   @Post('approvals')
   @BodyLimits(ADMINISTRATION)
   @NoContent()

@@ -2,13 +2,16 @@ import { Injectable, Optional } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
+import { refuseBroken } from '../grants/domain/guarantee.js';
 import { GuaranteeStates } from '../grants/guarantee-states.service.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Transaction } from '../platform/database/transaction.js';
+import { GUARANTEE_BROKEN } from '../trino-rules/answers/guarantee-verdicts.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AclSyncService, RunReportsService, type RunResult } from './acl-sync.service.js';
 import { SYNC_JOB } from './background-runs.service.js';
+import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { lastingRestore } from './domain/restore.js';
 import { RulesTarget } from './domain/rules-target.js';
@@ -23,6 +26,7 @@ const LOCK_TIMEOUT_MS = 60_000;
 export class PublicationsService {
   constructor(
     private readonly sync: AclSyncService,
+    private readonly candidates: CandidateService,
     private readonly history: PublicationHistory,
     private readonly reports: RunReportsService,
     private readonly target: RulesTarget,
@@ -54,9 +58,11 @@ export class PublicationsService {
 
   /**
    * Allows exactly this text to follow the current version. The next run, which starts soon, publishes it.
-   * @throws Refused `approval_not_awaited` if this text does not wait for an approval
+   * @throws Refused `guarantee_broken` if an enforced guarantee is broken now; `approval_not_awaited` if this text does not wait for an
+   *   approval
    */
   async approve(hash: string, by: AuditContext): Promise<void> {
+    await this.refuseBroken(hash);
     await this.transaction.run(async () => {
       const { last } = await this.history.summary();
       if (last?.waiting?.hash !== hash) throw notAwaited(last?.waiting?.hash ?? null);
@@ -64,6 +70,16 @@ export class PublicationsService {
       await this.audit.record({ event: 'publication_approved', ...by, subject: null, details: { hash } });
     });
     this.changes.announce();
+  }
+
+  /** Judges what the next run would publish. A text that breaks a guarantee does not wait for an approval. */
+  private async refuseBroken(hash: string): Promise<void> {
+    const { last } = await this.history.summary();
+    const isHeldBack = last?.reasons.some(({ code }) => code === GUARANTEE_BROKEN) === true;
+    if (!isHeldBack && last?.waiting?.hash !== hash) return;
+    if ((await this.guarantees.all()).length === 0) return;
+    const { candidate } = await this.candidates.prepare(await this.candidates.read(), null, null);
+    refuseBroken(candidate.verdicts);
   }
 
   /**

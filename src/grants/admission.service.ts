@@ -27,7 +27,7 @@ import {
   SizeForecast,
 } from './domain/admission-ports.js';
 import type { NewGrant } from './domain/grant.js';
-import { guaranteeBroken, judgedPart } from './domain/guarantee.js';
+import { guaranteeBroken, isBreaking, judgedPart, refuseBroken } from './domain/guarantee.js';
 import type { NewPolicy, Policy, PolicyRule } from './domain/policy.js';
 import { SnapshotStore, type Touched, touchedPart } from './domain/snapshot-store.js';
 import { GroupStore } from './group.store.js';
@@ -210,21 +210,28 @@ export class AdmissionService {
 
   /**
    * Checks guarantees that the transaction has written: what is broken already breaks them, too.
-   * @throws Refused `guarantee_broken`; Error where they cannot be judged
+   * @throws Refused `guarantee_broken`, `rules_unprovable`
    */
   async admitWritten(guarantees: readonly Guarantee[], by: AuditContext): Promise<void> {
     const { verdicts, at } = await this.judged(guarantees);
-    const broken = verdicts.filter(isBreaking);
-    if (broken.length > 0) throw guaranteeBroken(broken);
+    refuseBroken(verdicts);
     await this.states.record(verdicts, at, by);
   }
 
-  /** Judges guarantees on what is recorded, or the transaction has written, however long it takes. @throws Error where they cannot be judged */
+  /**
+   * Judges guarantees on what is recorded, or the transaction has written, however long it takes.
+   * @throws Refused `rules_unprovable` where they cannot be judged
+   */
   async judged(guarantees: readonly Guarantee[]): Promise<{ verdicts: GuaranteeVerdict[]; at: Date }> {
     const snapshot = await this.snapshots.read();
+    if (guarantees.length === 0) return { verdicts: [], at: snapshot.at };
     const { nodes, named } = judgedPart(guarantees, snapshot.settings);
     const part = { ...touchedPart(snapshot, nodes, named), guarantees };
-    return { verdicts: guarantees.length === 0 ? [] : await this.proof.verdicts(part), at: snapshot.at };
+    const { refusal, verdicts } = await this.proof.verdicts(part);
+    if (verdicts.length === guarantees.length) return { verdicts, at: snapshot.at };
+    throw new Refused('rules_unprovable', {
+      detail: `Guarantees cannot be judged: ${refusal ?? 'no proof was made'}.`,
+    });
   }
 
   private judge(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict> {
@@ -302,10 +309,6 @@ function engineNames(principals: readonly PolicyPrincipal[]): string[] {
 
 function holderText({ name, holder }: { name: string; holder: 'account' | 'engine' }): string {
   return `The name ${name} belongs to ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}.`;
-}
-
-function isBreaking(verdict: GuaranteeVerdict): boolean {
-  return verdict.isBroken && isRefusing(verdict);
 }
 
 /** Whether a restriction can take a privilege without denying it. */

@@ -29,7 +29,7 @@ import {
 } from './guarantees.dto.js';
 import { GuaranteesService, type ToldGuarantee } from './guarantees.service.js';
 
-const WRITES = ['busy', 'name_taken', 'guarantee_broken'] as const;
+const WRITES = ['busy', 'name_taken', 'guarantee_broken', 'rules_unprovable'] as const;
 
 @ApiTags('guarantees')
 @ApiBearerAuth('access-token')
@@ -67,7 +67,12 @@ export class GuaranteesController {
   }
 
   @OpenToTokens('admin.read')
-  @ApiRoute('checkGuarantees', 'Judge guarantees on what is recorded now; writes nothing', 'too_many_requests')
+  @ApiRoute(
+    'checkGuarantees',
+    'Judge guarantees on what is recorded now; writes nothing',
+    'rules_unprovable',
+    'too_many_requests',
+  )
   @CountsWork()
   @Post('check')
   @BodyLimits(ADMINISTRATION)

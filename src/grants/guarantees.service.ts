@@ -59,7 +59,7 @@ export class GuaranteesService {
    * Writes a new one, or one in the place of another in one step.
    * @param id of the other; null: a new one
    * @param body not yet read
-   * @throws Refused `validation_failed`, `name_taken`, `not_found`; `guarantee_broken` where it is enforced, and broken now
+   * @throws Refused `validation_failed`, `name_taken`, `not_found`, `rules_unprovable`; `guarantee_broken` where it is enforced, and broken now
    */
   async write(id: number | null, body: object, by: AuditContext): Promise<ToldGuarantee> {
     const written = await this.writes.run(async () => {
@@ -93,7 +93,7 @@ export class GuaranteesService {
   /**
    * Judges guarantees on what is recorded now, and writes nothing.
    * @param body not yet read; without guarantees, the recorded ones are judged
-   * @throws Refused `validation_failed`
+   * @throws Refused `validation_failed`, `rules_unprovable`
    */
   async check(body: object): Promise<CheckedGuarantee[]> {
     const drafts = readGuarantees(body, await this.snapshots.read()) ?? (await this.states.all());

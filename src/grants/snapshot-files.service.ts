@@ -127,9 +127,8 @@ export class SnapshotFilesService {
     if (plan.length === 0) return { outcome: 'no_change', ...NOTHING, remarks };
 
     const written = await this.writer.write({ changes, recorded, file }, by, report);
-    const { refusals, warnings: ofCapacity } = await this.admit(snapshot, changes, written, places);
+    const { refusals, warnings: ofCapacity } = await this.admit(snapshot, changes, written, places, by);
     if (refusals.length > 0) return refuse(refusals);
-    await this.admission.admitWritten(written.guarantees, by);
     const ofGuarantees = await this.admission.admitGuarantees(ANYTHING);
     const warnings = [...ofExpressions(changes, places), ...ofCapacity, ...ofGuarantees];
     const done = { plan, problems: [], remarks, warnings };
@@ -209,7 +208,13 @@ export class SnapshotFilesService {
     });
   }
 
-  private async admit(recorded: Snapshot, changes: SnapshotChanges, { touched, policies }: Written, places: RowPlaces) {
+  private async admit(
+    recorded: Snapshot,
+    changes: SnapshotChanges,
+    { touched, policies, guarantees }: Written,
+    places: RowPlaces,
+    by: AuditContext,
+  ) {
     const acting = changes.grants.flatMap(({ before, after }) =>
       before === null && after?.resource.as?.type === 'engine'
         ? [{ fieldPrefix: `${places.grants.get(after.id) ?? ''}.`, grant: after }]
@@ -222,9 +227,12 @@ export class SnapshotFilesService {
       refusals.push(...chained.map(({ field, message }) => ({ path: field, message })));
       refusals.push(...maskProblems(recorded, snapshot, policies, places));
     }
-    if (refusals.length > 0 || touched.nodes.length + touched.groups.length === 0) return { refusals, warnings: [] };
+    if (refusals.length > 0) return { refusals, warnings: [] };
     try {
-      return { refusals, warnings: await this.admission.admitRules(touched) };
+      const isTouching = touched.nodes.length + touched.groups.length > 0;
+      const warnings = isTouching ? await this.admission.admitRules(touched) : [];
+      await this.admission.admitWritten(guarantees, by);
+      return { refusals, warnings };
     } catch (error) {
       if (!(error instanceof Refused) || error.code === 'guarantee_broken') throw error;
       return { refusals: [{ path: '', message: error.details.detail ?? error.code }], warnings: [] };

@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
 import { GuaranteeStore } from '../../src/grants/guarantee.store.js';
 import { Transaction } from '../../src/platform/database/transaction.js';
+import { people } from '../support/service/administrator.js';
 import { ACL, PublishingService } from './publishing-service.js';
 
 const PEOPLE = { catalog: 'lake', schema: 'hr', table: 'people' };
@@ -94,6 +95,58 @@ describe('a version that would break a guarantee', () => {
     const { body } = await publishing.admin.get(`${ACL}/publications/1`);
     expect(body?.['checks']).toMatchObject([{ code: 'guarantee-broken', severity: 'warning' }]);
     expect(await status()).toMatchObject({ broken_guarantees: [{ name: 'alice reads' }] });
+  });
+
+  it('is not approved while it would break one', async () => {
+    const { alice, bob } = publishing.ids;
+    const readers = await group('readers', bob);
+    const onTable = (principal: object, table: string) => ({
+      ...{ principal, resource: { catalog: 'sales', schema: 'eu', table }, privileges: ['SELECT'] },
+    });
+    const user = (id: number) => ({ type: 'user', id });
+    const many = Array.from({ length: 60 }, (_, i) => onTable(user(bob), `t${i}`));
+    const orders = onTable(readers, 'orders');
+    await publishing.admin.post('/api/admin/grants/batch', { grant: [...many, orders], revoke: [] });
+    const { resource } = orders;
+    await post('guarantees', { name: 'alice reads no orders', kind: 'never', principal: user(alice), resource });
+    expect(await sync()).toMatchObject({ outcome: 'applied' });
+    const database = publishing.service.app.get(DataSource);
+    await database.query(`DELETE FROM grants WHERE table_name LIKE 't%'`);
+    const hash = (await sync())?.['awaits'];
+    expect(hash).toMatch(/^[0-9a-f]{64}$/);
+
+    const push = 'INSERT INTO group_members (group_id, user_id, added_at) VALUES ($1, $2, now())';
+    await database.query(push, [readers.id, alice]);
+    const approve = () => publishing.admin.post(`${ACL}/approvals`, { hash });
+    const broken = {
+      status: 409,
+      body: { code: 'guarantee_broken', errors: [{ witness: { principal: { name: 'alice' }, resource } }] },
+    };
+    expect(await approve()).toMatchObject(broken);
+    expect(await sync()).toMatchObject({ outcome: 'refused', awaits: null, reasons: [{ code: 'guarantee-broken' }] });
+    expect(await approve()).toMatchObject(broken);
+    expect(await audited('publication_approved')).toEqual([]);
+
+    await publishing.admin.send('DELETE', `/api/admin/groups/${readers.id}/members/${alice}`);
+    expect(await sync()).toMatchObject({ outcome: 'refused', awaits: hash, reasons: [{ code: 'unexplained-change' }] });
+    expect(await approve()).toMatchObject({ status: 204 });
+    expect(await sync()).toMatchObject({ outcome: 'applied', publication: { hash } });
+  });
+
+  it('keeps out of the rules an account that registers', async () => {
+    await post('grants', { principal: { type: 'everyone' }, resource: PEOPLE, privileges: ['SELECT'] });
+    const { body: me } = await publishing.admin.get('/api/auth/me');
+    const staff = await group('staff', ...Object.values(publishing.ids), Number(me?.['id']));
+    const id = await post('guarantees', { name: 'staff reads', kind: 'only', principals: [staff], resource: PEOPLE });
+    const { body: orders } = await grant('bob', 'orders');
+    expect(await sync()).toMatchObject({ outcome: 'applied' });
+
+    expect(await people(publishing.service, 'mallory')).toEqual({ mallory: expect.any(Number) as unknown });
+    await publishing.admin.send('DELETE', `/api/admin/grants/${String(orders?.['id'])}`);
+    expect(await sync()).toMatchObject({ outcome: 'refused', reasons: [{ code: 'guarantee-broken' }] });
+    expect(await live()).not.toContain('mallory');
+    expect(await live()).not.toContain('orders');
+    expect(await stateOf(id)).toMatchObject({ state: 'broken', witnesses: [{ principal: { name: 'mallory' } }] });
   });
 
   it('is judged before an account is activated', async () => {

@@ -77,10 +77,12 @@ describe('the proof of what is being written', () => {
   it('tells of guarantees that it could not judge', async () => {
     const undecided = await asked(`process.send({ result: { refusal: 'too much to be checked', verdicts: [] } });`);
 
-    await expect(undecided.verdicts({ ...snapshot, guarantees: [ANA_READS] })).rejects.toThrow(
-      'too much to be checked',
-    );
-    expect(await undecided.verdicts(snapshot)).toEqual([]);
+    const guaranteed = { ...snapshot, guarantees: [ANA_READS] };
+    expect(await undecided.verdicts(guaranteed)).toEqual({ refusal: 'too much to be checked', verdicts: [] });
+
+    const broken = await asked(`process.send({ thrown: 'no such case' });`);
+    expect((await broken.verdicts(guaranteed)).refusal).toMatch(/cannot be compiled/);
+    expect(log.at('error')).toEqual(['admission proof failed: rules could not be compiled']);
   });
 
   it('refuses nothing for want of a process', async () => {

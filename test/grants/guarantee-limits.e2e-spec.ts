@@ -30,13 +30,14 @@ describe('guarantees at their limits', () => {
   });
 
   describe('where a proof takes too long for a write', () => {
-    const judge = (proof: AdmissionProof['judge']) => Object.assign(service.app.get(AdmissionProof), { judge: proof });
-    let former: AdmissionProof['judge'];
+    const proof = (methods: Partial<AdmissionProof>) => Object.assign(service.app.get(AdmissionProof), methods);
+    const judge = (method: AdmissionProof['judge']) => proof({ judge: method });
+    let former: Pick<AdmissionProof, 'judge' | 'verdicts'>;
     beforeAll(() => {
-      const proof = service.app.get(AdmissionProof);
-      former = proof.judge.bind(proof);
+      const own = service.app.get(AdmissionProof);
+      former = { judge: own.judge.bind(own), verdicts: own.verdicts.bind(own) };
     });
-    afterEach(() => judge(former));
+    afterEach(() => proof(former));
 
     it('are judged all the same when a file writes them', async () => {
       judge(() => Promise.resolve({ refusal: null, verdicts: [] }));
@@ -47,6 +48,24 @@ describe('guarantees at their limits', () => {
       expect(await admin.post('/api/admin/snapshot', { snapshot: { version: 1, guarantees: [broken] } })).toMatchObject(
         BROKEN,
       );
+      expect((await admin.get(GUARANTEES)).body).toMatchObject({ items: [] });
+    });
+
+    it('are refused with the reason where they cannot be judged at all', async () => {
+      const refusal = 'the rules combine more names than can be checked';
+      proof({ verdicts: () => Promise.resolve({ refusal, verdicts: [] }) });
+      const only = { name: 'ana alone', kind: 'only', principals: [user('ana')], resource: { catalog: 'twenty' } };
+      const unjudged = {
+        status: 409,
+        body: { code: 'rules_unprovable', detail: expect.stringContaining(refusal) as unknown },
+      };
+
+      expect(await admin.post(GUARANTEES, only)).toMatchObject(unjudged);
+      expect(await admin.post(`${GUARANTEES}/check`, { guarantees: [only] })).toMatchObject(unjudged);
+      const named = { ...only, principals: [{ type: 'user', name: 'ana' }] };
+      expect(await admin.post('/api/admin/snapshot', { snapshot: { version: 1, guarantees: [named] } })).toMatchObject({
+        ...{ status: 422, body: { problems: [{ message: expect.stringContaining(refusal) as unknown }] } },
+      });
       expect((await admin.get(GUARANTEES)).body).toMatchObject({ items: [] });
     });
 

@@ -11,7 +11,6 @@ import { AdmissionProof, type AdmissionVerdict } from '../../grants/domain/admis
 import { inTurn } from '../../kernel/promises.js';
 import type { Log } from '../../platform/log/log.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
-import type { GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { Candidate, Preparation } from '../domain/candidate.js';
 import type { WithdrawalOrder } from '../domain/prepared-withdrawal.js';
@@ -218,16 +217,15 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
     }
   }
 
-  /** In a process of its own, one after the other, so that writes are admitted meanwhile. */
-  override verdicts(snapshot: Snapshot): Promise<GuaranteeVerdict[]> {
+  /** In a process of its own, one after the other, so that writes are admitted meanwhile. Never rejects. */
+  override verdicts(snapshot: Snapshot): Promise<AdmissionVerdict> {
     return this.judgeInTurn(async () => {
       const process = new PreparationProcess(LIMITS.heapMebibytes, this.program);
       try {
         const task = { kind: 'prove', snapshot, former: null } as const;
-        const { refusal, verdicts } = await process.run<AdmissionVerdict>(task, LIMITS.milliseconds);
-        if (verdicts.length < (snapshot.guarantees ?? []).length)
-          throw new Error(refusal ?? 'the guarantees could not be judged');
-        return verdicts;
+        return await process.run<AdmissionVerdict>(task, LIMITS.milliseconds);
+      } catch (error) {
+        return error instanceof PreparationExceeded ? { refusal: error.message, verdicts: [] } : this.uncompiled(error);
       } finally {
         await process.end();
       }
@@ -250,10 +248,14 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
         this.log.warn('admission proof skipped: over its limits', { reason: error.message });
         return LEFT_TO_THE_RUN;
       }
-      this.log.error('admission proof failed: rules could not be compiled', { err: error });
-      const refusal = 'the rules that follow from this change cannot be compiled; the log has the reason';
-      return { refusal, verdicts: [] };
+      return this.uncompiled(error);
     }
+  }
+
+  private uncompiled(error: unknown): AdmissionVerdict {
+    this.log.error('admission proof failed: rules could not be compiled', { err: error });
+    const refusal = 'the rules that follow from this change cannot be compiled; the log has the reason';
+    return { refusal, verdicts: [] };
   }
 
   /** A process that has loaded its program. Null: none could be started, for which no change is refused. */

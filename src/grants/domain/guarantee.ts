@@ -1,7 +1,7 @@
 import { Refused } from '../../kernel/errors.js';
 import { brokenText, type GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
 import { GuaranteeReader } from '../../trino-rules/model/guarantee-file.js';
-import { type Guarantee, isNear, judgedNodes, principalsIn } from '../../trino-rules/model/guarantee.js';
+import { type Guarantee, isNear, isRefusing, judgedNodes, principalsIn } from '../../trino-rules/model/guarantee.js';
 import { SYSTEM } from '../../trino-rules/model/node.js';
 import { join, SnapshotDecoder } from '../../trino-rules/model/snapshot-decoder.js';
 import { SnapshotNames, SnapshotRows } from '../../trino-rules/model/snapshot-rows.js';
@@ -81,6 +81,16 @@ export function judgedPart(
 ): Required<Pick<Touched, 'nodes' | 'groups' | 'named'>> {
   const nodes = guarantees.flatMap(({ scopes }) => scopes.flatMap((scope) => judgedNodes(scope, settings)));
   return { nodes, groups: [], named: guarantees.flatMap(principalsIn) };
+}
+
+export function isBreaking(verdict: GuaranteeVerdict): boolean {
+  return verdict.isBroken && isRefusing(verdict);
+}
+
+/** @throws Refused `guarantee_broken` for an enforced guarantee that is broken */
+export function refuseBroken(verdicts: readonly GuaranteeVerdict[]): void {
+  const broken = verdicts.filter(isBreaking);
+  if (broken.length > 0) throw guaranteeBroken(broken);
 }
 
 /** @param broken with the witnesses that a write adds */
