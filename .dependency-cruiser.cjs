@@ -128,6 +128,7 @@ module.exports = {
           '[.](service|module)[.]ts$',
           '^src/auth/(auth[.]dto|throttle[.]store)[.]ts$',
           '^src/users/(user|principal-names)[.]store[.]ts$',
+          '^src/grants/guarantee[.]store[.]ts$',
         ],
       },
     },

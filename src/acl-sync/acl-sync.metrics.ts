@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Counter, type Gauge, Histogram, Registry } from 'prom-client';
 import type { AuditService } from '../audit/audit.service.js';
 import { counter, gauge } from '../platform/operations/metrics.js';
-import type { RecordedGuarantee } from '../grants/domain/guarantee.js';
-import type { GuaranteeStates } from '../grants/guarantee-states.service.js';
+import type { GuaranteeStore } from '../grants/guarantee.store.js';
 import type { PublicationHistory } from './domain/publication-history.js';
 import type { EngineWatch } from './domain/engine-watch.js';
 import { type PublicationSummary, type RunOutcome, type Trigger, TRIGGERS } from './domain/publication.js';
@@ -85,9 +84,15 @@ export class AclSyncMetrics {
   async showHistory(
     history: PublicationHistory,
     trail: Pick<AuditService, 'lastOf'>,
-    guarantees: Pick<GuaranteeStates, 'all'>,
+    guarantees: Pick<GuaranteeStore, 'all'>,
   ): Promise<void> {
-    this.showGuarantees(await guarantees.all());
+    const recorded = await guarantees.all();
+    this.guarantees.reset();
+    this.brokenSince.reset();
+    for (const { guarantee, brokenSince } of recorded) {
+      this.guarantees.inc({ mode: guarantee.mode, state: brokenSince === null ? 'holds' : 'broken' });
+      if (brokenSince !== null) this.brokenSince.set({ name: guarantee.name }, secondsOf(brokenSince));
+    }
     const { last, lastSuccessAt, refusedSince, failedSince, databaseBehind } = await history.summary();
     const [published] = (await history.list({ limit: 1, after: null })).items;
     this.show({
@@ -106,15 +111,6 @@ export class AclSyncMetrics {
       rules: published?.rules ?? 0,
       bytes: published?.bytes ?? 0,
     });
-  }
-
-  private showGuarantees(all: readonly RecordedGuarantee[]): void {
-    this.guarantees.reset();
-    this.brokenSince.reset();
-    for (const { guarantee, brokenSince } of all) {
-      this.guarantees.inc({ mode: guarantee.mode, state: brokenSince === null ? 'holds' : 'broken' });
-      if (brokenSince !== null) this.brokenSince.set({ name: guarantee.name }, secondsOf(brokenSince));
-    }
   }
 
   /** Sets the gauges that show whether the engine uses the published version. */

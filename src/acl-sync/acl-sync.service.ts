@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
-import { GuaranteeStates } from '../grants/guarantee-states.service.js';
+import { GuaranteeStore } from '../grants/guarantee.store.js';
 import { Clock } from '../kernel/clock.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { Log } from '../platform/log/log.js';
@@ -29,7 +29,7 @@ export class RunReportsService {
     private readonly transaction: Transaction,
     private readonly metrics: AclSyncMetrics,
     private readonly log: Log,
-    private readonly guarantees: GuaranteeStates,
+    private readonly guarantees: GuaranteeStore,
   ) {}
 
   async record(ended: EndedRun): Promise<void> {

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
-import type { GuaranteeStates } from '../grants/guarantee-states.service.js';
+import type { GuaranteeStore } from '../grants/guarantee.store.js';
 import { Timers } from '../kernel/clock.js';
 import type { LogMarker } from '../kernel/log-marker.js';
 import { Log } from '../platform/log/log.js';
@@ -45,7 +45,7 @@ export function historyProbe(
   metrics: AclSyncMetrics,
   history: PublicationHistory,
   trail: AuditService,
-  guarantees: GuaranteeStates,
+  guarantees: GuaranteeStore,
 ): Probe {
   return {
     failure: 'publication gauges could not be refreshed',

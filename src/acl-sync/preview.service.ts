@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { GuaranteeStates } from '../grants/guarantee-states.service.js';
+import { GuaranteeStore } from '../grants/guarantee.store.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import { verdictForm } from '../trino-rules/answers/guarantee-verdicts.js';
+import type { GuaranteeVerdictForm } from '../trino-rules/answers/guarantee-verdicts.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import { CandidateService } from './candidate.service.js';
 import { accessForm } from './domain/access-text.js';
@@ -34,7 +34,7 @@ export class PreviewService {
     private readonly target: RulesTarget,
     private readonly history: PublicationHistory,
     private readonly clock: Clock,
-    private readonly guarantees: GuaranteeStates,
+    private readonly guarantees: GuaranteeStore,
   ) {}
 
   /**
@@ -91,20 +91,15 @@ export class PreviewService {
       situation = await judgedWith(new Map([[comparisonKey(intent, latest), { fromIntent, fromPublished: null }]]));
       decision = decide(situation);
     }
-    const broken = (await this.guarantees.all()).flatMap(({ guarantee: { id }, brokenSince }) =>
-      brokenSince ? id : [],
-    );
-    return previewOf(decision, situation, situation.candidate ?? prepared.candidate, broken);
+    const candidate = situation.candidate ?? prepared.candidate;
+    return previewOf(decision, situation, candidate, await this.guarantees.changedBy(candidate.verdicts));
   }
 }
 
 export type Preview = ReturnType<typeof previewOf>;
 
-/**
- * A preview with the names of the API and the command line. `drift`: the live rules were edited by hand or come from elsewhere.
- * @param broken ids of guarantees that were broken when they were judged last
- */
-function previewOf(decision: Decision, situation: Situation, candidate: Candidate, broken: readonly number[]) {
+/** A preview with the names of the API and the command line. `drift`: the live rules were edited by hand or come from elsewhere. */
+function previewOf(decision: Decision, situation: Situation, candidate: Candidate, guarantees: GuaranteeVerdictForm[]) {
   const isWritten = decision.kind === 'publish' && decision.isWritten;
   const refusal = decision.kind === 'withdraw' ? decision.refusal : null;
   const restore = decision.kind === 'keep' || decision.kind === 'publish' ? decision.restore : null;
@@ -116,6 +111,6 @@ function previewOf(decision: Decision, situation: Situation, candidate: Candidat
     checks: [...findings, ...(restore === null ? [] : [restoredFinding(restore)])],
     drift: editIn(situation) !== null,
     awaits: refusal?.awaits ?? null,
-    guarantees: candidate.verdicts.filter(({ id, isBroken }) => isBroken || broken.includes(id)).map(verdictForm),
+    guarantees,
   };
 }

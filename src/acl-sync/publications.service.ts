@@ -3,7 +3,7 @@ import { SchedulerRegistry } from '@nestjs/schedule';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { refuseBroken } from '../grants/domain/guarantee.js';
-import { GuaranteeStates } from '../grants/guarantee-states.service.js';
+import { GuaranteeStore } from '../grants/guarantee.store.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Transaction } from '../platform/database/transaction.js';
@@ -34,7 +34,7 @@ export class PublicationsService {
     private readonly transaction: Transaction,
     private readonly changes: AccessChangesService,
     private readonly clock: Clock,
-    private readonly guarantees: GuaranteeStates,
+    private readonly guarantees: GuaranteeStore,
     @Optional() private readonly scheduler?: SchedulerRegistry,
   ) {}
 

@@ -4,7 +4,7 @@ import { AuditService } from '../audit/audit.service.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { AdmissionProof, PublishedRules, SizeForecast } from '../grants/domain/admission-ports.js';
 import { GrantStoresModule } from '../grants/grants.module.js';
-import { GuaranteeStates } from '../grants/guarantee-states.service.js';
+import { GuaranteeStore } from '../grants/guarantee.store.js';
 import { Timers } from '../kernel/clock.js';
 import { DatabaseUrl } from '../platform/database/database.js';
 import { Log } from '../platform/log/log.js';
@@ -85,7 +85,7 @@ function rulesTarget({ acl: { target, fileMode } }: Settings, timers: Timers, lo
 const heartbeat: Provider = {
   provide: HeartbeatService,
   inject: [
-    ...[Timers, Log, Settings, AclSyncMetrics, PublicationHistory, AuditService, GuaranteeStates],
+    ...[Timers, Log, Settings, AclSyncMetrics, PublicationHistory, AuditService, GuaranteeStore],
     ...[TargetProbe, EngineWatchService, BackgroundRunsService],
   ],
   useFactory: (
@@ -95,7 +95,7 @@ const heartbeat: Provider = {
     metrics: AclSyncMetrics,
     history: PublicationHistory,
     trail: AuditService,
-    guarantees: GuaranteeStates,
+    guarantees: GuaranteeStore,
     target: TargetProbe,
     watch: EngineWatchService,
     runs: BackgroundRunsService,

@@ -1,10 +1,5 @@
 import { loadServiceSettings } from '../platform/settings/settings-loader.js';
-import {
-  type ForeignBreach,
-  type ForeignVerdict,
-  readGuarantees,
-  testForeign,
-} from '../rules-files/foreign/foreign-guarantees.js';
+import { type ForeignVerdict, readGuarantees, testForeign } from '../rules-files/foreign/foreign-guarantees.js';
 import { displayName, namedLevels } from '../trino-rules/engine/access-fact.js';
 import { locationsOf, sarifLog } from './check/reports.js';
 import { importBudget, readForeignRules, type ReadRulesFile, withinBudget } from './foreign-rules-file.js';
@@ -48,8 +43,14 @@ export async function testFiles(
   const tested: TestedFile[] = [];
   for (const name of names) {
     const rules = await readForeignRules(name);
-    const result = judged(name, rules, () => testForeign(rules.rules, read, listed, untouched, importBudget(rules)));
-    tested.push({ file: name, read: rules, verdicts: result });
+    const result = withinBudget(`${name}: the rules combine more names and users than can be judged`, () =>
+      testForeign(rules.rules, read, listed, untouched, importBudget(rules)),
+    );
+    if (result.kind === 'undecided') {
+      const placed = result.problems.map(({ rule, at, message }) => `${placeIn(name, rules, at)} ${rule}: ${message}`);
+      throw new Unusable(placed);
+    }
+    tested.push({ file: name, read: rules, verdicts: result.verdicts });
   }
   if (format === 'json') printJson({ service_accounts: serviceAccounts, files: tested.map((each) => fileForm(each)) });
   else if (format === 'sarif') printJson(sarifOf(tested), 2);
@@ -57,28 +58,19 @@ export async function testFiles(
   return tested.some(({ verdicts }) => verdicts.some(({ isBroken }) => isBroken)) ? 1 : 0;
 }
 
-/** @throws Unusable if the guarantees cannot be decided */
-function judged(
-  file: string,
-  read: ReadRulesFile,
-  judge: () => ReturnType<typeof testForeign>,
-): readonly ForeignVerdict[] {
-  const result = withinBudget(`${file}: the rules combine more names and users than can be judged`, judge);
-  if (result.kind === 'judged') return result.verdicts;
-  throw new Unusable(
-    result.problems.map(({ rule, at, message }) => {
-      const { line, column } = read.placeOf(at);
-      return `${file}:${line}:${column} ${rule}: ${message}`;
-    }),
-  );
+function placeIn(file: string, read: ReadRulesFile, at: number): string {
+  const { line, column } = read.placeOf(at);
+  return `${file}:${line}:${column}`;
 }
 
 function linesOf(files: readonly TestedFile[], serviceAccounts: readonly string[]): string[] {
-  const lines = files.flatMap((tested) =>
-    tested.verdicts.flatMap((verdict) => [
-      `${tested.file}: ${verdict.isBroken ? 'BROKEN' : 'holds'}  ${verdict.guarantee.name}`,
-      ...verdict.breaches.map((breach) => `  ${breach.message}${placeText(tested, breach)}`),
-      ...(verdict.brokenBy > verdict.breaches.length ? [`  ${verdict.brokenBy} in all`] : []),
+  const lines = files.flatMap(({ file, read, verdicts }) =>
+    verdicts.flatMap(({ guarantee, isBroken, brokenBy, breaches }) => [
+      `${file}: ${isBroken ? 'BROKEN' : 'holds'}  ${guarantee.name}`,
+      ...breaches.map(({ message, rule }) =>
+        rule === null ? `  ${message}` : `  ${message} by ${rule.place} (${placeIn(file, read, rule.at)})`,
+      ),
+      ...(brokenBy > breaches.length ? [`  ${brokenBy} in all`] : []),
     ]),
   );
   const untouched = serviceAccounts.length === 0 ? [] : [`not about: ${serviceAccounts.join(', ')}`];
@@ -119,10 +111,4 @@ function sarifOf(files: readonly TestedFile[]): object {
   );
   const rule = { id: 'guarantee-broken', fullDescription: { text: `One of: ${names.join('; ')}` } };
   return sarifLog('grantline acl test', [rule], { results });
-}
-
-function placeText({ file, read }: TestedFile, { rule }: ForeignBreach): string {
-  if (rule === null) return '';
-  const { line, column } = read.placeOf(rule.at);
-  return ` by ${rule.place} (${file}:${line}:${column})`;
 }

@@ -27,11 +27,10 @@ import {
   SizeForecast,
 } from './domain/admission-ports.js';
 import type { NewGrant } from './domain/grant.js';
-import { guaranteeBroken, isBreaking, judgedPart, refuseBroken } from './domain/guarantee.js';
+import { isBreaking, judgedPart, refuseBroken } from './domain/guarantee.js';
 import type { NewPolicy, Policy, PolicyRule } from './domain/policy.js';
 import { SnapshotStore, type Touched, touchedPart } from './domain/snapshot-store.js';
 import { GroupStore } from './group.store.js';
-import { GuaranteeStates } from './guarantee-states.service.js';
 import { GuaranteeStore } from './guarantee.store.js';
 
 /** A principal or a node of a request body, with the path of its field there. */
@@ -66,7 +65,6 @@ export class AdmissionService {
     private readonly proof: AdmissionProof,
     private readonly engine: EngineNames,
     private readonly guarantees: GuaranteeStore,
-    private readonly states: GuaranteeStates,
   ) {}
 
   nodeErrors(nodes: readonly NamedIn<Node>[]): FieldError[] {
@@ -200,11 +198,8 @@ export class AdmissionService {
     const former = broken.length === 0 ? null : await this.snapshots.readCommitted(wide, PROVED_GRANTS);
     const compared = next && former && (await this.judge(next, { ...former, guarantees })).verdicts;
     // No verdicts: the comparison was left to the run, and the write is refused rather than admitted.
-    const added = (compared?.length ? compared : broken).filter(
-      (verdict) => isRefusing(verdict) && verdict.witnesses.length > 0,
-    );
-    if (added.length > 0) throw guaranteeBroken(added);
-    if (next !== null) await this.states.record(verdicts, next.at);
+    refuseBroken(compared?.length ? compared : broken);
+    if (next !== null) await this.guarantees.record(verdicts, next.at);
     return verdicts.filter((verdict) => verdict.isBroken && !isRefusing(verdict)).map(brokenText);
   }
 
@@ -215,7 +210,7 @@ export class AdmissionService {
   async admitWritten(guarantees: readonly Guarantee[], by: AuditContext): Promise<void> {
     const { verdicts, at } = await this.judged(guarantees);
     refuseBroken(verdicts);
-    await this.states.record(verdicts, at, by);
+    await this.guarantees.record(verdicts, at, by);
   }
 
   /**

@@ -11,18 +11,16 @@ import {
   brokenText,
   type GuaranteeVerdict,
   type GuaranteeVerdictForm,
-  verdictForm,
 } from '../trino-rules/answers/guarantee-verdicts.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { compareNames, compareNodes, kindOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
 import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
 import type { NamedPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
-import { isRefusing } from '../trino-rules/model/guarantee.js';
 import { Principals, type Through } from '../trino-rules/model/principals.js';
 import { type Snapshot, principalsOf } from '../trino-rules/model/snapshot.js';
 import { AdmissionService, type GrantRequest, namesOfGrant, namesOfPolicy } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
-import { isTouched, judgedPart } from './domain/guarantee.js';
+import { isBreaking, isTouched, judgedPart } from './domain/guarantee.js';
 import {
   type DraftCheck,
   type DraftRequest,
@@ -34,7 +32,7 @@ import {
 } from './domain/draft-request.js';
 import { SnapshotStore, touchedPart } from './domain/snapshot-store.js';
 import { inSlices } from './access.service.js';
-import { GuaranteeStates } from './guarantee-states.service.js';
+import { GuaranteeStore } from './guarantee.store.js';
 
 export interface NamedDifference extends AccessDifference {
   resource: NamedNode;
@@ -82,7 +80,7 @@ export class DraftsService {
     private readonly snapshots: SnapshotStore,
     private readonly admission: AdmissionService,
     private readonly clock: Clock,
-    private readonly states: GuaranteeStates,
+    private readonly guarantees: GuaranteeStore,
   ) {}
 
   /** @throws Refused `validation_failed` with all errors, `too_many_requests` */
@@ -141,7 +139,6 @@ export class DraftsService {
     const taken = await this.admission.takenName(named);
     const names: DraftCheck[] = taken === null ? [] : [{ code: 'name_taken', message: taken }];
     const principals = new Principals(before);
-    const broken = (await this.states.all()).flatMap(({ guarantee: { id }, brokenSince }) => (brokenSince ? id : []));
     const differences = counted.differences.map((each) => ({ ...each, resource: principals.namedNode(each.resource) }));
     const catalogs = nodes.some((node) => kindOf(node) === 'everything') ? knownCatalogs(after) : [];
     return {
@@ -150,9 +147,7 @@ export class DraftsService {
       catalogs,
       size: gives ? size : null,
       checks: [...names, ...conflicts, ...(gives ? checksOf({ size, unprovable }) : []), ...brokenChecks(verdicts)],
-      guarantees: verdicts
-        .filter(({ id, isBroken, witnesses }) => (isBroken ? witnesses.length > 0 : broken.includes(id)))
-        .map(verdictForm),
+      guarantees: await this.guarantees.changedBy(verdicts),
       warnings: [...new Set(draft.policies.flatMap(expressionWarnings))],
     };
   }
@@ -192,9 +187,7 @@ function checksOf({ size, unprovable }: { size: Forecast | null; unprovable: str
 }
 
 function brokenChecks(verdicts: readonly GuaranteeVerdict[]): DraftCheck[] {
-  return verdicts
-    .filter((verdict) => isRefusing(verdict) && verdict.witnesses.length > 0)
-    .map((verdict) => ({ code: 'guarantee_broken', message: brokenText(verdict) }));
+  return verdicts.filter(isBreaking).map((verdict) => ({ code: 'guarantee_broken', message: brokenText(verdict) }));
 }
 
 type Counted = Omit<DraftPreview, 'differences' | 'catalogs' | 'checks' | 'warnings' | 'guarantees' | 'size'> & {

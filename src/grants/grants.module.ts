@@ -15,7 +15,6 @@ import { GrantStore } from './grant.store.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
 import { GroupStore } from './group.store.js';
-import { GuaranteeStates } from './guarantee-states.service.js';
 import { GuaranteeStore } from './guarantee.store.js';
 import { GuaranteesController } from './guarantees.controller.js';
 import { GuaranteesService } from './guarantees.service.js';
@@ -30,7 +29,7 @@ import { SnapshotFilesService } from './snapshot-files.service.js';
 import { SnapshotWriter } from './snapshot-writer.service.js';
 import { UserImportService } from './user-import.service.js';
 
-const STORES = [GroupStore, GrantStore, PolicyStore, GuaranteeStore, GuaranteeStates];
+const STORES = [GroupStore, GrantStore, PolicyStore, GuaranteeStore];
 const SNAPSHOT_STORE = { provide: SnapshotStore, useClass: PostgresSnapshotStore };
 
 /** Stores of groups, grants, policies and guarantees, and of the snapshot of them all. */

@@ -1,27 +1,39 @@
 import { Injectable } from '@nestjs/common';
+import { AuditService } from '../audit/audit.service.js';
+import type { AuditContext } from '../audit/domain/audit-event.js';
 import { type Page, type PageRequest, pageOf } from '../kernel/page.js';
 import { Refused } from '../kernel/errors.js';
 import { DatabaseSession, LOCK_NOT_AVAILABLE, sqlState } from '../platform/database/database-session.js';
-import type { GuaranteeVerdict } from '../trino-rules/answers/guarantee-verdicts.js';
-import { type Guarantee, principalsIn } from '../trino-rules/model/guarantee.js';
-import type { Node } from '../trino-rules/model/node.js';
+import { Transaction } from '../platform/database/transaction.js';
 import {
-  isRow,
-  type NamedPolicyPrincipal,
-  type PolicyPrincipal,
-  principalText,
-} from '../trino-rules/model/principal.js';
-import { isTouched, type RecordedGuarantee } from './domain/guarantee.js';
+  type GuaranteeVerdict,
+  type GuaranteeVerdictForm,
+  verdictForm,
+} from '../trino-rules/answers/guarantee-verdicts.js';
+import type { Guarantee } from '../trino-rules/model/guarantee.js';
+import type { Node } from '../trino-rules/model/node.js';
+import { guaranteeEvent, verdictEvent } from './domain/audit-details.js';
+import { GUARANTEES_MOST, isTouched, type RecordedGuarantee } from './domain/guarantee.js';
 import type { Touched } from './domain/snapshot-store.js';
 import { resourceForm } from './infrastructure/principal-columns.js';
 
 /** A guarantee as JSON; `definition` has its kind, principals and scopes. */
 export const GUARANTEE_FORM = `definition || jsonb_build_object('id', id, 'name', name, 'mode', mode)`;
 
+/** Ids of users and groups in a definition. */
+const IDS = `SELECT id::integer FROM jsonb_path_query(definition, '$.**.id') AS id`;
+
 const SELECT = `SELECT ${GUARANTEE_FORM} AS guarantee, description, created_at AS "createdAt", changed_at AS "changedAt",
     judged_at AS "judgedAt", broken_since AS "brokenSince", verdict AS judgement,
-    (SELECT json_build_object('id', u.id, 'name', u.username) FROM users u WHERE u.id = written_by) AS "writtenBy"
+    (SELECT json_build_object('id', u.id, 'name', u.username) FROM users u WHERE u.id = written_by) AS "writtenBy",
+    (SELECT json_object_agg(named.key, named.name) FROM (
+        SELECT 'user:' || id AS key, username AS name FROM users WHERE id IN (${IDS})
+        UNION ALL SELECT 'group:' || id, name FROM groups WHERE id IN (${IDS})) AS named) AS names
   FROM guarantees WHERE removed_at IS NULL`;
+
+const COLUMNS = 'name, description, mode, definition, written_by, changed_at';
+const INSERT = `INSERT INTO guarantees (${COLUMNS}, created_at) VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING id`;
+const UPDATE = `UPDATE guarantees SET (${COLUMNS}) = ($1, $2, $3, $4, $5, $6) WHERE id = $7 AND removed_at IS NULL RETURNING id`;
 
 /** Key of the advisory lock that writers of guarantees hold alone, and writers of access together. Runs take no part in it. */
 export const GUARANTEES_LOCK = 7_471_021;
@@ -52,10 +64,16 @@ const RECORD = `
         FROM given JOIN former USING (id) WHERE g.id = given.id)
   SELECT id FROM former JOIN given USING (id) WHERE "isBroken" <> (broken_since IS NOT NULL)`;
 
-/** Guarantees. Removed ones count as missing. */
+const BY_SERVICE: AuditContext = { actor: null, origin: null };
+
+/** Guarantees, and which of them hold. Removed ones count as missing. */
 @Injectable()
 export class GuaranteeStore {
-  constructor(private readonly session: DatabaseSession) {}
+  constructor(
+    private readonly session: DatabaseSession,
+    private readonly audit: AuditService,
+    private readonly transaction: Transaction,
+  ) {}
 
   /**
    * Inserts a guarantee (id 0), or replaces another one. Writers that call `lockedNear` wait until the transaction ends.
@@ -64,31 +82,29 @@ export class GuaranteeStore {
   async write(
     { id, name, mode, ...definition }: Guarantee,
     description: string | null,
-    by: number | null,
+    by: AuditContext,
     at: Date,
   ): Promise<RecordedGuarantee | null> {
     await this.lock();
-    const values = [name, description, mode, JSON.stringify(definition), by, at];
-    const columns = 'name, description, mode, definition, written_by, changed_at';
-    const [statement, parameters] =
-      id === 0
-        ? [`INSERT INTO guarantees (${columns}, created_at) VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING id`, values]
-        : [
-            `UPDATE guarantees SET (${columns}) = ($1, $2, $3, $4, $5, $6) WHERE id = $7 AND removed_at IS NULL RETURNING id`,
-            [...values, id],
-          ];
+    const former = id === 0 ? null : await this.find(id);
+    const values = [name, description, mode, JSON.stringify(definition), by.actor?.id ?? null, at];
+    const statement = id === 0 ? INSERT : UPDATE;
+    const parameters = id === 0 ? values : [...values, id];
     const written = await this.session.unlessTaken('guarantees_name_in_any_case', statement, parameters);
     const [row] = (written ?? []) as { id: number }[];
-    return row === undefined ? null : this.find(row.id);
+    const recorded = row === undefined ? null : await this.find(row.id);
+    if (recorded !== null) await this.audit.record(guaranteeEvent(former, recorded, by));
+    return recorded;
   }
 
-  /** The guarantee as it was; `gone`: it was removed before. */
-  async remove(id: number, at: Date): Promise<RecordedGuarantee | 'gone' | 'missing'> {
+  /** @returns false: there never was one of that id */
+  async remove(id: number, by: AuditContext, at: Date): Promise<boolean> {
     await this.lock();
     const former = await this.find(id);
     const statement = 'UPDATE guarantees SET removed_at = coalesce(removed_at, $2) WHERE id = $1';
-    if ((await this.session.changed(statement, [id, at])) === 0) return 'missing';
-    return former ?? 'gone';
+    const isKnown = (await this.session.changed(statement, [id, at])) > 0;
+    if (former !== null) await this.audit.record(guaranteeEvent(former, null, by));
+    return isKnown;
   }
 
   find(id: number): Promise<RecordedGuarantee | null> {
@@ -101,6 +117,10 @@ export class GuaranteeStore {
       limit + 1,
     ]);
     return pageOf(rows, limit, ({ guarantee }) => guarantee.id);
+  }
+
+  async all(): Promise<RecordedGuarantee[]> {
+    return (await this.list({ limit: GUARANTEES_MOST + 1, after: null })).items;
   }
 
   /**
@@ -132,28 +152,27 @@ export class GuaranteeStore {
     return all.map(({ guarantee }) => guarantee).filter((each) => isTouched(each, wide));
   }
 
-  /** Records verdicts by a snapshot. @returns ids of those that were broken and hold, or that held and are broken */
-  async record(verdicts: readonly GuaranteeVerdict[], at: Date): Promise<number[]> {
-    if (verdicts.length === 0) return [];
+  /** Records verdicts by a snapshot of that moment, and audits those that turned. */
+  async record(verdicts: readonly GuaranteeVerdict[], at: Date, by = BY_SERVICE): Promise<void> {
+    if (verdicts.length === 0) return;
     const given = verdicts.map(({ id, isBroken, brokenBy, witnesses, checked }) => ({
       ...{ id, isBroken },
       judgement: { brokenBy, witnesses, checked },
     }));
-    const turned = await this.session.query<{ id: number }>(RECORD, [JSON.stringify(given), at]);
-    return turned.map(({ id }) => id);
+    await this.transaction.run(async () => {
+      const rows = await this.session.query<{ id: number }>(RECORD, [JSON.stringify(given), at]);
+      const turned = verdicts.filter((verdict) => rows.some(({ id }) => id === verdict.id));
+      await this.audit.recordAll(turned.map((verdict) => verdictEvent(verdict, by)));
+    });
   }
 
-  /** Shows principals with their current names. */
-  async naming(guarantees: readonly Guarantee[]): Promise<(named: PolicyPrincipal) => NamedPolicyPrincipal> {
-    const named = guarantees.flatMap(principalsIn);
-    const ids = (type: string) => named.flatMap((each) => (isRow(each) && each.type === type ? [each.id] : []));
-    const rows = await this.session.query<{ key: string; name: string }>(
-      `SELECT 'user:' || id AS key, username AS name FROM users WHERE id = ANY ($1)
-       UNION ALL SELECT 'group:' || id, name FROM groups WHERE id = ANY ($2)`,
-      [ids('user'), ids('group')],
-    );
-    const names = new Map(rows.map(({ key, name }) => [key, name]));
-    return (each) => (isRow(each) ? { ...each, name: names.get(principalText(each)) ?? '' } : each);
+  /** Of verdicts on what is not written: those that it breaks, and those that are broken now and that it mends. */
+  async changedBy(verdicts: readonly GuaranteeVerdict[]): Promise<GuaranteeVerdictForm[]> {
+    const recorded = await this.all();
+    const broken = recorded.flatMap(({ guarantee: { id }, brokenSince }) => (brokenSince === null ? [] : [id]));
+    return verdicts
+      .filter(({ id, isBroken, witnesses }) => (isBroken ? witnesses.length > 0 : broken.includes(id)))
+      .map(verdictForm);
   }
 
   private async lock(): Promise<void> {

@@ -27,7 +27,8 @@ import {
   toCheckedResponse,
   toGuaranteeResponse,
 } from './guarantees.dto.js';
-import { GuaranteesService, type ToldGuarantee } from './guarantees.service.js';
+import { GuaranteesService } from './guarantees.service.js';
+import type { RecordedGuarantee } from './domain/guarantee.js';
 
 const WRITES = ['busy', 'name_taken', 'guarantee_broken', 'rules_unprovable'] as const;
 
@@ -120,7 +121,7 @@ export class GuaranteesController {
     await this.guarantees.remove(id, by);
   }
 
-  private response(told: ToldGuarantee): GuaranteeResponse {
+  private response(told: RecordedGuarantee): GuaranteeResponse {
     return toGuaranteeResponse(told, this.settings.acl.serviceAccounts);
   }
 }

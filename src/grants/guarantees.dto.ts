@@ -18,48 +18,48 @@ import {
   type GuaranteeKind,
   type GuaranteeMode,
 } from '../trino-rules/model/guarantee.js';
+import { isRow, principalText } from '../trino-rules/model/principal.js';
 import { PRIVILEGES } from '../trino-rules/model/privilege.js';
 import { THROUGH_ANSWER } from './access.response.js';
-import { GUARANTEES_MOST } from './domain/guarantee.js';
-import type { CheckedGuarantee, ToldGuarantee } from './guarantees.service.js';
+import { GUARANTEES_MOST, type RecordedGuarantee } from './domain/guarantee.js';
+import type { CheckedGuarantee } from './guarantees.service.js';
 import { POLICY_PRINCIPAL, POLICY_PRINCIPAL_ANSWER, PRINCIPAL_ANSWER } from './principal.dto.js';
 import { POLICY_RESOURCE, POLICY_RESOURCE_ANSWER } from './resource.dto.js';
 
-const PRIVILEGE_LIST = {
-  enum: PRIVILEGES,
-  isArray: true,
-  minItems: 1,
-  description: 'Default: all that can be given there.',
-};
+const GIVABLE = { enum: PRIVILEGES, isArray: true, minItems: 1, description: 'Default: all that can be given there.' };
 const UNFILTERED = { type: Boolean, default: false, description: 'Speaks of reading rows without any row filter.' };
 const KIND = { enum: GUARANTEE_KINDS, enumName: 'GuaranteeKind' };
 const MODE = { enum: GUARANTEE_MODES, enumName: 'GuaranteeMode' };
 
 class GuaranteeScopeDto {
   @ApiProperty(POLICY_RESOURCE) resource!: object;
-  @ApiPropertyOptional(PRIVILEGE_LIST) privileges?: string[];
+  @ApiPropertyOptional(GIVABLE) privileges?: string[];
   @ApiPropertyOptional(UNFILTERED) unfiltered?: boolean;
 }
 
-/** For the OpenAPI document: `GuaranteeReader` reads bodies, as it does files. */
-export class GuaranteeDto {
-  @ApiProperty({ minLength: 1, maxLength: 100, description: 'Of this guarantee alone, in any case.' }) name!: string;
+/** The fields of all kinds in the OpenAPI document: `GuaranteeReader` reads bodies, as it does files. */
+function GuaranteeFields(principal: object, resource: object) {
+  const PRINCIPALS = { type: 'array' as const, items: principal };
+  class Fields {
+    @ApiProperty({ minLength: 1, maxLength: 100, description: 'Of this guarantee alone, in any case.' }) name!: string;
+    @ApiProperty(KIND) kind!: GuaranteeKind;
+    @ApiPropertyOptional({ type: Object, ...principal, description: 'Of all kinds but `only`.' }) principal?: object;
+    @ApiPropertyOptional({ ...PRINCIPALS, description: 'Of `only`: the allowed ones.' }) principals?: object[];
+    @ApiPropertyOptional({ ...PRINCIPALS, description: 'Of `never`, `apart` and `at_most`.' }) except?: object[];
+    @ApiPropertyOptional({ ...resource, description: 'With all below it. Of all kinds but `apart`.' })
+    resource?: object;
+    @ApiPropertyOptional(GIVABLE) privileges?: string[];
+    @ApiPropertyOptional(UNFILTERED) unfiltered?: boolean;
+    @ApiPropertyOptional({ type: GuaranteeScopeDto, description: 'Of `apart`.' }) first?: object;
+    @ApiPropertyOptional({ type: GuaranteeScopeDto, description: 'Of `apart`.' }) second?: object;
+    @ApiPropertyOptional({ ...INTEGER, minimum: 1, maximum: 10_000, description: 'Of `at_most`.' }) count?: number;
+  }
+  return Fields;
+}
+
+export class GuaranteeDto extends GuaranteeFields(POLICY_PRINCIPAL, POLICY_RESOURCE) {
   @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true, pattern: WITHOUT_NUL }) description?: string;
-  @ApiProperty(KIND) kind!: GuaranteeKind;
   @ApiPropertyOptional({ ...MODE, default: 'enforced' }) mode?: GuaranteeMode;
-  @ApiPropertyOptional({ type: Object, ...POLICY_PRINCIPAL, description: 'Of all kinds but `only`.' })
-  principal?: object;
-  @ApiPropertyOptional({ type: 'array', items: POLICY_PRINCIPAL, description: 'Of `only`: the allowed ones.' })
-  principals?: object[];
-  @ApiPropertyOptional({ type: 'array', items: POLICY_PRINCIPAL, description: 'Of `never`, `apart` and `at_most`.' })
-  except?: object[];
-  @ApiPropertyOptional({ ...POLICY_RESOURCE, description: 'With all below it. Of all kinds but `apart`.' })
-  resource?: object;
-  @ApiPropertyOptional(PRIVILEGE_LIST) privileges?: string[];
-  @ApiPropertyOptional(UNFILTERED) unfiltered?: boolean;
-  @ApiPropertyOptional({ type: GuaranteeScopeDto, description: 'Of `apart`.' }) first?: GuaranteeScopeDto;
-  @ApiPropertyOptional({ type: GuaranteeScopeDto, description: 'Of `apart`.' }) second?: GuaranteeScopeDto;
-  @ApiPropertyOptional({ ...INTEGER, minimum: 1, maximum: 10_000, description: 'Of `at_most`.' }) count?: number;
 }
 
 export class GuaranteeCheckDto {
@@ -88,20 +88,9 @@ class CheckedResponse {
 }
 
 /** As `GuaranteeDto`, with names. */
-class GuaranteeFieldsResponse {
-  @ApiProperty() name!: string;
+class GuaranteeFieldsResponse extends GuaranteeFields(POLICY_PRINCIPAL_ANSWER, POLICY_RESOURCE_ANSWER) {
   @ApiProperty(NULLABLE_TEXT) description!: string | null;
-  @ApiProperty(KIND) kind!: GuaranteeKind;
   @ApiProperty(MODE) mode!: GuaranteeMode;
-  @ApiPropertyOptional({ type: Object, ...POLICY_PRINCIPAL_ANSWER }) principal?: object;
-  @ApiPropertyOptional({ type: 'array', items: POLICY_PRINCIPAL_ANSWER }) principals?: object[];
-  @ApiPropertyOptional({ type: 'array', items: POLICY_PRINCIPAL_ANSWER }) except?: object[];
-  @ApiPropertyOptional(POLICY_RESOURCE_ANSWER) resource?: object;
-  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true }) privileges?: string[];
-  @ApiPropertyOptional() unfiltered?: boolean;
-  @ApiPropertyOptional({ type: GuaranteeScopeDto }) first?: object;
-  @ApiPropertyOptional({ type: GuaranteeScopeDto }) second?: object;
-  @ApiPropertyOptional(INTEGER) count?: number;
 
   @ApiProperty({ enum: ['holds', 'broken'], nullable: true, description: 'Null: not judged yet.' })
   state!: 'holds' | 'broken' | null;
@@ -114,9 +103,8 @@ class GuaranteeFieldsResponse {
 
 export class GuaranteeResponse extends GuaranteeFieldsResponse {
   @ApiProperty(INTEGER) id!: number;
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'When it was first seen broken; null: it holds.' }) since!:
-    | string
-    | null;
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'When it was first seen broken; null: it holds.' })
+  since!: string | null;
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'The moment that it was judged by last.' }) judged_at!: string | null;
   @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'Who wrote it last; null: the command line.' })
   written_by!: ReferenceResponse | null;
@@ -134,26 +122,29 @@ export class GuaranteeCheckResponse {
   @ApiProperty({ type: [CheckedGuaranteeResponse] }) guarantees!: CheckedGuaranteeResponse[];
 }
 
-function toFields({ guarantee, description, judgement, naming }: CheckedGuarantee, serviceAccounts: readonly string[]) {
+function toFields({ guarantee, description, judgement, names }: CheckedGuarantee, serviceAccounts: readonly string[]) {
   const { brokenBy = 0, witnesses = [], checked = null } = judgement ?? {};
+  const fields = guaranteeFields(guarantee, (each) =>
+    isRow(each) ? { ...each, name: names?.[principalText(each)] ?? '' } : each,
+  );
   return {
-    ...(guaranteeFields(guarantee, naming) as Pick<GuaranteeFieldsResponse, 'name' | 'kind' | 'mode'>),
-    ...{ description, witnesses, checked },
+    ...(fields as Pick<GuaranteeFieldsResponse, 'name' | 'kind' | 'mode'>),
+    ...{ description, witnesses, checked, broken_by: brokenBy },
     state: judgement && (brokenBy > 0 ? ('broken' as const) : ('holds' as const)),
-    broken_by: brokenBy,
     not_about: [...serviceAccounts],
   };
 }
 
-export function toGuaranteeResponse(told: ToldGuarantee, serviceAccounts: readonly string[]): GuaranteeResponse {
+export function toGuaranteeResponse(recorded: RecordedGuarantee, serviceAccounts: readonly string[]) {
+  const { guarantee, brokenSince, judgedAt, writtenBy, createdAt, changedAt } = recorded;
   return {
-    id: told.guarantee.id,
-    ...toFields(told, serviceAccounts),
-    since: told.brokenSince?.toISOString() ?? null,
-    judged_at: told.judgedAt?.toISOString() ?? null,
-    written_by: told.writtenBy,
-    created_at: told.createdAt.toISOString(),
-    changed_at: told.changedAt.toISOString(),
+    id: guarantee.id,
+    ...toFields(recorded, serviceAccounts),
+    since: brokenSince?.toISOString() ?? null,
+    judged_at: judgedAt?.toISOString() ?? null,
+    written_by: writtenBy,
+    created_at: createdAt.toISOString(),
+    changed_at: changedAt.toISOString(),
   };
 }
 

@@ -7,14 +7,7 @@ import { type GroupMember, isRow, type PolicyPrincipal } from '../trino-rules/mo
 import { orderedPrivileges } from '../trino-rules/model/privilege.js';
 import type { Guarantee } from '../trino-rules/model/guarantee.js';
 import type { SnapshotPolicy } from '../trino-rules/model/snapshot.js';
-import {
-  grantedEvents,
-  groupEvent,
-  guaranteeEvent,
-  memberDetails,
-  policyEvent,
-  revokedEvents,
-} from './domain/audit-details.js';
+import { grantedEvents, groupEvent, memberDetails, policyEvent, revokedEvents } from './domain/audit-details.js';
 import { localGroup, type Membership } from './domain/group.js';
 import { type NewPolicy, policyRule } from './domain/policy.js';
 import type { DescribedSnapshot, FileMember, SnapshotChanges } from './domain/snapshot-changes.js';
@@ -153,14 +146,15 @@ export class SnapshotWriter {
   private async writeGuarantees({ changes, file, ids, written, by }: Writing): Promise<void> {
     const now = this.clock.now();
     for (const { before, after } of changes.guarantees) {
-      const former = before && (await this.guarantees.find(before.id));
-      const asked = after && { ...ids.guarantee(after), id: before?.id ?? 0 };
-      const description = file.descriptions.guarantees.get(after?.id ?? 0) ?? null;
-      if (asked === null) await this.guarantees.remove(before?.id ?? 0, now);
-      const next = asked && (await this.guarantees.write(asked, description, by.actor?.id ?? null, now));
-      if (next !== null) written.guarantees.push(next.guarantee);
-      else if (asked !== null) throw new Error('a guarantee changed under its lock');
-      await this.audit.record(guaranteeEvent(former, next, by));
+      const { id = 0 } = before ?? {};
+      if (after === null) {
+        await this.guarantees.remove(id, by, now);
+        continue;
+      }
+      const description = file.descriptions.guarantees.get(after.id) ?? null;
+      const recorded = await this.guarantees.write({ ...ids.guarantee(after), id }, description, by, now);
+      if (recorded === null) throw new Error('a guarantee changed under its lock');
+      written.guarantees.push(recorded.guarantee);
     }
   }
 

@@ -170,7 +170,7 @@ describe('a version that would break a guarantee', () => {
     const store = app.get(GuaranteeStore);
     await app.get(Transaction).run(async () => {
       const held = await store.find(id);
-      if (held !== null) await store.write(held.guarantee, 'being judged', null, clock.now());
+      if (held !== null) await store.write(held.guarantee, 'being judged', { actor: null, origin: null }, clock.now());
       expect(await sync()).toMatchObject({ outcome: 'applied' });
     });
     expect(await stateOf(id)).toMatchObject({ state: 'holds', description: 'being judged' });

@@ -3,7 +3,7 @@ import { AuditService } from '../../src/audit/audit.service.js';
 import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
-import { GuaranteeStates } from '../../src/grants/guarantee-states.service.js';
+import { GuaranteeStore } from '../../src/grants/guarantee.store.js';
 import { HeartbeatService, historyProbe } from '../../src/acl-sync/heartbeat.service.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { LogBook } from '../support/fakes/log-book.js';
@@ -27,7 +27,7 @@ describe('gauges of what was published', () => {
       new AclSyncMetrics(registry),
       history,
       publisher.app.get(AuditService),
-      publisher.app.get(GuaranteeStates),
+      publisher.app.get(GuaranteeStore),
     );
     return { registry, service: new HeartbeatService(timers, log, [probe]) };
   };

@@ -21,7 +21,7 @@ import {
 } from '../../src/audit/domain/audit-event.js';
 import type { Growth } from '../../src/grants/domain/admission-ports.js';
 import { snapshotSettings, SnapshotStore } from '../../src/grants/domain/snapshot-store.js';
-import { GuaranteeStates } from '../../src/grants/guarantee-states.service.js';
+import { GuaranteeStore } from '../../src/grants/guarantee.store.js';
 import type { GuaranteeVerdict } from '../../src/trino-rules/answers/guarantee-verdicts.js';
 import type { Settings } from '../../src/platform/settings/settings.js';
 import { parseSettings } from '../../src/platform/settings/settings-parser.js';
@@ -125,11 +125,11 @@ class FaultyPreparer extends RulesPreparer {
 }
 
 /** The verdicts of the last run. */
-export class KeptStates extends GuaranteeStates {
+export class KeptStates extends GuaranteeStore {
   verdicts: readonly GuaranteeVerdict[] = [];
 
   constructor() {
-    super(...([] as unknown as ConstructorParameters<typeof GuaranteeStates>));
+    super(...([] as unknown as ConstructorParameters<typeof GuaranteeStore>));
   }
 
   override record(verdicts: readonly GuaranteeVerdict[]): Promise<void> {

@@ -88,7 +88,8 @@ describe('guarantees at their limits', () => {
       const store = service.app.get(GuaranteeStore);
       await session().run(async () => {
         const held = await store.find(id);
-        if (held !== null) await store.write(held.guarantee, null, null, service.clock.now());
+        const by = { actor: null, origin: null };
+        if (held !== null) await store.write(held.guarantee, null, by, service.clock.now());
         const waiting = session().outside(() =>
           session().run(async () => {
             await session().query(`SET LOCAL lock_timeout = '50ms'`);

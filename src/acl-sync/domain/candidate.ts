@@ -11,6 +11,7 @@ import {
   type FormerBreaches,
   GUARANTEE_BROKEN,
   type GuaranteeVerdict,
+  type JudgedRules,
 } from '../../trino-rules/answers/guarantee-verdicts.js';
 import { compile, type CompiledRules } from '../../trino-rules/compile/compile.js';
 import { RulesTooLarge, type RulesUnderParent } from '../../trino-rules/compile/table-rules.js';
@@ -21,7 +22,7 @@ import { checkRuleCount, checkSize } from '../../trino-rules/document/target-cap
 import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { nodeText } from '../../trino-rules/model/node.js';
 import { principalsOf, type Snapshot, type SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
-import { type JudgedRules, judgeRules } from '../../trino-rules/verify/check.js';
+import { judgeRules } from '../../trino-rules/verify/check.js';
 import {
   approvedFinding,
   databaseBehindFinding,
@@ -171,10 +172,9 @@ const MOST_COMPARED = 20_000;
  * @param former a state before, whose breaches are no witnesses; null: all are
  */
 export function admissionVerdict(snapshot: Snapshot, former: Snapshot | null): AdmissionVerdict {
-  const before = former && judgeRules(compile(former).text, former, MOST_COMPARED).breaches;
-  const known = former && before && formerBreaches(former, before);
+  const known = former && formerBreaches(former, judgeRules(compile(former).text, former, MOST_COMPARED).breaches);
   const rules = compile(snapshot);
-  const { findings, verdicts } = proved(snapshot, rules, known ? MOST_COMPARED : undefined, known);
+  const { findings, verdicts } = proved(snapshot, rules, known);
   const refusal = [...rules.findings, ...findings].find((each) => isError(each) && each.code !== GUARANTEE_BROKEN);
   return { refusal: refusal?.message ?? null, verdicts };
 }
@@ -182,9 +182,9 @@ export function admissionVerdict(snapshot: Snapshot, former: Snapshot | null): A
 function proved(
   snapshot: Snapshot,
   { text, largest }: Pick<CompiledRules, 'text' | 'largest'>,
-  ...compared: [most?: number | undefined, former?: FormerBreaches | null]
+  former: FormerBreaches | null = null,
 ): Pick<JudgedRules, 'findings' | 'verdicts'> {
-  const { findings, verdicts } = judgeRules(text, snapshot, ...compared);
+  const { findings, verdicts } = judgeRules(text, snapshot, former === null ? undefined : MOST_COMPARED, former);
   return { findings: findings.map((finding) => explainedUndecided(finding, largest, snapshot.policies)), verdicts };
 }
 

@@ -109,6 +109,7 @@ const A_GUARANTEE: RecordedGuarantee = {
     ...{ principal: { type: 'everyone' }, except: [], scopes: [] },
   },
   ...{ description: null, writtenBy: null, createdAt: at(0), changedAt: at(0), judgedAt: at(0), brokenSince: null },
+  names: null,
   judgement: {
     brokenBy: 1,
     checked: { principals: 1, nodes: 1 },

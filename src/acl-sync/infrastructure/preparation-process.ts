@@ -172,13 +172,17 @@ export class SeparateRulesPreparer extends RulesPreparer {
     return this.runInProcess({ kind: 'withdraw', preparation, order });
   }
 
-  private async runInProcess<T>(task: Task): Promise<T> {
-    const process = new PreparationProcess(this.limits.heapMebibytes, this.program);
-    try {
-      return await process.run<T>(task, this.limits.milliseconds);
-    } finally {
-      await process.end();
-    }
+  private runInProcess<T>(task: Task): Promise<T> {
+    return inOwnProcess<T>(task, this.limits, this.program);
+  }
+}
+
+async function inOwnProcess<T>(task: Task, { milliseconds, heapMebibytes }: typeof LIMITS, program?: URL): Promise<T> {
+  const process = new PreparationProcess(heapMebibytes, program);
+  try {
+    return await process.run<T>(task, milliseconds);
+  } finally {
+    await process.end();
   }
 }
 
@@ -220,14 +224,11 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
   /** In a process of its own, one after the other, so that writes are admitted meanwhile. Never rejects. */
   override verdicts(snapshot: Snapshot): Promise<AdmissionVerdict> {
     return this.judgeInTurn(async () => {
-      const process = new PreparationProcess(LIMITS.heapMebibytes, this.program);
+      const task = { kind: 'prove', snapshot, former: null } as const;
       try {
-        const task = { kind: 'prove', snapshot, former: null } as const;
-        return await process.run<AdmissionVerdict>(task, LIMITS.milliseconds);
+        return await inOwnProcess<AdmissionVerdict>(task, LIMITS, this.program);
       } catch (error) {
         return error instanceof PreparationExceeded ? { refusal: error.message, verdicts: [] } : this.uncompiled(error);
-      } finally {
-        await process.end();
       }
     });
   }

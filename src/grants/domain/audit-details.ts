@@ -1,4 +1,5 @@
 import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
+import { brokenText, type GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
 import { guaranteeFields } from '../../trino-rules/model/guarantee-file.js';
 import { withNamed } from '../../trino-rules/model/node.js';
 import { type GroupMember, type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
@@ -88,6 +89,14 @@ export function guaranteeEvent(
   });
   const details = { ...(before && { before: text(before) }), ...(after && { after: text(after) }) };
   return { event, ...by, subject: { type: 'guarantee', id: String(id), name }, details };
+}
+
+/** Of a guarantee that a verdict found broken, or that holds again. */
+export function verdictEvent(verdict: GuaranteeVerdict, by: AuditContext): AuditEntry {
+  const { id, name, isBroken, brokenBy } = verdict;
+  const details = isBroken ? { message: brokenText(verdict), broken_by: brokenBy } : {};
+  const subject = { type: 'guarantee' as const, id: String(id), name };
+  return { event: isBroken ? 'guarantee_broken' : 'guarantee_holds_again', ...by, subject, details };
 }
 
 export function groupEvent(

@@ -28,6 +28,8 @@ export interface RecordedGuarantee {
   brokenSince: Date | null;
   /** Null: not judged yet. */
   judgement: Judgement | null;
+  /** Names of its users and groups, by `principalText`; null: it has none. */
+  names: Readonly<Record<string, string>> | null;
 }
 
 type Draft = Pick<RecordedGuarantee, 'guarantee' | 'description'>;
@@ -83,8 +85,9 @@ export function judgedPart(
   return { nodes, groups: [], named: guarantees.flatMap(principalsIn) };
 }
 
+/** Whether it refuses a write or a version: where a former state is known, by a witness that this one did not have. */
 export function isBreaking(verdict: GuaranteeVerdict): boolean {
-  return verdict.isBroken && isRefusing(verdict);
+  return isRefusing(verdict) && verdict.witnesses.length > 0;
 }
 
 /** @throws Refused `guarantee_broken` for an enforced guarantee that is broken */
@@ -94,7 +97,7 @@ export function refuseBroken(verdicts: readonly GuaranteeVerdict[]): void {
 }
 
 /** @param broken with the witnesses that a write adds */
-export function guaranteeBroken(broken: readonly GuaranteeVerdict[]): Refused {
+function guaranteeBroken(broken: readonly GuaranteeVerdict[]): Refused {
   const errors = broken.map((verdict) => {
     const { id, name, witnesses } = verdict;
     const [witness] = witnesses;

@@ -73,23 +73,18 @@ interface Keyed<T> {
   identity: string;
 }
 
-function keyed({ snapshot, descriptions }: DescribedSnapshot) {
-  const rows = new RowExport(snapshot);
+function keyed(side: DescribedSnapshot) {
+  const { grants, policies, guarantees = [] } = side.snapshot;
+  const rows = describedRows(side);
+  const listed = <T>(list: readonly T[], rowOf: RowOf<T>, identityOf: (row: PlanRow) => unknown): Keyed<T>[] =>
+    list.map((each) => {
+      const row = rowOf(each);
+      return { row: each, text: JSON.stringify(row), identity: JSON.stringify(identityOf(row)) };
+    });
   return {
-    grants: snapshot.grants.map((row): Keyed<SnapshotGrant> => {
-      const terms = rows.grant(row);
-      const text = JSON.stringify([terms, descriptions.grants.get(row.id)]);
-      return { row, text, identity: JSON.stringify(terms) };
-    }),
-    policies: snapshot.policies.map((row): Keyed<SnapshotPolicy> => {
-      const terms = rows.policy(row);
-      const text = JSON.stringify([terms, descriptions.policies.get(row.id)]);
-      return { row, text, identity: JSON.stringify([terms['kind'], terms['principal'], terms.resource]) };
-    }),
-    guarantees: (snapshot.guarantees ?? []).map((row): Keyed<Guarantee> => {
-      const text = JSON.stringify([rows.guarantee(row), descriptions.guarantees.get(row.id)]);
-      return { row, text, identity: foldedName(row.name) };
-    }),
+    grants: listed(grants, rows.grant, ({ description: _, ...terms }) => terms),
+    policies: listed(policies, rows.policy, ({ kind, principal, resource }) => [kind, principal, resource]),
+    guarantees: listed(guarantees, rows.guarantee, ({ name }) => foldedName(textOf(name))),
   };
 }
 

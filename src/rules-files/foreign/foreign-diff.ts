@@ -123,7 +123,7 @@ export function ofUsers<Fact extends AccessFact | OtherRight>(
  * Whether the engine can ask the rules about a fact: names are not empty and in lower case, its own functions and `information_schema`
  * are open by themselves, and the right to call a procedure cannot be passed on.
  */
-export function isPossible({ fact }: ForeignDifference): boolean {
+export function isPossible({ fact }: Pick<ForeignDifference, 'fact'>): boolean {
   if (fact.about === 'session-property') return fact.catalog === null || isObjectName(fact.catalog);
   if (!('resource' in fact)) return true;
   const { catalog, schema, table, routine } = fact.resource;

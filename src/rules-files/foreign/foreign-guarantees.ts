@@ -1,9 +1,10 @@
 import { anyOf } from '../../trino-rules/compile/name-pattern.js';
-import { compareDocuments } from '../../trino-rules/diff/document-comparison.js';
+import { compareDocuments, type DocumentComparisonSink } from '../../trino-rules/diff/document-comparison.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
-import { type AccessFact, isRestriction, standingForOthers } from '../../trino-rules/engine/access-fact.js';
+import { type AccessFact, standingForOthers } from '../../trino-rules/engine/access-fact.js';
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
+import type { Bitset } from '../../trino-rules/engine/sparse-bitset.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { GuaranteeReader } from '../../trino-rules/model/guarantee-file.js';
 import { type Guarantee, principalsIn } from '../../trino-rules/model/guarantee.js';
@@ -14,7 +15,7 @@ import { SnapshotNames, SnapshotRows } from '../../trino-rules/model/snapshot-ro
 import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { breachText, GuaranteeJudge, type Verdict, type Witness } from '../../trino-rules/verify/guarantee-judge.js';
 import { type ForeignRule, type ForeignRules, groupPattern } from '../check/foreign-rules.js';
-import { ANYBODY, anyPatterns, type Audience, type Audiences, ListedUsers, type ListedUser } from './audiences.js';
+import { ANYBODY, anyPatterns, type Audiences, ListedUsers, type ListedUser } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
 import { explainForeign } from './foreign-explanation.js';
 import { isPossible } from './foreign-diff.js';
@@ -38,23 +39,16 @@ export function readGuarantees(
   const form = new SnapshotDecoder();
   const listed = typeof value === 'object' && value !== null && 'guarantees' in value ? value.guarantees : undefined;
   const [users, groups] = [namesOfType(listed, 'user'), namesOfType(listed, 'group')];
-  const names = new SnapshotNames(form, users.map(active), groups, settings);
+  const rowsOf = (names: ReadonlyMap<number, string>) => [...names].map(([id, name]) => ({ id, name, isActive: true }));
+  const names = new SnapshotNames(form, rowsOf(users), rowsOf(groups), settings);
   const reader = new GuaranteeReader(form, names, new SnapshotRows(form, names, settings));
   const guarantees = form.list(listed, 'guarantees', (each, path) => reader.guarantee(each, path, 0));
   if (form.problems.length > 0) return { kind: 'refused', problems: form.problems };
-  return { kind: 'read', read: { guarantees, users: byId(users), groups: byId(groups) } };
+  return { kind: 'read', read: { guarantees, users, groups } };
 }
-
-interface Row {
-  id: number;
-  name: string;
-}
-
-const active = (row: Row) => ({ ...row, isActive: true });
-const byId = (rows: readonly Row[]): ReadonlyMap<number, string> => new Map(rows.map(({ id, name }) => [id, name]));
 
 /** Every name of that type in a value of any shape, numbered. */
-function namesOfType(value: unknown, type: string): Row[] {
+function namesOfType(value: unknown, type: string): ReadonlyMap<number, string> {
   const found = new Set<string>();
   const visit = (each: unknown): void => {
     if (typeof each !== 'object' || each === null) return;
@@ -62,7 +56,7 @@ function namesOfType(value: unknown, type: string): Row[] {
     for (const inner of Object.values(each)) visit(inner);
   };
   visit(value);
-  return [...found].map((name, i) => ({ id: i + 1, name }));
+  return new Map([...found].map((name, i) => [i + 1, name]));
 }
 
 /** What breaks a guarantee in a file. */
@@ -82,7 +76,13 @@ export interface ForeignVerdict extends Pick<Verdict, 'guarantee' | 'isBroken' |
 export type GuaranteeTest =
   | { kind: 'judged'; verdicts: ForeignVerdict[] }
   /** Patterns that match unknown names, or rules for groups without a list of users. */
-  | { kind: 'undecided'; problems: { rule: string; at: number; message: string }[] };
+  | { kind: 'undecided'; problems: RuleProblem[] };
+
+interface RuleProblem {
+  rule: string;
+  at: number;
+  message: string;
+}
 
 /**
  * Judges guarantees by any rules file: for the users of a list, the names that rules and guarantees spell, one name of each kind that
@@ -97,21 +97,10 @@ export function testForeign(
   { serviceAccounts, metadataCatalog }: UntouchedSettings,
   budget: WorkBudget,
 ): GuaranteeTest {
-  const audiences = users === null ? ANYBODY : new ListedAndOthers(new ListedUsers(users, anyPatterns(budget)));
-  const problems: { rule: string; at: number; message: string }[] = [];
-  if (users === null) {
-    for (const rule of [...rules.values()].flat()) {
-      const group = groupPattern(rule);
-      if (group)
-        problems.push({
-          rule: rule.place,
-          at: group.at,
-          message: 'a rule for groups needs the users and their groups (--users)',
-        });
-    }
-  }
+  const audiences = users === null ? ANYBODY : listedAndOthers(new ListedUsers(users, anyPatterns(budget)));
+  const forGroups = users === null ? [...rules.values()].flat().flatMap(groupProblem) : [];
   const { document, unjudged } = foreignDocument(rules, audiences, ({ text }) => text);
-  for (const { rule, at, message } of unjudged) problems.push({ rule: rule.place, at, message });
+  const problems = [...forGroups, ...unjudged.map(({ rule, at, message }) => ({ rule: rule.place, at, message }))];
   if (problems.length > 0) return { kind: 'undecided', problems };
 
   const groupsOf = new Map((users ?? []).map(({ name, groups: of }) => [name, of]));
@@ -123,7 +112,7 @@ export function testForeign(
   const positionsOf = (principal: PolicyPrincipal): readonly number[] => {
     switch (principal.type) {
       case 'everyone':
-        return people.names().map((_, position) => position);
+        return [...people.names().keys()];
       case 'engine':
         return people.named(principal.name);
       case 'user':
@@ -134,58 +123,48 @@ export function testForeign(
       }
     }
   };
-  const judge = new GuaranteeJudge(guarantees, {
-    width: given.width,
+  const judge = new GuaranteeJudge(guarantees, given, {
     positionsOf: (principal) => positionsOf(principal).filter((position) => !untouched.has(position)),
-    named: (name) => people.named(name),
-    isUnnamed: (position) => people.isUnnamed(position),
     metadataCatalog,
   });
-  const isAsked = (fact: AccessFact): boolean => isPossible({ fact, people: [], strangers: [] });
-  compareDocuments(
-    nothing,
-    given,
-    {
-      compare: (fact, words, _, holders) => {
-        const asked = fact();
-        if (holders !== null && isAsked(asked)) judge.see(asked, words, holders);
-      },
-      compareRight: (fact, _, holders) => {
-        if (isAsked(fact)) judge.see(fact, given.everyWord, holders);
-      },
-      comparedEverywhere: () => undefined,
-      comparedTable: () => undefined,
-    },
-    true,
-  );
+  const see = (fact: AccessFact, words: Uint32Array, holders: Bitset): void => {
+    if (isPossible({ fact })) judge.see(fact, words, holders);
+  };
+  const sink: DocumentComparisonSink = {
+    compare: (fact, words, _, holders) => holders && see(fact(), words, holders),
+    compareRight: (fact, _, holders) => see(fact, given.everyWord, holders),
+  };
+  compareDocuments(nothing, given, sink, true);
 
   const verdicts = judge.verdicts().map(({ guarantee, isBroken, brokenBy, witnesses }): ForeignVerdict => {
-    const breaches = witnesses.map(({ position, privilege, fact }, i): ForeignBreach => {
+    const pairs = (isBroken ? witnesses : []).flatMap((each) => [each, each.second ?? []].flat());
+    const breaches = pairs.map((witness): ForeignBreach => {
+      const { position, privilege, fact } = witness;
       const name = people.names()[position] ?? '';
-      const known = groupsOf.get(name) ?? [];
-      const explained = isRestriction(fact) ? null : explainForeign(rules, { name, groups: known }, fact, budget);
+      const rule = explainForeign(rules, { name, groups: groupsOf.get(name) ?? [] }, fact, budget).rule;
       const person = people.isUnnamed(position) ? standingForOthers(name) : name;
-      const message = breachText(guarantee, i, person, fact);
-      return { person, privilege, fact, message, rule: explained?.rule ?? null };
+      return { person, privilege, fact, message: breachText(guarantee, witness, person), rule };
     });
-    return { guarantee, isBroken, brokenBy, breaches: isBroken ? breaches : [] };
+    return { guarantee, isBroken, brokenBy, breaches };
   });
   return { kind: 'judged', verdicts };
 }
 
+function groupProblem(rule: ForeignRule): RuleProblem[] {
+  const group = groupPattern(rule);
+  if (group === undefined) return [];
+  const message = 'a rule for groups needs the users and their groups (--users)';
+  return [{ rule: rule.place, at: group.at, message }];
+}
+
 /** Rules for groups apply only to listed users; all other rules also to unlisted ones. */
-class ListedAndOthers implements Audiences {
-  readonly everybody = undefined;
-
-  constructor(private readonly listed: ListedUsers) {}
-
-  audience(rule: ForeignRule): Audience {
-    return groupPattern(rule) === undefined ? ANYBODY.audience(rule) : this.listed.audience(rule);
-  }
-
-  namesOf(rule: ForeignRule): string[] | null {
-    return groupPattern(rule) === undefined ? null : this.listed.namesOf(rule);
-  }
+function listedAndOthers(listed: ListedUsers): Audiences {
+  const ofRule = (rule: ForeignRule): Audiences => (groupPattern(rule) === undefined ? ANYBODY : listed);
+  return {
+    everybody: undefined,
+    audience: (rule) => ofRule(rule).audience(rule),
+    namesOf: (rule) => ofRule(rule).namesOf(rule),
+  };
 }
 
 /** Rules that give nothing, and spell the names that are to be asked about. */

@@ -1,24 +1,33 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import type { Finding } from '../document/finding.js';
-import { isRestriction, namedLevels } from '../engine/access-fact.js';
+import { namedLevels } from '../engine/access-fact.js';
 import { decidingRule, nameOfRule, textOfRule } from '../engine/deciding-rule.js';
 import type { EngineSets } from '../engine/engine-sets.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { decide } from '../model/decision.js';
-import { type Breach, isBreach, isCounted } from '../model/guarantee-breaches.js';
-import { type Guarantee, isRefusing } from '../model/guarantee.js';
+import { intentAt } from '../model/intent.js';
+import { type Guarantee, isAboutPeople, isRefusing } from '../model/guarantee.js';
 import { type NamedNode, nodeKey } from '../model/node.js';
-import { memberOf, principalText } from '../model/principal.js';
-import { type Member, Principals } from '../model/principals.js';
+import { memberOf, type PolicyPrincipal, principalText } from '../model/principal.js';
+import { isServiceAccount, type Member, Principals } from '../model/principals.js';
+import { type Privilege, withContained } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { breachText, GuaranteeJudge, MOST_WITNESSES, type Verdict, type Witness } from '../verify/guarantee-judge.js';
+import {
+  breachText,
+  type GuaranteeJudge,
+  MOST_WITNESSES,
+  type Verdict,
+  type Witness,
+} from '../verify/guarantee-judge.js';
 import type { PrincipalIndex } from '../verify/principal-index.js';
 import { AccessIndex } from './access-index.js';
 
 /** A breach with the grants that give it or, of `always`, the policies by which access is missing. */
-export interface GuaranteeWitness extends Breach {
+export interface GuaranteeWitness {
+  principal: Member;
   /** Without the levels that have fresh names. */
   resource: NamedNode & { column?: string };
+  privilege: Privilege;
   /** Of `apart`: what the principal has besides. */
   second?: Pick<GuaranteeWitness, 'resource' | 'privilege'>;
   grants: number[];
@@ -33,6 +42,17 @@ export interface GuaranteeVerdict
   witnesses: GuaranteeWitness[];
 }
 
+/** A person or engine principal that has what it must not have, or lacks what it must have. */
+type Breach = Witness & { principal: Member };
+
+export interface JudgedRules {
+  findings: Finding[];
+  /** On the guarantees of the snapshot; empty where nothing was proved. */
+  verdicts: GuaranteeVerdict[];
+  /** By the id of the guarantee. */
+  breaches: Map<number, readonly Breach[]>;
+}
+
 export const GUARANTEE_BROKEN = 'guarantee-broken';
 const NOBODY = { kind: 'stranger', name: '' } as const;
 
@@ -40,38 +60,41 @@ const NOBODY = { kind: 'stranger', name: '' } as const;
 export type FormerBreaches = (guarantee: Guarantee, breach: Breach) => boolean;
 
 /** @param breaches of a former snapshot, by the ids of its guarantees */
-export function formerBreaches(snapshot: Snapshot, breaches: ReadonlyMap<number, readonly Breach[]>): FormerBreaches {
+export function formerBreaches(snapshot: Snapshot, breaches: JudgedRules['breaches']): FormerBreaches {
   const principals = new Principals(snapshot);
   const keys = new Map<number, ReadonlySet<string>>();
   return (guarantee, breach) => {
-    // `apart` and `at_most` are about principals, whatever the node.
-    const isOfPrincipal = guarantee.kind === 'apart' || guarantee.kind === 'at_most';
     const key = ({ principal, resource, privilege }: Breach): string =>
-      isOfPrincipal ? principalText(principal) : [principalText(principal), nodeKey(resource), privilege].join('\0');
-    const before = breaches.get(guarantee.id) ?? [];
-    if (before.length === 0) return false;
-    if (getOrInsert(keys, guarantee.id, () => new Set(before.map(key))).has(key(breach))) return true;
+      JSON.stringify([principalText(principal), ...(isAboutPeople(guarantee) ? [] : [nodeKey(resource), privilege])]);
+    const before = getOrInsert(keys, guarantee.id, () => new Set(breaches.get(guarantee.id)?.map(key)));
+    if (before.size === 0) return false;
+    if (before.has(key(breach))) return true;
     // The breach may be at a node that only the later snapshot names, with the access of the node above.
-    const mayBe = !isOfPrincipal && isCounted(snapshot, guarantee, breach.principal, principals);
-    return mayBe && guarantee.scopes.some((scope) => isBreach(snapshot, guarantee, scope, breach, principals));
+    const mayBe = !isAboutPeople(guarantee) && isCounted(snapshot, guarantee, breach.principal, principals);
+    return mayBe && isHeld(snapshot, breach, principals) !== (guarantee.kind === 'always');
   };
 }
 
-/** Judges the guarantees of a snapshot while its rules are proved, with the users of `principals`. */
-export function guaranteeJudge(
-  engine: EngineSets,
+/** Whether a guarantee is about a principal. @param principals of the snapshot */
+function isCounted(
   snapshot: Snapshot,
-  principals: PrincipalIndex,
-  most: number,
-): GuaranteeJudge {
-  const users = {
-    width: engine.width,
-    positionsOf: principals.resolvePrincipal.bind(principals),
-    named: engine.people.named.bind(engine.people),
-    isUnnamed: () => false,
-    metadataCatalog: snapshot.settings.metadataCatalog,
-  };
-  return new GuaranteeJudge(snapshot.guarantees ?? [], users, most);
+  { principal, except }: Guarantee,
+  member: Member,
+  principals: Principals,
+): boolean {
+  const text = principalText(member);
+  const isIn = (named: PolicyPrincipal): boolean =>
+    principals.members(named).has(text) || (named.type === 'engine' && principalText(named) === text);
+  return !isServiceAccount(snapshot, member) && isIn(principal) && !except.some(isIn);
+}
+
+function isHeld(snapshot: Snapshot, breach: Breach, principals: Principals): boolean {
+  const { principal, scope, resource, fact } = breach;
+  const { column, isUnfiltered } = scope;
+  if (column === undefined && !isUnfiltered) return decide(snapshot, principal, fact, principals).allowed;
+  const { privileges, hidden, masks, filters } = intentAt(snapshot, principal, resource, principals);
+  const isReal = column === undefined || !(hidden.includes(column) || masks.some((mask) => mask.column === column));
+  return withContained(privileges).has('SELECT') && isReal && !(isUnfiltered && filters.length > 0);
 }
 
 /**
@@ -84,7 +107,7 @@ export function verdictsOf(
   snapshot: Snapshot,
   { subjects }: PrincipalIndex,
   former: FormerBreaches | null,
-): { verdicts: GuaranteeVerdict[]; findings: Finding[]; breaches: Map<number, Breach[]> } {
+): JudgedRules {
   let index: AccessIndex | null = null;
   // Has no budget, unlike the checks: a verdict must not fail because the deciding rule cannot be found in time.
   let evaluator: Evaluator | null = null;
@@ -93,21 +116,18 @@ export function verdictsOf(
     const whole = (index ??= new AccessIndex(snapshot));
     return getOrInsert(parts, principalText(principal), () => new AccessIndex(whole.of(principal), whole.principals));
   };
-  const told: ReturnType<typeof verdictsOf> = { verdicts: [], findings: [], breaches: new Map() };
-  for (const { guarantee, witnesses: all, isBroken, ...rest } of judge.verdicts()) {
+  const told: JudgedRules = { verdicts: [], findings: [], breaches: new Map() };
+  for (const { guarantee, witnesses, ...rest } of judge.verdicts()) {
     const { id, name, kind, mode } = guarantee;
-    const found = all.map(({ position, ...each }) => ({ ...each, principal: memberOf(subjects[position] ?? NOBODY) }));
+    const found = witnesses.map((each) => ({ ...each, principal: memberOf(subjects[each.position] ?? NOBODY) }));
     told.breaches.set(id, found);
     const added: typeof found = [];
-    for (const each of isBroken ? found : []) {
-      if (added.length === MOST_WITNESSES * guarantee.scopes.length) break;
+    for (const each of rest.isBroken ? found : []) {
+      if (added.length === MOST_WITNESSES) break;
       if (former?.(guarantee, each) !== true) added.push(each);
     }
-    const shown = added.map((each, i) => witnessOf(partOf(each.principal), guarantee, i, each));
-    const verdict = {
-      ...{ id, name, kind, mode, isBroken, ...rest },
-      witnesses: kind === 'apart' ? paired(shown) : shown,
-    };
+    const shown = added.map((each) => witnessOf(partOf(each.principal), guarantee, each.principal, each));
+    const verdict = { id, name, kind, mode, ...rest, witnesses: shown };
     told.verdicts.push(verdict);
     const [first] = added;
     if (first === undefined) continue;
@@ -135,47 +155,30 @@ export function brokenText({ name, brokenBy, witnesses: [first] }: GuaranteeVerd
 }
 
 /** @param index of the principal's entries */
-function witnessOf(
-  index: AccessIndex,
-  guarantee: Guarantee,
-  place: number,
-  { principal, resource, privilege, fact }: Omit<Witness, 'position'> & Breach,
-): GuaranteeWitness {
+function witnessOf(index: AccessIndex, guarantee: Guarantee, principal: Member, witness: Witness): GuaranteeWitness {
+  const { scope, resource, privilege, fact } = witness;
   const part = 'resource' in fact ? index.onPath(fact.resource) : index.snapshot;
-  const asked = isRestriction(fact) ? { ...fact, about: 'privilege' as const, privilege: 'SELECT' as const } : fact;
-  const { grants, denies, intent } = decide(part, principal, asked, index.principals);
-  const { column, isUnfiltered } = guarantee.scopes[place % guarantee.scopes.length] ?? {};
+  const { grants, denies, intent } = decide(part, principal, fact, index.principals);
+  const { column, isUnfiltered } = scope;
   const isMissing = guarantee.kind === 'always';
-  const taking = column !== undefined || isUnfiltered === true ? intent.policies : denies;
+  const taking = column !== undefined || isUnfiltered ? intent.policies : denies;
   const sources = isMissing ? taking : grants;
-  const { through: by = null } = sources[0] ?? {};
-  const through = by === null || typeof by === 'string' ? by : { group: { id: by.group.id, name: by.group.name } };
   const ids = [...new Set(sources.map(({ source }) => source.id))];
-  const group = through === null || typeof through === 'string' ? null : through.group.name;
-  const listed = `${isMissing ? 'policy' : 'grant'} ${ids.join(', ')}`;
-  const way = group === null ? '' : ` through ${group}`;
-  const end = isMissing
-    ? 'change it'
-    : `revoke it${group === null ? '' : `, or take ${principal.name} out of ${group}`}`;
-  const reason = ids.length > 0 ? ` by ${listed}${way}: ${end}` : isMissing ? ': no grant gives it' : '';
+  const { through = null } = sources[0] ?? {};
+  const group = typeof through === 'object' && through !== null ? through.group : null;
+  const leaving = group === null ? '' : `, or take ${principal.name} out of ${group.name}`;
+  const by = `${isMissing ? 'policy' : 'grant'} ${ids.join(', ')}${group === null ? '' : ` through ${group.name}`}`;
+  const reason = ids.length > 0 ? ` by ${by}: ${isMissing ? 'change it' : `revoke it${leaving}`}` : '';
+  const message = `${breachText(guarantee, witness, principal.name)}${reason || (isMissing ? ': no grant gives it' : '')}`;
+  const second = witness.second && witnessOf(index, guarantee, principal, witness.second);
   return {
     principal,
     resource: { ...index.principals.namedNode(namedLevels(resource)), ...(column !== undefined && { column }) },
     privilege,
-    grants: isMissing ? [] : ids,
+    ...(second && { second: { resource: second.resource, privilege: second.privilege } }),
+    grants: isMissing ? [] : [...new Set([...ids, ...(second?.grants ?? [])])],
     policies: isMissing ? ids : [],
-    through,
-    message: `${breachText(guarantee, place, principal.name, fact)}${reason}`,
+    through: typeof through === 'string' ? through : group && { group: { id: group.id, name: group.name } },
+    message: second === undefined ? message : `${message}; and ${second.message}`,
   };
-}
-
-/** The witnesses of `apart`, in each first one what the same principal has besides. */
-function paired(witnesses: readonly GuaranteeWitness[]): GuaranteeWitness[] {
-  return witnesses.flatMap((first, i) => {
-    const second = witnesses[i + 1];
-    if (i % 2 === 1 || second === undefined) return [];
-    const { resource, privilege } = second;
-    const grants = [...new Set([...first.grants, ...second.grants])];
-    return [{ ...first, second: { resource, privilege }, grants, message: `${first.message}; and ${second.message}` }];
-  });
 }

@@ -43,6 +43,11 @@ export function isRefusing({ kind, mode }: Pick<Guarantee, 'kind' | 'mode'>): bo
   return mode === 'enforced' && kind !== 'always';
 }
 
+/** Whether it is broken by what a principal has in all its scopes, wherever; else by each node. */
+export function isAboutPeople({ kind }: Pick<Guarantee, 'kind'>): boolean {
+  return kind === 'apart' || kind === 'at_most';
+}
+
 export function principalsIn({ principal, except, scopes }: Guarantee): PolicyPrincipal[] {
   return [principal, ...except, ...scopes.flatMap(({ resource }) => namedBy(resource) ?? [])];
 }

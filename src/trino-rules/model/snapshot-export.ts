@@ -1,4 +1,4 @@
-import { guaranteeFields } from './guarantee-file.js';
+import { distinct, guaranteeFields } from './guarantee-file.js';
 import type { Guarantee } from './guarantee.js';
 import { compareNames, compareNodes, type Node, type NodeNaming, nodeOf, withNamed } from './node.js';
 import { byName, isRow, type PolicyPrincipal } from './principal.js';
@@ -99,9 +99,7 @@ export class RowExport {
   }
 
   policy(policy: SnapshotPolicy): ExportedRow {
-    const except = [...new Set(policy.except.map((named) => JSON.stringify(this.policyPrincipal(named))))].sort(
-      compareNames,
-    );
+    const except = distinct(policy.except.map((named) => this.policyPrincipal(named)));
     return {
       resource: {
         ...this.node(policy.resource),
@@ -109,7 +107,7 @@ export class RowExport {
       },
       kind: policy.kind,
       principal: this.policyPrincipal(policy.principal),
-      ...(except.length > 0 && { except: except.map((text): unknown => JSON.parse(text)) }),
+      ...(except.length > 0 && { except }),
       ...('expression' in policy && { expression: policy.expression }),
       ...('privileges' in policy && { privileges: orderedPrivileges(policy.privileges) }),
     };

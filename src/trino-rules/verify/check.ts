@@ -4,7 +4,6 @@ import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
 import { checkInvariants } from '../lint/invariants.js';
 import { checkMarker, openPatterns } from '../lint/open-patterns.js';
 import { unreachableRules } from '../lint/unreachable-rules.js';
-import type { Breach } from '../model/guarantee-breaches.js';
 import { namesOf, nodeKey } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { PatternCache } from '../document/pattern-cache.js';
@@ -14,13 +13,8 @@ import { UserUniverse } from '../engine/user-universe.js';
 import { Counterexamples, Differences } from './counterexample.js';
 import { ExpectedActing, expectedOnEngine, ExpectedQueries } from './expected-engine.js';
 import { ExpectedRoutines } from './expected-routines.js';
-import { type GuaranteeJudge, MOST_WITNESSES } from './guarantee-judge.js';
-import {
-  type FormerBreaches,
-  guaranteeJudge,
-  type GuaranteeVerdict,
-  verdictsOf,
-} from '../answers/guarantee-verdicts.js';
+import { GuaranteeJudge, MOST_WITNESSES } from './guarantee-judge.js';
+import { type FormerBreaches, type JudgedRules, verdictsOf } from '../answers/guarantee-verdicts.js';
 import { PrincipalIndex } from './principal-index.js';
 import { proveData } from './proof-of-data.js';
 import { proveRights } from './proof-of-rights.js';
@@ -42,14 +36,6 @@ export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Fin
   return judgeRules(source, snapshot).findings;
 }
 
-export interface JudgedRules {
-  findings: Finding[];
-  /** On the guarantees of the snapshot; empty where nothing was proved. */
-  verdicts: GuaranteeVerdict[];
-  /** By the id of the guarantee. */
-  breaches: ReadonlyMap<number, readonly Breach[]>;
-}
-
 /**
  * As `checkRules`, with verdicts on guarantees.
  * @param most breaches of each guarantee that are kept
@@ -61,24 +47,20 @@ export function judgeRules(
   most = MOST_WITNESSES,
   former: FormerBreaches | null = null,
 ): JudgedRules {
-  let judged: Omit<JudgedRules, 'findings'> = { verdicts: [], breaches: new Map() };
+  const judged: JudgedRules = { findings: [], verdicts: [], breaches: new Map() };
   const reading = readRules(source);
   if (reading.kind === 'refused') return { ...judged, findings: reading.findings };
   const { settings } = snapshot;
   const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
   const findings = withEngine(reading.document, snapshot, checkBudget(text, snapshot), (engine, _, principals) => {
-    const judge = snapshot.guarantees ? guaranteeJudge(engine, snapshot, principals, most) : null;
-    const broken = (): Finding[] => {
-      if (judge === null) return [];
-      const { findings, ...told } = verdictsOf(judge, engine, snapshot, principals, former);
-      judged = told;
-      return findings;
-    };
+    const positionsOf = principals.resolvePrincipal.bind(principals);
+    const users = { positionsOf, metadataCatalog: settings.metadataCatalog };
+    const judge = snapshot.guarantees ? new GuaranteeJudge(snapshot.guarantees, engine, users, most) : null;
     return [
       ...checkMarker(text, engine.rules, settings.ownAccount, engine.people),
       ...checkInvariants(engine, settings),
       ...prove(engine, snapshot, principals, judge),
-      ...broken(),
+      ...(judge ? Object.assign(judged, verdictsOf(judge, engine, snapshot, principals, former)).findings : []),
       ...unreachableRules(engine.rules, engine.people, engine.patterns),
     ];
   });

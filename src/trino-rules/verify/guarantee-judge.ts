@@ -1,13 +1,12 @@
-import { getOrInsert } from '../../kernel/collections.js';
 import { READERS_FILTER } from '../document/rules-document.js';
 import {
   type AccessFact,
   describePermission,
   displayName,
   isRestriction,
-  pathOf,
   type Restriction,
 } from '../engine/access-fact.js';
+import type { EngineSets } from '../engine/engine-sets.js';
 import {
   addWord,
   bitset,
@@ -18,32 +17,34 @@ import {
   wordAt,
   type Bitset,
 } from '../engine/sparse-bitset.js';
-import { scopeIncludes } from '../model/guarantee-breaches.js';
-import type { Guarantee, GuaranteeScope } from '../model/guarantee.js';
-import { namedBy, type Node } from '../model/node.js';
+import { type Guarantee, type GuaranteeScope, isAboutPeople } from '../model/guarantee.js';
+import { covers, namedBy, type Node } from '../model/node.js';
 import type { PolicyPrincipal } from '../model/principal.js';
-import { PRIVILEGE_TERMS, type Privilege } from '../model/privilege.js';
+import type { Privilege } from '../model/privilege.js';
+import type { Question } from '../model/question.js';
+import { isOpenSystem } from '../model/resource.js';
+import { basesOf } from '../model/restrictions.js';
 
-/** The users of an evaluation, by their positions. */
+/** Whom guarantees are about. */
 export interface JudgedUsers {
-  width: number;
   /** Positions of a principal's members, without service accounts. */
   positionsOf(principal: PolicyPrincipal): Iterable<number>;
-  /** Positions of the users with a name on the engine. */
-  named(name: string): readonly number[];
-  /** Whether a position represents any number of users. */
-  isUnnamed(position: number): boolean;
   /** A scope on everything leaves this catalog out; null: there is none. */
   metadataCatalog: string | null;
 }
 
+type Engine = Pick<EngineSets, 'width' | 'people'>;
+
 /** A user at a node, and a privilege that breaks a guarantee: held, or of `always` missing. */
 export interface Witness {
   position: number;
+  scope: GuaranteeScope;
   resource: Node;
   privilege: Privilege;
   /** What is asked of the engine. */
-  fact: AccessFact;
+  fact: Question;
+  /** Of `apart`: what the user has in the other scope. */
+  second?: Witness;
 }
 
 export interface Verdict {
@@ -51,10 +52,7 @@ export interface Verdict {
   isBroken: boolean;
   /** Number of triples of user, node and privilege. */
   brokenBy: number;
-  /**
-   * The first breaches. For `apart` in pairs: the same user in the first scope and in the second. For `at_most` the counted users, also
-   * where it holds.
-   */
+  /** The first breaches; for `at_most` the counted users, also where it holds. */
   witnesses: Witness[];
   checked: { principals: number; nodes: number };
 }
@@ -65,34 +63,32 @@ export const MOST_WITNESSES = 20;
 /** Judges guarantees by a document: `see` receives the holders of each fact at each node, one after the other. */
 export class GuaranteeJudge {
   private readonly judged: readonly JudgedGuarantee[];
-  /** The current table, until its restrictions are complete. */
-  private reading: ReadTable | null = null;
+  /** The refined scopes that the current table is in, with its readers whom no restriction so far keeps from what is asked. */
+  private table: { scope: JudgedScope; fact: Question; active: Uint32Array; readers: Bitset }[] = [];
   /** Scopes that the current schema can be in. */
-  private near: { catalog?: string | undefined; schema?: string | undefined; scopes: readonly JudgedScope[] };
-  /** Scopes of the current node, also by what a fact asks for; null: of facts without a node. */
-  private here: { node: Node | null; scopes: readonly JudgedScope[]; asked: Map<string, readonly Asked[]> } | undefined;
+  private near: { key: string | null; scopes: readonly JudgedScope[] } = { key: null, scopes: [] };
+  /** Scopes of the current node; null: of facts without a node. */
+  private here: { node: Node | null | undefined; scopes: readonly JudgedScope[] } = { node: undefined, scopes: [] };
 
-  constructor(guarantees: readonly Guarantee[], users: JudgedUsers, most = MOST_WITNESSES) {
-    this.judged = guarantees.map((guarantee) => new JudgedGuarantee(guarantee, users, most));
-    this.near = { catalog: NOWHERE, scopes: [] };
+  constructor(guarantees: readonly Guarantee[], engine: Engine, users: JudgedUsers, most = MOST_WITNESSES) {
+    this.judged = guarantees.map((guarantee) => new JudgedGuarantee(guarantee, engine, users, most));
   }
 
   /** @param holders users of the fact, at the active words. Restrictions of a table come after its privileges. */
   see(fact: AccessFact, active: Uint32Array, holders: Bitset): void {
     if (isRestriction(fact)) {
-      if (this.reading?.asked.some(({ scope }) => restricts(fact, scope.of)))
-        this.reading.restrictions.push({ fact, users: holders.slice() });
+      for (const { scope, readers } of this.table) if (restricts(fact, scope.of)) removeAll(readers, holders);
       return;
     }
-    const asked = this.askedBy(fact);
-    if (fact.about === 'privilege' && fact.privilege === 'SELECT') {
+    const privilege = privilegeOf(fact);
+    if (privilege === undefined) return;
+    const scopes = this.within(fact).filter(({ of }) => of.privileges.includes(privilege));
+    if (privilege === 'SELECT') {
       this.endTable();
-      const refined = asked.filter(({ scope }) => isRefined(scope.of));
-      if (refined.length > 0)
-        this.reading = { fact, asked: refined, active: active.slice(), users: holders.slice(), restrictions: [] };
+      const read = (scope: JudgedScope) => ({ scope, fact, active: active.slice(), readers: holders.slice() });
+      this.table = scopes.filter(isRefined).map(read);
     }
-    for (const { scope, privilege } of asked)
-      if (!isRefined(scope.of) && scope.isAbout(fact)) scope.judged.record(scope, privilege, fact, active, holders);
+    for (const scope of scopes) if (!isRefined(scope)) scope.judged.record(scope, privilege, fact, active, holders);
   }
 
   verdicts(): Verdict[] {
@@ -100,101 +96,39 @@ export class GuaranteeJudge {
     return this.judged.map((each) => each.verdict());
   }
 
-  private askedBy(fact: AccessFact): readonly Asked[] {
+  private within(fact: Question): readonly JudgedScope[] {
     const node = 'resource' in fact ? fact.resource : null;
-    if (this.here?.node !== node) {
+    if (this.here.node !== node) {
       const near = this.nearTo(node ?? {});
-      const scopes = node === null ? near : near.filter((scope) => scope.includes(node));
-      this.here = { node, scopes, asked: new Map() };
+      this.here = { node, scopes: node === null ? near : near.filter(({ of, judged }) => judged.includes(of, node)) };
     }
-    const { scopes, asked } = this.here;
-    return getOrInsert(asked, termsOf(fact), () =>
-      scopes.flatMap((scope): Asked[] => {
-        const privilege = scope.of.privileges.find((each) => isOf(each, fact));
-        return privilege === undefined ? [] : [{ scope, privilege }];
-      }),
-    );
+    return node === null ? this.here.scopes.filter((scope) => scope.judged.isAbout(scope, fact)) : this.here.scopes;
   }
 
   private nearTo({ catalog, schema }: Node): readonly JudgedScope[] {
-    if (this.near.catalog !== catalog || this.near.schema !== schema) {
-      const scopes = this.judged.flatMap((each) => each.scopes.filter((scope) => scope.isNear(catalog, schema)));
-      this.near = { catalog, schema, scopes };
-    }
+    const key = JSON.stringify([catalog, schema]);
+    const isNear = ({ of: { resource } }: JudgedScope): boolean =>
+      (resource.catalog ?? catalog) === catalog && (resource.schema ?? schema) === schema;
+    if (this.near.key !== key) this.near = { key, scopes: this.judged.flatMap(({ scopes }) => scopes).filter(isNear) };
     return this.near.scopes;
   }
 
   /** The restrictions of a table are complete when the next table begins. */
   private endTable(): void {
-    if (this.reading === null) return;
-    const { fact, asked, active, users, restrictions } = this.reading;
-    this.reading = null;
-    for (const { scope, privilege } of asked) {
-      const reading = users.slice();
-      for (const each of restrictions) if (restricts(each.fact, scope.of)) removeAll(reading, each.users);
-      scope.judged.record(scope, privilege, fact, active, reading);
-    }
+    for (const { scope, fact, active, readers } of this.table)
+      scope.judged.record(scope, 'SELECT', fact, active, readers);
+    this.table = [];
   }
 }
 
-/** A name that no catalog has. */
-const NOWHERE = '\0';
-
-/** A scope that a fact is within, and the privilege that the fact gives. */
-interface Asked {
-  scope: JudgedScope;
-  privilege: Privilege;
-}
-
-/** A table, the refined scopes that it is in, its readers at the active words, and what restricts them. */
-interface ReadTable {
-  fact: AccessFact;
-  asked: readonly Asked[];
-  active: Uint32Array;
+interface JudgedScope {
+  of: GuaranteeScope;
+  judged: JudgedGuarantee;
+  /** Of `apart` and `at_most`: the users who have a privilege in it, with the first witness of each. */
   users: Bitset;
-  restrictions: { fact: Restriction; users: Bitset }[];
-}
-
-/** A scope, and the users who have a privilege in it. */
-class JudgedScope {
-  readonly users: Bitset;
-  /** The first witness of each. */
-  readonly first = new Map<number, Witness>();
+  first: Map<number, Witness>;
   /** Positions of the impersonated users or of the owners of queries; null: the scope names neither. */
-  private readonly others: ReadonlySet<number> | null;
-
-  constructor(
-    readonly of: GuaranteeScope,
-    readonly judged: JudgedGuarantee,
-  ) {
-    const { users } = judged;
-    const named = namedBy(of.resource);
-    this.users = new Uint32Array(users.width);
-    this.others = named === undefined ? null : new Set(users.positionsOf(named));
-  }
-
-  isNear(catalog: string | undefined, schema: string | undefined): boolean {
-    const { resource } = this.of;
-    return (
-      (resource.catalog === undefined || resource.catalog === catalog) &&
-      (resource.schema === undefined || resource.schema === schema)
-    );
-  }
-
-  /** `always` leaves companions out. */
-  includes(node: Node): boolean {
-    const { guarantee, users } = this.judged;
-    if (guarantee.kind === 'always' && node.table?.includes('$') === true) return false;
-    const isClosed = this.of.resource.catalog === undefined && node.catalog === users.metadataCatalog;
-    return !isClosed && scopeIncludes(this.of, node);
-  }
-
-  /** Whether the scope includes a fact without a node; true for any other fact. */
-  isAbout(fact: AccessFact): boolean {
-    if ('resource' in fact) return true;
-    if (this.others === null) return this.of.resource.engine === true;
-    return this.judged.ownersOf(fact).some((position) => this.others?.has(position));
-  }
+  others: ReadonlySet<number> | null;
 }
 
 /** A guarantee and what has been seen of it. */
@@ -209,82 +143,90 @@ class JudgedGuarantee {
   private asked: Node | null = null;
 
   constructor(
-    readonly guarantee: Guarantee,
-    readonly users: JudgedUsers,
+    private readonly guarantee: Guarantee,
+    private readonly engine: Engine,
+    private readonly users: JudgedUsers,
     private readonly most: number,
   ) {
     const { principal, except, scopes } = guarantee;
-    const { width } = users;
+    const { width } = engine;
     this.counted = bitset(width, users.positionsOf(principal));
     for (const each of except) removeAll(this.counted, bitset(width, users.positionsOf(each)));
-    this.scopes = scopes.map((scope) => new JudgedScope(scope, this));
+    this.scopes = scopes.map((of): JudgedScope => {
+      const named = namedBy(of.resource);
+      const others = named === undefined ? null : new Set(users.positionsOf(named));
+      return { of, judged: this, users: new Uint32Array(width), first: new Map(), others };
+    });
+  }
+
+  /** `always` leaves companions out. */
+  includes(scope: GuaranteeScope, node: Node): boolean {
+    if (this.guarantee.kind === 'always' && node.table?.includes('$') === true) return false;
+    const isClosed = scope.resource.catalog === undefined && node.catalog === this.users.metadataCatalog;
+    return !isClosed && scopeIncludes(scope, node);
+  }
+
+  /** Whether a scope includes a fact without a node. */
+  isAbout({ of, others }: JudgedScope, fact: Question): boolean {
+    if (others === null) return of.resource.engine === true;
+    return this.ownersOf(fact).some((position) => others.has(position));
   }
 
   verdict(): Verdict {
-    const { guarantee, witnesses, most, nodes } = this;
-    const [first, second] = this.scopes;
-    const checked = { principals: membersOf(this.counted).length, nodes };
-    switch (guarantee.kind) {
-      case 'never':
-      case 'only':
-      case 'always':
-        return { guarantee, isBroken: this.brokenBy > 0, brokenBy: this.brokenBy, witnesses, checked };
-      case 'apart': {
-        const both = [...(first?.first.keys() ?? [])].filter((position) => second?.first.has(position));
-        const pairs = both.flatMap((position) =>
-          [first?.first.get(position) ?? [], second?.first.get(position) ?? []].flat(),
-        );
-        return {
-          guarantee,
-          isBroken: both.length > 0,
-          brokenBy: both.length,
-          witnesses: pairs.slice(0, 2 * most),
-          checked,
-        };
-      }
-      case 'at_most': {
-        const positions = [...(first?.first.keys() ?? [])];
-        const isBroken = positions.length > guarantee.count || positions.some((each) => this.users.isUnnamed(each));
-        const found = [...(first?.first.values() ?? [])].slice(0, most);
-        return { guarantee, isBroken, brokenBy: isBroken ? positions.length : 0, witnesses: found, checked };
-      }
-    }
+    const { guarantee, witnesses, scopes, most, brokenBy } = this;
+    const checked = { principals: membersOf(this.counted).length, nodes: this.nodes };
+    if (!isAboutPeople(guarantee)) return { guarantee, isBroken: brokenBy > 0, brokenBy, witnesses, checked };
+    const [one, other] = scopes;
+    const found = [...(one?.first.values() ?? [])].flatMap((witness): Witness[] => {
+      const second = other?.first.get(witness.position);
+      return other === undefined ? [witness] : second === undefined ? [] : [{ ...witness, second }];
+    });
+    const isBroken =
+      found.length > guarantee.count || found.some(({ position }) => this.engine.people.isUnnamed(position));
+    const count = isBroken ? found.length : 0;
+    return { guarantee, isBroken, brokenBy: count, witnesses: found.slice(0, most), checked };
   }
 
-  record(scope: JudgedScope, privilege: Privilege, fact: AccessFact, active: Uint32Array, holders: Bitset): void {
-    const { kind } = this.guarantee;
+  record(scope: JudgedScope, privilege: Privilege, fact: Question, active: Uint32Array, holders: Bitset): void {
+    const isMissing = this.guarantee.kind === 'always';
     const resource = 'resource' in fact ? fact.resource : scope.of.resource;
     if (this.asked !== resource) this.nodes += 1;
     this.asked = resource;
     // The engine always allows access to own queries and impersonation of oneself.
-    const own = kind === 'always' && !('resource' in fact) ? bitset(this.users.width, this.ownersOf(fact)) : NOBODY;
+    const own = isMissing && !('resource' in fact) ? bitset(this.engine.width, this.ownersOf(fact)) : NOBODY;
     for (const index of active) {
       const has = wordAt(holders, index);
-      const found = wordAt(this.counted, index) & (kind === 'always' ? ~has & ~wordAt(own, index) : has);
-      if (found === 0) continue;
-      if (kind === 'apart' || kind === 'at_most') {
-        const more = found & ~wordAt(scope.users, index);
-        for (const position of members(index, more)) scope.first.set(position, { position, resource, privilege, fact });
-        addWord(scope.users, index, more);
-        continue;
+      const found = wordAt(this.counted, index) & (isMissing ? ~has & ~wordAt(own, index) : has);
+      const isByPerson = isAboutPeople(this.guarantee);
+      const more = isByPerson ? found & ~wordAt(scope.users, index) : found;
+      this.brokenBy += countMembers(more);
+      if (more === 0 || (!isByPerson && this.witnesses.length === this.most)) continue;
+      addWord(scope.users, index, more);
+      for (const position of members(index, more)) {
+        const witness = { position, scope: scope.of, resource, privilege, fact };
+        if (isByPerson) scope.first.set(position, witness);
+        else if (this.witnesses.length < this.most) this.witnesses.push(witness);
       }
-      this.brokenBy += countMembers(found);
-      if (this.witnesses.length === this.most) continue;
-      for (const position of members(index, found).slice(0, this.most - this.witnesses.length))
-        this.witnesses.push({ position, resource, privilege, fact });
     }
   }
 
   /** The owners of queries, or the impersonated users, that a fact names. */
-  ownersOf(fact: AccessFact): readonly number[] {
+  private ownersOf(fact: Question): readonly number[] {
     const name = fact.about === 'queries' ? fact.owner : fact.about === 'impersonation' ? fact.newUser : undefined;
-    return name === undefined ? [] : this.users.named(name);
+    return name === undefined ? [] : this.engine.people.named(name);
   }
+}
+
+/** Whether a node is within a scope. Companions are part of their table. Everybody reads `jdbc` and `metadata` in `system`, so no scope has them. */
+export function scopeIncludes({ resource }: GuaranteeScope, node: Node): boolean {
+  const { table } = resource;
+  const isCompanion = table !== undefined && table !== node.table && basesOf(node.table ?? '').includes(table);
+  return covers(resource, isCompanion ? { ...node, table } : node) && !isOpenSystem(node);
 }
 
 const NOBODY: Bitset = new Uint32Array(0);
 
-function isRefined({ column, isUnfiltered }: GuaranteeScope): boolean {
+function isRefined({ of: { column, isUnfiltered } }: JudgedScope): boolean {
   return column !== undefined || isUnfiltered;
 }
 
@@ -293,44 +235,42 @@ function restricts(fact: Restriction, { column, isUnfiltered }: GuaranteeScope):
   return fact.column === column;
 }
 
-/** Equal for facts that the same privileges give. */
-function termsOf(fact: AccessFact): string {
-  const given = 'privilege' in fact ? fact.privilege : 'right' in fact ? fact.right : '';
-  return `${fact.about} ${given} ${'kind' in fact ? fact.kind : ''}`;
-}
-
-function isOf(privilege: Privilege, fact: AccessFact): boolean {
-  const { onTables, ownsSchemas, runs } = PRIVILEGE_TERMS[privilege];
+/** The privilege whose holders a fact has; undefined: none. */
+function privilegeOf(fact: Question): Privilege | undefined {
   switch (fact.about) {
     case 'privilege':
-      return onTables === fact.privilege;
+      return fact.privilege === 'OWNERSHIP' ? 'TABLE_OWNERSHIP' : fact.privilege;
     case 'schema-ownership':
-      return ownsSchemas;
+      return 'SCHEMA_OWNERSHIP';
     case 'routine':
-      return runs?.kind === fact.kind && runs.privilege === fact.privilege;
+      return ROUTINE_PRIVILEGES[`${fact.kind} ${fact.privilege}`];
     case 'queries':
-      return privilege === QUERY_PRIVILEGES[fact.right];
+      return QUERY_PRIVILEGES[fact.right];
     case 'system-information':
-      return privilege === (fact.right === 'read' ? 'READ_SYSTEM_INFORMATION' : 'WRITE_SYSTEM_INFORMATION');
+      return fact.right === 'read' ? 'READ_SYSTEM_INFORMATION' : 'WRITE_SYSTEM_INFORMATION';
     case 'impersonation':
-      return privilege === 'IMPERSONATE';
+      return 'IMPERSONATE';
     case 'table-procedures':
     case 'catalog-mode':
     case 'session-property':
-    case 'row-filter':
-    case 'hidden-column':
-    case 'column-mask':
-      return false;
+      return undefined;
   }
 }
 
 const QUERY_PRIVILEGES = { execute: 'EXECUTE_QUERIES', view: 'VIEW_QUERIES', kill: 'KILL_QUERIES' } as const;
+const ROUTINE_PRIVILEGES: Readonly<Record<string, Privilege>> = {
+  'function EXECUTE': 'EXECUTE_FUNCTION',
+  'function GRANT_EXECUTE': 'GRANT_EXECUTE_FUNCTION',
+  'procedure EXECUTE': 'CALL_PROCEDURE',
+};
 
-/** `ana may SELECT from lake.hr.people, with the real value of ssn`. @param place among the witnesses, which come in pairs for `apart` */
-export function breachText({ kind, scopes }: Guarantee, place: number, person: string, fact: AccessFact): string {
+/** `ana may SELECT from lake.hr.people, with the real value of ssn` */
+export function breachText(
+  { kind }: Guarantee,
+  { scope, fact }: Pick<Witness, 'scope' | 'fact'>,
+  person: string,
+): string {
   const verb = kind === 'always' ? 'may not' : 'may';
-  const what = isRestriction(fact) ? pathOf(fact.resource) : describePermission(fact);
-  const { column } = scopes[place % scopes.length] ?? {};
-  const only = column === undefined ? '' : `, with the real value of ${column}`;
-  return `${displayName(person, 'anybody else')} ${verb} ${what}${only}`;
+  const only = scope.column === undefined ? '' : `, with the real value of ${scope.column}`;
+  return `${displayName(person, 'anybody else')} ${verb} ${describePermission(fact)}${only}`;
 }

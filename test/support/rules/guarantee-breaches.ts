@@ -1,10 +1,27 @@
-import { type Breach, isBreach, isCounted, scopeIncludes } from '../../../src/trino-rules/model/guarantee-breaches.js';
+import { decide } from '../../../src/trino-rules/model/decision.js';
 import type { Guarantee, GuaranteeScope } from '../../../src/trino-rules/model/guarantee.js';
-import { isInTree, kindOf, type Node, nodeKey, pathTo } from '../../../src/trino-rules/model/node.js';
-import { principalText } from '../../../src/trino-rules/model/principal.js';
-import { type Member, Principals } from '../../../src/trino-rules/model/principals.js';
-import { PRIVILEGE_TERMS } from '../../../src/trino-rules/model/privilege.js';
+import { intentAt } from '../../../src/trino-rules/model/intent.js';
+import {
+  isInTree,
+  kindOf,
+  namedBy,
+  type Node,
+  nodeKey,
+  pathTo,
+  withNamed,
+} from '../../../src/trino-rules/model/node.js';
+import { type PolicyPrincipal, principalText } from '../../../src/trino-rules/model/principal.js';
+import { isServiceAccount, type Member, Principals } from '../../../src/trino-rules/model/principals.js';
+import { type Privilege, PRIVILEGE_TERMS, withContained } from '../../../src/trino-rules/model/privilege.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
+import { scopeIncludes } from '../../../src/trino-rules/verify/guarantee-judge.js';
+
+/** A person or engine principal that has what it must not have, or lacks what it must have. */
+interface Breach {
+  principal: Member;
+  resource: Node;
+  privilege: Privilege;
+}
 
 /** What breaks a guarantee by `decide`, one principal and node at a time. Empty: it holds. */
 export function breachesOf(snapshot: Snapshot, guarantee: Guarantee): Breach[] {
@@ -52,4 +69,41 @@ function askedIn(snapshot: Snapshot, scope: GuaranteeScope, withCompanions: bool
 
 function companionOf({ catalog = FRESH, schema = FRESH, table = FRESH }: Node): Node {
   return { catalog, schema, table: `${table}$${FRESH}` };
+}
+
+/** Whether a guarantee is about a principal. @param principals of the snapshot */
+function isCounted(
+  snapshot: Snapshot,
+  { principal, except }: Guarantee,
+  member: Member,
+  principals: Principals,
+): boolean {
+  const text = principalText(member);
+  const isIn = (named: PolicyPrincipal): boolean =>
+    principals.members(named).has(text) || (named.type === 'engine' && principalText(named) === text);
+  return !isServiceAccount(snapshot, member) && isIn(principal) && !except.some(isIn);
+}
+
+/** Whether a counted principal breaks a scope by `decide`: what guarantees mean. */
+function isBreach(
+  snapshot: Snapshot,
+  { kind }: Guarantee,
+  { column, isUnfiltered }: GuaranteeScope,
+  { principal, resource, privilege }: Breach,
+  principals: Principals,
+): boolean {
+  const isMissing = kind === 'always';
+  if (column !== undefined || isUnfiltered) {
+    const { privileges, hidden, masks, filters } = intentAt(snapshot, principal, resource, principals);
+    const isReal = column === undefined || !(hidden.includes(column) || masks.some((mask) => mask.column === column));
+    const isRead = withContained(privileges).has('SELECT') && isReal && !(isUnfiltered && filters.length > 0);
+    return isRead !== isMissing;
+  }
+  const named = namedBy(resource);
+  const others = named === undefined ? [''] : [...principals.members(named).values()].map(({ name }) => name);
+  // The engine always allows access to own queries and impersonation of oneself.
+  return others.some((name) => {
+    const question = PRIVILEGE_TERMS[privilege].asks(withNamed(resource, () => ({ type: 'engine', name })));
+    return name !== principal.name && decide(snapshot, principal, question, principals).allowed !== isMissing;
+  });
 }
