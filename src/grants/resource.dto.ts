@@ -170,18 +170,16 @@ export class EntryQuery extends PageQuery {
 
   @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'On the engine itself.' })
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
-  @FieldRule<EntryQuery>((_, query) => nonDataFilterProblem('engine', query))
+  @FieldRule<EntryQuery>((_, query) => filterProblem('engine', query))
   engine?: true;
 
   @ApiPropertyOptional({ ...POLICY_PRINCIPAL_PARAMETER, description: 'On acting as these.' })
-  @FieldRule<EntryQuery>(
-    (text, query) => absentOr(policyPrincipalParameterProblem)(text) ?? nonDataFilterProblem('as', query),
-  )
+  @FieldRule<EntryQuery>((text, query) => absentOr(policyPrincipalParameterProblem)(text) ?? filterProblem('as', query))
   as?: string;
 
   @ApiPropertyOptional({ ...POLICY_PRINCIPAL_PARAMETER, description: 'On the queries of these.' })
   @FieldRule<EntryQuery>(
-    (text, query) => absentOr(policyPrincipalParameterProblem)(text) ?? nonDataFilterProblem('queries', query),
+    (text, query) => absentOr(policyPrincipalParameterProblem)(text) ?? filterProblem('queries', query),
   )
   queries?: string;
 
@@ -216,7 +214,7 @@ export function toEntryFilter(query: EntryQuery): EntryFilter {
 }
 
 /** The problem of a filter by the engine, impersonation or queries that contradicts the other filters. */
-function nonDataFilterProblem(field: 'engine' | 'as' | 'queries', query: EntryQuery) {
+function filterProblem(field: 'engine' | 'as' | 'queries', query: EntryQuery) {
   if (query[field] === undefined) return null;
   const { engine, as, queries, catalog, schema, table, routine } = query;
   const other = { engine, as, queries, catalog, schema, table, routine };

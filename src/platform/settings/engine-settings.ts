@@ -8,8 +8,7 @@ export function readEngine(read: SettingsReader, rules: SettingsReader) {
   const scheme = read.choice('SERVICE_QUERY_SCHEME', 'http', ['http', 'https']);
   const host = read.text('SERVICE_QUERY_HOST');
   const port = read.integer('SERVICE_QUERY_PORT', 8080, 1, 65535);
-  if (host !== null && !URL.canParse(`http://${host}:${port}`))
-    read.addProblem('SERVICE_QUERY_HOST', 'is no host name');
+  if (host !== null && !URL.canParse(`http://${host}:${port}`)) read.report('SERVICE_QUERY_HOST', 'is no host name');
   const enabled = rules.flag('SERVICE_QUERY_JWT_ENABLED', false);
   const user = rules.name('SERVICE_QUERY_USER');
   const issuerUrl = read.url('SERVICE_QUERY_JWT_ISSUER_URL', ['http:', 'https:']);
@@ -28,9 +27,9 @@ export function readEngine(read: SettingsReader, rules: SettingsReader) {
       SERVICE_QUERY_HOST: host,
     };
     for (const [name, value] of Object.entries(needed)) {
-      if (value === null) read.addProblem(name, REQUIRED_WITH_JWT);
+      if (value === null) read.report(name, REQUIRED_WITH_JWT);
     }
-    if (user === null && clientId === null) rules.addProblem('SERVICE_QUERY_JWT_CLIENT_ID', REQUIRED_WITH_JWT);
+    if (user === null && clientId === null) rules.report('SERVICE_QUERY_JWT_CLIENT_ID', REQUIRED_WITH_JWT);
   }
   return {
     /** `http://host:port` or `https://host:port`; null: no engine is configured. */
@@ -66,7 +65,7 @@ const REQUIRED_WITH_JWT = 'is required while SERVICE_QUERY_JWT_ENABLED is true';
 export function readQueries(read: SettingsReader) {
   const maxPageBytes = read.integer('QUERY_MAX_PAGE_BYTES', 32 * MIB, 2 * MIB, 128 * MIB);
   const maxHeldBytes = read.integer('QUERY_MAX_HELD_BYTES', 256 * MIB, 2 * MIB, 999_999_999);
-  if (maxHeldBytes < maxPageBytes) read.addProblem('QUERY_MAX_HELD_BYTES', 'must be at least QUERY_MAX_PAGE_BYTES');
+  if (maxHeldBytes < maxPageBytes) read.report('QUERY_MAX_HELD_BYTES', 'must be at least QUERY_MAX_PAGE_BYTES');
   return {
     maxRunningPerUser: read.integer('QUERY_MAX_RUNNING_PER_USER', 5, 1, 1000),
     maxSeconds: read.integer('QUERY_MAX_SECONDS', 3600, 1, 604800),

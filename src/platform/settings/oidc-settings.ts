@@ -40,7 +40,7 @@ export function readOidc(read: SettingsReader, production: boolean, scim: { toke
   const administrators = read.name('AUTH_OIDC_ADMINISTRATORS_GROUP');
   const source: 'oidc' | 'scim' | null = rest.groupsClaim !== null ? 'oidc' : scim.tokens.length > 0 ? 'scim' : null;
   if (administrators !== null && (issuer === null || source === null)) {
-    read.addProblem(
+    read.report(
       'AUTH_OIDC_ADMINISTRATORS_GROUP',
       'needs AUTH_OIDC_ISSUER, and AUTH_OIDC_GROUPS_CLAIM or SCIM_TOKEN: else nobody says who is in it',
     );
@@ -51,16 +51,13 @@ export function readOidc(read: SettingsReader, production: boolean, scim: { toke
     AUTH_OIDC_CLIENT_ID: clientId,
     AUTH_OIDC_CLIENT_SECRET: clientSecret,
   }).flatMap(([name, value]) => (value === null ? [name] : []));
-  for (const name of missing) read.addProblem(name, 'is required with AUTH_OIDC_ISSUER');
-  if (!scopes.includes('openid')) read.addProblem('AUTH_OIDC_SCOPES', 'must contain openid');
+  for (const name of missing) read.report(name, 'is required with AUTH_OIDC_ISSUER');
+  if (!scopes.includes('openid')) read.report('AUTH_OIDC_SCOPES', 'must contain openid');
   if (rest.groupsClaim !== null && scim.tokens.length > 0) {
-    read.addProblem(
-      'AUTH_OIDC_GROUPS_CLAIM',
-      'must be empty beside SCIM_TOKEN: one of the two says who is in which group',
-    );
+    read.report('AUTH_OIDC_GROUPS_CLAIM', 'must be empty beside SCIM_TOKEN: one of the two says who is in which group');
   }
   if (/[?#]/.test(issuer)) {
-    read.addProblem(
+    read.report(
       'AUTH_OIDC_ISSUER',
       'must have neither a query nor a fragment (OpenID Connect Discovery 1.0 section 3)',
     );
@@ -68,7 +65,7 @@ export function readOidc(read: SettingsReader, production: boolean, scim: { toke
   const addresses = { AUTH_OIDC_ISSUER: issuer, AUTH_OIDC_DISCOVERY_URL: discoveryUrl, PUBLIC_URL: publicUrl };
   for (const [name, address] of Object.entries(addresses)) {
     if (typeof address === 'string' && !isSafe(address, production)) {
-      read.addProblem(name, 'must begin with https:// (http:// on loopback alone, outside production)');
+      read.report(name, 'must begin with https:// (http:// on loopback alone, outside production)');
     }
   }
   return {

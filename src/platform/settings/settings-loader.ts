@@ -95,13 +95,12 @@ export function loadRemoteAccess({ url: given, tokenFile }: RemoteOptions): Remo
     !/^https?:$/.test(url.protocol) ||
     `${url.username}${url.password}${url.search}${url.hash}` !== ''
   )
-    read.addProblem(name, 'must be the address of a service: https://HOST');
+    read.report(name, 'must be the address of a service: https://HOST');
   else if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname))
-    read.addProblem(name, 'must begin with https://: over plain HTTP the token can be read on the way');
+    read.report(name, 'must begin with https://: over plain HTTP the token can be read on the way');
   const token = read.secret('GRANTLINE_TOKEN');
-  if (token === null)
-    read.addProblem('GRANTLINE_TOKEN', `or GRANTLINE_TOKEN_FILE is required with ${name}: an API token`);
-  else if (!/^[!-~]+$/.test(token)) read.addProblem('GRANTLINE_TOKEN', 'must be an API token');
+  if (token === null) read.report('GRANTLINE_TOKEN', `or GRANTLINE_TOKEN_FILE is required with ${name}: an API token`);
+  else if (!/^[!-~]+$/.test(token)) read.report('GRANTLINE_TOKEN', 'must be an API token');
   if (url === null || token === null || read.problems.length > 0)
     throw new SettingsRefused(read.problems.map(({ text }) => text));
   return { url: `${url.origin}${url.pathname.replace(/\/$/, '')}`, token: new Secret(token) };

@@ -65,8 +65,8 @@ function readHttp(read: SettingsReader, production: boolean) {
 function readDatabase(read: SettingsReader, production: boolean) {
   const address = (name: string) => read.url(name, ['postgres:', 'postgresql:'], read.secret(name));
   const [url, migrationUrl] = [address('DATABASE_URL'), address('DATABASE_MIGRATION_URL')];
-  if (production && url === null) read.addProblem('DATABASE_URL', 'is required in production');
-  if (url === null && migrationUrl !== null) read.addProblem('DATABASE_MIGRATION_URL', 'needs DATABASE_URL beside it');
+  if (production && url === null) read.report('DATABASE_URL', 'is required in production');
+  if (url === null && migrationUrl !== null) read.report('DATABASE_MIGRATION_URL', 'needs DATABASE_URL beside it');
   return {
     database: {
       /** Null: the embedded database. */
@@ -87,7 +87,7 @@ function readAuth(reader: SettingsReader, production: boolean) {
   const read = reader.for('sessions');
   const passwordSignInEnabled = read.flag('AUTH_PASSWORD_SIGN_IN_ENABLED', true);
   if (!passwordSignInEnabled && read.text('AUTH_OIDC_ISSUER') === null) {
-    read.addProblem(
+    read.report(
       'AUTH_PASSWORD_SIGN_IN_ENABLED',
       'must be true without AUTH_OIDC_ISSUER: nobody but administrators could sign in',
     );
@@ -125,7 +125,7 @@ function readConsole(read: SettingsReader) {
 
 function readAcl(read: SettingsReader, publishing: SettingsReader, directory: string, ownAccount: string) {
   const cron = publishing.text('ACL_SYNC_CRON') ?? '*/5 * * * *';
-  if (!/^\S+( \S+){4,5}$/.test(cron)) publishing.addProblem('ACL_SYNC_CRON', 'must have five or six fields');
+  if (!/^\S+( \S+){4,5}$/.test(cron)) publishing.report('ACL_SYNC_CRON', 'must have five or six fields');
   const target = readTarget(publishing, directory);
   const metadataCatalog = read.name('ACL_METADATA_CATALOG', (name) =>
     name === 'system' ? 'is closed anyway' : resourceNameProblem(name),
@@ -136,7 +136,7 @@ function readAcl(read: SettingsReader, publishing: SettingsReader, directory: st
       ? 'must be neither the metadata catalog nor system'
       : resourceNameProblem(name);
   if (metadataCatalog === null && target.kind === 'configmap') {
-    publishing.addProblem(
+    publishing.report(
       'ACL_METADATA_CATALOG',
       "is required with ACL_TARGET=configmap (none, if the engine has no catalog on this service's database)",
     );
@@ -186,7 +186,7 @@ function readTarget(read: SettingsReader, directory: string) {
     ['ACL_CONFIGMAP_NAME', name],
     ['KUBERNETES_API_URL', apiUrl],
   ] as const) {
-    if (value === null) read.addProblem(key, 'is required with ACL_TARGET=configmap');
+    if (value === null) read.report(key, 'is required with ACL_TARGET=configmap');
   }
   const map = { namespace: namespace ?? '', name: name ?? '', apiUrl: apiUrl ?? '' };
   return { kind: 'configmap' as const, ...map, caFile, tokenFile };
@@ -206,16 +206,16 @@ const LEAST_TOKEN = 32;
 function readScim(read: SettingsReader) {
   const given = read.secret('SCIM_TOKEN');
   const tokens = given === null ? [] : given.split(',').map((token) => token.trim());
-  if (tokens.length > 2) read.addProblem('SCIM_TOKEN', 'must hold one token, or two while one is replaced');
+  if (tokens.length > 2) read.report('SCIM_TOKEN', 'must hold one token, or two while one is replaced');
   if (tokens.some((token) => token.length < LEAST_TOKEN))
-    read.addProblem('SCIM_TOKEN', `must have at least ${LEAST_TOKEN} characters`);
+    read.report('SCIM_TOKEN', `must have at least ${LEAST_TOKEN} characters`);
   // Fewer than 10 different characters suggest a placeholder: 32 random bytes in hexadecimal have at least 14.
   if (tokens.some((token) => token.length >= LEAST_TOKEN && new Set(token).size < 10)) {
-    read.addProblem('SCIM_TOKEN', 'is weak: at least 10 different characters, such as openssl rand -hex 32');
+    read.report('SCIM_TOKEN', 'is weak: at least 10 different characters, such as openssl rand -hex 32');
   }
   // Only these characters can be in a bearer token (RFC 6750 section 2.1).
   if (tokens.some((token) => !/^[\w.~+/-]+=*$/.test(token))) {
-    read.addProblem('SCIM_TOKEN', 'must consist of letters, digits and -._~+/, with = at its end at most');
+    read.report('SCIM_TOKEN', 'must consist of letters, digits and -._~+/, with = at its end at most');
   }
   return { tokens: tokens.map((token) => new Secret(token)) };
 }
@@ -226,9 +226,9 @@ const SAMPLE = /openssl|required|example|sample|placeholder|change[-_ ]?me|your[
 /** The signing key. Null: it is missing, which is a problem only for commands that sign tokens. */
 function readSecretKey(read: SettingsReader): Secret | null {
   const secretKey = read.secret('AUTH_SECRET_KEY') ?? '';
-  if (secretKey === '') read.addProblem('AUTH_SECRET_KEY', 'is required');
+  if (secretKey === '') read.report('AUTH_SECRET_KEY', 'is required');
   else if (isWeak(secretKey)) {
-    read.addProblem(
+    read.report(
       'AUTH_SECRET_KEY',
       'is weak: at least 32 random bytes, such as openssl rand -base64 48; no sample, no repetition, no PEM file',
     );

@@ -57,11 +57,11 @@ export class SettingsReader {
     const file = this.text(`${name}_FILE`);
     if (file === null) return given;
     if (given !== null) {
-      this.addProblem(name, `and ${name}_FILE are both set`);
+      this.report(name, `and ${name}_FILE are both set`);
       return given;
     }
     const content = this.readFile(file);
-    if (content === null) this.addProblem(`${name}_FILE`, 'points at a file that cannot be read');
+    if (content === null) this.report(`${name}_FILE`, 'points at a file that cannot be read');
     return content?.replace(/\r?\n$/, '') ?? null;
   }
 
@@ -69,7 +69,7 @@ export class SettingsReader {
     const value = this.text(name);
     if (value === null) return fallback;
     if (value === 'true' || value === 'false') return value === 'true';
-    this.addProblem(name, 'must be true or false');
+    this.report(name, 'must be true or false');
     return fallback;
   }
 
@@ -78,7 +78,7 @@ export class SettingsReader {
     if (value === null) return fallback;
     const number = decimal(value);
     if (number >= least && number <= most) return number;
-    this.addProblem(name, `must be a whole number from ${least} to ${most}`);
+    this.report(name, `must be a whole number from ${least} to ${most}`);
     return fallback;
   }
 
@@ -88,7 +88,7 @@ export class SettingsReader {
     if (value === null) return fallback;
     const mode = /^0?[0-7]{3}$/.test(value) ? parseInt(value, 8) : 0;
     if ((mode & 0o600) === 0o600 && (mode & 0o002) === 0) return mode;
-    this.addProblem(name, 'must be octal, such as 0640: readable and writable for its owner, not writable for others');
+    this.report(name, 'must be octal, such as 0640: readable and writable for its owner, not writable for others');
     return fallback;
   }
 
@@ -96,7 +96,7 @@ export class SettingsReader {
     const value = this.text(name);
     if (value === null) return fallback;
     const chosen = choices.find((choice) => choice === value);
-    if (chosen === undefined) this.addProblem(name, `must be one of ${choices.join(', ')}`);
+    if (chosen === undefined) this.report(name, `must be one of ${choices.join(', ')}`);
     return chosen ?? fallback;
   }
 
@@ -114,7 +114,7 @@ export class SettingsReader {
     const origins = this.list(setting);
     for (const origin of origins) {
       if (URL.canParse(origin) && new URL(origin).origin === origin) continue;
-      this.addProblem(setting, `holds ${JSON.stringify(origin)}, which is no origin such as https://app.example.org`);
+      this.report(setting, `holds ${JSON.stringify(origin)}, which is no origin such as https://app.example.org`);
     }
     return origins;
   }
@@ -126,7 +126,7 @@ export class SettingsReader {
       const url = URL.canParse(entry) ? new URL(entry) : null;
       const isWeb = url !== null && /^https?:$/.test(url.protocol) && !/[@#*]/.test(entry);
       if (isWeb && (url.href === entry || url.origin === entry)) continue;
-      this.addProblem(
+      this.report(
         setting,
         `holds ${JSON.stringify(entry)}, which is no origin such as https://app.example.org, and no page such as https://app.example.org/signed-in`,
       );
@@ -147,17 +147,14 @@ export class SettingsReader {
   private named(setting: string, name: string | null, problemOf: typeof nameProblem): string | null {
     const problem = name === null ? null : problemOf(name);
     if (problem === null) return name;
-    this.addProblem(setting, `holds ${JSON.stringify(name)}, which ${problem}`);
+    this.report(setting, `holds ${JSON.stringify(name)}, which ${problem}`);
     return null;
   }
 
   url(name: string, protocols: readonly string[], value = this.text(name)): string | null {
     if (value === null) return null;
     if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value.replace(/\/+$/, '');
-    this.addProblem(
-      name,
-      `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
-    );
+    this.report(name, `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
     return null;
   }
 
@@ -166,13 +163,13 @@ export class SettingsReader {
     const file = this.text(name);
     if (file === null) return null;
     const content = this.readFile(file);
-    if (!encrypted) this.addProblem(name, 'is of no use without https');
-    else if (content === null) this.addProblem(name, 'points at a file that cannot be read');
-    else if (!isCertificate(content)) this.addProblem(name, 'points at a file that holds no certificate in PEM');
+    if (!encrypted) this.report(name, 'is of no use without https');
+    else if (content === null) this.report(name, 'points at a file that cannot be read');
+    else if (!isCertificate(content)) this.report(name, 'points at a file that holds no certificate in PEM');
     return resolve(file);
   }
 
-  addProblem(name: string, what: string): void {
+  report(name: string, what: string): void {
     this.problems.push({ part: this.part, text: `${name} ${what}` });
   }
 }
