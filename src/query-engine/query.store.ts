@@ -102,21 +102,21 @@ export class QueryStore {
 
   /** Takes over a query. `wasOwn`: this replica executed it already. Null: the query has ended. */
   async claim(id: string, replica: string): Promise<{ state: ExecutionState; wasOwn: boolean } | null> {
-    const [[row]] = await this.session.manager.query<[(StateRow & { wasOwn: boolean })[], number]>(
+    const row = await this.session.first<StateRow & { wasOwn: boolean }>(
       `WITH before AS (SELECT id AS claimed, driver AS former FROM queries WHERE id = $1 FOR UPDATE)
        UPDATE queries SET driver = $2, lease_until = ${LEASE} FROM before
        WHERE id = claimed AND ${ALIVE}
        RETURNING former = $2 AS "wasOwn", ${STATE}`,
       [id, replica],
     );
-    if (row === undefined) return null;
+    if (row === null) return null;
     const { wasOwn, ...state } = row;
     return { state: toState(state), wasOwn };
   }
 
   /** Takes over up to `most` queries of other replicas whose lease has expired. */
   async claimExpired(replica: string, most: number): Promise<ExecutionState[]> {
-    const [rows] = await this.session.manager.query<[StateRow[], number]>(
+    const rows = await this.session.query<StateRow>(
       `UPDATE queries SET driver = $1, lease_until = ${LEASE}
        WHERE id IN (
          SELECT id FROM queries WHERE ${ALIVE} AND lease_until < now() AND driver <> $1
@@ -129,23 +129,22 @@ export class QueryStore {
   }
 
   /** Renews the leases of this replica. @returns the queries that it executes, and whether their users are active. */
-  async renew(replica: string): Promise<{ id: string; isActive: boolean }[]> {
-    const [rows] = await this.session.manager.query<[{ id: string; isActive: boolean }[], number]>(
+  renew(replica: string): Promise<{ id: string; isActive: boolean }[]> {
+    return this.session.query<{ id: string; isActive: boolean }>(
       `UPDATE queries q SET lease_until = ${LEASE} FROM users u WHERE q.driver = $1 AND u.id = q.user_id
        RETURNING q.id, u.is_active AS "isActive"`,
       [replica],
     );
-    return rows;
   }
 
   /** Ends the leases of this replica, so that another replica can take over at once. */
   async release(replica: string): Promise<void> {
-    await this.session.manager.query('UPDATE queries SET lease_until = now() WHERE driver = $1', [replica]);
+    await this.session.query('UPDATE queries SET lease_until = now() WHERE driver = $1', [replica]);
   }
 
   /** Removes the user's oldest queries beyond the limits of one user's history. */
   async forgetOldest(userId: number): Promise<void> {
-    await this.session.manager.query(FORGET_OLDEST, [userId, KEPT.bytes, KEPT.queries]);
+    await this.session.query(FORGET_OLDEST, [userId, KEPT.bytes, KEPT.queries]);
   }
 
   /** Removes queries that ended before a time. @returns how many. */
@@ -165,7 +164,7 @@ export class QueryStore {
 
   /** At most `limit` queries of the user, newest first, beginning after the cursor. */
   async page(userId: number, after: QueryCursor | null, limit: number): Promise<Query[]> {
-    const rows = await this.session.manager.query<QueryRow[]>(
+    const rows = await this.session.query<QueryRow>(
       `SELECT ${QUERY}, left(sql, ${LONGEST.sql}) AS sql,
               octet_length(sql) > octet_length(left(sql, ${LONGEST.sql})) AS "sqlTruncated",
               CASE WHEN length(columns::text) <= ${LONGEST.columns} THEN columns END AS columns
@@ -179,7 +178,7 @@ export class QueryStore {
   /** @returns the query to cancel on the engine; `ended`: it had ended before; null: this user has no such query. */
   async cancel(userId: number, id: string, ending: Ending, at: Date): Promise<Cancelled | 'ended' | null> {
     // The path is read before it is cleared, and must not change in between.
-    const [rows] = await this.session.manager.query<[Cancelled[], number]>(
+    const cancelled = await this.session.first<Cancelled>(
       `WITH alive AS (
          SELECT id, run_as, catalog, schema, trace_token, next_path FROM queries
          WHERE id = $1 AND user_id = $2 AND ${ALIVE} FOR UPDATE
@@ -189,7 +188,7 @@ export class QueryStore {
                  alive.next_path AS "nextPath"`,
       [id, userId, ...endingValues(ending, at)],
     );
-    return rows[0] ?? ((await this.find(userId, id)) === null ? null : 'ended');
+    return cancelled ?? ((await this.find(userId, id)) === null ? null : 'ended');
   }
 
   private async changesOne(name: string, statement: string, values: unknown[]): Promise<boolean> {

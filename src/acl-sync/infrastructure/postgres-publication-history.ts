@@ -166,42 +166,35 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async settle({ text, written }: Pick<LiveRules, 'text' | 'written'>, at: Date): Promise<void> {
     await this.session.run(async () => {
-      await this.session.manager.query(
+      await this.session.query(
         `UPDATE acl_publications SET state = 'published', published_at = $2
           WHERE version = (SELECT max(version) FROM acl_publications WHERE state <> 'published' AND version > ${NEWEST}
                             AND (text = $1 OR (version = $3 AND hash = $4)))`,
         [text?.includes('\0') ? null : text, at, written?.generation, written?.hash], // NUL is in no version, nor in any value of PostgreSQL
       );
-      await this.session.manager.query(`UPDATE acl_publications SET state = 'abandoned' WHERE state = 'begun'`);
+      await this.session.query(`UPDATE acl_publications SET state = 'abandoned' WHERE state = 'begun'`);
     });
   }
 
   override async begin(draft: PublicationDraft): Promise<number> {
-    await this.session.manager.query(
+    await this.session.query(
       `SELECT setval('acl_publications_version_seq', $1) FROM acl_publications_version_seq
         WHERE $1 > 0 AND (last_value < $1 OR NOT is_called)`,
       [draft.after],
     );
     const [names, parameters, values] = insertion(draftRow(draft));
-    const [{ version }] = await this.session.manager.query<[{ version: number }]>(
-      `INSERT INTO acl_publications (state, is_reported, ${names}) VALUES ('begun', false, ${parameters}) RETURNING version`,
-      values,
-    );
-    return version;
+    const insert = `INSERT INTO acl_publications (state, is_reported, ${names}) VALUES ('begun', false, ${parameters}) RETURNING version`;
+    return (await this.session.one<{ version: number }>(insert, values)).version;
   }
 
   override async newest(): Promise<number> {
-    const [{ newest }] = await this.session.manager.query<[{ newest: number }]>(
-      'SELECT coalesce(max(version), 0) AS newest FROM acl_publications',
-    );
-    return newest;
+    const select = 'SELECT coalesce(max(version), 0) AS newest FROM acl_publications';
+    return (await this.session.one<{ newest: number }>(select)).newest;
   }
 
   override async confirm(version: number, at: Date): Promise<Publication> {
-    await this.session.manager.query(
-      `UPDATE acl_publications SET state = 'published', published_at = $2 WHERE version = $1 AND state = 'begun'`,
-      [version, at],
-    );
+    const update = `UPDATE acl_publications SET state = 'published', published_at = $2 WHERE version = $1 AND state = 'begun'`;
+    await this.session.query(update, [version, at]);
     const publication = await this.find(version);
     if (publication === null) throw new Error(`publication ${version} was not begun`);
     return publication;
@@ -211,18 +204,17 @@ export class PostgresPublicationHistory extends PublicationHistory {
     return this.whole('ORDER BY p.version DESC LIMIT 1');
   }
 
-  override async baseline(): Promise<Baseline | null> {
-    const [baseline = null] = await this.session.manager.query<Baseline[]>(
+  override baseline(): Promise<Baseline | null> {
+    return this.session.first<Baseline>(
       `SELECT p.text, p.hash, p.snapshot, p.snapshot_at AS at, p.trail_position AS position, p.compiler,
               p.is_found AS "isFound",
               array(SELECT a.hash FROM acl_approvals a WHERE a.after_version = p.version) AS approved
          FROM acl_publications p WHERE p.version = (${BASELINE})`,
     );
-    return baseline;
   }
 
   override async approve(hash: string, by: number | null, at: Date): Promise<void> {
-    await this.session.manager.query(
+    await this.session.query(
       `INSERT INTO acl_approvals (after_version, hash, approved_by, approved_at)
        SELECT version, $1, $2, $3 FROM (${BASELINE}) AS baseline(version) WHERE version IS NOT NULL ON CONFLICT DO NOTHING`,
       [hash, by, at],
@@ -234,8 +226,8 @@ export class PostgresPublicationHistory extends PublicationHistory {
   }
 
   private async whole(which: string, values?: number[]): Promise<Publication | null> {
-    const [row] = await this.session.manager.query<Row<Publication>[]>(`SELECT ${WHOLE} ${PUBLISHED} ${which}`, values);
-    return row === undefined ? null : withMoment(row);
+    const row = await this.session.first<Row<Publication>>(`SELECT ${WHOLE} ${PUBLISHED} ${which}`, values);
+    return row && withMoment(row);
   }
 
   override async list({ limit, after }: HistoryPage): Promise<Page<PublicationSummary>> {
@@ -244,14 +236,14 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async listWithRuns({ limit, after }: HistoryPage): Promise<Page<PublicationSummary | PastRun>> {
     const place = [after?.version ?? null, after?.run ?? null];
-    const runs = await this.session.manager.query<PastRun[]>(PAST_RUNS, [...place, limit + 1]);
+    const runs = await this.session.query<PastRun>(PAST_RUNS, [...place, limit + 1]);
     const entries = [...(await this.versions(after, limit)), ...runs].sort(compareHistory);
     return pageOf(entries, limit, keyOfEntry);
   }
 
   /** Versions below a position, one more than the page holds. */
   private async versions(below: HistoryPosition | null, limit: number): Promise<PublicationSummary[]> {
-    const rows = await this.session.manager.query<Row<PublicationSummary>[]>(
+    const rows = await this.session.query<Row<PublicationSummary>>(
       `SELECT ${LISTED} ${PUBLISHED} AND ($1::integer IS NULL OR (p.version, 0) < ($1, $2::bigint)) ORDER BY p.version DESC LIMIT $3`,
       [below?.version ?? null, below?.run ?? null, limit + 1],
     );
@@ -259,14 +251,12 @@ export class PostgresPublicationHistory extends PublicationHistory {
   }
 
   override async markLive(version: number, at: Date): Promise<void> {
-    await this.session.manager.query(
-      'UPDATE acl_publications SET live_at = coalesce(live_at, $2), broken_at = NULL WHERE version = $1',
-      [version, at],
-    );
+    const update = 'UPDATE acl_publications SET live_at = coalesce(live_at, $2), broken_at = NULL WHERE version = $1';
+    await this.session.query(update, [version, at]);
   }
 
   override async markBroken(version: number, at: Date): Promise<void> {
-    await this.session.manager.query(
+    await this.session.query(
       `UPDATE acl_publications p SET broken_at = $2
         WHERE p.version = $1 AND p.broken_at IS NULL
           AND NOT EXISTS (SELECT FROM acl_publications o WHERE o.hash = p.hash AND o.live_at IS NOT NULL)`,
@@ -275,15 +265,12 @@ export class PostgresPublicationHistory extends PublicationHistory {
   }
 
   override async isBroken(hash: string): Promise<boolean> {
-    const rows = await this.session.manager.query<unknown[]>(
-      'SELECT FROM acl_publications WHERE hash = $1 AND broken_at IS NOT NULL LIMIT 1',
-      [hash],
-    );
-    return rows.length > 0;
+    const broken = 'SELECT FROM acl_publications WHERE hash = $1 AND broken_at IS NOT NULL LIMIT 1';
+    return (await this.session.first(broken, [hash])) !== null;
   }
 
   override async endRestore(version: number, how: RestoreEnd): Promise<void> {
-    await this.session.manager.query(
+    await this.session.query(
       `UPDATE acl_publications SET restore_ended = $2
         WHERE version = $1 AND restored_version IS NOT NULL AND restore_ended IS NULL`,
       [version, how],
@@ -292,18 +279,18 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async record(run: Run): Promise<void> {
     const [names, parameters, values] = insertion(runRow(run));
-    await this.session.manager.query(
+    await this.session.query(
       `INSERT INTO acl_runs (after_version, ${names}) VALUES (${NEWEST}, ${parameters})`,
       values,
     );
-    await this.session.manager.query(
+    await this.session.query(
       `DELETE FROM acl_runs WHERE outcome = 'no_change' AND at < $1::timestamptz - interval '7 days'`,
       [run.at],
     );
   }
 
   override async takeUnreported(): Promise<UnreportedPublication[]> {
-    const rows = await this.session.manager.query<UnreportedRow[]>(
+    const rows = await this.session.query<UnreportedRow>(
       `WITH taken AS (UPDATE acl_publications SET is_reported = true WHERE state = 'published' AND NOT is_reported RETURNING version)
        SELECT ${WHOLE}, p.is_written AS "isWritten",
               (SELECT max(f.version) FROM acl_publications f WHERE f.state = 'published' AND f.version < p.version) AS former
@@ -320,19 +307,14 @@ export class PostgresPublicationHistory extends PublicationHistory {
   }
 
   override async removePast(before: Date, versions: number): Promise<number> {
-    await this.session.manager.query(REMOVE_PAST_RUNS, [before]);
-    const [{ removed }] = await this.session.manager.query<[{ removed: number }]>(
-      `SELECT remove_past_publications(array(${PAST_VERSIONS})) AS removed`,
-      [before, versions],
-    );
-    return removed;
+    await this.session.query(REMOVE_PAST_RUNS, [before]);
+    const remove = `SELECT remove_past_publications(array(${PAST_VERSIONS})) AS removed`;
+    return (await this.session.one<{ removed: number }>(remove, [before, versions])).removed;
   }
 
   override async summary(): Promise<RunSummary> {
-    const [last] = await this.session.manager.query<RunRow[]>(LAST_RUN);
-    const [since] = await this.session.manager.query<
-      [Pick<RunSummary, 'lastSuccessAt' | 'refusedSince' | 'failedSince'>]
-    >(
+    const last = await this.session.first<RunRow>(LAST_RUN);
+    const since = await this.session.one<Pick<RunSummary, 'lastSuccessAt' | 'refusedSince' | 'failedSince'>>(
       `WITH success AS NOT MATERIALIZED (SELECT id, at, is_restore FROM acl_runs WHERE outcome IN ('applied', 'no_change'))
        SELECT (SELECT at FROM success ORDER BY id DESC LIMIT 1) AS "lastSuccessAt",
               (SELECT min(at) FROM acl_runs WHERE outcome = 'refused' AND NOT is_restore
@@ -340,13 +322,13 @@ export class PostgresPublicationHistory extends PublicationHistory {
               (SELECT min(at) FROM acl_runs WHERE outcome = 'failed'
                  AND id > coalesce((SELECT max(id) FROM acl_runs WHERE outcome <> 'failed'), 0)) AS "failedSince"`,
     );
-    const [live = null] = await this.session.manager.query<NonNullable<RunSummary['live']>[]>(
+    const live = await this.session.first<NonNullable<RunSummary['live']>>(
       `SELECT hash, live_at AS "confirmedAt" FROM acl_publications WHERE live_at IS NOT NULL ORDER BY version DESC LIMIT 1`,
     );
-    const [databaseBehind = null] = await this.session.manager.query<NonNullable<RunSummary['databaseBehind']>[]>(
+    const databaseBehind = await this.session.first<NonNullable<RunSummary['databaseBehind']>>(
       `SELECT version, hash, published_at AS "foundAt" FROM acl_publications
         WHERE version = (SELECT max(version) FROM acl_publications WHERE is_found) AND version = (${BASELINE})`,
     );
-    return { last: last === undefined ? null : toRun(last), ...since, databaseBehind, live };
+    return { last: last && toRun(last), ...since, databaseBehind, live };
   }
 }

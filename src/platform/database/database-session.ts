@@ -52,7 +52,7 @@ export class DatabaseSession extends Transaction {
   }
 
   /** The first row of a statement; null: it has none. */
-  async first<Row extends object>(statement: string, values: unknown[]): Promise<Row | null> {
+  async first<Row extends object>(statement: string, values: unknown[] = []): Promise<Row | null> {
     return (await this.query<Row>(statement, values))[0] ?? null;
   }
 
