@@ -6,7 +6,7 @@ import { foldedName } from '../kernel/name.js';
 import { singleFlight } from '../kernel/promises.js';
 import { Settings } from '../platform/settings/settings.js';
 import { Transaction } from '../platform/database/transaction.js';
-import { AdministratorStore } from './administrator.store.js';
+import { UserStore } from './user.store.js';
 import type { AdministratorsGroup, OutdatedRole } from './domain/administrators.js';
 import type { Role } from './domain/account.js';
 
@@ -19,7 +19,7 @@ export class AdministratorsService {
   private knownUntil = 0;
 
   constructor(
-    private readonly store: AdministratorStore,
+    private readonly store: UserStore,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
     private readonly settings: Settings,
@@ -29,7 +29,7 @@ export class AdministratorsService {
   /** Gives and takes roles. Must be called in each transaction that changes members or names of groups. */
   async follow(by: AuditContext): Promise<void> {
     await this.transaction.run(async () => {
-      const { promoted, demoted } = await this.store.follow(this.group);
+      const { promoted, demoted } = await this.store.followGroup(this.group);
       const entries = [
         ...promoted.map((account) => this.event(account, 'user', 'admin', by)),
         ...demoted.map((account) => this.event(account, 'admin', 'user', by)),
@@ -40,7 +40,7 @@ export class AdministratorsService {
 
   /** Whether the account is in the group, which then decides its role. */
   async isMember(userId: number): Promise<boolean> {
-    return this.group !== null && this.store.isMember(userId, this.group);
+    return this.group !== null && this.store.isInGroup(userId, this.group);
   }
 
   /** Whether a name is reserved for the provider's group: a local group of that name would exclude it and its members. */
@@ -54,7 +54,7 @@ export class AdministratorsService {
   }
 
   private readonly ask = singleFlight(async () => {
-    const exist = await this.store.exist();
+    const exist = await this.store.hasAdministrator();
     if (exist) this.knownUntil = this.clock.now().getTime() + KNOWN_MS;
     return exist;
   });

@@ -4,7 +4,6 @@ import { Ids } from '../kernel/ids.js';
 import { foldedName } from '../kernel/name.js';
 import { columnArrays, DatabaseSession } from '../platform/database/database-session.js';
 import { Settings } from '../platform/settings/settings.js';
-import { lockAdministrators } from './administrator.store.js';
 import {
   type Account,
   type AccountChange,
@@ -23,6 +22,7 @@ import {
   type UsedAccount,
   type UserFilter,
 } from './domain/account.js';
+import { type AdministratorsGroup, type OutdatedRole, planRoles, type RoleChanges } from './domain/administrators.js';
 import { PrincipalNames } from './principal-names.store.js';
 
 /** The columns of `users u` that make an Account, also for statements that read a credential together with its account. */
@@ -50,6 +50,20 @@ const SELECT_USED = `
          (SELECT e.at FROM audit_events e WHERE e.actor_id = u.id AND e.event = 'login_succeeded'
            ORDER BY e.id DESC LIMIT 1) AS "lastSignInAt",
          ARRAY (SELECT name FROM principal_names WHERE former_of = u.id ORDER BY name) AS "formerNames"`;
+
+/** Ids of the members of the group with name $1 and source $2. Names are compared as the index compares them. */
+const MEMBERS = `
+  SELECT m.user_id FROM groups g JOIN group_members m ON m.group_id = g.id
+   WHERE lower(g.name COLLATE "C") = lower($1::text COLLATE "C") AND g.source = $2 AND g.deleted_at IS NULL
+     AND m.user_id IS NOT NULL`;
+
+/** Selects OutdatedRoles. `role_by_group` marks the administrators whose role comes from the identity provider's group. */
+const OUTDATED = `
+  WITH members AS (${MEMBERS})
+  SELECT u.id, u.username, u.is_active AS "isActive", u.role = 'user' AS "isMember" FROM users u
+   WHERE (u.role = 'user' AND u.id IN (SELECT user_id FROM members))
+      OR (u.role_by_group AND u.id NOT IN (SELECT user_id FROM members))
+   ORDER BY u.id`;
 
 /** Rows of one statement, which must end long before the statement timeout. */
 const CHUNK = 1_000;
@@ -88,7 +102,9 @@ export class UserStore {
     const asked = accounts.filter(({ username }) => !taken.has(username));
     const held = await this.names.claimForAccounts(asked.map(({ username }) => username));
     for (const [name, holder] of held) taken.set(name, holder);
-    const existing = new Map((await this.named([...taken.keys()])).map((account) => [account.username, account]));
+    const select = `SELECT ${ACCOUNT_COLUMNS} FROM users u WHERE u.username = ANY ($1)`;
+    const found = await this.session.query<Account>(select, [[...taken.keys()]]);
+    const existing = new Map(found.map((account) => [account.username, account]));
     const claimed = asked.filter(({ username }) => !taken.has(username));
     const made = new Map<string, Account>();
     for (let start = 0; start < claimed.length; start += CHUNK) {
@@ -153,13 +169,6 @@ export class UserStore {
       [...columnArrays(rows), this.clock.now()],
     );
     return new Map(made.map((account) => [account.username, account]));
-  }
-
-  /** Accounts by their exact names. */
-  private async named(usernames: readonly string[]): Promise<Account[]> {
-    return this.session.query<Account>(`SELECT ${ACCOUNT_COLUMNS} FROM users u WHERE u.username = ANY ($1)`, [
-      usernames,
-    ]);
   }
 
   findForLogin(username: string): Promise<AccountToProve | null> {
@@ -241,7 +250,7 @@ export class UserStore {
   /** Changes an account. Never removes the last active administrator, also when changes run concurrently. */
   change(id: number, { username, email, ...edit }: AccountEdit): Promise<AccountChange> {
     return this.session.run(async () => {
-      const administrators = await lockAdministrators(this.session);
+      const administrators = await this.lockAdministrators();
       const row = await this.session.first<Account & Activation & { roleByGroup: boolean }>(
         `SELECT ${ACCOUNT_COLUMNS}, u.role_by_group AS "roleByGroup", u.deactivated_by AS "deactivatedBy"
            FROM users u WHERE u.id = $1 FOR NO KEY UPDATE`,
@@ -269,6 +278,43 @@ export class UserStore {
       if (email !== undefined) account.email = await this.setEmail(id, email);
       return { kind: 'changed', before, account, takenFrom };
     });
+  }
+
+  /** Gives and takes roles, so that exactly the group's members have a role by the group. @param group null: none is configured */
+  async followGroup(group: AdministratorsGroup | null): Promise<RoleChanges> {
+    const values = [group?.name ?? null, group?.source ?? null];
+    if ((await this.session.first(OUTDATED, values)) === null) return { promoted: [], demoted: [] };
+    return this.session.run(async () => {
+      const administrators = await this.lockAdministrators();
+      const outdated = await this.session.query<OutdatedRole>(`${OUTDATED} FOR NO KEY UPDATE OF u`, values);
+      const changes = planRoles(outdated, administrators);
+      const update = 'UPDATE users SET role = $2, role_by_group = $3 WHERE id = ANY ($1)';
+      await this.session.changed(update, [changes.promoted.map(({ id }) => id), 'admin', true]);
+      await this.session.changed(update, [changes.demoted.map(({ id }) => id), 'user', false]);
+      return changes;
+    });
+  }
+
+  async isInGroup(userId: number, { name, source }: AdministratorsGroup): Promise<boolean> {
+    const found = `SELECT FROM (${MEMBERS}) AS members WHERE user_id = $3`;
+    return (await this.session.first(found, [name, source, userId])) !== null;
+  }
+
+  /** Whether any active account is an administrator. */
+  async hasAdministrator(): Promise<boolean> {
+    const found = `SELECT FROM users WHERE role = 'admin' AND is_active LIMIT 1`;
+    return (await this.session.prepared('any_administrator', found, [])).length > 0;
+  }
+
+  /**
+   * Locks all active administrators who have a password, before a change that could remove one, so that the second of two concurrent
+   * changes sees the result of the first. The order is fixed, to prevent deadlocks. @returns their ids
+   */
+  private async lockAdministrators(): Promise<number[]> {
+    const rows = await this.session.query<{ id: number }>(
+      `SELECT id FROM users WHERE role = 'admin' AND is_active AND password_hash IS NOT NULL ORDER BY id FOR NO KEY UPDATE`,
+    );
+    return rows.map(({ id }) => id);
   }
 }
 
