@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
@@ -15,7 +15,7 @@ import {
 } from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { Polled } from '../platform/http/request-records.js';
-import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
 import {
   ApprovalDto,
@@ -39,6 +39,7 @@ import { EngineWatchService } from './engine-watch.service.js';
 import { PreviewService } from './preview.service.js';
 import { PublicationsService } from './publications.service.js';
 
+const RESTORE_REFUSALS = ['sync_in_progress', 'target_unavailable', 'reauthentication_required'] as const;
 const TAGGED = { ETag: { schema: { type: 'string' } } } as const;
 
 @ApiTags('publishing')
@@ -57,8 +58,7 @@ export class AclSyncController {
   @OpenToTokens('admin.write')
   @ApiRoute('runSync', 'Compile, prove and publish now', 'sync_in_progress', 'target_unavailable')
   @Post('sync')
-  @HttpCode(200)
-  @ApiOkResponse({ type: SyncResponse })
+  @Answers(SyncResponse)
   async run(@CurrentAuditContext() by: AuditContext): Promise<SyncResponse> {
     return toResultResponse(await this.sync.run({ trigger: 'route', by, lockTimeoutMs: 0 }));
   }
@@ -66,8 +66,7 @@ export class AclSyncController {
   @OpenToTokens('admin.read')
   @ApiRoute('previewSync', 'What a run would publish; publishes nothing', 'target_unavailable', 'too_many_requests')
   @Post('preview')
-  @HttpCode(200)
-  @ApiOkResponse({ type: PreviewResponse })
+  @Answers(PreviewResponse)
   async preview(@CurrentUser() user: AuthenticatedUser): Promise<PreviewResponse> {
     return this.previews.preview(user.id).catch((error: unknown) => {
       throw error instanceof Refused ? error : refusalOf(failureOf(error));
@@ -116,7 +115,7 @@ export class AclSyncController {
   @OpenToTokens('admin.read')
   @ApiRoute('listPublications', 'Published versions, newest first')
   @Get('publications')
-  @ApiOkResponse({ type: PublicationPageResponse })
+  @Answers(PublicationPageResponse)
   async publications(@Query() { runs, ...page }: PublicationQuery): Promise<PublicationPageResponse> {
     if (runs === 'all') return mapPage(await this.history.listWithRuns(page), toEntryResponse);
     return mapPage(await this.history.list(page), toEntryResponse);
@@ -126,7 +125,7 @@ export class AclSyncController {
   @OpenToTokens('admin.read')
   @ApiRoute('getPublication', 'One published version, with its text', 'too_many_requests')
   @Get('publications/:version')
-  @ApiOkResponse({ type: PublicationResponse })
+  @Answers(PublicationResponse)
   async publication(
     @Param('version', RowIdPipe) version: number,
     @Query() { against }: ComparisonQuery,
@@ -140,17 +139,10 @@ export class AclSyncController {
   }
 
   /** Publishes an older version's text at once, for some hours. Refused if it gives anything that the current grants deny. */
-  @ApiRoute(
-    'restorePublication',
-    'Publish an older version again, for some hours',
-    'sync_in_progress',
-    'target_unavailable',
-    'reauthentication_required',
-  )
+  @ApiRoute('restorePublication', 'Publish an older version again, for some hours', ...RESTORE_REFUSALS)
   @Post('publications/:version/restore')
   @BodyLimits(ADMINISTRATION)
-  @HttpCode(200)
-  @ApiOkResponse({ type: SyncResponse })
+  @Answers(SyncResponse)
   async restore(
     @Param('version', RowIdPipe) version: number,
     @Body() { reason, hours }: RestoreDto,
@@ -162,13 +154,7 @@ export class AclSyncController {
   }
 
   /** Ends the restore in effect, and publishes rules by the current grants. Does nothing without a restore. */
-  @ApiRoute(
-    'endRestore',
-    'End a restore: publish what the grants say',
-    'sync_in_progress',
-    'target_unavailable',
-    'reauthentication_required',
-  )
+  @ApiRoute('endRestore', 'End a restore: publish what the grants say', ...RESTORE_REFUSALS)
   @Delete('restore')
   @NoContent()
   async endRestore(@CurrentUser() user: AuthenticatedUser, @CurrentAuditContext() by: AuditContext): Promise<void> {

@@ -1,6 +1,7 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import {
+  ApiNullable,
   INTEGER,
   MOMENT,
   NULLABLE_MOMENT,
@@ -141,10 +142,7 @@ class PublicationSummaryResponse {
   @ApiProperty(INTEGER) rules!: number;
   @ApiProperty(INTEGER) bytes!: number;
   @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
-
-  @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'The account that requested it.' })
-  triggered_by!: ReferenceResponse | null;
-
+  @ApiNullable(ReferenceResponse, 'The account that requested it.') triggered_by!: ReferenceResponse | null;
   @ApiProperty() snapshot_hash!: string;
 
   @ApiProperty({ description: 'Only what recorded changes took away was published, because the run was refused.' })
@@ -153,11 +151,7 @@ class PublicationSummaryResponse {
   @ApiProperty({ description: 'Found at the target: published from a newer state of the database, or by another one.' })
   is_found!: boolean;
 
-  @ApiProperty({
-    type: RestoredResponse,
-    nullable: true,
-    description: 'The older version whose text this is, restored by an administrator.',
-  })
+  @ApiNullable(RestoredResponse, 'The older version whose text this is, restored by an administrator.')
   restored!: RestoredResponse | null;
 
   @ApiProperty({
@@ -193,11 +187,10 @@ export class PublicationResponse extends PublicationSummaryResponse {
   @ApiProperty({ type: RulesDiffResponse, description: 'Against the text that was live before.' })
   diff!: RulesDiffResponse;
 
-  @ApiProperty({
-    type: AccessChangeResponse,
-    nullable: true,
-    description: 'Access gained and lost against the version before; null: none, or it was the first.',
-  })
+  @ApiNullable(
+    AccessChangeResponse,
+    'Access gained and lost against the version before; null: none, or it was the first.',
+  )
   access!: AccessChangeResponse | null;
 }
 
@@ -207,7 +200,7 @@ class PastRunResponse {
   @ApiProperty({ ...INTEGER, description: 'Of the run.' }) id!: number;
   @ApiProperty(MOMENT) at!: string;
   @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
-  @ApiProperty({ type: ReferenceResponse, nullable: true }) triggered_by!: ReferenceResponse | null;
+  @ApiNullable(ReferenceResponse) triggered_by!: ReferenceResponse | null;
   @ApiProperty({ type: [FindingResponse], description: 'Why; a counterexample is among them.' }) reasons!: Finding[];
 }
 
@@ -258,11 +251,10 @@ export function toPublicationResponse(publication: Publication): PublicationResp
 export class SyncResponse {
   @ApiProperty({ enum: ['applied', 'no_change', 'refused'] }) outcome!: 'applied' | 'no_change' | 'refused';
 
-  @ApiProperty({
-    type: PublicationSummaryResponse,
-    nullable: true,
-    description: 'The published version. Refused: the withdrawal that this run published; null: none.',
-  })
+  @ApiNullable(
+    PublicationSummaryResponse,
+    'The published version. Refused: the withdrawal that this run published; null: none.',
+  )
   publication!: PublicationSummaryResponse | null;
 
   @ApiProperty({ ...NULLABLE_TEXT, description: 'Refused until an approval: the hash of the text to approve.' })
@@ -279,11 +271,10 @@ export class SyncResponse {
 class PreviewDiffResponse {
   @ApiProperty({ type: RulesDiffResponse }) rules!: RulesDiffResponse;
 
-  @ApiProperty({
-    type: AccessChangeResponse,
-    nullable: true,
-    description: 'Access gained and lost against the last published version; null: none, or nothing was published.',
-  })
+  @ApiNullable(
+    AccessChangeResponse,
+    'Access gained and lost against the last published version; null: none, or nothing was published.',
+  )
   access!: AccessChangeResponse | null;
 }
 
@@ -354,22 +345,17 @@ export class StatusResponse {
   last_reasons!: Finding[];
 
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'Null: this process runs no schedule.' }) next_run_at!: string | null;
-  @ApiProperty({ type: PublishedResponse, nullable: true }) published!: PublishedResponse | null;
-
-  @ApiProperty({ type: LiveResponse, nullable: true, description: 'What the engine was seen to use.' })
-  live!: LiveResponse | null;
-
-  @ApiProperty({ type: DriftResponse, nullable: true, description: 'An edit of the live rules by hand.' })
-  drift!: DriftResponse | null;
+  @ApiNullable(PublishedResponse) published!: PublishedResponse | null;
+  @ApiNullable(LiveResponse, 'What the engine was seen to use.') live!: LiveResponse | null;
+  @ApiNullable(DriftResponse, 'An edit of the live rules by hand.') drift!: DriftResponse | null;
 
   @ApiProperty({ ...NULLABLE_MOMENT, description: 'Until when an older version stays restored; null: none is.' })
   restored_until!: string | null;
 
-  @ApiProperty({
-    type: WaitingResponse,
-    nullable: true,
-    description: 'An unexplained change; until it is approved, only what recorded changes take away is published.',
-  })
+  @ApiNullable(
+    WaitingResponse,
+    'An unexplained change; until it is approved, only what recorded changes take away is published.',
+  )
   waiting_for_approval!: WaitingResponse | null;
 
   @ApiProperty({
@@ -378,12 +364,10 @@ export class StatusResponse {
   })
   refused_since!: string | null;
 
-  @ApiProperty({
-    type: DatabaseBehindResponse,
-    nullable: true,
-    description:
-      'The version in force that this database does not have: it was restored from a backup, or another installation publishes to the target.',
-  })
+  @ApiNullable(
+    DatabaseBehindResponse,
+    'The version in force that this database does not have: it was restored from a backup, or another installation publishes to the target.',
+  )
   database_behind!: DatabaseBehindResponse | null;
 
   @ApiProperty({

@@ -1,7 +1,14 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import { principalNameProblem } from '../kernel/name.js';
-import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse, ReferenceResponse } from '../platform/http/api-fields.js';
+import {
+  ApiNullable,
+  INTEGER,
+  MOMENT,
+  NULLABLE_TEXT,
+  PageResponse,
+  ReferenceResponse,
+} from '../platform/http/api-fields.js';
 import { BigPageQuery, SearchText } from '../platform/http/page.dto.js';
 import { absentOr, FieldRule, momentProblem, WITHOUT_NUL } from '../platform/http/validation.js';
 import {
@@ -78,12 +85,7 @@ class AuditTokenResponse {
 }
 
 class AuditActorResponse extends ReferenceResponse {
-  @ApiProperty({
-    type: AuditTokenResponse,
-    nullable: true,
-    description: 'The API token; null: a session, or a sign-in.',
-  })
-  token!: AuditTokenResponse | null;
+  @ApiNullable(AuditTokenResponse, 'The API token; null: a session, or a sign-in.') token!: AuditTokenResponse | null;
 }
 
 class AuditSubjectResponse {
@@ -96,11 +98,8 @@ export class AuditEventResponse {
   @ApiProperty(INTEGER) id!: number;
   @ApiProperty(MOMENT) at!: string;
   @ApiProperty({ enum: AUDIT_EVENTS }) event!: AuditEventName;
-
-  @ApiProperty({ type: AuditActorResponse, nullable: true, description: 'Null: no user was signed in.' })
-  actor!: AuditActorResponse | null;
-
-  @ApiProperty({ type: AuditSubjectResponse, nullable: true }) subject!: AuditSubjectResponse | null;
+  @ApiNullable(AuditActorResponse, 'Null: no user was signed in.') actor!: AuditActorResponse | null;
+  @ApiNullable(AuditSubjectResponse) subject!: AuditSubjectResponse | null;
 
   @ApiProperty({ type: String, nullable: true, description: 'Of the client; null: no request caused it.' })
   address!: string | null;

@@ -1,9 +1,9 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { found, Refused } from '../kernel/errors.js';
-import { mapPage } from '../kernel/page.js';
+import { mapPage, pageOf } from '../kernel/page.js';
 import {
   AdministratorsOnly,
   type AuthenticatedUser,
@@ -13,10 +13,9 @@ import {
   CurrentUser,
   OpenToTokens,
   sessionIdOf,
-  UntilClientGone,
 } from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { BigPageQuery, PageQuery, SearchText } from '../platform/http/page.dto.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
 import {
@@ -25,7 +24,6 @@ import {
   type MadeAccount,
   nameTaken,
   newAccountAsksForProof,
-  type NewUser,
 } from './administration.service.js';
 import { OneTimePasswordResponse, SessionPage, toSessionResponse } from './auth.dto.js';
 import { PasswordsService } from './passwords.service.js';
@@ -42,7 +40,7 @@ import {
   PageResponse,
   TEXTS,
 } from '../platform/http/api-fields.js';
-import { absentOr, FieldRule, type TextProblem, TextRule } from '../platform/http/validation.js';
+import { absentOr, FieldRule, ofText, TextRule } from '../platform/http/validation.js';
 import {
   type Account,
   type AccountEdit,
@@ -53,8 +51,8 @@ import {
   type Source,
   SOURCES,
   type UsedAccount,
-  type UserFilter,
 } from '../users/domain/account.js';
+import { UserStore } from '../users/user.store.js';
 
 const ONE_ROLE = { message: `must be one of ${ROLES.join(', ')}` };
 
@@ -63,9 +61,6 @@ const USERNAME = {
   description:
     'As the engine sees it: NFC, without control, format or unassigned characters, without blanks at its ends; does not begin with service-account-. Unique in any case.',
 };
-
-const OptionalText = (problemOf: TextProblem) =>
-  FieldRule(absentOr((value) => (typeof value === 'string' ? problemOf(value) : 'must be a string')));
 
 class UserQuery extends PageQuery {
   @SearchText('Part of the username or the e-mail address, in any case.')
@@ -94,7 +89,7 @@ class NewUserDto {
   username!: string;
 
   @ApiPropertyOptional({ format: 'email', maxLength: 254 })
-  @OptionalText(emailProblem)
+  @FieldRule(absentOr(ofText(emailProblem)))
   email?: string;
 
   @ApiPropertyOptional({ enum: ROLES, default: 'user' })
@@ -120,7 +115,7 @@ class UserChangeDto {
   role?: Role;
 
   @ApiPropertyOptional({ ...USERNAME, description: `${USERNAME.description} Only of an account without a password.` })
-  @OptionalText(accountNameProblem)
+  @FieldRule(absentOr(ofText(accountNameProblem)))
   username?: string;
 }
 
@@ -171,24 +166,20 @@ class NewUserResponse extends AccountResponse {
   one_time_password_expires_at!: string | null;
 }
 
-function toAccountResponse(account: Account): AccountResponse {
-  return fieldsOf(account);
-}
-
 function toUsedAccountResponse(account: UsedAccount): UsedAccountResponse {
   const { groups, groupCount, lastSignInAt, formerNames } = account;
   const use = { groups: [...groups], group_count: groupCount, last_sign_in_at: lastSignInAt?.toISOString() ?? null };
-  return { ...fieldsOf(account), ...use, former_names: [...formerNames] };
+  return { ...toAccountResponse(account), ...use, former_names: [...formerNames] };
 }
 
-function fieldsOf(account: Account) {
+function toAccountResponse(account: Account) {
   const { id, username, email, role, isActive, createdAt, source, hasPassword } = account;
   const fields = { id, username, email, role, is_active: isActive, created_at: createdAt.toISOString() };
   return { ...fields, source, has_password: hasPassword, warnings: [headerNameWarning(username) ?? []].flat() };
 }
 
 function toNewUserResponse({ account, isEmailTaken, oneTimePassword }: MadeAccount): NewUserResponse {
-  const fields = fieldsOf(account);
+  const fields = toAccountResponse(account);
   const withoutEmail = isEmailTaken ? ['Another account has the e-mail address: it is not stored.'] : [];
   return {
     ...fields,
@@ -196,14 +187,6 @@ function toNewUserResponse({ account, isEmailTaken, oneTimePassword }: MadeAccou
     one_time_password_expires_at: account.oneTimeUntil?.toISOString() ?? null,
     warnings: [...withoutEmail, ...fields.warnings],
   };
-}
-
-function toNewUser({ username, email, role, one_time_password }: NewUserDto): NewUser {
-  return { username, email: email ?? null, role: role ?? 'user', withOneTimePassword: one_time_password === true };
-}
-
-function toFilter({ q, role, is_active, source }: UserQuery): UserFilter {
-  return { text: q, role, isActive: is_active, source };
 }
 
 function toChange({ is_active, role, username }: UserChangeDto): AccountEdit {
@@ -220,6 +203,7 @@ function toChange({ is_active, role, username }: UserChangeDto): AccountEdit {
 export class AdministrationController {
   constructor(
     private readonly administration: AdministrationService,
+    private readonly accounts: UserStore,
     private readonly passwords: PasswordsService,
     private readonly sessions: SessionsService,
   ) {}
@@ -227,11 +211,11 @@ export class AdministrationController {
   @OpenToTokens('admin.read')
   @ApiRoute('listUsers', 'Accounts, a page at a time')
   @Get()
-  @ApiOkResponse({ type: UserPage })
-  async list(@Query() query: UserQuery): Promise<UserPage> {
-    const filter = toFilter(query);
-    const page = mapPage(await this.administration.list(filter, query), toUsedAccountResponse);
-    return { ...page, total: await this.administration.count(filter) };
+  @Answers(UserPage)
+  async list(@Query() { q, role, is_active, source, limit, after }: UserQuery): Promise<UserPage> {
+    const filter = { text: q, role, isActive: is_active, source };
+    const page = pageOf(await this.accounts.page(filter, after, limit + 1), limit, ({ id }) => id);
+    return { ...mapPage(page, toUsedAccountResponse), total: await this.accounts.count(filter) };
   }
 
   @ApiRoute(
@@ -246,16 +230,15 @@ export class AdministrationController {
   @BodyLimits(ADMINISTRATION)
   @ApiCreatedResponse({ type: NewUserResponse })
   async create(
-    @Body() body: NewUserDto,
+    @Body() { username, email, role = 'user', one_time_password }: NewUserDto,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
     @CurrentClient() client: Client,
-    @UntilClientGone() signal: AbortSignal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<NewUserResponse> {
-    const asked = toNewUser(body);
+    const asked = { username, email: email ?? null, role, withOneTimePassword: one_time_password === true };
     if (newAccountAsksForProof(asked)) this.sessions.requireRecentProof(user);
-    const made = await this.administration.create(asked, by, client, signal);
+    const made = await this.administration.create(asked, by, client);
     void reply.header('Location', `/api/admin/users/${made.account.id}`);
     return toNewUserResponse(made);
   }
@@ -263,9 +246,9 @@ export class AdministrationController {
   @OpenToTokens('admin.read')
   @ApiRoute('getUser', 'One account')
   @Get(':id')
-  @ApiOkResponse({ type: UsedAccountResponse })
+  @Answers(UsedAccountResponse)
   async find(@Param('id', RowIdPipe) id: number): Promise<UsedAccountResponse> {
-    return toUsedAccountResponse(found(await this.administration.find(id)));
+    return toUsedAccountResponse(found(await this.accounts.findUsed(id)));
   }
 
   @ApiRoute(
@@ -281,14 +264,14 @@ export class AdministrationController {
   )
   @Patch(':id')
   @BodyLimits(ADMINISTRATION)
-  @ApiOkResponse({ type: AccountResponse })
+  @Answers(AccountResponse)
   async change(
     @Param('id', RowIdPipe) id: number,
     @Body() body: UserChangeDto,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<AccountResponse> {
-    const [asked, before] = [toChange(body), found(await this.administration.find(id))];
+    const [asked, before] = [toChange(body), found(await this.accounts.findUsed(id))];
     if (changeAsksForProof(asked, before)) this.sessions.requireRecentProof(user);
     const outcome = await this.administration.change(id, asked, by);
     switch (outcome.kind) {
@@ -309,13 +292,13 @@ export class AdministrationController {
 
   @ApiRoute('listUserSessions', 'Sessions of an account')
   @Get(':id/sessions')
-  @ApiOkResponse({ type: SessionPage })
+  @Answers(SessionPage)
   async sessionsOf(
     @Param('id', RowIdPipe) id: number,
     @Query() page: BigPageQuery,
     @CurrentUser() user: AuthenticatedUser,
   ): Promise<SessionPage> {
-    found(await this.administration.find(id));
+    found(await this.accounts.find(id));
     return mapPage(await this.sessions.list(id, page), (session) => toSessionResponse(session, sessionIdOf(user)));
   }
 
@@ -334,7 +317,7 @@ export class AdministrationController {
   @Delete(':id/sessions')
   @NoContent()
   async endSessions(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
-    await this.sessions.endSessions('sessions_ended', found(await this.administration.find(id)), by);
+    await this.sessions.endSessions('sessions_ended', found(await this.accounts.find(id)), by);
   }
 
   @ApiRoute(
@@ -344,16 +327,14 @@ export class AdministrationController {
     'reauthentication_required',
   )
   @Post(':id/one-time-password')
-  @HttpCode(200)
-  @ApiOkResponse({ type: OneTimePasswordResponse })
+  @Answers(OneTimePasswordResponse)
   async setOneTimePassword(
     @Param('id', RowIdPipe) id: number,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
-    @UntilClientGone() signal: AbortSignal,
   ): Promise<OneTimePasswordResponse> {
     this.sessions.requireRecentProof(user);
-    const { password, until, revokedTokens } = await this.passwords.setOneTimePassword(id, user, client, signal);
+    const { password, until, revokedTokens } = await this.passwords.setOneTimePassword(id, user, client);
     return { one_time_password: password, expires_at: until.toISOString(), revoked_tokens: revokedTokens };
   }
 }

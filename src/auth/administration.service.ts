@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Refused } from '../kernel/errors.js';
-import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AdministratorsService } from '../users/administrators.service.js';
@@ -14,8 +13,6 @@ import {
   holderText,
   type NameHolder,
   type Role,
-  type UsedAccount,
-  type UserFilter,
 } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
 import { PasswordsService } from './passwords.service.js';
@@ -49,26 +46,13 @@ export class AdministrationService {
     private readonly transaction: Transaction,
   ) {}
 
-  async list(filter: UserFilter, { limit, after }: PageRequest): Promise<Page<UsedAccount>> {
-    return pageOf(await this.accounts.page(filter, after, limit + 1), limit, (account) => account.id);
-  }
-
-  count(filter: UserFilter): Promise<number> {
-    return this.accounts.count(filter);
-  }
-
-  find(id: number): Promise<UsedAccount | null> {
-    return this.accounts.findUsed(id);
-  }
-
   /** Creates an account without a password or with a one-time one, also while registration is closed. @throws Refused `username_taken`, `busy`, `guarantee_broken` */
   async create(
     { username, email, role, withOneTimePassword }: NewUser,
     by: AuditContext,
     client: Client,
-    signal: AbortSignal,
   ): Promise<MadeAccount> {
-    const oneTime = withOneTimePassword ? await this.passwords.nextOneTimePassword(client, signal) : null;
+    const oneTime = withOneTimePassword ? await this.passwords.nextOneTimePassword(client) : null;
     return this.transaction.run(async () => {
       const asked = { username, email, role, source: 'local', password: oneTime?.stored ?? null } as const;
       const [outcome] = await this.accounts.create([asked]);
@@ -95,7 +79,10 @@ export class AdministrationService {
     more: Record<string, string> = {},
   ): Promise<AccountChange> {
     const done = await this.transaction.run(async () => {
-      if (change.role === 'user' && (await this.administrators.isMember(id))) throw byGroup();
+      if (change.role === 'user' && (await this.administrators.isMember(id))) {
+        const detail = 'An administrator by a group of the identity provider: take the person out of it there.';
+        throw new Refused('managed_elsewhere', { detail });
+      }
       const outcome = await this.accounts.change(id, change);
       if (outcome.kind !== 'changed') return outcome;
       const { before, account } = outcome;
@@ -130,11 +117,6 @@ export function newAccountAsksForProof({
 export function nameTaken(asked: string, taken: { holder: NameHolder } | { account: Account }): Refused {
   const holder: NameHolder = 'holder' in taken ? taken.holder : { name: asked, holder: 'account' };
   return new Refused('username_taken', { detail: `${asked} ${holderText(holder, asked)}.` });
-}
-
-function byGroup(): Refused {
-  const detail = 'An administrator by a group of the identity provider: take the person out of it there.';
-  return new Refused('managed_elsewhere', { detail });
 }
 
 function eventsOf({

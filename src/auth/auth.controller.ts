@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
@@ -13,10 +13,9 @@ import {
   OpenToTokens,
   Public,
   sessionIdOf,
-  UntilClientGone,
 } from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { BigPageQuery } from '../platform/http/page.dto.js';
 import {
   EmailChangeDto,
@@ -27,6 +26,7 @@ import {
   RegisterDto,
   RevokedTokensResponse,
   SessionPage,
+  SIGN_IN_REFUSALS,
   SignOutResponse,
   TokenResponse,
   toSessionResponse,
@@ -66,32 +66,20 @@ export class AuthController {
   async register(
     @Body() body: RegisterDto,
     @CurrentClient() client: Client,
-    @UntilClientGone() signal: AbortSignal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<UserResponse> {
-    const account = await this.registration.register(body, client, signal);
+    const account = await this.registration.register(body, client);
     void reply.header('Location', '/api/auth/me');
     return toUserResponse(account);
   }
 
   @Public()
-  @ApiRoute(
-    'login',
-    'Sign in: an access token and a refresh token',
-    'account_deactivated',
-    'password_sign_in_disabled',
-    ...PASSWORD_REFUSALS,
-  )
+  @ApiRoute('login', 'Sign in: an access token and a refresh token', ...SIGN_IN_REFUSALS)
   @Post('login')
   @BodyLimits()
-  @HttpCode(200)
-  @ApiOkResponse({ type: TokenResponse })
-  async login(
-    @Body() { username, password }: LoginDto,
-    @CurrentClient() client: Client,
-    @UntilClientGone() signal: AbortSignal,
-  ): Promise<TokenResponse> {
-    return toTokenResponse(await this.signIn.signIn(username, password, client, signal));
+  @Answers(TokenResponse)
+  async login(@Body() { username, password }: LoginDto, @CurrentClient() client: Client): Promise<TokenResponse> {
+    return toTokenResponse(await this.signIn.signIn(username, password, client));
   }
 
   @Public()
@@ -104,8 +92,7 @@ export class AuthController {
   )
   @Post('refresh')
   @BodyLimits()
-  @HttpCode(200)
-  @ApiOkResponse({ type: TokenResponse })
+  @Answers(TokenResponse)
   async refresh(@Body() body: RefreshDto, @CurrentClient() client: Client): Promise<TokenResponse> {
     return toTokenResponse(await this.sessions.refresh(body.refresh_token, client));
   }
@@ -115,7 +102,7 @@ export class AuthController {
   @ApiRoute('getOwnAccount', 'The own account')
   @Get('me')
   @ApiBearerAuth('access-token')
-  @ApiOkResponse({ type: UserResponse })
+  @Answers(UserResponse)
   me(@Req() { user: { account } }: AdmittedRequest): UserResponse {
     return toUserResponse(account);
   }
@@ -157,7 +144,7 @@ export class OwnAccountController {
 
   @ApiRoute('listSessions', 'The own sessions')
   @Get('sessions')
-  @ApiOkResponse({ type: SessionPage })
+  @Answers(SessionPage)
   async list(@CurrentUser() user: AuthenticatedUser, @Query() page: BigPageQuery): Promise<SessionPage> {
     const sessions = await this.sessions.list(user.id, page);
     return mapPage(sessions, (session) => toSessionResponse(session, sessionIdOf(user)));
@@ -188,11 +175,10 @@ export class OwnAccountController {
     @CurrentUser() user: AuthenticatedUser,
     @Body() body: PasswordChangeDto,
     @CurrentClient() client: Client,
-    @UntilClientGone() signal: AbortSignal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RevokedTokensResponse | undefined> {
     const passwords = { current: body.current_password, next: body.new_password };
-    const revoked_tokens = await this.passwords.changePassword(user, passwords, client, signal);
+    const revoked_tokens = await this.passwords.changePassword(user, passwords, client);
     if (revoked_tokens === 0) return undefined;
     void reply.status(200);
     return { revoked_tokens };
@@ -201,14 +187,13 @@ export class OwnAccountController {
   @ApiRoute('changeEmail', 'Change the own e-mail address', 'email_taken', ...PASSWORD_REFUSALS)
   @Patch('me')
   @BodyLimits()
-  @ApiOkResponse({ type: UserResponse })
+  @Answers(UserResponse)
   async changeEmail(
     @CurrentUser() user: AuthenticatedUser,
     @Body() body: EmailChangeDto,
     @CurrentClient() client: Client,
-    @UntilClientGone() signal: AbortSignal,
   ): Promise<UserResponse> {
     const wanted = { email: body.email, currentPassword: body.current_password };
-    return toUserResponse(await this.passwords.changeEmail(user, wanted, client, signal));
+    return toUserResponse(await this.passwords.changeEmail(user, wanted, client));
   }
 }

@@ -15,6 +15,7 @@ import type { TokenPair } from './tokens.service.js';
 
 /** Codes with which a request with a password is refused. */
 export const PASSWORD_REFUSALS = ['invalid_credentials', 'too_many_requests', 'busy'] as const;
+export const SIGN_IN_REFUSALS = ['account_deactivated', 'password_sign_in_disabled', ...PASSWORD_REFUSALS] as const;
 
 export const NEW_PASSWORD = {
   minLength: 8,

@@ -37,10 +37,10 @@ export class CredentialsService {
    * Throttles the attempt, waits for a hashing thread, checks the password (with the same work for unknown users), and calls `act`.
    * @throws Refused `busy`; the attempt is not counted then, unless the client went away
    */
-  async prove<T>(presented: PresentedCredentials, client: Client, signal: AbortSignal, act: Act<T>): Promise<Proof<T>> {
+  async prove<T>(presented: PresentedCredentials, client: Client, act: Act<T>): Promise<Proof<T>> {
     const attempt = await this.throttle.login(presented.username, client.address);
     if (attempt.kind === 'throttled') return attempt;
-    return this.admitted(attempt, client, signal, async (hashing) => {
+    return this.admitted(attempt, client, async (hashing) => {
       const proof = await this.check(presented, hashing, act);
       if (proof.kind === 'proved') await this.throttle.succeeded(attempt);
       return proof;
@@ -48,16 +48,12 @@ export class CredentialsService {
   }
 
   /** Runs work that hashes, for an attempt that was counted. Refused `busy` takes the attempt back. */
-  async admitted<T>(
-    attempt: CountedAttempt,
-    client: Client,
-    signal: AbortSignal,
-    work: (hashing: Hashing) => Promise<T>,
-  ): Promise<T> {
+  async admitted<T>(attempt: CountedAttempt, client: Client, work: (hashing: Hashing) => Promise<T>): Promise<T> {
     try {
-      return await this.hasher.admit(client.address, signal, work);
+      return await this.hasher.admit(client.address, client.gone, work);
     } catch (error) {
-      if (error instanceof Refused && error.code === 'busy' && !signal.aborted) await this.throttle.takeBack(attempt);
+      if (error instanceof Refused && error.code === 'busy' && !client.gone.aborted)
+        await this.throttle.takeBack(attempt);
       throw error;
     }
   }

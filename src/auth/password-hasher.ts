@@ -107,19 +107,16 @@ export class PasswordHasher implements OnApplicationShutdown {
     }
   }
 
+  /** The refusal, with the estimated seconds until all admitted hashes are done. */
   private turnAway(): Refused {
     this.turnedAway.inc();
-    return new Refused('busy', { retryAfter: this.secondsOfQueue() });
+    const seconds = Math.ceil((this.queue.taken * this.typicalMs) / this.pool.maxThreads / 1000);
+    return new Refused('busy', { retryAfter: seconds || 1 });
   }
 
   /** Without free places the hasher is only degraded: some sign-ins are refused, but a replica that is not ready would refuse all. */
   private health(): Health {
     if (this.pool.threads.length === 0) return 'down';
     return this.queue.taken >= this.places ? 'degraded' : 'up';
-  }
-
-  /** The estimated seconds until all admitted hashes are done. */
-  private secondsOfQueue(): number {
-    return Math.ceil((this.queue.taken * this.typicalMs) / this.pool.maxThreads / 1000) || 1;
   }
 }

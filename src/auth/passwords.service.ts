@@ -38,9 +38,8 @@ export class PasswordsService {
     user: AuthenticatedUser,
     passwords: { current: string; next: string },
     client: Client,
-    signal: AbortSignal,
   ): Promise<number> {
-    return this.proved(user, passwords.current, client, signal, async ({ passwordHash }, hashing) => {
+    return this.proved(user, passwords.current, client, async ({ passwordHash }, hashing) => {
       if (passwords.next.normalize('NFC') === passwords.current.normalize('NFC')) {
         const errors = [{ field: 'new_password', message: 'must not be the current one' }];
         return new Refused('validation_failed', { errors });
@@ -61,9 +60,8 @@ export class PasswordsService {
     user: AuthenticatedUser,
     { email, currentPassword }: { email: string; currentPassword: string },
     client: Client,
-    signal: AbortSignal,
   ): Promise<Account> {
-    return this.proved(user, currentPassword, client, signal, ({ account, passwordHash }) =>
+    return this.proved(user, currentPassword, client, ({ account, passwordHash }) =>
       this.transaction.run(async () => {
         const change = await this.users.changeEmail(user.id, email, passwordHash);
         if (change === 'outdated') return null;
@@ -78,8 +76,8 @@ export class PasswordsService {
    * Checks the password again, and records the proof in a session that requires recent ones.
    * @throws Refused as `proved`
    */
-  async confirm(user: AuthenticatedUser, password: string, client: Client, signal: AbortSignal): Promise<void> {
-    await this.proved(user, password, client, signal, () =>
+  async confirm(user: AuthenticatedUser, password: string, client: Client): Promise<void> {
+    await this.proved(user, password, client, () =>
       this.sessions.prove(sessionIdOf(user), user, { at: this.clock.now(), by: 'password' }, client),
     );
   }
@@ -92,10 +90,9 @@ export class PasswordsService {
     userId: number,
     administrator: AuthenticatedUser,
     client: Client,
-    signal: AbortSignal,
   ): Promise<{ password: string; until: Date; revokedTokens: number }> {
     const account = found(await this.users.find(userId));
-    const { password, stored } = await this.nextOneTimePassword(client, signal);
+    const { password, stored } = await this.nextOneTimePassword(client);
     return this.transaction.run(async () => {
       await this.users.setHash(userId, stored);
       const { ended, revokedTokens } = await this.sessions.endAllOf(userId, null);
@@ -106,12 +103,9 @@ export class PasswordsService {
   }
 
   /** Makes a one-time password. @returns the password, and the hash to store. @throws Refused `busy` */
-  async nextOneTimePassword(
-    client: Client,
-    signal: AbortSignal,
-  ): Promise<{ password: string; stored: NewHash & { oneTimeUntil: Date } }> {
+  async nextOneTimePassword(client: Client): Promise<{ password: string; stored: NewHash & { oneTimeUntil: Date } }> {
     const password = this.ids.secret();
-    const hash = await this.hasher.admit(client.address, signal, (hashing) => hashing.hash(password));
+    const hash = await this.hasher.admit(client.address, client.gone, (hashing) => hashing.hash(password));
     return { password, stored: { hash, oneTimeUntil: new Date(this.clock.now().getTime() + ONE_TIME_MS) } };
   }
 
@@ -124,11 +118,10 @@ export class PasswordsService {
     { id, username }: AuthenticatedUser,
     password: string,
     client: Client,
-    signal: AbortSignal,
     act: Act<T | Refused>,
   ): Promise<T> {
     const presented = { username, password, find: () => this.users.findWithHash(id) };
-    const proof = await this.credentials.prove(presented, client, signal, act);
+    const proof = await this.credentials.prove(presented, client, act);
     switch (proof.kind) {
       case 'proved':
         if (proof.outcome instanceof Refused) throw proof.outcome;

@@ -43,7 +43,7 @@ export class RegistrationService {
    * Expects a validated registrant.
    * @throws Refused `password_sign_in_disabled`, `registration_closed`, `too_many_requests`, `busy`, `username_taken`, `email_taken`
    */
-  async register(registrant: Registrant, client: Client, signal: AbortSignal): Promise<Account> {
+  async register(registrant: Registrant, client: Client): Promise<Account> {
     if (!this.settings.auth.passwordSignInEnabled) throw new Refused('password_sign_in_disabled');
     if (!this.settings.auth.registrationEnabled) throw new Refused('registration_closed');
     const attempt = await this.throttle.registration(client.address);
@@ -53,7 +53,7 @@ export class RegistrationService {
       if (attempt.first) await this.audit.record({ event, actor: null, subject: null, origin: client, details: {} });
       throw new Refused('too_many_requests', attempt);
     }
-    return this.credentials.admitted(attempt, client, signal, async (hashing) => {
+    return this.credentials.admitted(attempt, client, async (hashing) => {
       const taken = await this.users.taken(registrant.username, registrant.email);
       if (taken !== null) throw new Refused(taken);
       return this.make(registrant, await hashing.hash(registrant.password), client);

@@ -54,7 +54,10 @@ export class BrowserSessionStrategy extends PassportStrategy(CustomStrategy, BRO
 
   /** Called by passport with Fastify's request. */
   override authenticate(request: unknown): void {
-    const cookie = this.cookieOf(request as FastifyRequest);
+    const { headers, protocol, hostname } = request as FastifyRequest;
+    const { production, console } = this.settings;
+    const isAsked = console.enabled && headers.authorization === undefined;
+    const cookie = isAsked ? browserCookieIn(headers.cookie, { production, protocol, hostname }) : null;
     if (cookie === null) this.fail();
     else this.validate(cookie).then(this.success.bind(this), this.error.bind(this));
   }
@@ -66,11 +69,6 @@ export class BrowserSessionStrategy extends PassportStrategy(CustomStrategy, BRO
     this.sessions.noteUse(id);
     const isStillAdmitted = async (): Promise<boolean> => (await this.sessions.admitBrowser(cookie)) !== null;
     return admittedAccount(account, { kind: 'session', id, provedAt }, isStillAdmitted);
-  }
-
-  private cookieOf({ headers, protocol, hostname }: FastifyRequest): string | null {
-    if (!this.settings.console.enabled || headers.authorization !== undefined) return null;
-    return browserCookieIn(headers.cookie, { production: this.settings.production, protocol, hostname });
   }
 }
 

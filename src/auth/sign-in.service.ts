@@ -33,16 +33,16 @@ export class SignInService {
   }
 
   /** Opens a session with tokens. */
-  signIn(username: string, password: string, client: Client, signal: AbortSignal): Promise<TokenPair> {
-    return this.prove({ username, password }, client, signal, async (account, checkedHash) => {
+  signIn(username: string, password: string, client: Client): Promise<TokenPair> {
+    return this.prove({ username, password }, client, async (account, checkedHash) => {
       const opened = await this.sessions.open(account, { checkedHash, provedAt: null, by: null }, client);
       return opened?.tokens ?? null;
     });
   }
 
   /** Opens a session of the web console. @returns its cookie */
-  signInBrowser(username: string, password: string, client: Client, signal: AbortSignal): Promise<string> {
-    return this.prove({ username, password }, client, signal, async (account, checkedHash) => {
+  signInBrowser(username: string, password: string, client: Client): Promise<string> {
+    return this.prove({ username, password }, client, async (account, checkedHash) => {
       const opened = await this.sessions.openForBrowser(
         account,
         { checkedHash, provedAt: null, by: 'console' },
@@ -55,11 +55,10 @@ export class SignInService {
   private async prove<T>(
     { username, password }: { username: string; password: string },
     client: Client,
-    signal: AbortSignal,
     open: (account: Account, checkedHash: string) => Promise<T | null>,
   ): Promise<T> {
     const presented = { username, password, find: () => this.find(username) };
-    const proof = await this.credentials.prove(presented, client, signal, async (found, hashing) =>
+    const proof = await this.credentials.prove(presented, client, async (found, hashing) =>
       open(found.account, await this.renewHash(found, password, hashing)),
     );
     switch (proof.kind) {

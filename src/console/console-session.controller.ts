@@ -7,7 +7,7 @@ import {
   type CookieSite,
   expiredBrowserCookie,
 } from '../auth/domain/browser-cookie.js';
-import { SignOutResponse } from '../auth/auth.dto.js';
+import { PASSWORD_REFUSALS, SIGN_IN_REFUSALS, SignOutResponse } from '../auth/auth.dto.js';
 import type { BrowserSession } from '../auth/domain/session.js';
 import { PasswordsService } from '../auth/passwords.service.js';
 import { SessionsService } from '../auth/sessions.service.js';
@@ -19,10 +19,9 @@ import {
   CurrentClient,
   CurrentUser,
   Public,
-  UntilClientGone,
 } from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { Polled } from '../platform/http/request-records.js';
 import { Settings } from '../platform/settings/settings.js';
 import { AdministratorsService } from '../users/administrators.service.js';
@@ -32,8 +31,6 @@ import {
   ConsoleSignInDto,
   ConsoleStartResponse,
 } from './console-session.dto.js';
-
-const REFUSALS = ['invalid_credentials', 'too_many_requests', 'busy'] as const;
 
 /** The session of the web console: a cookie, so that no script of the page ever holds a token. */
 @ApiTags('console')
@@ -52,7 +49,7 @@ export class ConsoleSessionController {
   /** Answers 200 when nobody is signed in: browsers log a 401 as an error. */
   @ApiRoute('getConsoleStart', 'Who is signed in to the web console')
   @Get()
-  @ApiOkResponse({ type: ConsoleStartResponse })
+  @Answers(ConsoleStartResponse)
   async start(@Req() request: FastifyRequest): Promise<ConsoleStartResponse> {
     // One credential a request: an Authorization header makes the cookie ignored.
     const { cookie: cookies, authorization } = request.headers;
@@ -63,24 +60,17 @@ export class ConsoleSessionController {
   }
 
   @Public()
-  @ApiRoute(
-    'openConsoleSession',
-    'Sign in to the web console',
-    'account_deactivated',
-    'password_sign_in_disabled',
-    ...REFUSALS,
-  )
+  @ApiRoute('openConsoleSession', 'Sign in to the web console', ...SIGN_IN_REFUSALS)
   @Post()
   @BodyLimits()
   @NoContent('The cookie is set.')
   async open(
     @Body() { username, password }: ConsoleSignInDto,
     @CurrentClient() client: Client,
-    @UntilClientGone() signal: AbortSignal,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    const cookie = await this.signIn.signInBrowser(username, password, client, signal);
+    const cookie = await this.signIn.signInBrowser(username, password, client);
     void reply.header('Set-Cookie', browserCookie(this.siteOf(request), cookie));
   }
 
@@ -105,7 +95,7 @@ export class ConsoleSessionController {
     return { sign_out_url: url };
   }
 
-  @ApiRoute('confirmConsoleSession', 'Give the password again, before what asks for it', ...REFUSALS)
+  @ApiRoute('confirmConsoleSession', 'Give the password again, before what asks for it', ...PASSWORD_REFUSALS)
   @Post('confirm')
   @BodyLimits()
   @ApiBearerAuth('access-token')
@@ -114,9 +104,8 @@ export class ConsoleSessionController {
     @CurrentUser() user: AuthenticatedUser,
     @Body() { password }: ConfirmationDto,
     @CurrentClient() client: Client,
-    @UntilClientGone() signal: AbortSignal,
   ): Promise<void> {
-    return this.passwords.confirm(user, password, client, signal);
+    return this.passwords.confirm(user, password, client);
   }
 
   private accountOf({ account, provedAt }: BrowserSession): ConsoleAccountResponse {

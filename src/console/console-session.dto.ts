@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { INTEGER } from '../platform/http/api-fields.js';
+import { ApiNullable, INTEGER } from '../platform/http/api-fields.js';
 import { passwordCharacterProblem, type Role, ROLES } from '../users/domain/account.js';
 import { TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 
@@ -31,11 +31,7 @@ export class ConsoleAccountResponse {
 
 /** The first answer that the page needs. */
 export class ConsoleStartResponse {
-  @ApiProperty({
-    type: ConsoleAccountResponse,
-    nullable: true,
-    description: 'Of the cookie; null: nobody is signed in.',
-  })
+  @ApiNullable(ConsoleAccountResponse, 'Of the cookie; null: nobody is signed in.')
   account!: ConsoleAccountResponse | null;
 
   @ApiProperty({ description: 'False: nobody can grant anything yet.' }) has_administrator!: boolean;

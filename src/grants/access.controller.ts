@@ -1,8 +1,8 @@
-import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Post, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import { Refused } from '../kernel/errors.js';
 import { AdministratorsOnly, type AuthenticatedUser, CurrentUser, OpenToTokens } from '../platform/http/access.js';
-import { ApiRoute } from '../platform/http/openapi.js';
+import { Answers, ApiRoute } from '../platform/http/openapi.js';
 import { AfterNames, Limit, LIMITS, NamePageQuery } from '../platform/http/page.dto.js';
 import {
   EffectivePageResponse,
@@ -138,7 +138,7 @@ export class AccessController {
   @ApiRoute('listOwnAccess', 'What the caller may do, and through what', 'not_found', 'too_many_requests')
   @CountsWork()
   @Get('effective')
-  @ApiOkResponse({ type: EffectivePageResponse })
+  @Answers(EffectivePageResponse)
   async effective(
     @Query() { limit, after }: NamePageQuery,
     @CurrentUser() { id }: AuthenticatedUser,
@@ -151,7 +151,7 @@ export class AccessController {
   @ApiRoute('explainOwnAccess', 'Why the caller may do something, or not', 'not_found', 'too_many_requests')
   @CountsWork()
   @Get('explain')
-  @ApiOkResponse({ type: ExplanationResponse })
+  @Answers(ExplanationResponse)
   async explain(@Query() query: ExplainQuery, @CurrentUser() { id }: AuthenticatedUser): Promise<ExplanationResponse> {
     const { as: _, queries, ...node } = nodeOfQuery(query);
     // The answer contains the name of the user whose id is asked about.
@@ -178,7 +178,7 @@ export class AccessAdministrationController {
   @ApiRoute('listAccess', 'What a principal may do, and through what', 'not_found', 'too_many_requests')
   @CountsWork()
   @Get('effective')
-  @ApiOkResponse({ type: EffectivePageResponse })
+  @Answers(EffectivePageResponse)
   async effective(@Query() query: EffectiveOfQuery): Promise<EffectivePageResponse> {
     const page = { limit: query.limit + 1, after: nodeOfCursor(query.after) };
     return toEffectivePage(await this.access.effective(principalOf(query), page), query.limit);
@@ -188,7 +188,7 @@ export class AccessAdministrationController {
   @ApiRoute('explainAccess', 'Why a principal may do something, or not', 'not_found', 'too_many_requests')
   @CountsWork()
   @Get('explain')
-  @ApiOkResponse({ type: ExplanationResponse })
+  @Answers(ExplanationResponse)
   async explain(@Query() query: ExplainOfQuery): Promise<ExplanationResponse> {
     const question = toQuestion(query, await this.access.named(nodeOfQuery(query)));
     return explanationForm(await this.access.explain(principalOf(query), question), false);
@@ -199,7 +199,7 @@ export class AccessAdministrationController {
   @CountsWork()
   @Compressed()
   @Get('who')
-  @ApiOkResponse({ type: WhoPageResponse })
+  @Answers(WhoPageResponse)
   async who(@Query() query: WhoQuery): Promise<WhoPageResponse> {
     const page = { limit: query.limit + 1, after: query.after?.[0] ?? null };
     const question = toQuestion(query, await this.access.named(nodeOfQuery(query)));
@@ -210,8 +210,7 @@ export class AccessAdministrationController {
   @ApiRoute('previewDraft', 'What a draft of changes would change; records nothing', 'too_many_requests')
   @Post('preview')
   @BodyLimits(ADMINISTRATION)
-  @HttpCode(200)
-  @ApiOkResponse({ type: DraftPreviewResponse })
+  @Answers(DraftPreviewResponse)
   async preview(@Body() body: DraftDto, @Query() { limit, after }: DraftQuery): Promise<DraftPreviewResponse> {
     const [principal, ...names] = after ?? [];
     const cursor = principal === undefined ? null : { principal, resource: nodeOfCursor(names) ?? {} };

@@ -1,6 +1,7 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { mapPage, pageOf } from '../kernel/page.js';
 import {
+  ApiNullable,
   INTEGER,
   INTEGERS,
   MOMENT,
@@ -89,10 +90,7 @@ export class EffectivePageResponse extends PageResponse(EffectiveAccessResponse)
 
 class ViaResponse {
   @ApiProperty(INTEGER) grant_id!: number;
-
-  @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'Null: directly, or as one of everyone.' })
-  group!: ReferenceResponse | null;
-
+  @ApiNullable(ReferenceResponse, 'Null: directly, or as one of everyone.') group!: ReferenceResponse | null;
   @ApiProperty() is_for_everyone!: boolean;
 
   @ApiProperty({ enum: NODE_KINDS, description: 'Of the node that the grant names.' })
@@ -126,11 +124,7 @@ class HolderResponse extends AccessResponse {
 }
 
 class HolderWayResponse {
-  @ApiProperty({
-    type: ReferenceResponse,
-    nullable: true,
-    description: 'Null: directly, as one of everyone, or by the settings.',
-  })
+  @ApiNullable(ReferenceResponse, 'Null: directly, as one of everyone, or by the settings.')
   group!: ReferenceResponse | null;
 
   @ApiProperty(INTEGER) people!: number;
@@ -183,7 +177,7 @@ export function toWhoPage(
     ...toAccess(access),
     via: origins.map(({ source, through }) => ({
       grant_id: source.id,
-      group: groupOf(through),
+      group: typeof through === 'object' ? referenceTo(through.group) : null,
       is_for_everyone: through === 'everyone',
       level: kindOf(source.resource),
       expires_at: source.expiresAt?.toISOString() ?? null,
@@ -213,10 +207,6 @@ function toOrigin({ source, through, inheritedFrom }: Origin<SnapshotGrant>): Or
 
 export function toThrough(through: Through): ThroughResponse {
   return typeof through === 'object' ? { group: referenceTo(through.group) } : through;
-}
-
-function groupOf(through: Origin<SnapshotGrant>['through']): ReferenceResponse | null {
-  return typeof through === 'object' ? referenceTo(through.group) : null;
 }
 
 function referenceTo({ id, name }: SnapshotGroup): ReferenceResponse {
@@ -283,13 +273,11 @@ class WayEndResponse {
 }
 
 class WayResponse {
-  @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'Null: directly, or as one of everyone.' })
-  group!: ReferenceResponse | null;
-
+  @ApiNullable(ReferenceResponse, 'Null: directly, or as one of everyone.') group!: ReferenceResponse | null;
   @ApiProperty() is_for_everyone!: boolean;
   @ApiProperty({ ...INTEGER, nullable: true, description: 'Null: there is none.' }) grant_id!: number | null;
   @ApiProperty({ ...RESOURCE_ANSWER, description: 'That the grant names, or would.' }) node!: NamedNode;
-  @ApiProperty({ type: WayEndResponse, nullable: true }) ends_at!: WayEndResponse | null;
+  @ApiNullable(WayEndResponse) ends_at!: WayEndResponse | null;
 }
 
 class RestrictionResponse {
@@ -302,13 +290,7 @@ class RestrictionResponse {
 
 export class ExplanationResponse {
   @ApiProperty({ description: 'By the current grants.' }) allowed!: boolean;
-
-  @ApiProperty({
-    type: DecidingRuleResponse,
-    nullable: true,
-    description: 'Of the published rules; null: none matches.',
-  })
-  rule!: DecidingRuleResponse | null;
+  @ApiNullable(DecidingRuleResponse, 'Of the published rules; null: none matches.') rule!: DecidingRuleResponse | null;
 
   @ApiProperty({ type: [RuleReferenceResponse], description: 'Rules about this node that the engine tries before.' })
   considered!: RuleReferenceResponse[];
@@ -335,18 +317,10 @@ export class ExplanationResponse {
 
   @ApiProperty(INTEGER) ways_in_all!: number;
 
-  @ApiProperty({
-    type: SmallestChangeResponse,
-    nullable: true,
-    description: 'Null: no grant or policy turns the answer round.',
-  })
+  @ApiNullable(SmallestChangeResponse, 'Null: no grant or policy turns the answer round.')
   smallest_change!: SmallestChangeResponse | null;
 
-  @ApiProperty({
-    type: PublishedAnswerResponse,
-    nullable: true,
-    description: 'Null: nothing is published, or about a group.',
-  })
+  @ApiNullable(PublishedAnswerResponse, 'Null: nothing is published, or about a group.')
   published!: PublishedAnswerResponse | null;
 }
 

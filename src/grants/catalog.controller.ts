@@ -1,18 +1,19 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import { Clock } from '../kernel/clock.js';
 import { resourceNameProblem } from '../kernel/name.js';
 import { mapPage, pageOf } from '../kernel/page.js';
 import {
   AdministratorsOnly,
   type AuthenticatedUser,
+  type Client,
+  CurrentClient,
   CurrentUser,
   OpenToTokens,
-  UntilClientGone,
 } from '../platform/http/access.js';
-import { INTEGER, PageResponse } from '../platform/http/api-fields.js';
+import { ApiNullable, INTEGER, PageResponse } from '../platform/http/api-fields.js';
 import { Compressed } from '../platform/http/compression.js';
-import { ApiRoute } from '../platform/http/openapi.js';
+import { Answers, ApiRoute } from '../platform/http/openapi.js';
 import { AfterNames, Limit, LIMITS, SearchText } from '../platform/http/page.dto.js';
 import { absentOr, FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
@@ -73,9 +74,7 @@ class TablesQuery {
 class ChildResponse {
   @ApiProperty() name!: string;
   @ApiProperty({ enum: LEVELS }) level!: Level;
-
-  @ApiProperty({ type: Boolean, nullable: true, description: 'Whether the engine lists it; null: not known.' })
-  in_engine!: boolean | null;
+  @ApiNullable(Boolean, 'Whether the engine lists it; null: not known.') in_engine!: boolean | null;
 
   @ApiProperty({ ...INTEGER, description: 'Live grants on it and below it; of the own tree, those to the caller.' })
   grants!: number;
@@ -164,16 +163,16 @@ export class CatalogController {
   @CountsWork()
   @Compressed()
   @Get()
-  @ApiOkResponse({ type: ChildrenResponse })
+  @Answers(ChildrenResponse)
   async children(
     @Query() query: ChildrenQuery,
     @CurrentUser() user: AuthenticatedUser,
-    @UntilClientGone() signal: AbortSignal,
+    @CurrentClient() { gone }: Client,
   ): Promise<ChildrenResponse> {
     const request = toChildrenRequest(query);
     const [{ grants }, listing] = await Promise.all([
       this.snapshots.readFor({ type: 'user', id: user.id }, null),
-      this.engine.children(request, user.username, signal),
+      this.engine.children(request, user.username, gone),
     ]);
     const nodes = grants.map(({ resource }) => resource);
     return toOwnChildren(pageOfChildren(request, namedChildren(nodes, request), listing), query.limit);
@@ -195,12 +194,12 @@ export class CatalogAdministrationController {
   @ApiRoute('listCatalog', 'Catalogs, schemas or tables that grants, policies or the engine name')
   @Compressed()
   @Get()
-  @ApiOkResponse({ type: AnyChildrenResponse })
-  async children(@Query() query: ChildrenQuery, @UntilClientGone() signal: AbortSignal): Promise<AnyChildrenResponse> {
+  @Answers(AnyChildrenResponse)
+  async children(@Query() query: ChildrenQuery, @CurrentClient() { gone }: Client): Promise<AnyChildrenResponse> {
     const request = toChildrenRequest(query);
     const [named, listing] = await Promise.all([
       this.grants.namedChildren(request, this.clock.now()),
-      this.engine.children(request, null, signal),
+      this.engine.children(request, null, gone),
     ]);
     return toAnyChildren(pageOfChildren(request, named, listing), query.limit);
   }
@@ -208,15 +207,15 @@ export class CatalogAdministrationController {
   @OpenToTokens('admin.read')
   @ApiRoute('searchTables', 'Tables of a catalog by a part of their name, of whichever schema')
   @Get('tables')
-  @ApiOkResponse({ type: FoundTablesResponse })
+  @Answers(FoundTablesResponse)
   async tables(
     @Query() { catalog, q, limit }: TablesQuery,
-    @UntilClientGone() signal: AbortSignal,
+    @CurrentClient() { gone }: Client,
   ): Promise<FoundTablesResponse> {
     const request = { catalog, q: q.toLowerCase(), limit };
     const [named, listing] = await Promise.all([
       this.grants.namedTables(request, this.clock.now()),
-      this.engine.tables(request, signal),
+      this.engine.tables(request, gone),
     ]);
     return toFoundTables(foundTables(request, named, listing));
   }

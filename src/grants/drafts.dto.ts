@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { principalNameProblem } from '../kernel/name.js';
 import { pageOf } from '../kernel/page.js';
-import { INTEGER, NAME, NULLABLE_TEXT, TEXTS } from '../platform/http/api-fields.js';
+import { ApiNullable, INTEGER, NAME, NULLABLE_TEXT, TEXTS } from '../platform/http/api-fields.js';
 import { AfterNames, Limit, LIMITS } from '../platform/http/page.dto.js';
 import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/http/validation.js';
 import type { AccessDifference, AccessPart } from '../trino-rules/answers/access-difference.js';
@@ -172,9 +172,7 @@ export class DraftPreviewResponse {
   @ApiProperty({ type: [DraftGuaranteeResponse], description: 'Broken by the draft, or broken now and mended by it.' })
   guarantees!: GuaranteeVerdictForm[];
 
-  @ApiProperty({ type: DraftSizeResponse, nullable: true, description: 'Null: there is enough capacity.' })
-  size!: DraftSizeResponse | null;
-
+  @ApiNullable(DraftSizeResponse, 'Null: there is enough capacity.') size!: DraftSizeResponse | null;
   @ApiProperty(NULLABLE_TEXT) next!: string | null;
 }
 

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
@@ -7,7 +7,7 @@ import { found } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
 import { GrantStore } from './grant.store.js';
 import {
@@ -37,7 +37,7 @@ export class GrantsController {
   @OpenToTokens('admin.read')
   @ApiRoute('listGrants', 'Grants, a page at a time')
   @Get()
-  @ApiOkResponse({ type: GrantPageResponse })
+  @Answers(GrantPageResponse)
   async list(@Query() query: GrantQuery): Promise<GrantPageResponse> {
     const now = this.clock.now();
     const page = await this.store.list(toGrantFilter(query), query, now);
@@ -65,8 +65,7 @@ export class GrantsController {
   @ApiRoute('changeGrants', 'Revoke and grant in one step', ...WRITE_REFUSALS)
   @Post('batch')
   @BodyLimits(ADMINISTRATION)
-  @HttpCode(200)
-  @ApiOkResponse({ type: GrantBatchResponse })
+  @Answers(GrantBatchResponse)
   async batch(@Body() body: GrantBatchDto, @CurrentAuditContext() by: AuditContext): Promise<GrantBatchResponse> {
     const asked = body.grant.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant: toNewGrant(grant) }));
     const { granted, revoked } = await this.grants.change(asked, body.revoke, by);
@@ -80,7 +79,7 @@ export class GrantsController {
   @OpenToTokens('admin.read')
   @ApiRoute('getGrant', 'One grant')
   @Get(':id')
-  @ApiOkResponse({ type: GrantResponse })
+  @Answers(GrantResponse)
   async find(@Param('id', RowIdPipe) id: number): Promise<GrantResponse> {
     return toGrantResponse(found(await this.store.find(id)), this.clock.now());
   }

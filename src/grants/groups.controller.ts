@@ -1,12 +1,5 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
-import {
-  ApiCreatedResponse,
-  ApiOkResponse,
-  ApiParam,
-  ApiProperty,
-  ApiPropertyOptional,
-  ApiTags,
-} from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiParam, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { found } from '../kernel/errors.js';
@@ -15,12 +8,12 @@ import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
 import { INTEGER, MOMENT, NAME, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { NamePageQuery, PageQuery, SearchText } from '../platform/http/page.dto.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
 import { absentOr, FieldRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import { descriptionProblem } from './domain/grant.js';
-import { type Group, GROUP_SOURCES, type GroupChange, type GroupSource, type Member } from './domain/group.js';
+import { type Group, GROUP_SOURCES, type GroupSource, type Member } from './domain/group.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
 import { GroupStore } from './group.store.js';
 import { GroupsService } from './groups.service.js';
@@ -88,10 +81,6 @@ class MemberResponse {
 
 class MemberPageResponse extends PageResponse(MemberResponse) {}
 
-function toGroupChange({ name, description }: GroupChangeDto): GroupChange {
-  return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) };
-}
-
 function toGroupResponse(group: Group): GroupResponse {
   const { id, name, description, source, externalId, memberCount, createdAt } = group;
   const fields = { id, name, description, source, external_id: externalId };
@@ -101,6 +90,9 @@ function toGroupResponse(group: Group): GroupResponse {
 function toMemberResponse({ principal, isActive, addedAt }: Member): MemberResponse {
   return { ...principal, ...(isActive !== null && { is_active: isActive }), added_at: addedAt.toISOString() };
 }
+
+/** Refusals of changes of groups, of which the identity provider manages some. */
+const MANAGED = ['busy', 'managed_elsewhere'] as const;
 
 /** A text that is no member gets 404, like an unknown one. */
 const MEMBER_PARAMETER = { name: 'member', ...MEMBER_TEXT } as const;
@@ -117,7 +109,7 @@ export class GroupsController {
   @OpenToTokens('admin.read')
   @ApiRoute('listGroups', 'Groups, a page at a time')
   @Get()
-  @ApiOkResponse({ type: GroupPageResponse })
+  @Answers(GroupPageResponse)
   async list(@Query() query: GroupQuery): Promise<GroupPageResponse> {
     return mapPage(
       await this.store.list({ text: query.q, member: parseMember(query.member ?? '') }, query),
@@ -143,32 +135,27 @@ export class GroupsController {
   @OpenToTokens('admin.read')
   @ApiRoute('getGroup', 'One group')
   @Get(':id')
-  @ApiOkResponse({ type: GroupResponse })
+  @Answers(GroupResponse)
   async find(@Param('id', RowIdPipe) id: number): Promise<GroupResponse> {
     return toGroupResponse(found(await this.store.find(id)));
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('changeGroup', 'Rename or describe a group', 'busy', 'name_taken', 'managed_elsewhere')
+  @ApiRoute('changeGroup', 'Rename or describe a group', 'name_taken', ...MANAGED)
   @Patch(':id')
   @BodyLimits(ADMINISTRATION)
-  @ApiOkResponse({ type: GroupResponse })
+  @Answers(GroupResponse)
   async change(
     @Param('id', RowIdPipe) id: number,
-    @Body() body: GroupChangeDto,
+    @Body() { name, description }: GroupChangeDto,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<GroupResponse> {
-    return toGroupResponse(await this.groups.change(id, toGroupChange(body), by));
+    const change = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
+    return toGroupResponse(await this.groups.change(id, change, by));
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute(
-    'deleteGroup',
-    'Delete a group that no grant and no policy names',
-    'busy',
-    'group_in_use',
-    'managed_elsewhere',
-  )
+  @ApiRoute('deleteGroup', 'Delete a group that no grant and no policy names', 'group_in_use', ...MANAGED)
   @Delete(':id')
   @NoContent()
   delete(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
@@ -178,13 +165,13 @@ export class GroupsController {
   @OpenToTokens('admin.read')
   @ApiRoute('listGroupMembers', 'Members of a group, a page at a time')
   @Get(':id/members')
-  @ApiOkResponse({ type: MemberPageResponse })
+  @Answers(MemberPageResponse)
   async members(@Param('id', RowIdPipe) id: number, @Query() page: NamePageQuery): Promise<MemberPageResponse> {
     return mapPage(found(await this.store.members(id, page)), toMemberResponse);
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('addGroupMember', 'Add a member to a group', ...WRITE_REFUSALS, 'managed_elsewhere')
+  @ApiRoute('addGroupMember', 'Add a member to a group', ...WRITE_REFUSALS, ...MANAGED)
   @Put(':id/members/:member')
   @ApiParam(MEMBER_PARAMETER)
   @NoContent()
@@ -197,7 +184,7 @@ export class GroupsController {
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('removeGroupMember', 'Remove a member from a group', 'busy', 'managed_elsewhere', 'guarantee_broken')
+  @ApiRoute('removeGroupMember', 'Remove a member from a group', ...MANAGED, 'guarantee_broken')
   @Delete(':id/members/:member')
   @ApiParam(MEMBER_PARAMETER)
   @NoContent()

@@ -6,7 +6,7 @@ import { found } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
 import { EntryQuery, toEntryFilter } from './resource.dto.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
@@ -41,7 +41,7 @@ export class PoliciesController {
   @OpenToTokens('admin.read')
   @ApiRoute('listPolicies', 'Policies, a page at a time')
   @Get()
-  @ApiOkResponse({ type: PolicyPageResponse })
+  @Answers(PolicyPageResponse)
   async list(@Query() query: EntryQuery): Promise<PolicyPageResponse> {
     const page = await this.store.list(toEntryFilter(query), query);
     return mapPage(page, (policy) => toPolicyResponse(policy));

@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
-import { FieldRule, NestedArray, NestedObject, WITHOUT_NUL } from '../platform/http/validation.js';
+import { absentOr, FieldRule, NestedArray, NestedObject, ofText, WITHOUT_NUL } from '../platform/http/validation.js';
 import type { Node } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, NamedPrincipal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
@@ -56,7 +56,12 @@ export class PolicyDto {
     maxLength: EXPRESSION_MOST,
     description: 'SQL, of a row filter or a column mask.',
   })
-  @FieldRule(expressionTextProblem)
+  // `parsePolicyRule` checks the content.
+  @FieldRule(
+    absentOr(
+      ofText(({ length }) => (length > EXPRESSION_MOST ? `must have at most ${EXPRESSION_MOST} characters` : null)),
+    ),
+  )
   expression?: string;
 
   @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, minItems: 1, description: 'Of a deny; default: all.' })
@@ -136,11 +141,4 @@ export function toPolicyResponse(policy: Policy, warnings: readonly string[] = [
     changed_at: changedAt.toISOString(),
     ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
   };
-}
-
-/** Checks only type and length; `parsePolicyRule` checks the content. */
-function expressionTextProblem(text: unknown): string | null {
-  if (text === undefined) return null;
-  if (typeof text !== 'string') return 'must be a string';
-  return text.length > EXPRESSION_MOST ? `must have at most ${EXPRESSION_MOST} characters` : null;
 }

@@ -4,7 +4,7 @@ import { Transform } from 'class-transformer';
 import { IsIn, IsOptional, Matches, ValidateIf } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
 import { PageQuery, SearchText } from '../platform/http/page.dto.js';
-import { absentOr, FieldRule, NestedObject } from '../platform/http/validation.js';
+import { absentOr, FieldRule, NestedObject, ofText } from '../platform/http/validation.js';
 import {
   LEVELS,
   misplacedField,
@@ -43,10 +43,7 @@ const Name = (field: keyof NodeFields, more: { description?: string } = {}): Pro
     FieldRule<NodeNames>((value, fields) => nameProblem(value) ?? misplaced(field, fields)),
   );
 
-function nameProblem(value: unknown): string | null {
-  if (value === undefined) return null;
-  return typeof value === 'string' ? resourceNameProblem(value) : 'must be a string';
-}
+const nameProblem = absentOr(ofText(resourceNameProblem));
 
 export function misplaced(field: keyof NodeFields, fields: NodeFields): string | null {
   const problem = misplacedField(fields);

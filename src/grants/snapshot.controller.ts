@@ -1,11 +1,5 @@
-import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
-import {
-  ApiOkResponse,
-  ApiProperty,
-  ApiPropertyOptional,
-  ApiTags,
-  ApiUnprocessableEntityResponse,
-} from '@nestjs/swagger';
+import { Body, Controller, Get, Post, Res } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, ApiTags, ApiUnprocessableEntityResponse } from '@nestjs/swagger';
 import { Exclude, Transform, Type } from 'class-transformer';
 import { IsBoolean, IsObject } from 'class-validator';
 import type { FastifyReply } from 'fastify';
@@ -21,7 +15,7 @@ import {
 } from '../platform/http/access.js';
 import { TEXTS } from '../platform/http/api-fields.js';
 import { BodyLimits, BULK } from '../platform/http/body-limits.js';
-import { ApiRoute } from '../platform/http/openapi.js';
+import { Answers, ApiRoute } from '../platform/http/openapi.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import type { PlanRow, PlanStep } from './domain/snapshot-changes.js';
@@ -115,7 +109,7 @@ export class SnapshotController {
   @ApiRoute('exportSnapshot', 'What is live, by name, as a snapshot', 'too_many_requests')
   @CountsWork()
   @Get()
-  @ApiOkResponse({ type: SnapshotResponse })
+  @Answers(SnapshotResponse)
   export(): Promise<SnapshotResponse> {
     return this.files.export();
   }
@@ -125,8 +119,7 @@ export class SnapshotController {
   @CountsWork()
   @Post()
   @BodyLimits(BULK)
-  @HttpCode(200)
-  @ApiOkResponse({ type: AppliedResponse })
+  @Answers(AppliedResponse)
   @ApiUnprocessableEntityResponse({
     type: AppliedResponse,
     description: 'Refused, with all places; nothing is changed',

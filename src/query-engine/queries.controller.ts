@@ -20,10 +20,9 @@ import {
   CurrentUser,
   OpenToTokens,
   Public,
-  UntilClientGone,
 } from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../platform/http/openapi.js';
+import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { NOT_OURS } from '../platform/http/page.dto.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import type { RowsPage, RowsResult } from './domain/held-page.js';
@@ -94,11 +93,10 @@ export class QueriesController {
     @Body() { sql, catalog, schema, parameters }: SubmitQueryDto,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
-    @UntilClientGone() signal: AbortSignal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<QueryResponse> {
     const asked = { sql, catalog: catalog ?? null, schema: schema ?? null, parameters };
-    const query = await this.queries.submit(user, asked, client.requestId, signal);
+    const query = await this.queries.submit(user, asked, client);
     void reply.header('Location', `/api/queries/${query.id}`);
     return toQueryResponse(query);
   }
@@ -106,7 +104,7 @@ export class QueriesController {
   @OpenToTokens('queries')
   @ApiRoute('listQueries', 'The own queries, newest first')
   @Get()
-  @ApiOkResponse({ type: QueryListResponse })
+  @Answers(QueryListResponse)
   async list(
     @Query() { limit, after }: ListQueriesDto,
     @CurrentUser() user: AuthenticatedUser,
@@ -118,7 +116,7 @@ export class QueriesController {
   @OpenToTokens('queries')
   @ApiRoute('getQuery', 'One own query')
   @Get(':id')
-  @ApiOkResponse({ type: QueryResponse })
+  @Answers(QueryResponse)
   async find(@Param('id') id: string, @CurrentUser() user: AuthenticatedUser): Promise<QueryResponse> {
     return toQueryResponse(found(await this.queries.find(user, id)));
   }
@@ -149,7 +147,7 @@ export class QueriesController {
     @Query() { limit, after, format: asked }: RowsDto,
     @Headers('accept') accept: string | undefined,
     @CurrentUser() user: AuthenticatedUser,
-    @UntilClientGone() gone: AbortSignal,
+    @CurrentClient() { gone }: Client,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const from = after === undefined ? 0 : (keyOfCursor(after) ?? 0);

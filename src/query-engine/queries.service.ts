@@ -3,7 +3,7 @@ import { Clock, Timers } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { Ids, isUuid } from '../kernel/ids.js';
 import { type Page, pageOf } from '../kernel/page.js';
-import type { AuthenticatedUser } from '../platform/http/access.js';
+import type { AuthenticatedUser, Client } from '../platform/http/access.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
 import { EngineFault } from './domain/engine-error.js';
@@ -45,12 +45,8 @@ export class QueriesService {
     private readonly log: Log,
   ) {}
 
-  /**
-   * Submits a statement. Resolves once the engine has accepted it.
-   * @param signal aborted if the client disconnects before.
-   * @throws Refused
-   */
-  async submit(user: AuthenticatedUser, asked: Submission, requestId: string, signal: AbortSignal): Promise<Query> {
+  /** Submits a statement. Resolves once the engine has accepted it. @throws Refused */
+  async submit(user: AuthenticatedUser, asked: Submission, client: Client): Promise<Query> {
     const { engine, queries } = this.settings;
     // A user's SQL never runs as the service account.
     if (!engine.impersonation) throw new Refused('impersonation_disabled');
@@ -61,7 +57,7 @@ export class QueriesService {
     if (submissions >= queries.maxRunningPerUser) throw tooManyQueries(queries.maxRunningPerUser);
     this.submissions.set(user.id, submissions + 1);
     try {
-      return await this.begin(user, asked, requestId, signal);
+      return await this.begin(user, asked, client);
     } finally {
       const left = (this.submissions.get(user.id) ?? 1) - 1;
       if (left === 0) this.submissions.delete(user.id);
@@ -122,8 +118,7 @@ export class QueriesService {
   private async begin(
     user: AuthenticatedUser,
     { sql, catalog, schema, parameters }: Submission,
-    traceToken: string,
-    signal: AbortSignal,
+    { requestId: traceToken, gone: signal }: Client,
   ): Promise<Query> {
     const createdAt = this.clock.now();
     const milliseconds = this.settings.queries.maxSeconds * 1000;

@@ -1,7 +1,8 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
+import { PASSWORD_REFUSALS } from '../../auth/auth.dto.js';
 import { PasswordsService } from '../../auth/passwords.service.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import {
@@ -11,11 +12,10 @@ import {
   CurrentAuditContext,
   CurrentClient,
   CurrentUser,
-  UntilClientGone,
 } from '../../platform/http/access.js';
 import { BodyLimits } from '../../platform/http/body-limits.js';
 import { cookiesOf } from '../../auth/domain/browser-cookie.js';
-import { ApiRoute, NoContent } from '../../platform/http/openapi.js';
+import { Answers, ApiRoute, NoContent } from '../../platform/http/openapi.js';
 import { RowIdPipe } from '../../platform/http/parameters.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { OidcAccountService } from './oidc-account.service.js';
@@ -49,8 +49,7 @@ export class OidcAccountController {
   )
   @Post('auth/oidc/confirm')
   @BodyLimits()
-  @HttpCode(200)
-  @ApiOkResponse({ type: ConfirmUrlResponse })
+  @Answers(ConfirmUrlResponse)
   async confirm(
     @CurrentUser() user: AuthenticatedUser,
     @Body() { to }: ProviderConfirmationDto,
@@ -65,7 +64,7 @@ export class OidcAccountController {
   @ApiBearerAuth('access-token')
   @ApiRoute('getOwnLink', 'Whether one signs in at the identity provider, too', 'not_found')
   @Get('auth/oidc/link')
-  @ApiOkResponse({ type: LinkResponse })
+  @Answers(LinkResponse)
   async own(@CurrentUser() { id }: AuthenticatedUser): Promise<LinkResponse> {
     return toLinkResponse(await this.accounts.linkOf(id));
   }
@@ -77,24 +76,20 @@ export class OidcAccountController {
     'not_found',
     'already_linked',
     'provider_unavailable',
-    'invalid_credentials',
-    'too_many_requests',
-    'busy',
+    ...PASSWORD_REFUSALS,
   )
   @Post('auth/oidc/link')
   @BodyLimits()
-  @HttpCode(200)
-  @ApiOkResponse({ type: LinkUrlResponse })
+  @Answers(LinkUrlResponse)
   async link(
     @CurrentUser() user: AuthenticatedUser,
     @Body() { current_password }: LinkDto,
     @CurrentClient() client: Client,
-    @UntilClientGone() signal: AbortSignal,
     @Req() { headers }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<LinkUrlResponse> {
     requireOidc(this.settings);
-    await this.passwords.confirm(user, current_password, client, signal);
+    await this.passwords.confirm(user, current_password, client);
     const { location, cookies } = await this.accounts.beginLink(user, cookiesOf(headers.cookie));
     void reply.header('Set-Cookie', cookies);
     return { link_url: location };
@@ -120,7 +115,7 @@ export class OidcAccountController {
   @AdministratorsOnly()
   @ApiRoute('getUserLink', 'Whether an account is linked to a person at the identity provider')
   @Get('admin/users/:id/link')
-  @ApiOkResponse({ type: LinkResponse })
+  @Answers(LinkResponse)
   async ofUser(@Param('id', RowIdPipe) id: number): Promise<LinkResponse> {
     return toLinkResponse(await this.accounts.linkOf(id));
   }

@@ -6,7 +6,7 @@ import { Refused } from '../../kernel/errors.js';
 import { type Client, CurrentClient, Public } from '../../platform/http/access.js';
 import { BodyLimits, FORM } from '../../platform/http/body-limits.js';
 import { cookiesOf } from '../../auth/domain/browser-cookie.js';
-import { ApiRoute } from '../../platform/http/openapi.js';
+import { Answers, ApiRoute } from '../../platform/http/openapi.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { EXCHANGE_FAILURES } from './domain/claims.js';
 import { consoleReturn, pagePathProblem, returnProblem } from './domain/flow.js';
@@ -38,7 +38,7 @@ export class OidcController {
 
   @ApiRoute('getIdentityProvider', 'The identity provider at which people sign in')
   @Get()
-  @ApiOkResponse({ type: ProviderResponse })
+  @Answers(ProviderResponse)
   provider(): ProviderResponse {
     const { oidc, auth } = this.settings;
     const password_sign_in = auth.passwordSignInEnabled;
@@ -107,8 +107,7 @@ export class OidcController {
   )
   @Post('tokens')
   @BodyLimits()
-  @HttpCode(200)
-  @ApiOkResponse({ type: TokenResponse })
+  @Answers(TokenResponse)
   async tokens(@Body() { code, code_verifier }: CodeDto, @CurrentClient() client: Client): Promise<TokenResponse> {
     return toTokenResponse(await this.signIn.redeem(code, code_verifier, client));
   }
@@ -123,8 +122,7 @@ export class OidcController {
   @Post('exchange')
   // A token of the identity provider with 200 groups has 9 kB.
   @BodyLimits({ bytes: 24 * 1024 })
-  @HttpCode(200)
-  @ApiOkResponse({ type: ExchangeResponse })
+  @Answers(ExchangeResponse)
   async exchange(@Body() { token }: ExchangeDto, @CurrentClient() client: Client): Promise<ExchangeResponse> {
     const { refresh_token: _, ...answer } = toTokenResponse(await this.signIn.exchange(token, client));
     return answer;

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, Param, Post, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiOkResponse, ApiProperty, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiCreatedResponse, ApiProperty, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { SessionsService } from '../../auth/sessions.service.js';
@@ -11,7 +11,7 @@ import {
   OpenToTokens,
 } from '../../platform/http/access.js';
 import { BodyLimits } from '../../platform/http/body-limits.js';
-import { ApiRoute, NoContent } from '../../platform/http/openapi.js';
+import { Answers, ApiRoute, NoContent } from '../../platform/http/openapi.js';
 import { RowIdPipe } from '../../platform/http/parameters.js';
 import { ApiTokensService } from './api-tokens.service.js';
 import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn } from 'class-validator';
@@ -19,7 +19,7 @@ import { nameProblem } from '../../kernel/name.js';
 import { MOMENT, NULLABLE_MOMENT } from '../../platform/http/api-fields.js';
 import { TOKEN_SCOPES, type TokenScope } from '../../kernel/token-scope.js';
 import { FieldRule, momentProblem, TextRule } from '../../platform/http/validation.js';
-import { type ApiToken, MOST_TOKENS, type WantedToken } from './domain/api-token.js';
+import { type ApiToken, MOST_TOKENS } from './domain/api-token.js';
 
 class NewApiTokenDto {
   @ApiProperty({ minLength: 1, maxLength: 128, description: 'What it is for: the audit trail names it.' })
@@ -53,14 +53,6 @@ class NewApiTokenResponse extends ApiTokenResponse {
 
 class ApiTokenList {
   @ApiProperty({ type: [ApiTokenResponse], maxItems: MOST_TOKENS }) items!: ApiTokenResponse[];
-}
-
-function toWantedToken({ name, scopes, expires_at }: NewApiTokenDto): WantedToken {
-  return { name, scopes, expiresAt: new Date(expires_at) };
-}
-
-function toNewApiTokenResponse(token: ApiToken, text: string): NewApiTokenResponse {
-  return { ...fieldsOf(token), token: text };
 }
 
 function toApiTokenList(tokens: readonly ApiToken[]): ApiTokenList {
@@ -105,14 +97,15 @@ export class ApiTokensController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<NewApiTokenResponse> {
     this.sessions.requireRecentProof(user);
-    const { token, text } = await this.tokens.create(user, toWantedToken(body), by);
+    const wanted = { name: body.name, scopes: body.scopes, expiresAt: new Date(body.expires_at) };
+    const { token, text } = await this.tokens.create(user, wanted, by);
     void reply.header('Location', `/api/auth/tokens/${token.id}`);
-    return toNewApiTokenResponse(token, text);
+    return { ...fieldsOf(token), token: text };
   }
 
   @ApiRoute('listTokens', 'The own API tokens, newest first')
   @Get()
-  @ApiOkResponse({ type: ApiTokenList })
+  @Answers(ApiTokenList)
   async list(@CurrentUser() { id }: AuthenticatedUser): Promise<ApiTokenList> {
     return toApiTokenList(await this.tokens.listOf(id));
   }
@@ -138,7 +131,7 @@ export class ApiTokensAdministrationController {
   @OpenToTokens('admin.read')
   @ApiRoute('listUserTokens', 'API tokens of an account, newest first')
   @Get()
-  @ApiOkResponse({ type: ApiTokenList })
+  @Answers(ApiTokenList)
   async list(@Param('id', RowIdPipe) id: number): Promise<ApiTokenList> {
     return toApiTokenList(await this.tokens.listOfAccount(id));
   }

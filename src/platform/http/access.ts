@@ -33,6 +33,8 @@ export interface Client {
   address: string;
   userAgent: string | null;
   requestId: string;
+  /** Aborted when the client disconnects before it is answered. */
+  gone: AbortSignal;
 }
 
 export const PUBLIC = 'grantline:public';
@@ -85,16 +87,11 @@ function userOf(context: ExecutionContext): AuthenticatedUser {
 
 function clientOf(context: ExecutionContext): Client {
   const { ip, headers, id } = context.switchToHttp().getRequest<FastifyRequest>();
-  return { address: clientAddress(ip), userAgent: headers['user-agent'] ?? null, requestId: id };
-}
-
-/** The parameter that is aborted when the client disconnects before it is answered, an AbortSignal. */
-export const UntilClientGone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
   const { raw } = context.switchToHttp().getResponse<FastifyReply>();
   const gone = new AbortController();
   if (raw.destroyed) gone.abort();
   raw.once('close', () => {
     if (!raw.writableFinished) gone.abort();
   });
-  return gone.signal;
-});
+  return { address: clientAddress(ip), userAgent: headers['user-agent'] ?? null, requestId: id, gone: gone.signal };
+}

@@ -16,6 +16,10 @@ export const NAME = {
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
 };
 
+/** A field that holds an object or null. */
+export const ApiNullable = (type: Type, description?: string): PropertyDecorator =>
+  ApiProperty({ type, nullable: true, ...(description !== undefined && { description }) });
+
 /** A reference to a row of another list, by its id and present name. */
 export class ReferenceResponse {
   @ApiProperty(INTEGER) id!: number;

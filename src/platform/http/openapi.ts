@@ -1,7 +1,8 @@
-import { applyDecorators, HttpCode, type INestApplication } from '@nestjs/common';
+import { applyDecorators, HttpCode, type INestApplication, type Type } from '@nestjs/common';
 import {
   ApiExtension,
   ApiNoContentResponse,
+  ApiOkResponse,
   ApiOperation,
   DocumentBuilder,
   type OpenAPIObject,
@@ -20,6 +21,9 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-probl
  */
 export const ApiRoute = (operationId: string, summary: string, ...codes: ErrorCode[]): MethodDecorator =>
   applyDecorators(ApiOperation({ operationId, summary }), ApiExtension('x-problems', codes));
+
+/** A route that answers 200, also to POST. */
+export const Answers = (type: Type): MethodDecorator => applyDecorators(HttpCode(200), ApiOkResponse({ type }));
 
 /** A route that answers 204. */
 export const NoContent = (description?: string): MethodDecorator =>
@@ -99,8 +103,7 @@ export function describeApi(app: INestApplication, version: string, now: Date): 
     }
   }
   for (const code of CODES) if (met.has(code)) schemas[schemaName(code)] = problemSchema(code);
-  closeBodies(schemas);
-  addExamples(schemas, now);
+  describeBodies(schemas, now);
   return document;
 }
 
@@ -134,14 +137,18 @@ function describeCallers(operation: Operation, path: string): void {
   operation.description ??= `${callers}${tokens}`;
 }
 
-/** Adds example values to fields of bodies by their names. */
-function addExamples(schemas: Record<string, Schema>, now: Date): void {
+/**
+ * Forbids further fields in bodies (docs/decisions/0005), and adds example values to fields by their names. Classes of bodies and of objects
+ * in them end in `Dto`.
+ */
+function describeBodies(schemas: Record<string, Schema>, now: Date): void {
   const inAMonth = new Date(now.getTime() + 30 * 86_400_000);
   const examples = new Map(
     Object.entries({ ...EXAMPLES, expires_at: `${inAMonth.toISOString().slice(0, 10)}T00:00:00Z` }),
   );
   for (const [name, schema] of Object.entries(schemas)) {
     if (!name.endsWith('Dto') || '$ref' in schema) continue;
+    schema.additionalProperties = false;
     schema.example ??= BODIES[name];
     for (const [field, property] of Object.entries(schema.properties ?? {})) {
       if (!('$ref' in property)) property.example ??= examples.get(field);
@@ -194,13 +201,6 @@ const EXAMPLES: Record<string, unknown> = {
   parameters: [],
   to: '/me',
 };
-
-/** Forbids further fields in bodies (docs/decisions/0005). Classes of bodies and of objects in them end in `Dto`. */
-function closeBodies(schemas: Record<string, Schema>): void {
-  for (const [name, schema] of Object.entries(schemas)) {
-    if (name.endsWith('Dto') && !('$ref' in schema)) schema.additionalProperties = false;
-  }
-}
 
 /** Describes numbers in paths, which are ids of rows (RowIdPipe). */
 function describeRowIds({ parameters }: Operation): void {

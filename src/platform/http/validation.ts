@@ -10,11 +10,13 @@ export type FieldProblem<T> = (value: unknown, object: T) => string | null;
 
 /** A required string in which `problemOf` finds no problem. */
 export function TextRule(problemOf: TextProblem): PropertyDecorator {
-  return FieldRule((value) => {
-    if (value === undefined) return 'is required';
-    return typeof value === 'string' ? problemOf(value) : 'must be a string';
-  }, 'textRule');
+  const rule = ofText(problemOf);
+  return FieldRule((value) => (value === undefined ? 'is required' : rule(value)), 'textRule');
 }
+
+/** The rule of a string in which `problemOf` finds no problem. */
+export const ofText = (problemOf: TextProblem) => (value: unknown) =>
+  typeof value === 'string' ? problemOf(value) : 'must be a string';
 
 /** A field in which `problemOf` finds no problem. @param name the rule's name, which must be unique for a field. */
 export function FieldRule<T extends object>(problemOf: FieldProblem<T>, name = 'fieldRule'): PropertyDecorator {
