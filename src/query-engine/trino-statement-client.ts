@@ -6,8 +6,9 @@ import {
   OversizedHeaders,
   OversizedReply,
   type Reply,
+  readRetryAfter,
+  retryPause,
 } from '../platform/http/axios-exchange.js';
-import { readRetryAfter, retryPause } from '../platform/http/retry.js';
 import type { Log } from '../platform/log/log.js';
 import { EngineFault } from './domain/engine-error.js';
 import {

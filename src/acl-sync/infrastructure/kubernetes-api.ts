@@ -9,8 +9,9 @@ import {
   type Question,
   type Reply,
   UnreadableAuthorities,
+  readRetryAfter,
+  retryPause,
 } from '../../platform/http/axios-exchange.js';
-import { readRetryAfter, retryPause } from '../../platform/http/retry.js';
 import type { Settings } from '../../platform/settings/settings.js';
 import { RulesTargetUnavailable } from '../domain/rules-target.js';
 

@@ -142,7 +142,9 @@ export class AxiosExchange {
     const former = this.https;
     this.authorities = authorities;
     this.https = this.secureAgent();
-    retire(former);
+    // Idle connections end now, the others after their requests.
+    former.maxFreeSockets = 0;
+    for (const socket of Object.values(former.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
   }
 
   /** An agent with explicit TLS options, so that no variable of Node (NODE_TLS_REJECT_UNAUTHORIZED, NODE_OPTIONS) weakens them. */
@@ -168,16 +170,31 @@ export class AxiosExchange {
   }
 }
 
-/** Ends idle connections now, and the others after their requests. */
-function retire(agent: HttpsAgent): void {
-  agent.maxFreeSockets = 0;
-  for (const socket of Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
-}
-
 function translated(error: unknown, timedOut: boolean): Error {
   if (timedOut) return new LateAnswer('no answer in time');
   if (error instanceof NamedError) return error;
   const code = error instanceof Error && 'code' in error ? error.code : null;
   if (code === 'HPE_HEADER_OVERFLOW') return new OversizedHeaders('headers larger than the limit');
   return new LostConnection(typeof code === 'string' ? code : 'unknown');
+}
+
+const LONGEST_PAUSE = 2_000;
+
+/**
+ * Milliseconds before the next attempt: the server's `Retry-After`, or else `first`, doubled for each failure, up to two seconds.
+ * @param failures the number of failures so far, including the present one
+ */
+export function retryPause(failures: number, retryAfter: number | null, first: number): number {
+  return retryAfter ?? Math.min(first * 2 ** (failures - 1), LONGEST_PAUSE);
+}
+
+/**
+ * `Retry-After` in milliseconds, from seconds or an HTTP date (RFC 9110 section 10.2.3); null if it is absent or invalid.
+ * @param now the present time; if absent, dates are not read
+ */
+export function readRetryAfter(value: string | undefined, now?: Date): number | null {
+  if (value === undefined) return null;
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) || now === undefined ? null : Math.max(0, date - now.getTime());
 }

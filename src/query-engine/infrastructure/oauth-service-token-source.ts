@@ -3,10 +3,9 @@ import { jsonOrNull } from '../../kernel/json-reader.js';
 import type { Random } from '../../kernel/ids.js';
 import { Opaque, type Secret } from '../../kernel/secret.js';
 import { singleFlight, unlessAborted } from '../../kernel/promises.js';
-import { AxiosExchange } from '../../platform/http/axios-exchange.js';
+import { AxiosExchange, readRetryAfter } from '../../platform/http/axios-exchange.js';
 import type { Log } from '../../platform/log/log.js';
 import { isObject } from '../domain/reading.js';
-import { readRetryAfter } from '../../platform/http/retry.js';
 import {
   freshness,
   judgeProvider,

@@ -42,13 +42,13 @@ stopsEach({
     found: /dee may not enter the catalog lake in the mode all \(nothing there needs it\)/,
   },
   'shuts no catalog to holders of everything': {
-    file: 'trino-rules/compile/catalog-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: 'must: shut, may: shut',
     to: 'must: none, may: none',
     found: /dee may not enter the catalog tpch in the mode all \(nothing there needs it\)/,
   },
   'says nothing of catalogs that nobody names': {
-    file: 'trino-rules/compile/catalog-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: "...write.of([sibling('', intent.otherModes, nobody)], 'everything', {}),",
     to: '',
     found: /ana .*may enter the catalog lake, but rule catalogs\[\d+\] lets ana into the catalog in the mode none/,

@@ -88,13 +88,13 @@ stopsEach({
       /by rule tables\[\d+\] Zed \(and \d+ more\) may SELECT only those rows of hr\.eu\.\(any other table\) for which \(region = 'EU'\)/,
   },
   'lets writers in for reading first': {
-    file: 'trino-rules/compile/catalog-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: 'rank: 1, must: readOnly',
     to: 'rank: 3, must: readOnly.or(all)',
     found: /vic .*may have OWNERSHIP of the schema yard\.east/,
   },
   'closes system to readers': {
-    file: 'trino-rules/compile/catalog-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: "...write.of(system, 'catalog', {}),",
     to: '',
     found: /Zed .*may SELECT from system\.jdbc\.\(any other table\) like everybody who reaches something/,

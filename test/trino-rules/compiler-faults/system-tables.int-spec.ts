@@ -52,7 +52,7 @@ stopsEach({
     found: /ida .*may enter the catalog system, but rule/,
   },
   'lets those into system who are shut out of it alone': {
-    file: 'trino-rules/compile/catalog-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: 'intent.otherModes.all.or(intent.otherModes.readOnly).minus(holders)',
     to: 'otherwise.all.or(otherwise.readOnly).minus(holders)',
     found: /kai may not enter the catalog system \(nothing there needs it\)/,

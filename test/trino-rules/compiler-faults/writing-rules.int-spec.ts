@@ -139,14 +139,14 @@ stopsEach({
   },
   // Sections
   'lets writers into a catalog for reading alone': {
-    file: 'trino-rules/compile/catalog-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: "{ effect: { allow: 'all' }, rank: 2",
     to: "{ effect: { allow: 'read-only' }, rank: 2",
     found:
       /pam .*may enter the catalog lake in the mode all, but rule catalogs\[\d\] lets pam into the catalog in the mode read-only/,
   },
   'lets readers into a catalog in the mode all': {
-    file: 'trino-rules/compile/catalog-rules.js',
+    file: 'trino-rules/compile/compile.js',
     from: "{ effect: { allow: 'read-only' }, rank: 1",
     to: "{ effect: { allow: 'all' }, rank: 1",
     found: /ivy may not enter the catalog hr in the mode all/,

@@ -1,4 +1,4 @@
-import { readRetryAfter, retryPause } from './retry.js';
+import { readRetryAfter, retryPause } from './axios-exchange.js';
 
 const NOW = new Date('2026-11-20T12:00:00Z');
 

@@ -1,4 +1,4 @@
-import { judgeRoute, type RouteAnswer, routeUrls, signOfEngine } from './retired-route.js';
+import { judgeRoute, type RouteAnswer, routeUrls, signOfEngine } from './verify-retired-route.js';
 
 type Answer = Extract<RouteAnswer, { kind: 'answer' }>;
 const answer = (status: number, body: string, headers: Record<string, string> = {}): Answer => ({
