@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import cors from '@fastify/cors';
-import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -85,7 +84,10 @@ export async function createApplication(
   leaveBodiesUnread(server);
   records.watch(server);
   app.get(WorkBudgets).watch(server);
-  setStandardHeaders(server);
+  server.addHook('onRequest', (request, reply, done) => {
+    void reply.headers(STANDARD_HEADERS).header('X-Request-Id', request.id);
+    done();
+  });
   refuseManyParameters(server);
   refuseOtherSites(server, settings);
   if (settings.http.corsOrigins.length > 0) {
@@ -107,23 +109,15 @@ export async function createApplication(
   const dropped = 'Log lines that were not written because earlier ones were not read.';
   counterOf(metrics, 'grantline_log_lines_dropped_total', dropped, () => log.droppedLines());
   const operations = operationsServer(app.get(HealthRegistry), metrics, new Connections(settings.http, log));
-  return { app, operations, close: (cut) => closeApplication(app, drain, cut) };
-}
-
-async function closeApplication(app: INestApplication, drain: ConnectionDrain, cut: AbortSignal): Promise<void> {
-  app.get(HealthRegistry).register('process', () => Promise.resolve('down'));
-  cut.addEventListener('abort', () => drain.cut(), { once: true });
-  await Promise.all([drain.begin(), app.close()]);
+  const close = async (cut: AbortSignal): Promise<void> => {
+    app.get(HealthRegistry).register('process', () => Promise.resolve('down'));
+    cut.addEventListener('abort', () => drain.cut(), { once: true });
+    await Promise.all([drain.begin(), app.close()]);
+  };
+  return { app, operations, close };
 }
 
 /** A caller's request id is used if it is short and plain, so that it cannot forge log lines. */
 function acceptableRequestId(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && /^[\w.-]{1,128}$/.test(header) ? header : null;
-}
-
-function setStandardHeaders(server: FastifyInstance): void {
-  server.addHook('onRequest', (request, reply, done) => {
-    void reply.headers(STANDARD_HEADERS).header('X-Request-Id', request.id);
-    done();
-  });
 }

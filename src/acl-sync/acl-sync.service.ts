@@ -15,6 +15,7 @@ import { restoreChanges, type RestoreChanges } from './domain/restore.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { type Lease, RulesPreparer, SyncLock } from './domain/run-ports.js';
 import { type EndedRun, Report, reportRestores, runReport, runRow } from './domain/run-report.js';
+import type { Probe } from './heartbeat.service.js';
 import { PublishingRun } from './publishing-run.js';
 
 /**
@@ -22,7 +23,9 @@ import { PublishingRun } from './publishing-run.js';
  * could report them.
  */
 @Injectable()
-export class RunReportsService {
+export class RunReportsService implements Probe {
+  readonly failure = 'publication gauges could not be refreshed';
+
   constructor(
     private readonly history: PublicationHistory,
     private readonly audit: AuditService,
@@ -46,8 +49,17 @@ export class RunReportsService {
     });
     this.metrics.ran(ended.outcome.kind, ended.trigger);
     for (const { event } of report.events) if (event === 'drift_found') this.metrics.foundDrift();
-    await this.metrics.showHistory(this.history, this.audit, this.guarantees);
+    await this.ask();
     this.write(report);
+  }
+
+  interval(): number {
+    return 15_000;
+  }
+
+  /** Sets this process's gauges from the history, because other replicas and commands write it too. */
+  ask(): Promise<void> {
+    return this.metrics.showHistory(this.history, this.audit, this.guarantees);
   }
 
   /** Ends a restore without a run. */

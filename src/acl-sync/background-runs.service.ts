@@ -26,7 +26,7 @@ const ENDS_INTERVAL_MS = 15_000;
 export class BackgroundRunsService implements Probe, OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly failure = 'next expiry could not be read';
   private readonly stopping = new AbortController();
-  private readonly running = new Set<Promise<void>>();
+  private readonly running = new Set<Promise<unknown>>();
   private isChangeRunScheduled = false;
   private readonly subscriptions: (() => void)[] = [];
   /** Ends of grants and restores before this time have been published. */
@@ -90,17 +90,13 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
   /** Makes a run. Never throws: a failed run is recorded, or logged if it cannot be recorded. */
   async run(trigger: keyof typeof LOCK_TIMEOUT_MS): Promise<void> {
     if (this.stopping.signal.aborted) return;
-    const run = this.runOnce(trigger).catch((error: unknown) => {
+    const order = { trigger, by: { actor: null, origin: null }, lockTimeoutMs: LOCK_TIMEOUT_MS[trigger] };
+    const run = this.sync.run(order).catch((error: unknown) => {
       this.log.error('TRINO_ACL_SYNC_FAILED', { trigger, reason: 'internal', err: error });
     });
     this.running.add(run);
     await run;
     this.running.delete(run);
-  }
-
-  private async runOnce(trigger: keyof typeof LOCK_TIMEOUT_MS): Promise<void> {
-    const by = { actor: null, origin: null };
-    await this.sync.run({ trigger, by, lockTimeoutMs: LOCK_TIMEOUT_MS[trigger] });
   }
 
   /** The delay counts from the first change, so that a stream of changes cannot postpone a revoke. */

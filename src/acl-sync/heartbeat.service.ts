@@ -1,6 +1,4 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { AuditService } from '../audit/audit.service.js';
-import type { GuaranteeStore } from '../grants/guarantee.store.js';
 import { Timers } from '../kernel/clock.js';
 import type { LogMarker } from '../kernel/log-marker.js';
 import { Log } from '../platform/log/log.js';
@@ -38,20 +36,6 @@ export class HeartbeatService implements OnApplicationBootstrap, BeforeApplicati
       await this.timers.wait(probe.interval(), signal).catch(() => undefined);
     }
   }
-}
-
-/** Sets this process's gauges from the history, because other replicas and commands write it too. */
-export function historyProbe(
-  metrics: AclSyncMetrics,
-  history: PublicationHistory,
-  trail: AuditService,
-  guarantees: GuaranteeStore,
-): Probe {
-  return {
-    failure: 'publication gauges could not be refreshed',
-    interval: () => 15_000,
-    ask: () => metrics.showHistory(history, trail, guarantees),
-  };
 }
 
 /** A check that `HeartbeatService` repeats as long as the service runs. */

@@ -65,7 +65,11 @@ export class PublicationsService {
     await this.refuseBroken(hash);
     await this.transaction.run(async () => {
       const { last } = await this.history.summary();
-      if (last?.waiting?.hash !== hash) throw notAwaited(last?.waiting?.hash ?? null);
+      const waiting = last?.waiting?.hash;
+      if (waiting !== hash) {
+        const detail = waiting ? `Another text waits for an approval: ${waiting}.` : 'No text waits for an approval.';
+        throw new Refused('approval_not_awaited', { detail });
+      }
       await this.history.approve(hash, by.actor?.id ?? null, this.clock.now());
       await this.audit.record({ event: 'publication_approved', ...by, subject: null, details: { hash } });
     });
@@ -104,10 +108,4 @@ export class PublicationsService {
     await this.reports.recordEnd({ version: restore.version, publication: latest.version, how: 'hand' }, by);
     return this.sync.run({ trigger: 'restore', by, lockTimeoutMs: LOCK_TIMEOUT_MS });
   }
-}
-
-function notAwaited(waiting: string | null): Refused {
-  const detail =
-    waiting === null ? 'No text waits for an approval.' : `Another text waits for an approval: ${waiting}.`;
-  return new Refused('approval_not_awaited', { detail });
 }

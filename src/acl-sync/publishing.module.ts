@@ -1,10 +1,8 @@
 import { Global, Injectable, Module, type OnApplicationBootstrap, type Provider } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
-import { AuditService } from '../audit/audit.service.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { AdmissionProof, PublishedRules, SizeForecast } from '../grants/domain/admission-ports.js';
 import { GrantStoresModule } from '../grants/grants.module.js';
-import { GuaranteeStore } from '../grants/guarantee.store.js';
 import { Timers } from '../kernel/clock.js';
 import { DatabaseUrl } from '../platform/database/database.js';
 import { Log } from '../platform/log/log.js';
@@ -21,7 +19,7 @@ import { PublicationHistory } from './domain/publication-history.js';
 import { RulesTarget } from './domain/rules-target.js';
 import { RulesPreparer, SyncLock } from './domain/run-ports.js';
 import { EngineWatchService } from './engine-watch.service.js';
-import { HeartbeatService, historyProbe, TargetProbe } from './heartbeat.service.js';
+import { HeartbeatService, type Probe, TargetProbe } from './heartbeat.service.js';
 import { ConfigMapRulesTarget } from './infrastructure/configmap-rules-target.js';
 import { FileRulesTarget } from './infrastructure/file-rules-target.js';
 import { KubernetesApi } from './infrastructure/kubernetes-api.js';
@@ -82,27 +80,14 @@ function rulesTarget({ acl: { target, fileMode } }: Settings, timers: Timers, lo
   return new ConfigMapRulesTarget(new KubernetesApi(target, timers), target, log);
 }
 
+type Four<T> = [T, T, T, T];
+
 const heartbeat: Provider = {
   provide: HeartbeatService,
-  inject: [
-    ...[Timers, Log, Settings, AclSyncMetrics, PublicationHistory, AuditService, GuaranteeStore],
-    ...[TargetProbe, EngineWatchService, BackgroundRunsService],
-  ],
-  useFactory: (
-    timers: Timers,
-    log: Log,
-    { engine, acl }: Settings,
-    metrics: AclSyncMetrics,
-    history: PublicationHistory,
-    trail: AuditService,
-    guarantees: GuaranteeStore,
-    target: TargetProbe,
-    watch: EngineWatchService,
-    runs: BackgroundRunsService,
-  ) =>
+  inject: [Timers, Log, Settings, RunReportsService, TargetProbe, EngineWatchService, BackgroundRunsService],
+  useFactory: (timers: Timers, log: Log, { engine, acl }: Settings, ...[reports, target, watch, runs]: Four<Probe>) =>
     new HeartbeatService(timers, log, [
-      historyProbe(metrics, history, trail, guarantees),
-      target,
+      ...[reports, target],
       ...(engine.origin === null ? [] : [watch]),
       ...(acl.sync.enabled ? [runs] : []),
     ]),

@@ -30,7 +30,11 @@ export async function checkFiles(names: string[], options: Options): Promise<num
   if (names.length === 0) throw new Error('name at least one file, or - for standard input');
   const settings = serviceSettings(options);
   const files: CheckedFile[] = [];
-  for (const name of names) files.push(await checked(name, settings));
+  for (const name of names) {
+    const file = readInputFile(name === '-' ? 0 : name);
+    const isRead = file.kind === 'read';
+    files.push(isRead ? await checkFile(name, file.bytes, settings) : unreadableFile(name, file.reason));
+  }
   const findings = files.flatMap((file) => file.findings);
   switch (options.format) {
     case 'json':
@@ -67,10 +71,4 @@ function serviceSettings(options: Options): ServiceSettings {
     ...(options.trino !== undefined && { trino: options.trino }),
     ...(options.singleCatalog === true && { isOfOneCatalog: true, serviceAccounts: [], metadataCatalog: null }),
   };
-}
-
-async function checked(name: string, settings: ServiceSettings): Promise<CheckedFile> {
-  const file = readInputFile(name === '-' ? 0 : name);
-  if (file.kind === 'refused') return unreadableFile(name, `cannot be read: ${file.reason}`);
-  return checkFile(name, file.bytes, settings);
 }

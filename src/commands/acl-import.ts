@@ -33,7 +33,8 @@ export async function importRulesFile(path: string, { users, catalog, out, json 
   const settings = await loadSettings('acl import');
   const defaults = { settings: snapshotSettings(settings), at: new SystemClock().now() };
   const [bytes, list] = [bytesOf(path), readUserList(users)];
-  const listing = catalog === undefined ? [] : readListingFile(catalog);
+  const { names: listing, problems: faults } = readListing(catalog === undefined ? '' : readUserList(catalog));
+  if (faults.length > 0) throw new Unusable(faults.map(({ line, message }) => `${catalog}:${line}:1 ${message}`));
   const listed = readUsers(list);
   const problem = listProblem(listed);
   const problems = problem === null ? nameProblems(listed, defaults) : [problem];
@@ -117,13 +118,6 @@ export function readListing(text: string): { names: ListedName[]; problems: { li
     else names.push({ catalog, ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) });
   }
   return { names, problems };
-}
-
-/** Reads the listing in a file. @throws Unusable */
-function readListingFile(path: string): ListedName[] {
-  const { names, problems } = readListing(readUserList(path));
-  if (problems.length > 0) throw new Unusable(problems.map(({ line, message }) => `${path}:${line}:1 ${message}`));
-  return names;
 }
 
 function fieldsOf(line: string): string[] | null {

@@ -1,4 +1,4 @@
-import type { ShownPublication, ShownRun } from '../acl-sync/domain/publication.js';
+import type { ShownPublication } from '../acl-sync/domain/publication.js';
 import type { Preview } from '../acl-sync/preview.service.js';
 import type { RemoteOptions } from '../platform/settings/settings-loader.js';
 import type { Finding } from '../trino-rules/document/finding.js';
@@ -36,13 +36,10 @@ async function syncRemotely(service: RemoteService, dryRun: boolean, json: boole
     return printPreview(await withProgress('compiling and checking', preview), json);
   }
   const run = service.post<RunAnswer>('/api/admin/acl/sync');
-  return printRun(shownRun(await withProgress('the run is under way', run)), json);
-}
-
-function shownRun({ outcome: kind, publication, awaits, reasons }: RunAnswer): ShownRun {
-  if (kind === 'refused') return { kind, publication, awaits, reasons };
+  const { outcome: kind, publication, awaits, reasons } = await withProgress('the run is under way', run);
+  if (kind === 'refused') return printRun({ kind, publication, awaits, reasons }, json);
   if (publication === null) throw new Error('the service answers without a publication');
-  return { kind, publication, reasons };
+  return printRun({ kind, publication, reasons }, json);
 }
 
 const VERSIONS_SHOWN = 5;

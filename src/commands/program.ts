@@ -24,17 +24,14 @@ function commandsOf(command: Command): Command[] {
   });
 }
 
-/** The command's name after the name of its group. */
-function termOf(command: Command): string {
-  const group = command.parent?.parent ? `${command.parent.name()} ` : '';
-  return group + help.subcommandTerm(command);
-}
-
 /** A program without commands yet. Exit codes of its commands: 0 fine, 1 findings or refused, 2 unreadable, unreachable or wrong usage. */
 export function newProgram(name: string, description: string): Command {
   const program = new Command(name).description(description).version(VERSION);
   const writeErr = (text: string): void => text.trimEnd().split('\n').forEach(remark);
-  program.configureHelp({ visibleCommands: commandsOf, subcommandTerm: termOf });
+  // The command's name after the name of its group.
+  const subcommandTerm = (command: Command): string =>
+    (command.parent?.parent ? `${command.parent.name()} ` : '') + help.subcommandTerm(command);
+  program.configureHelp({ visibleCommands: commandsOf, subcommandTerm });
   program.configureOutput({ writeErr, outputError: (text) => remark(text.trimEnd()) }).exitOverride((stop) => {
     process.exit(stop.exitCode === 0 ? 0 : 2);
   });

@@ -29,42 +29,35 @@ export class RemoteService {
   /** @typeParam Form the type of the answer by the service's OpenAPI document */
   get<Form>(path: string, query: Readonly<Record<string, string>> = {}, timeout = DEADLINE): Promise<Form> {
     const asked = new URLSearchParams(query).toString();
-    return this.ask<Form>({ method: 'GET', path: asked === '' ? path : `${path}?${asked}`, timeout });
+    return this.ask<Form>(asked === '' ? path : `${path}?${asked}`, { method: 'GET', timeout });
   }
 
   post<Form>(path: string, body: object = {}): Promise<Form> {
-    return this.ask<Form>({ method: 'POST', path, timeout: LONG_DEADLINE, body: JSON.stringify(body) });
+    const asked = { method: 'POST', timeout: LONG_DEADLINE, body: JSON.stringify(body) } as const;
+    return this.ask<Form>(path, asked, { 'Content-Type': 'application/json' });
   }
 
   /** @throws RemoteRefusal, RemoteSilence */
-  private async ask<Form>({ path, body, ...asked }: Asked): Promise<Form> {
+  private async ask<Form>(
+    path: string,
+    asked: Pick<Question, 'method' | 'timeout' | 'body'>,
+    headers: Question['headers'] = {},
+  ): Promise<Form> {
     const { url, token } = this.access;
-    const question: Question = {
-      ...{ ...asked, url: `${url}${path}` },
-      headers: {
-        Accept: 'application/json',
-        Authorization: `Bearer ${token.reveal()}`,
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      },
-      ...(body !== undefined && { body }),
-    };
-    const reply = await this.exchange.ask(question).catch((error: unknown) => {
-      if (!(error instanceof LostConnection || error instanceof OversizedReply)) throw error;
-      const Failure = UNREACHED.test(error.message) ? RemoteRefusal : RemoteSilence;
-      throw new Failure(`${url} gives no answer: ${error.message}`);
-    });
+    const given = { Accept: 'application/json', Authorization: `Bearer ${token.reveal()}`, ...headers };
+    const reply = await this.exchange
+      .ask({ ...asked, url: `${url}${path}`, headers: given })
+      .catch((error: unknown) => {
+        if (!(error instanceof LostConnection || error instanceof OversizedReply)) throw error;
+        const Failure = UNREACHED.test(error.message) ? RemoteRefusal : RemoteSilence;
+        throw new Failure(`${url} gives no answer: ${error.message}`);
+      });
     const answer = objectIn(reply.body);
-    if (answer !== null && (reply.status === 200 || isRefusedFile(reply.status, answer))) return answer as Form;
+    // A refused snapshot file has the same form as an applied one.
+    const isRefusedFile = reply.status === 422 && answer !== null && 'outcome' in answer;
+    if (answer !== null && (reply.status === 200 || isRefusedFile)) return answer as Form;
     throw new RemoteRefusal(`${url} answers ${reply.status} ${answer === null ? FOREIGN : problemText(answer)}`);
   }
-}
-
-interface Asked {
-  method: 'GET' | 'POST';
-  path: string;
-  /** Milliseconds within which the whole answer must arrive. */
-  timeout: number;
-  body?: string;
 }
 
 /** The service that the options name. Null: the command works on the configured database. @throws SettingsRefused */
@@ -77,9 +70,6 @@ export function remoteService(options: RemoteOptions): RemoteService | null {
 
 /** Codes of failures before the connection was made. */
 const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_.*|.*_CERT_.*|ERR_TLS_.*)$/;
-
-/** Whether an answer refuses a snapshot file. It has the same form as for an applied file. */
-const isRefusedFile = (status: number, answer: object): boolean => status === 422 && 'outcome' in answer;
 
 const FOREIGN = 'without JSON: is this the address of the API?';
 

@@ -42,15 +42,11 @@ export async function withDatabase<T>(
 export async function migrateSchema(
   settings: Settings,
   database: Database,
-  report: (wait: MigrationWait) => void = remarkWait,
+  report = ({ waitsFor, seconds }: MigrationWait) => remark(`waiting for ${waitsFor}: ${seconds} s`),
 ): Promise<string[]> {
   const { url, migrationUrl } = database;
   const setting = migrationUrl === url ? 'DATABASE_URL' : 'DATABASE_MIGRATION_URL';
   return atDatabase(database, () => migrate(migrationUrl, url, { least: settings, report }), setting);
-}
-
-function remarkWait({ waitsFor, seconds }: MigrationWait): void {
-  remark(`waiting for ${waitsFor}: ${seconds} s`);
 }
 
 /** @throws Error if the schema is missing, or too old for this version */

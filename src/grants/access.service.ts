@@ -76,7 +76,10 @@ export class AccessService {
     // Impersonation depends on who else impersonates, access to queries on groups, and killing queries includes a procedure.
     const isWhole = asked === null || namedBy(asked) !== undefined || isKillQuery(asked);
     if (isWhole) return this.snapshots.read();
-    const touched = await this.snapshots.readTouched({ nodes: [areaOf(asked)], groups: [] }, Infinity);
+    // A restriction anywhere in a catalog outweighs a right to its routines.
+    const { catalog, table } = asked;
+    const area = catalog !== undefined && table === undefined ? { catalog } : asked;
+    const touched = await this.snapshots.readTouched({ nodes: [area], groups: [] }, Infinity);
     return touched ?? this.snapshots.read();
   }
 
@@ -85,8 +88,10 @@ export class AccessService {
     refuseKept(question);
     const node = nodeAsked(question);
     const closed = await this.closedName(principal);
+    const namesOther =
+      question.about === 'impersonation' || (question.about === 'queries' && question.owner !== undefined);
     const [index, rules] = await Promise.all([
-      this.indexFor(principal, node, closed, isAboutOthers(question)),
+      this.indexFor(principal, node, closed, namesOther),
       this.published.current(),
     ]);
     const explanation = explain(index, principal, question);
@@ -128,20 +133,9 @@ export class AccessService {
   }
 }
 
-/** Whether the question names another principal, which may be an account. */
-function isAboutOthers(question: Question): boolean {
-  return question.about === 'impersonation' || (question.about === 'queries' && question.owner !== undefined);
-}
-
 /** The node of a question. Null: grants anywhere decide the answer, as for rights and for the part of `system` that everybody reads. */
 function nodeAsked(question: HolderQuestion): Node | null {
   return isAtNode(question) && !isOpenSystem(question.resource) ? question.resource : null;
-}
-
-/** The node that contains everything the answer depends on: a restriction anywhere in a catalog outweighs a right to its routines. */
-function areaOf(node: Node): Node {
-  const { catalog, table } = node;
-  return catalog !== undefined && table === undefined ? { catalog } : node;
 }
 
 /** Refuses questions about `information_schema`: the engine applies no rule to it, so grants do not decide access. */

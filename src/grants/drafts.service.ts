@@ -34,10 +34,6 @@ import { SnapshotStore, touchedPart } from './domain/snapshot-store.js';
 import { inSlices } from './access.service.js';
 import { GuaranteeStore } from './guarantee.store.js';
 
-export interface NamedDifference extends AccessDifference {
-  resource: NamedNode;
-}
-
 export interface Unchanged {
   principal: NamedPrincipal;
   /** The origin of the access that the principal has without the draft. */
@@ -46,7 +42,7 @@ export interface Unchanged {
 
 export interface DraftPreview {
   /** A page, ordered by principal, then by node. Together with `unchanged` it has one more than the limit where there are more. */
-  differences: NamedDifference[];
+  differences: (AccessDifference & { resource: NamedNode })[];
   /** Principals to whom the draft gives only access that they have already, ordered by name. */
   unchanged: Unchanged[];
   peopleGaining: number;
@@ -206,7 +202,9 @@ async function counting(
     if (differences.some(({ gained }) => gained !== null)) found.peopleGaining += 1;
     if (differences.some(({ lost }) => lost !== null)) found.peopleLosing += 1;
     const wanted = limit + 1 - found.differences.length - found.unchanged.length;
-    const next = after === null ? differences : differences.filter((each) => isBehind(each, after));
+    const isBehind = ({ resource }: AccessDifference) =>
+      after === null || (compareNames(principal.name, after.principal) || compareNodes(resource, after.resource)) > 0;
+    const next = differences.filter(isBehind);
     found.differences.push(...next.slice(0, wanted));
     if (heldThrough === null) continue;
     found.peopleUnchanged += 1;
@@ -214,8 +212,4 @@ async function counting(
       found.unchanged.push({ principal, through: heldThrough });
   }
   return found;
-}
-
-function isBehind({ principal, resource }: AccessDifference, after: DraftCursor): boolean {
-  return (compareNames(principal.name, after.principal) || compareNodes(resource, after.resource)) > 0;
 }

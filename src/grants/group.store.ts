@@ -42,7 +42,12 @@ export class GroupStore {
               AS asked (name, description, source, external_id, place)
         ORDER BY place
        ON CONFLICT (lower(name COLLATE "C")) WHERE deleted_at IS NULL DO NOTHING RETURNING id`,
-      [...(groups.length === 0 ? [[], [], [], []] : columnArrays(groups.map(columnsOf))), at],
+      [
+        ...(groups.length === 0
+          ? [[], [], [], []]
+          : columnArrays(groups.map((each) => [each.name, each.description, each.source, each.externalId]))),
+        at,
+      ],
     );
     const ids = made.map(({ id }) => id);
     const rows = await this.session.query<Group>(`${SELECT_GROUPS} AND g.id = ANY ($1)`, [ids]);
@@ -212,10 +217,6 @@ const ASKED = 'unnest($1::integer[], $2::integer[], $3::text[]) AS asked (group_
 function values(memberships: readonly Membership[]): unknown[][] {
   const rows = memberships.map(({ groupId, member }) => [groupId, ...ofMember(member)]);
   return rows.length === 0 ? [[], [], []] : columnArrays(rows);
-}
-
-function columnsOf({ name, description, source, externalId }: NewGroup): unknown[] {
-  return [name, description, source, externalId];
 }
 
 function ofMember(member: GroupMember): [number | null, string | null] {

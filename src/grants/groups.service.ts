@@ -11,7 +11,7 @@ import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
 import { groupEvent, memberDetails, revokedEvents } from './domain/audit-details.js';
-import { type Group, type GroupChange, type GroupUse, localGroup, type NewGroup } from './domain/group.js';
+import { type Group, type GroupChange, localGroup, type NewGroup } from './domain/group.js';
 import { GrantStore } from './grant.store.js';
 import { GroupStore } from './group.store.js';
 import { EVERY_ROW } from './snapshot-writer.service.js';
@@ -61,7 +61,10 @@ export class GroupWritesService {
     const group = await this.store.find(id);
     const outcome = await this.store.delete(id, this.clock.now());
     if (outcome === 'missing') throw new Refused('not_found');
-    if (typeof outcome === 'object') throw groupInUse(outcome.uses);
+    if (typeof outcome === 'object') {
+      const named = outcome.uses.map(({ kind, id: use }) => `${kind} ${use}`).join(', ');
+      throw new Refused('group_in_use', { detail: `Named by ${named}: revoke or change them first.` });
+    }
     if (outcome !== 'deleted' || group === null) return;
     await this.audit.record(groupEvent('group_deleted', group, by, {}));
     await this.administrators.follow(by);
@@ -100,11 +103,6 @@ export class GroupWritesService {
 
 function nameTaken(name: string): Refused {
   return new Refused('name_taken', { detail: `There is a group named ${name} already.` });
-}
-
-function groupInUse(uses: readonly GroupUse[]): Refused {
-  const named = uses.map(({ kind, id }) => `${kind} ${id}`).join(', ');
-  return new Refused('group_in_use', { detail: `Named by ${named}: revoke or change them first.` });
 }
 
 /** Groups and their members, changed by administrators or following the identity provider. */

@@ -13,14 +13,9 @@ import { AccessFileStore } from './access-file.store.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
 import { ANYTHING } from './domain/guarantee.js';
-import {
-  changesBetween,
-  type DescribedSnapshot,
-  planOf,
-  type PlanStep,
-  type SnapshotChanges,
-} from './domain/snapshot-changes.js';
+import { changesBetween, type DescribedSnapshot, planOf, type PlanStep } from './domain/snapshot-changes.js';
 import { SnapshotStore } from './domain/snapshot-store.js';
+import { NOTHING } from './snapshot-files.service.js';
 import { chunks, type ReportProgress, SnapshotWriter } from './snapshot-writer.service.js';
 
 export interface Imported {
@@ -30,8 +25,6 @@ export interface Imported {
   remarks: LineProblem[];
   warnings: string[];
 }
-
-const NOTHING = { plan: [], problems: [], remarks: [], warnings: [] };
 
 interface ImportOptions {
   dryRun: boolean;
@@ -92,7 +85,10 @@ export class UserImportService {
       const plan = [...made.flatMap(userStep), ...groupSteps];
       const remarks = [
         ...colonRemarks(entries),
-        ...changes.managed.map(managedRemark),
+        ...changes.managed.map(({ before }) => ({
+          line: null,
+          message: `the identity provider decides who is in ${JSON.stringify(before?.name)}: nobody joins it here`,
+        })),
         ...made.flatMap(remarksOn),
       ].sort(byLine);
       if (plan.length === 0) return rollBack({ outcome: 'no_change', ...NOTHING, remarks });
@@ -214,11 +210,6 @@ function remarksOn({ name, email, line, creation }: Made): LineProblem[] {
     case 'name-taken':
       return [];
   }
-}
-
-function managedRemark({ before }: SnapshotChanges['managed'][number]): LineProblem {
-  const message = `the identity provider decides who is in ${JSON.stringify(before?.name)}: nobody joins it here`;
-  return { line: null, message };
 }
 
 function byLine(a: LineProblem, b: LineProblem): number {

@@ -5,12 +5,9 @@ export function csvLine(values: readonly unknown[]): string {
 
 /** A line of CSV for people: no text is a formula in a spreadsheet (CWE-1236), which may also separate cells by semicolons. */
 export function csvLineForPeople(values: readonly unknown[]): string {
-  return csvLine(values.map((value) => (value === null || typeof value === 'number' ? value : inert(textOf(value)))));
-}
-
-/** Prefixes formulas with apostrophes, as OWASP advises. */
-function inert(text: string): string {
-  return text.replace(/(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠\t\r\n])/g, "'");
+  // An apostrophe before a formula makes it a text, as OWASP advises.
+  const inert = (value: unknown) => textOf(value).replace(/(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠\t\r\n])/g, "'");
+  return csvLine(values.map((value) => (value === null || typeof value === 'number' ? value : inert(value))));
 }
 
 /** @param value a JSON value */

@@ -7,7 +7,7 @@ import { NamedError, Refused } from '../kernel/errors.js';
 import { cursorOf } from '../kernel/page.js';
 import type { AuthenticatedUser } from '../platform/http/access.js';
 import { Log } from '../platform/log/log.js';
-import type { Claim, RowsPage, RowsResult } from './domain/held-page.js';
+import type { RowsPage, RowsResult } from './domain/held-page.js';
 import { errorBy } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { RowLoop, type RowsFormat } from './domain/row-loop.js';
@@ -149,7 +149,8 @@ export class RowStream {
         count += 1;
         if (count <= together) kept += bytes.length;
         const claim = this.page.claim(Math.max(kept, bytes.length * PIECES_AT_ONCE));
-        if (claim !== 'granted') throw memoryProblem(claim);
+        if (claim !== 'granted')
+          throw new Refused(claim === 'share' ? 'too_many_unread_rows' : 'busy', { retryAfter: 5 });
         yield bytes;
       }
     } catch (error) {
@@ -240,8 +241,4 @@ function errorOf(stop: Stop): QueryErrorResponse {
 
 function plainError(code: string, message: string): QueryErrorResponse {
   return { code, message, engine_error_name: null, line: null, column: null };
-}
-
-function memoryProblem(claim: Exclude<Claim, 'granted'>): Refused {
-  return new Refused(claim === 'share' ? 'too_many_unread_rows' : 'busy', { retryAfter: 5 });
 }

@@ -1,10 +1,11 @@
 import { Registry } from 'prom-client';
 import { AuditService } from '../../src/audit/audit.service.js';
-import { AclSyncService } from '../../src/acl-sync/acl-sync.service.js';
+import { AclSyncService, RunReportsService } from '../../src/acl-sync/acl-sync.service.js';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
 import { GuaranteeStore } from '../../src/grants/guarantee.store.js';
-import { HeartbeatService, historyProbe } from '../../src/acl-sync/heartbeat.service.js';
+import { HeartbeatService } from '../../src/acl-sync/heartbeat.service.js';
+import { Transaction } from '../../src/platform/database/transaction.js';
 import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { LogBook } from '../support/fakes/log-book.js';
 import { sharedService, startService } from '../support/service/service.js';
@@ -23,13 +24,11 @@ describe('gauges of what was published', () => {
   };
   const idle = (timers: FakeTimers, log = new LogBook(), history = publisher.app.get(PublicationHistory)) => {
     const registry = new Registry();
-    const probe = historyProbe(
-      new AclSyncMetrics(registry),
-      history,
-      publisher.app.get(AuditService),
-      publisher.app.get(GuaranteeStore),
+    const reports = new RunReportsService(
+      ...([history, publisher.app.get(AuditService), publisher.app.get(Transaction)] as const),
+      ...([new AclSyncMetrics(registry), log, publisher.app.get(GuaranteeStore)] as const),
     );
-    return { registry, service: new HeartbeatService(timers, log, [probe]) };
+    return { registry, service: new HeartbeatService(timers, log, [reports]) };
   };
 
   it('are the same in a replica that published nothing, at its start and as time passes', async () => {

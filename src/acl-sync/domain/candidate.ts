@@ -227,8 +227,9 @@ export function snapshotDigest(snapshot: Snapshot): string {
 /** The time of the first recorded change or expiry of a grant since `settledAt`. */
 export function firstChange({ events, settledAt }: Previous, snapshots: SnapshotPair | null, now: Date): Date | null {
   const endings = snapshots?.previous.grants.flatMap(({ expiresAt }) => expiresAt ?? []) ?? [];
-  const ended = endings.filter((ending) => ending <= now);
-  return earliest([...events.map(({ at }) => at), ...ended], settledAt);
+  const all = [...events.map(({ at }) => at), ...endings.filter((ending) => ending <= now)];
+  const times = all.map((moment) => moment.getTime()).filter((time) => time > settledAt.getTime());
+  return times.length === 0 ? null : new Date(times.reduce((a, b) => Math.min(a, b)));
 }
 
 export function sized(text: string, document: RulesDocument): Pick<Candidate, 'text' | 'rules' | 'bytes'> {
@@ -237,11 +238,6 @@ export function sized(text: string, document: RulesDocument): Pick<Candidate, 't
 
 export function digested(snapshot: string): Pick<Candidate, 'snapshot' | 'snapshotHash'> {
   return { snapshot, snapshotHash: createHash('sha256').update(snapshot).digest('hex') };
-}
-
-function earliest(moments: readonly Date[], after: Date): Date | null {
-  const ahead = moments.map((moment) => moment.getTime()).filter((time) => time > after.getTime());
-  return ahead.length === 0 ? null : new Date(ahead.reduce((a, b) => Math.min(a, b)));
 }
 
 /** The rules are too large. Compiling stops as soon as that is certain, so `bytes` is a lower bound. */
@@ -283,25 +279,22 @@ export function explainedUndecided(
   return { ...finding, message: `${finding.message}. ${causeOf(largest, policies)}` };
 }
 
+/** The most policies whose ids a finding names. */
+const MOST_NAMED = 10;
+
 function causeOf({ where, rules }: RulesUnderParent, policies: readonly SnapshotPolicy[]): string {
   const own = policies.filter(({ kind, resource }) => kind !== 'deny' && overlaps(nodeText(resource), where));
   const place = where === '' ? '' : ` in ${where}`;
+  const ids = own.slice(0, MOST_NAMED).map(({ id }) => id);
   const counted = `${rules} rules are needed${place}, one for each combination of privileges, filters, masks and hidden columns`;
   const cause =
     own.length === 0
       ? ''
-      : `; ${own.length} policies make them (${idsOf(own)}): let fewer of them reach the same people, or write one for everybody whose ` +
+      : `; ${own.length} policies make them (ids ${ids.join(', ')}${own.length > MOST_NAMED ? ' …' : ''}): let fewer of them reach the same people, or write one for everybody whose ` +
         'expression asks for current_user';
   return `${counted}${cause}`;
 }
 
 function overlaps(a: string, b: string): boolean {
   return a === b || b === '' || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
-}
-
-const MOST_NAMED = 10;
-
-function idsOf(policies: readonly SnapshotPolicy[]): string {
-  const ids = policies.slice(0, MOST_NAMED).map(({ id }) => id);
-  return `ids ${ids.join(', ')}${policies.length > MOST_NAMED ? ' …' : ''}`;
 }

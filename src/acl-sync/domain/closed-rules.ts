@@ -23,12 +23,6 @@ import { joinById } from './explained-snapshot.js';
 import type { SnapshotPair } from './unexplained-change.js';
 import { changedGroupIds, isBelowAnotherMask, settingsOfBoth } from './withdrawal.js';
 
-interface ClosedRules {
-  text: string;
-  hash: string;
-  document: RulesDocument;
-}
-
 /**
  * The published document with denials in front, for users who lost anything and for access that changed settings removed. The engine
  * applies the first matching rule, so denials in front only remove access. Of the compiler only names and the marker are used.
@@ -39,10 +33,13 @@ export function closedRules(
   published: RulesDocument,
   { previous, explained }: SnapshotPair,
   ownAccount: string,
-): ClosedRules | null {
+): { text: string; hash: string; document: RulesDocument } | null {
   const names = [...losingNames(previous, explained)].filter((name) => name !== ownAccount).sort();
   const both = settingsOfBoth(previous.settings, explained.settings);
-  const less = withoutNames(withoutSettings(withoutMarker(published), previous.settings, both), names);
+  const { system_session_properties: properties, ...others } = published;
+  const unmarked = properties.filter(({ property }) => !property?.startsWith(MARKER));
+  const settled = withoutSettings({ ...others, system_session_properties: unmarked }, previous.settings, both);
+  const less = withoutNames(settled, names);
   const { text, hash } = marked(ownAccount, less);
   const reading = readRules(text);
   if (reading.kind === 'refused') return null;
@@ -68,10 +65,6 @@ export function areShutOut(rules: RulesDocument, names: readonly string[]): bool
       (!canBeImpersonated(user) || !evaluator.mayImpersonate('anybody', user))
     );
   });
-}
-
-function withoutMarker({ system_session_properties: properties, ...document }: RulesDocument): RulesDocument {
-  return { ...document, system_session_properties: properties.filter(({ property }) => !property?.startsWith(MARKER)) };
 }
 
 /** Adds denials for users. Names every section, so that a new one does not compile until it is handled here. */

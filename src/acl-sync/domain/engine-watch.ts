@@ -79,12 +79,6 @@ export function isCulprit(
   return state === 'broken' && liveAt === null && hasArrived;
 }
 
-/** A catalog of the engine, and the connector that serves it. */
-interface EngineCatalogKind {
-  catalog: string;
-  connector: string;
-}
-
 /** Connectors in which, by default, a readable table can be created over another table's files (seen on 483). */
 const SHARES_FILES: readonly string[] = ['hive'];
 /** Connectors with a column that contains the whole stored row (read in their sources). */
@@ -94,7 +88,7 @@ const HIVE_PROPERTIES = 'hive.non-managed-table-creates-enabled=false\nhive.non-
 
 /** Warnings, by name, on catalogs whose connector can bypass restrictions and that the settings do not list. */
 export function openCatalogs(
-  catalogs: readonly EngineCatalogKind[],
+  catalogs: readonly { catalog: string; connector: string }[],
   settings: Pick<SnapshotSettings, 'externalTableCatalogs' | 'rawColumnCatalogs'>,
 ): Finding[] {
   const sorted = [...catalogs].sort((a, b) => (a.catalog < b.catalog ? -1 : 1));

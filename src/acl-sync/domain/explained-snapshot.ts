@@ -61,7 +61,9 @@ export function explainedSnapshot(previous: Snapshot, present: Snapshot, events:
     }),
   );
   // Compared before principals that no longer exist are dropped, because events contain policies as they were written.
-  const recorded = new Set(present.policies.filter((policy) => isPolicyRecorded(policy, states)).map(({ id }) => id));
+  const isRecorded = (policy: SnapshotPolicy) =>
+    states.get(`policy ${policy.id}`) === detailsText(policyDetails(policy));
+  const recorded = new Set(present.policies.filter(isRecorded).map(({ id }) => id));
   return {
     users: users(previous, next, states),
     groups: groups(previous, next, states),
@@ -79,10 +81,6 @@ function grants(previous: Snapshot, next: Snapshot, states: RecordedStates): Sna
     const isKnown = before !== undefined && sameDetails(grantDetails(before), grantDetails(after));
     return isKnown || states.get(`grant ${after.id}`) === detailsText(grantDetails(after)) ? [after] : (before ?? []);
   });
-}
-
-function isPolicyRecorded(policy: SnapshotPolicy, states: RecordedStates): boolean {
-  return states.get(`policy ${policy.id}`) === detailsText(policyDetails(policy));
 }
 
 function policies(

@@ -58,8 +58,11 @@ export function snapshotPair(
   { baseline, events }: Previous,
   changes: 'recorded' | 'all' = 'recorded',
 ): SnapshotPair | null {
-  const previous = baseline.snapshot === '' ? null : readBack(baseline.snapshot, snapshot);
-  if (previous === null) return null;
+  if (baseline.snapshot === '') return null;
+  const { settings, at } = snapshot;
+  const reading = readSnapshot(JSON.parse(baseline.snapshot), { settings, at });
+  if (reading.kind !== 'read') return null;
+  const previous = reading.snapshot;
   if (changes === 'all') return { previous, explained: effective(snapshot) };
   return { previous, explained: explainedSnapshot(previous, snapshot, events) };
 }
@@ -154,11 +157,6 @@ export function writtenSnapshot(snapshot: Snapshot): string {
 export function documentOf(text: string): RulesDocument {
   const reading = readRules(text);
   return reading.kind === 'read' ? reading.document : NO_RULES;
-}
-
-function readBack(snapshot: string, { settings, at }: Snapshot): Snapshot | null {
-  const reading = readSnapshot(JSON.parse(snapshot), { settings, at });
-  return reading.kind === 'read' ? reading.snapshot : null;
 }
 
 /** Compiles a snapshot and parses the text again, as for any published rules, because these rules are not checked. */

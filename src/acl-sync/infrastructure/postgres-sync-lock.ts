@@ -58,7 +58,8 @@ export class PostgresSyncLock extends SyncLock {
     try {
       await client.query(`SELECT set_config('lock_timeout', $1, true)`, [`${lockTimeoutMs}ms`]);
       const query_timeout = lockTimeoutMs + this.queryTimeoutMs;
-      await client.query(waiting(query_timeout));
+      const locking: Query = { text: 'SELECT pg_advisory_xact_lock($1)', values: [LOCK], query_timeout };
+      await client.query(locking);
       return true;
     } catch (error) {
       if (error instanceof DatabaseError && error.code === LOCK_NOT_AVAILABLE) return false;
@@ -74,6 +75,4 @@ async function confirm(client: Client): Promise<void> {
   });
 }
 
-function waiting(query_timeout: number): QueryConfig & { query_timeout: number } {
-  return { text: 'SELECT pg_advisory_xact_lock($1)', values: [LOCK], query_timeout };
-}
+type Query = QueryConfig & { query_timeout: number };

@@ -43,8 +43,8 @@ export async function checkFile(name: string, bytes: Uint8Array, settings: Servi
 }
 
 /** A file that could not be read at all. */
-export function unreadableFile(name: string, message: string): CheckedFile {
-  const finding: PlacedFinding = { code: 'file-unreadable', message, at: 0 };
+export function unreadableFile(name: string, reason: string): CheckedFile {
+  const finding: PlacedFinding = { code: 'file-unreadable', message: `cannot be read: ${reason}`, at: 0 };
   return { name, text: '', findings: [fileFinding(name, finding, { line: 1, column: 1 })] };
 }
 

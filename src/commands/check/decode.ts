@@ -1,15 +1,10 @@
 import type { PlacedFinding } from '../../rules-files/check/checks.js';
 
-export interface DecodedFile {
-  text: string;
-  findings: PlacedFinding[];
-}
-
 /**
  * Decodes bytes as the engine's reader does: UTF-8 with or without a byte order mark, or UTF-16, recognized by its mark or by the zeros
  * in the first characters (RFC 4627). Invalid UTF-8 is replaced, and reported at its beginning.
  */
-export function decodeFile(bytes: Uint8Array): DecodedFile {
+export function decodeFile(bytes: Uint8Array): { text: string; findings: PlacedFinding[] } {
   const mark = (message: string): PlacedFinding => ({ code: 'json-byte-order-mark', message, at: 0 });
   const wide = WIDE.find(({ starts }) => starts.test(Buffer.from(bytes.subarray(0, 2)).toString('hex')));
   if (wide !== undefined)

@@ -37,7 +37,7 @@ function placesOf(text: string, file: string, start: number, style: Style): Uint
     places[i] = at;
     const length = style === 'escaped' ? lengthAt(ESCAPE, file, at) : 0;
     // One escape sequence may stand for a surrogate pair.
-    if (length === 10 && isHighSurrogate(text, i)) places[++i] = at;
+    if (length === 10 && /[\ud800-\udbff]/.test(character)) places[++i] = at;
     at += length === 0 ? 1 : length;
     if (style === 'single-quoted' && character === "'") at++;
   }
@@ -58,11 +58,6 @@ function skipSpace(file: string, from: number, style: Style): number {
 function lengthAt(pattern: RegExp, file: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.exec(file)?.[0].length ?? 0;
-}
-
-function isHighSurrogate(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return code >= 0xd800 && code < 0xdc00;
 }
 
 /** A value of a manifest in JSON or YAML, with its place in the file. Its children are read on demand. */

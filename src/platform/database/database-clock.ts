@@ -38,7 +38,8 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
   static async aligned(parts: ClockParts): Promise<DatabaseClock> {
     const clock = new DatabaseClock(parts);
     await clock.align();
-    void clock.keepAligned();
+    // Time continues from the last successful reading if one fails.
+    void parts.timers.every(ALIGN_EVERY_MS, clock.stopping.signal, () => clock.align().catch(() => undefined));
     return clock;
   }
 
@@ -65,10 +66,5 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
       log.warn("this machine's clock differs from the database's", { offset_seconds: offset / 1000 });
     }
     this.hasWarned = isFarOff;
-  }
-
-  /** Repeats the reading. Time continues from the last successful one if a reading fails. */
-  private keepAligned(): Promise<void> {
-    return this.parts.timers.every(ALIGN_EVERY_MS, this.stopping.signal, () => this.align().catch(() => undefined));
   }
 }

@@ -22,7 +22,8 @@ export class HealthRegistry {
     const parts: Record<string, Health> = {};
     await Promise.all(
       [...this.parts].map(async ([part, { check }]) => {
-        parts[part] = await Promise.race([check(), late()]).catch(() => 'down' as const);
+        const late = new Promise<Health>((resolve) => setTimeout(() => resolve('down'), 2000).unref());
+        parts[part] = await Promise.race([check(), late]).catch(() => 'down' as const);
       }),
     );
     const states = Object.values(parts);
@@ -32,8 +33,4 @@ export class HealthRegistry {
     );
     return { status, parts, ages };
   }
-}
-
-function late(): Promise<Health> {
-  return new Promise((resolve) => setTimeout(() => resolve('down'), 2000).unref());
 }

@@ -54,14 +54,11 @@ export function readColumns(value: unknown): Column[] {
   return readList(value, 'columns').map((item) => {
     const column = readObject(item, 'a column');
     const type = readText(column['type'], 'the type of a column');
-    const signature = signatureOf(column['typeSignature'], type);
+    const given = column['typeSignature'];
+    // Old engines send no signature; that of a type without arguments follows from its name.
+    const signature = isObject(given) ? given : { rawType: type.replace(/\(.*/s, '') };
     return { name: readText(column['name'], 'the name of a column'), type, signature, shape: readType(signature) };
   });
-}
-
-/** The signature of a type. Old engines send none; a type without arguments follows from its name. */
-function signatureOf(value: unknown, type: string): JsonObject {
-  return isObject(value) ? value : { rawType: type.replace(/\(.*/s, '') };
 }
 
 /** Columns as JSON that `readColumns` can read and PostgreSQL can store. */

@@ -18,7 +18,8 @@ const CLIENT_CLAIMS = ['azp', 'client_id', 'cid', 'appid'] as const;
 
 /** The claims of a token; null: it is no JSON Web Token. */
 export function readClaims(token: string): TokenClaims | null {
-  const [header, claims] = token.split('.').slice(0, 2).map(decoded);
+  const parts = token.split('.').slice(0, 2);
+  const [header, claims] = parts.map((part) => jsonOrNull(Buffer.from(part, 'base64url').toString('utf8')));
   if (!isObject(header) || !isObject(claims)) return null;
   return {
     algorithm: textIn(header, 'alg'),
@@ -28,10 +29,6 @@ export function readClaims(token: string): TokenClaims | null {
     audience: textsIn(claims, 'aud'),
     origins: textsIn(claims, 'allowed-origins'),
   };
-}
-
-function decoded(part: string): unknown {
-  return jsonOrNull(Buffer.from(part, 'base64url').toString('utf8'));
 }
 
 function textIn(object: Record<string, unknown>, name: string): string | null {

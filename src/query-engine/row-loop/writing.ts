@@ -83,7 +83,7 @@ function pass(from: usize, target: usize, next: i32, end: usize, kinds: usize, c
         column = next;
         return VALUE;
       }
-      from = readOf(cell);
+      from = usize(cell);
       target = writtenOf(cell);
     }
     from = afterBlanks(from);
@@ -116,10 +116,6 @@ const REFUSED: Places = 0;
 
 function behind(read: usize, written: usize): Places {
   return (u64(written) << 32) | u64(read);
-}
-
-function readOf(places: Places): usize {
-  return usize(places);
 }
 
 function writtenOf(places: Places): usize {

@@ -52,7 +52,7 @@ function ruleTraps(rules: ForeignRules, at: number): PlacedFinding[] {
       .slice(0, 1)
       .map(ofGroup),
     ...all.flatMap(forEverybody),
-    ...(rules.get('principals') ?? []).slice(0, 1).map(ofPrincipal),
+    ...(rules.get('principals') ?? []).slice(0, 1).map((rule) => about('rule-principals', OF_PRINCIPALS, rule)),
     ...checkRuleCount(rules.get('tables')?.length ?? 0, MANY_TABLE_RULES).map(({ message }) => ({
       code: 'many-table-rules' as const,
       message,
@@ -92,6 +92,4 @@ function forEverybody(rule: ForeignRule): PlacedFinding[] {
   return [about('rule-allows-everybody', `${rule.place} gives everybody everything that its section can give`, rule)];
 }
 
-function ofPrincipal(rule: ForeignRule): PlacedFinding {
-  return about('rule-principals', 'the section "principals" is deprecated in favour of "impersonation"', rule);
-}
+const OF_PRINCIPALS = 'the section "principals" is deprecated in favour of "impersonation"';

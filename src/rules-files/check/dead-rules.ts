@@ -31,7 +31,7 @@ export function deadRules(rules: ForeignRules): PlacedFinding[] {
   return SECTION_NAMES.filter((section) => section !== 'principals').flatMap((section) => {
     const questions = questionsOf(section);
     // Rules for roles never match, and patterns that Java refuses have findings of their own.
-    const judged = (rules.get(section) ?? []).filter(canBeJudged);
+    const judged = (rules.get(section) ?? []).filter((rule) => !rule.isRefused && rolePattern(rule) === undefined);
     const asked = questions.map((fields) => {
       const isAsked = ({ patterns }: ForeignRule): boolean =>
         questions.length === 1 || patterns.has(fields.at(-1) ?? '');
@@ -75,10 +75,6 @@ function answered(
     const message = `which rules of "${section}" never decide could not be found out: they are too intricate`;
     return { found, unfinished: undecided(rules[0], message) };
   }
-}
-
-function canBeJudged(rule: ForeignRule): boolean {
-  return !rule.isRefused && rolePattern(rule) === undefined;
 }
 
 /** The pattern that the engine matches a field with; a `new_user` that depends on the user cannot be judged. */

@@ -103,7 +103,8 @@ export class DoorSearch {
     this.objects = new PatternCache(budget, regularPattern, maxListedNames);
     this.names = new PatternCache(budget, regularPattern, maxListedNames);
     const asked = [...all, ...(catalogs ?? []), ...others];
-    budget.spend(STEPS_PER_CHARACTER * asked.reduce((sum, { patterns }) => sum + charactersOf(patterns), 0));
+    const texts = asked.flatMap(({ patterns }) => [...patterns.values()].map(({ text }) => text));
+    budget.spend(STEPS_PER_CHARACTER * texts.reduce((sum, { length }) => sum + length, 0));
     // Patterns are read once, because reading a long one takes longer than matching it.
     for (const rule of asked) this.texts.set(rule, judgedTexts(rule));
     this.rules = all.filter((rule) => this.canBeJudged(rule));
@@ -324,10 +325,6 @@ function* groupsFor(
   const next = needed.find((groups) => groups.length > 0 && !groups.some((group) => chosen.includes(group)));
   if (next === undefined) yield chosen;
   else for (const group of next) yield* groupsFor(needed, [...chosen, group]);
-}
-
-function charactersOf(patterns: ForeignRule['patterns']): number {
-  return [...patterns.values()].reduce((sum, { text }) => sum + text.length, 0);
 }
 
 /** The texts of a rule's patterns by field; undefined: any name, null: cannot be judged. */

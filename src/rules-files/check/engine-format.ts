@@ -151,6 +151,12 @@ export function formatOf(section: SectionName): SectionFormat {
   return ENGINE_FORMAT[section];
 }
 
+/** A question after a message about an unknown word: the known word that may be meant, or empty. */
+export function spellingHint(word: string, known: readonly string[]): string {
+  const near = spelledLike(word, known);
+  return near === undefined ? '' : `; did you mean "${near}"?`;
+}
+
 /** The known word that differs in case, separators, or an ending `s` alone. */
 export function spelledLike(word: string, known: readonly string[]): string | undefined {
   const bare = (text: string): string =>

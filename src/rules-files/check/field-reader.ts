@@ -13,10 +13,9 @@ import {
   textOf,
   readWord,
 } from './values.js';
-import { type FieldFormat, type SectionFormat, spelledLike } from './engine-format.js';
+import { type FieldFormat, type SectionFormat, spellingHint } from './engine-format.js';
 import type { ForeignPattern, ForeignRule } from './foreign-rules.js';
 import { codePoints } from '../../trino-rules/document/characters.js';
-import type { Pattern } from '../../trino-rules/document/pattern.js';
 import { mayMatchOver } from '../../trino-rules/document/rule-language.js';
 
 /** Reads the fields of one rule as the engine binds them. */
@@ -190,8 +189,7 @@ export class FieldReader {
   }
 
   private reportUnknownKey(key: string, at: number): void {
-    const near = spelledLike(key, Object.keys(this.format.fields));
-    const hint = near === undefined ? '' : `; did you mean "${near}"?`;
+    const hint = spellingHint(key, Object.keys(this.format.fields));
     this.report('rules-key-unknown', `the engine refuses a file with the key "${key}" here${hint}`, at);
   }
 }
@@ -248,7 +246,7 @@ function checkPattern(key: string, field: FieldFormat, text: string, at: number,
     else report('pattern-java-only', `"${key}" has ${list}, which only Java's regular expressions know`, at);
   }
   const isName = field.reads === 'pattern' && field.matches === 'lower-case name';
-  if (isName && reading.pattern !== null && !matchesLowerCase(text, reading.pattern))
+  if (isName && reading.pattern !== null && /[A-Z]/.test(text) && !mayMatchOver(reading.pattern, LOWER_CASE, MAX_NODES))
     report('pattern-case', `the engine's names are lower-case: no name matches "${key}"`, at);
 }
 
@@ -281,8 +279,3 @@ function hint(text: string): string {
 
 const LOWER_CASE = codePoints([0x41, 0x5a]).negate();
 const MAX_NODES = 2_000;
-
-/** False only if the pattern certainly matches no lower-case name. */
-function matchesLowerCase(text: string, pattern: Pattern): boolean {
-  return !/[A-Z]/.test(text) || mayMatchOver(pattern, LOWER_CASE, MAX_NODES);
-}

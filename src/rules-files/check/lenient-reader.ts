@@ -1,7 +1,7 @@
 import { type JsonMember, type JsonNode, plainValue, readJson } from '../../kernel/json-reader.js';
 import { ruleText } from '../../trino-rules/document/rules-document.js';
 import { isRefused, type PlacedFinding } from './checks.js';
-import { formatOf, SECTION_NAMES, type SectionName, spelledLike } from './engine-format.js';
+import { formatOf, SECTION_NAMES, type SectionName, spelledLike, spellingHint } from './engine-format.js';
 import { FieldReader } from './field-reader.js';
 import type { ForeignRule, ForeignRules } from './foreign-rules.js';
 import { describeValue } from './values.js';
@@ -166,8 +166,7 @@ function meaning(section: SectionName): string {
 
 function hint(key: string): string {
   if (key === 'session_properties') return '; here it is "system_session_properties" or "catalog_session_properties"';
-  const near = spelledLike(key, SECTION_NAMES);
-  return near === undefined ? '' : `; did you mean "${near}"?`;
+  return spellingHint(key, SECTION_NAMES);
 }
 
 /** One member for each key: the last, which the engine reads. */

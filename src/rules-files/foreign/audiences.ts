@@ -9,7 +9,7 @@ import {
 import { anyOf } from '../../trino-rules/compile/name-pattern.js';
 import { anyName, languageOf, regularPattern } from '../check/foreign-language.js';
 import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
-import { type Pattern, readPattern } from '../../trino-rules/document/pattern.js';
+import { readPattern } from '../../trino-rules/document/pattern.js';
 import { getOrInsert } from '../../kernel/collections.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
@@ -51,12 +51,11 @@ const MAX_NAMES = 20_000;
 
 /** A cache for patterns of any file. Patterns that cannot be judged are never looked up. */
 export function anyPatterns(budget: WorkBudget): PatternCache {
-  return new PatternCache(budget, javaPattern, () => MAX_NAMES);
-}
-
-function javaPattern(text: string): Pattern {
-  const common = readPattern(text);
-  return common.kind === 'pattern' ? common.pattern : regularPattern(text);
+  const read = (text: string) => {
+    const common = readPattern(text);
+    return common.kind === 'pattern' ? common.pattern : regularPattern(text);
+  };
+  return new PatternCache(budget, read, () => MAX_NAMES);
 }
 
 /** False: the pattern has a look-behind or the like, so the names that it matches are not known. */
@@ -152,22 +151,16 @@ export class ListedUsers implements Audiences {
   }
 }
 
-/** Names that a list lacks, and the first rule that gives them something. */
-interface UnlistedPrincipals {
-  names: string[];
-  rule: ForeignRule | null;
-}
-
 /** Sections that give no rights to their users. */
 const OF_NO_RIGHT: ReadonlySet<string> = new Set(['authorization', 'principals']);
 
-/** Users or groups that rules spell out and give something, and that a list lacks. */
+/** Users or groups that rules spell out and give something, and that a list lacks, and the first such rule. */
 export function unlisted(
   type: 'users' | 'groups',
   rules: ForeignRules,
   users: readonly ListedUser[],
   patterns: PatternCache,
-): UnlistedPrincipals {
+): { names: string[]; rule: ForeignRule | null } {
   const listed = new Set(users.flatMap(({ name, groups }) => (type === 'users' ? name : groups)));
   const patternOf = type === 'users' ? userPattern : groupPattern;
   const found = new Set<string>();

@@ -49,7 +49,8 @@ export function explainForeign(
   };
   const trace = traceRules(evaluator, user.name, question);
   const { section: asksFor, gate } = lookupOf(question);
-  const entry = gate && decidingRule(evaluator, modeOf(gate.catalog), user.name);
+  const entering = gate && ({ about: 'catalog-mode', resource: { catalog: gate.catalog }, mode: 'read-only' } as const);
+  const entry = entering && decidingRule(evaluator, entering, user.name);
   const deciding = [entry ?? null, trace.rule].flatMap((at) => sourceAt(at) ?? []);
   for (const rule of deciding) {
     const opaque = unjudged.find((each) => each.rule === rule);
@@ -78,8 +79,4 @@ function unknownGroups(rule: ForeignRule, asked: AskedUser): { at: number; messa
   const group = groupPattern(rule);
   if (group === undefined || asked.audience(rule).canBeJudged) return null;
   return { at: group.at, message: `the rule is for groups, and those of ${asked.name} are not known` };
-}
-
-function modeOf(catalog: string): Question {
-  return { about: 'catalog-mode', resource: { catalog }, mode: 'read-only' };
 }

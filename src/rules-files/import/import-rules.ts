@@ -79,7 +79,9 @@ export function importRules(
     const inRules = getOrInsert(queriesByRules, applying.key, () =>
       userQueries(applying.rules, name, listedNames, patterns),
     );
-    const queries = ofOthers(inRules, name);
+    // The engine never asks about rights on the user's own queries.
+    const ofSome = inRules.ofSome.filter(({ owners }) => owners.some((owner) => owner !== name));
+    const queries = { ofAll: inRules.ofAll, ofSome };
     const access = getOrInsert(accessByRules, JSON.stringify([applying.key, own, unnamed, queries]), () =>
       accessBy(applying.rules, name, queries, own, unnamed),
     );
@@ -306,9 +308,4 @@ function userQueries(
     else alike.privileges.push(privilege);
   }
   return found;
-}
-
-/** Removes rights on the user's own queries, which the engine never asks about. */
-function ofOthers({ ofAll, ofSome }: UserQueries, user: string): UserQueries {
-  return { ofAll, ofSome: ofSome.filter(({ owners }) => owners.some((owner) => owner !== user)) };
 }

@@ -179,7 +179,9 @@ export class ImportedRows {
       const found = this.applied({ what, names }, held);
       for (const name of found.missed) unrestricted.push({ name, resource: what.resource });
       for (const { holder, except } of found.applied) {
-        const excepted = except.map((each) => this.principals.holder(each)).filter(isPrincipal);
+        const excepted = except
+          .map((each) => this.principals.holder(each))
+          .filter((holder) => holder.type !== 'everyone');
         add({ ...what, principal: this.principals.holder(holder), except: excepted });
       }
       return { what, names: new Set(found.left) };
@@ -236,10 +238,6 @@ export class ImportedRows {
 
 /** Users of one row with this many different kinds of access become one group. */
 const MOST_KINDS = 4;
-
-function isPrincipal(principal: PolicyPrincipal): principal is Principal {
-  return principal.type !== 'everyone';
-}
 
 /** Whether groups and everyone can hold a privilege. */
 function isHeldByAll(privilege: Privilege): boolean {

@@ -53,12 +53,12 @@ function isPlain(piece: JavaPiece): piece is PatternPiece {
 /** An automaton of any of these sequences, followed by `behind`. */
 function anyOf(options: readonly JavaPiece[][], behind: NFA): NFA {
   const names = NFA.empty(CHARACTERS, nodes());
-  for (const option of options) names.union(inSequence(option, behind), nodes());
+  for (const option of options)
+    names.union(
+      option.reduceRight((rest, piece) => before(piece, rest), behind),
+      nodes(),
+    );
   return names;
-}
-
-function inSequence(pieces: readonly JavaPiece[], behind: NFA): NFA {
-  return pieces.reduceRight((names, piece) => before(piece, names), behind);
 }
 
 function before(piece: JavaPiece, behind: NFA): NFA {

@@ -211,13 +211,10 @@ function partOnlyIn(one: Access, other: Access): AccessPart | null {
   const had = parted(other.privileges);
   const privileges = combined(parted(one.privileges).filter((privilege) => !had.includes(privilege)));
   // Restrictions are compared only if both sides have access to tables.
+  const isOnTables = (privilege: Privilege) => PRIVILEGE_TERMS[privilege].onTables !== null;
   const both = [one, other].every((access) => access.privileges.some(isOnTables));
   const part = { privileges, ...(both ? restrictionsOnlyIn(other, one) : NO_RESTRICTIONS) };
   return Object.values(part).some((list) => list.length > 0) ? part : null;
-}
-
-function isOnTables(privilege: Privilege): boolean {
-  return PRIVILEGE_TERMS[privilege].onTables !== null;
 }
 
 /** Masks of columns that are hidden on the other side are left out. */

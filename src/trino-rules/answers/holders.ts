@@ -99,13 +99,11 @@ function withInside(index: AccessIndex, principal: Member, question: NodeQuestio
   if (entries.length === 0) return whole;
   const inside = entries.map(({ resource, privileges }) => ({ resource, privileges }));
   if (whole !== null) return { ...whole, inside };
-  const origins = new Map(entries.flatMap((entry) => entry.origins).map((origin) => [originKey(origin), origin]));
+  // One grant can reach a principal through several groups.
+  const key = ({ source, through }: Origin<SnapshotGrant>): string =>
+    JSON.stringify([source.id, typeof through === 'object' ? through.group.id : through]);
+  const origins = new Map(entries.flatMap((entry) => entry.origins).map((origin) => [key(origin), origin]));
   return { access: NO_ACCESS, origins: [...origins.values()], inside };
-}
-
-/** One grant can reach a principal through several groups. */
-function originKey({ source, through }: Origin<SnapshotGrant>): string {
-  return JSON.stringify([source.id, typeof through === 'object' ? through.group.id : through]);
 }
 
 function holderOfRight({ snapshot, principals }: AccessIndex, principal: Member, question: Question): Held {

@@ -49,9 +49,8 @@ export function smallestChange(index: AccessIndex, principal: Principal, about: 
       ? null
       : withdrawing(principal, question, asked, decision);
 
-  const needed = snapshot.users.filter(
-    ({ id, isActive }) => !isActive && isUser(isActing ? resource.as : principal, id),
-  );
+  const named = isActing ? resource.as : principal;
+  const needed = snapshot.users.filter(({ id, isActive }) => !isActive && named?.type === 'user' && named.id === id);
   const activate = needed.map(({ id }): Change => ({ kind: 'activate', user: id }));
   const active = {
     ...snapshot,
@@ -162,10 +161,6 @@ function onlyGrant(
   const open = privilegesOn(node);
   const given = [...withContained(grant.source.privileges)].filter((privilege) => open.includes(privilege));
   return given.every((privilege) => lost.has(privilege)) ? grant.source.id : null;
-}
-
-function isUser(named: Node['as'], id: number): boolean {
-  return named?.type === 'user' && named.id === id;
 }
 
 /** Whether a grant can let `principal` impersonate `as`, which must not be the principal itself or another impersonator. */

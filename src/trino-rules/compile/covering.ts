@@ -190,18 +190,16 @@ class Sharing {
     entry.partner = null;
     entry.gain = 0;
     for (const other of this.entries) {
-      if (!other.isLive || other === entry || this.gainAtMost(entry, other) <= entry.gain) continue;
+      if (!other.isLive || other === entry) continue;
+      // An upper bound of the gain: that of two drafts with the same rows of which nothing is left.
+      const gainAtMost = Math.min(entry.weight, other.weight) + this.costOf(Math.min(entry.rows, other.rows));
+      if (gainAtMost <= entry.gain) continue;
       const gain = this.gain(entry, other);
       if (gain <= entry.gain) continue;
       entry.partner = other;
       entry.gain = gain;
     }
     this.stepsLeft -= this.entries.length;
-  }
-
-  /** An upper bound of the gain: that of two drafts with the same rows of which nothing is left. */
-  private gainAtMost(a: Entry, b: Entry): number {
-    return Math.min(a.weight, b.weight) + this.costOf(Math.min(a.rows, b.rows));
   }
 
   /** Bytes saved by a draft of the common part: its users are named only once, and a draft without other users needs no rule. */

@@ -96,13 +96,10 @@ function oneOf(characters: readonly string[]): string {
   for (const character of characters) {
     const last = runs.at(-1);
     const follows = last?.charCodeAt(last.length - 1) === character.charCodeAt(0) - 1;
-    if (last !== undefined && follows && sameKind(last, character)) runs[runs.length - 1] = last + character;
+    const isOfOneKind = [/^[a-z]/, /^[A-Z]/, /^[0-9]/].some((kind) => kind.test(last ?? '') && kind.test(character));
+    if (last !== undefined && follows && isOfOneKind) runs[runs.length - 1] = last + character;
     else runs.push(character);
   }
   const text = runs.map((run) => (run.length > 3 ? `${run.charAt(0)}-${run.charAt(run.length - 1)}` : run));
   return `[${text.join('')}]`;
-}
-
-function sameKind(a: string, b: string): boolean {
-  return [/^[a-z]/, /^[A-Z]/, /^[0-9]/].some((kind) => kind.test(a) && kind.test(b));
 }

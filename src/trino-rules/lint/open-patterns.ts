@@ -1,5 +1,5 @@
 import type { Finding } from '../document/finding.js';
-import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
+import type { PatternCache } from '../document/pattern-cache.js';
 import { MARKER, patternOf, RULE_PATTERNS, type RulesDocument, ruleText } from '../document/rules-document.js';
 import type { UserUniverse } from '../engine/user-universe.js';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,9 @@ export function openPatterns(rules: RulesDocument, patterns: PatternCache, users
     rules[section].flatMap((rule, index) =>
       keys.flatMap((key): Finding[] => {
         const pattern = patternOf(rule, key);
-        const isClosed = USER_KEYS.has(key) ? users.isComplete(pattern) : isListed(patterns.language(pattern), key);
+        const language = patterns.language(pattern);
+        const isListed = language.kind !== 'open' || (key === 'table' && language.companions !== null);
+        const isClosed = USER_KEYS.has(key) ? users.isComplete(pattern) : isListed;
         if (isClosed || (section === 'system_session_properties' && isMarkerDenial(rule, index))) return [];
         const at = `${section}[${index}]`;
         const why = pattern?.includes('.*') === true ? 'holds .*' : 'means more names than can be listed';
@@ -22,10 +24,6 @@ export function openPatterns(rules: RulesDocument, patterns: PatternCache, users
       }),
     ),
   );
-}
-
-function isListed(language: PatternLanguage, key: string): boolean {
-  return language.kind !== 'open' || (key === 'table' && language.companions !== null);
 }
 
 const USER_KEYS: ReadonlySet<string> = new Set(['user', 'queryOwner', 'original_user', 'new_user']);

@@ -192,7 +192,8 @@ export function accessOf(
   const held = withContained(given);
   const denied = taken(policies.flatMap((policy) => (policy.kind === 'deny' ? policy.privileges : [])));
   const restricting = policies.filter(restrictsData);
-  const filters = rowFilters(policies);
+  const expressions = policies.flatMap((policy) => (policy.kind === 'row_filter' ? [policy.expression] : []));
+  const filters = [...new Set(expressions)].sort();
   const restricted = columns(policies, around.storage);
   const yields = (privilege: Privilege): boolean => {
     const { yieldsToRestrictions, yieldsToFilters, yieldsToMasks } = PRIVILEGE_TERMS[privilege];
@@ -260,11 +261,6 @@ export function accessToColumn(access: Access, column: string | undefined): Acce
     masks: masks.filter((mask) => mask.column === column),
     conflicts: conflicts.filter((name) => name === column),
   };
-}
-
-function rowFilters(policies: readonly SnapshotPolicy[]): string[] {
-  const filters = policies.flatMap((policy) => (policy.kind === 'row_filter' ? [policy.expression] : []));
-  return [...new Set(filters)].sort();
 }
 
 /** Hidden columns accumulate and replace masks. The nearest mask applies; two on one node hide the column. `storage` is hidden with any. */

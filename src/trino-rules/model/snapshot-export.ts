@@ -147,15 +147,11 @@ function byContent(rows: readonly ExportedRow[]): ExportedRow[] {
   return rows
     .map((row) => ({
       row,
-      node: sortingNode(row.resource),
+      // Rows whose nodes differ only in a named principal are ordered by their texts.
+      node: withNamed(row.resource, () => ({ type: 'everyone' }) as const),
       column: row.resource.column ?? '',
       text: JSON.stringify(row),
     }))
     .sort((a, b) => compareNodes(a.node, b.node) || compareNames(a.column, b.column) || compareNames(a.text, b.text))
     .map(({ row }) => row);
-}
-
-/** The node that a row is ordered by. Rows whose nodes differ only in a named principal are ordered by their texts. */
-function sortingNode(node: NodeByName): Node {
-  return withNamed(node, () => ({ type: 'everyone' }));
 }

@@ -84,7 +84,7 @@ export function writeSnapshot(snapshot: Snapshot): object {
       principal: principal(policy.principal),
       except: policy.except.map(principal),
     })),
-    settings: encodeSettings(settings),
+    settings: Object.fromEntries(Object.entries(FIELDS).map(([field, key]) => [field, settings[key]])),
     at: at.toISOString(),
     ...(guarantees && { guarantees: guarantees.map((each) => ({ id: each.id, ...guaranteeFields(each, principal) })) }),
   };
@@ -159,8 +159,4 @@ function decodeSettings(form: SnapshotDecoder, value: unknown, defaults: Snapsho
     externalTableCatalogs: read('external_table_catalogs', list(catalog)),
     rawColumnCatalogs: read('raw_column_catalogs', list(catalog)),
   };
-}
-
-function encodeSettings(settings: SnapshotSettings): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(FIELDS).map(([field, key]) => [field, settings[key]]));
 }

@@ -36,14 +36,17 @@ export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): R
   const { grants, policies, settings, at, guarantees = [] } = snapshot;
   const root = emptyNode();
   const above = emptyNode();
-  const placeOf = (resource: Node): EntryNode | null =>
-    resource.catalog === settings.metadataCatalog || !isInTree(resource)
-      ? null
-      : nodeAt(resource.catalog === SYSTEM ? above : root, resource);
+  const placeOf = (resource: Node): EntryNode | null => {
+    if (resource.catalog === settings.metadataCatalog || !isInTree(resource)) return null;
+    const from = resource.catalog === SYSTEM ? above : root;
+    return namesOf(resource).reduce((node, name) => getOrInsert(node.children, name, emptyNode), from);
+  };
   const add = (resource: Node, entry: AccessEntry): void => {
     placeOf(resource)?.entries.push(entry);
   };
-  const giving = sharedGivings();
+  // Equal privileges share one source, so that users with different grants of them share an interned access.
+  const sources = new Map<string, EntrySource>();
+  const giving = (gives: readonly Privilege[]) => getOrInsert(sources, gives.join(), () => ({ gives }));
   const served = (catalogs: readonly string[]) => catalogs.filter((catalog) => catalog !== SYSTEM);
   for (const catalog of served(settings.writableCatalogs))
     add({ catalog }, { source: giving(SERVICE_ACCOUNT_PRIVILEGES), members: principals.serviceAccounts });
@@ -89,16 +92,6 @@ export function withOpenSchemas(system: EntryNode, reaching: readonly number[]):
     children.set(schema, { ...said, entries: [...entries, { source: { gives: ['SELECT'] }, members: reaching }] });
   }
   return { ...system, children };
-}
-
-/** Returns one source for equal privileges, so that users with different grants of them share an interned access. */
-function sharedGivings(): (privileges: readonly Privilege[]) => EntrySource {
-  const shared = new Map<string, EntrySource>();
-  return (privileges) => getOrInsert(shared, privileges.join(), () => ({ gives: privileges }));
-}
-
-function nodeAt(root: EntryNode, resource: Node): EntryNode {
-  return namesOf(resource).reduce((node, name) => getOrInsert(node.children, name, emptyNode), root);
 }
 
 function emptyNode(): EntryNode {

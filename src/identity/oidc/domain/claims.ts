@@ -57,15 +57,12 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 /** The sessions that a logout token ends (OpenID Connect Back-Channel Logout 1.0 section 2.6). @returns null: it is no logout token */
 export function endedBy({ jti, sid, sub, events, nonce }: Claims): { jti: string; ended: EndedAtProvider } | null {
-  const isLogout = typeof events === 'object' && events !== null && isObject((events as Claims)[EVENT]);
+  const event = typeof events === 'object' && events !== null ? (events as Claims)[EVENT] : null;
+  const isLogout = typeof event === 'object' && event !== null && !Array.isArray(event);
   // A token with a nonce is an ID token, which must not end sessions.
   if (!isLogout || nonce !== undefined || typeof jti !== 'string' || jti === '') return null;
   if (isAbsent(sid)) return isIdentifier(sub) ? { jti, ended: { subject: sub } } : null;
   return isIdentifier(sid) ? { jti, ended: { sid } } : null;
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Milliseconds by which the provider's clock may run ahead. */

@@ -48,16 +48,10 @@ function operationOf(members: ReadonlyMap<string, unknown>): Operation[] {
 function expanded(op: 'add' | 'replace', entries: readonly [string, unknown][]): Operation[] {
   return entries.flatMap(([key, value]): Operation[] => {
     if (isCoreSchema(key)) return expanded(op, membersWithCase(value));
-    const path = pathOfKey(key);
-    return path === null ? [] : [{ op, path, value, isExplicit: false }];
+    const path = key.includes('[') ? parsePatchPath(key) : attributePath(key);
+    // A key that is no path is dropped like unknown attributes.
+    return path === null ? [] : [{ op, path: { filter: null, ...path }, value, isExplicit: false }];
   });
-}
-
-/** The path that a key names. Null: the key is no path, and is dropped like unknown attributes. */
-function pathOfKey(key: string): PatchPath | null {
-  if (key.includes('[')) return parsePatchPath(key);
-  const path = attributePath(key);
-  return path && { ...path, filter: null };
 }
 
 function membersWithCase(value: unknown): [string, unknown][] {

@@ -22,11 +22,15 @@ export function userForm(user: ScimUser, base: string): ResourceForm {
     ...defined({ displayName: user.displayName }),
     ...(user.emails.length > 0 && { emails: user.emails.map(defined) }),
     active: user.active,
-    ...(user.groups.length > 0 && { groups: user.groups.map((group) => groupReference(group, base)) }),
+    ...(user.groups.length > 0 && {
+      groups: user.groups.map(({ id, name }) => ({ value: String(id), $ref: `${base}/Groups/${id}`, display: name })),
+    }),
   };
   const meta = { resourceType: 'User', created: user.createdAt, lastModified: user.changedAt };
   const location = `${base}/Users/${user.id}`;
-  return { ...form, meta: { ...meta, location, version: versionOf(JSON.stringify(form)) } };
+  const digest = createHash('sha256').update(JSON.stringify(form)).digest('base64url');
+  // A weak ETag (RFC 9110 section 8.8.1).
+  return { ...form, meta: { ...meta, location, version: `W/"${digest.slice(0, 22)}"` } };
 }
 
 /** A group in an answer. Its version is a rising number, so that it is known without the members. @param base address of the routes */
@@ -43,17 +47,8 @@ export function groupForm(group: ScimGroup, base: string): ResourceForm {
   };
 }
 
-function groupReference({ id, name }: { id: number; name: string }, base: string): object {
-  return { value: String(id), $ref: `${base}/Groups/${id}`, display: name };
-}
-
 function defined<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Partial<T>;
-}
-
-/** A weak ETag (RFC 9110 section 8.8.1). */
-function versionOf(text: string): string {
-  return `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 }
 
 /** An attribute with the default characteristics of RFC 7643 section 2.2, overridden by `characteristics`. */

@@ -122,7 +122,9 @@ function emailsAfter(
   if (filter === null && sub === null) {
     const given = entriesOf(value).map(emailOf);
     if (op === 'replace') return given;
-    if (op === 'add') return [...emails, ...given.filter((email) => !emails.some((each) => isSame(each, email)))];
+    const isKnown = ({ value: text, type, primary }: UserEmail): boolean =>
+      emails.some((each) => each.value === text && each.type === type && each.primary === primary);
+    if (op === 'add') return [...emails, ...given.filter((email) => !isKnown(email))];
     // A removal without values removes all entries.
     return emails.filter((each) => given.length > 0 && !given.some((email) => email.value === each.value));
   }
@@ -155,10 +157,6 @@ function emailOf(entry: unknown): UserEmail {
   if (value === null) throw invalid('invalidValue', 'An entry of emails needs a value.');
   const [type, primary] = [members.get('type'), members.get('primary')];
   return { value, type: textOf(type, 'emails.type'), primary: booleanOf(primary, 'emails.primary') };
-}
-
-function isSame(a: UserEmail, b: UserEmail): boolean {
-  return a.value === b.value && a.type === b.type && a.primary === b.primary;
 }
 
 /** A new primary entry replaces the former one (RFC 7644 section 3.5.2). */
