@@ -239,15 +239,26 @@ export function reachesSomething(
   principals = new Principals(snapshot),
 ): boolean {
   if (isServiceAccount(snapshot, principal)) return true;
-  // Denies also hold below their node, so it is enough to check the nodes of grants, and the procedure that KILL_QUERIES includes.
-  const nodes = [KILL_QUERY, ...snapshot.grants.map(({ resource }) => resource)];
-  return nodes.some(
+  return [KILL_QUERY, ...changingNodes(snapshot)].some(
     (node) =>
       namedBy(node) === undefined &&
       intentByEntries(snapshot, principal, node, principals).privileges.some(
         (privilege) => PRIVILEGE_TERMS[privilege].usedByStatements,
       ),
   );
+}
+
+/**
+ * The nodes at which somebody may have more than above them: those of grants and of hidden columns (a column that is hidden is not masked,
+ * and a mask takes writing). Denies, filters and masks also hold below their nodes.
+ */
+export function changingNodes({ grants, policies }: Snapshot): Node[] {
+  const hiding = policies.flatMap((policy) => {
+    if (policy.kind !== 'hidden_column') return [];
+    const { column: _, ...node } = policy.resource;
+    return [node];
+  });
+  return [...grants.map(({ resource }) => resource), ...hiding];
 }
 
 /** The part of an access that concerns one column (a hidden one cannot be read), or all of it without a column. */

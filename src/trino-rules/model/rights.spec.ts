@@ -4,6 +4,15 @@ import { intentAt, reachesSomething } from './intent.js';
 import type { Privilege } from './privilege.js';
 import { catalogMode } from './rights.js';
 
+it('finds what a column gives back that is hidden below its mask', () => {
+  const ana = { type: 'user', id: 1 } as const;
+  const masked = aSnapshot().user('ana').may('DELETE', '').seesMasked('', 'card', 'NULL');
+  expect(reachesSomething(masked.snapshot(), ana)).toBe(false);
+  const hidden = masked.doesNotSee('sales.eu', 'card').snapshot();
+  expect([reachesSomething(hidden, ana), catalogMode(hidden, ana, 'sales')]).toEqual([true, 'all']);
+  expect(catalogMode(hidden, ana, 'hr')).toBe('none');
+});
+
 describe('service accounts', () => {
   const account = { type: 'engine', name: 'service-account-grantline' } as const;
   const snapshot = aSnapshot().everyone().mayNot('lake').seesOnly('tpch', 'false').snapshot();
