@@ -105,22 +105,19 @@ export class DraftsService {
     const gives = draft.grants.length + draft.policies.length + draft.joined.length > 0;
     // A write that only takes access away is never refused.
     const groups = [...draft.joined, ...draft.left].map(({ group }) => group);
-    const joining = [...draft.grants.map(({ principal }) => principal), ...draft.joined.map(({ member }) => member)];
-    const near = { nodes, groups, mayJoinEveryone: joining.some(({ type }) => type === 'engine') };
+    const written = [...draft.grants, ...draft.policies].flatMap(principalsOf);
+    const named = [...written, ...draft.joined.map(({ member }) => member)];
+    const near = { nodes, groups, mayJoinEveryone: named.some(({ type }) => type === 'engine') };
     const guarantees = (before.guarantees ?? []).filter((each) => isTouched(each, near));
     const judged = judgedPart(guarantees, before.settings);
     const part = ({ guarantees: _, ...snapshot }: Snapshot): Snapshot => ({
       ...touchedPart(snapshot, [...nodes, ...judged.nodes], judged.named),
       ...(guarantees.length > 0 && { guarantees }),
     });
+    const former = guarantees.length > 0 ? part(before) : null;
     const forecast =
-      gives || guarantees.length > 0
-        ? this.admission.forecast(
-            after,
-            part(after),
-            growthOf(before, draft),
-            guarantees.length > 0 ? part(before) : null,
-          )
+      gives || former !== null
+        ? this.admission.forecast(after, part(after), growthOf(before, draft), former)
         : { size: null, unprovable: null, verdicts: [] };
     // The forecast's proof runs in another process, at the same time.
     const [{ size, unprovable, verdicts }, counted] = await Promise.all([
@@ -130,8 +127,6 @@ export class DraftsService {
     const conflicts: DraftCheck[] = [];
     for await (const check of inSlices(maskChecks(before, after, draft.policies)))
       if (check !== null) conflicts.push(check);
-    const written = [...draft.grants, ...draft.policies].flatMap(principalsOf);
-    const named = [...written, ...draft.joined.map(({ member }) => member)];
     const taken = await this.admission.takenName(named);
     const names: DraftCheck[] = taken === null ? [] : [{ code: 'name_taken', message: taken }];
     const principals = new Principals(before);

@@ -81,9 +81,8 @@ export class GuaranteesController {
   @ApiBody({ type: GuaranteeCheckDto })
   @ApiOkResponse({ type: GuaranteeCheckResponse })
   async check(@Body() body: object): Promise<GuaranteeCheckResponse> {
-    const { serviceAccounts } = this.settings.acl;
     const checked = await this.guarantees.check(body);
-    return { guarantees: checked.map((each) => toCheckedResponse(each, serviceAccounts)) };
+    return { guarantees: checked.map((each) => toCheckedResponse(each, this.settings.acl.serviceAccounts)) };
   }
 
   @OpenToTokens('admin.read')

@@ -14,9 +14,6 @@ export const GUARANTEES_MOST = 500;
 /** Near every guarantee. */
 export const ANYTHING: Touched = { nodes: [{}, { catalog: SYSTEM }, { engine: true }], groups: [] };
 
-/** The last judgement of a guarantee. */
-export type Judgement = Pick<GuaranteeVerdict, 'brokenBy' | 'witnesses' | 'checked'>;
-
 export interface RecordedGuarantee {
   guarantee: Guarantee;
   description: string | null;
@@ -26,8 +23,8 @@ export interface RecordedGuarantee {
   judgedAt: Date | null;
   /** Null: it held when it was judged last. */
   brokenSince: Date | null;
-  /** Null: not judged yet. */
-  judgement: Judgement | null;
+  /** The last one; null: not judged yet. */
+  judgement: Pick<GuaranteeVerdict, 'brokenBy' | 'witnesses' | 'checked'> | null;
   /** Names of its users and groups, by `principalText`; null: it has none. */
   names: Readonly<Record<string, string>> | null;
 }

@@ -9,7 +9,7 @@ import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { GuaranteeReader } from '../../trino-rules/model/guarantee-file.js';
 import { type Guarantee, principalsIn } from '../../trino-rules/model/guarantee.js';
 import type { Node } from '../../trino-rules/model/node.js';
-import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
+import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import { SnapshotDecoder, type SnapshotProblem } from '../../trino-rules/model/snapshot-decoder.js';
 import { SnapshotNames, SnapshotRows } from '../../trino-rules/model/snapshot-rows.js';
 import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
@@ -109,20 +109,15 @@ export function testForeign(
   const people = new UserUniverse([], [spelling, document], patterns, true);
   const [nothing, given] = [new EngineSets(spelling, patterns, people), new EngineSets(document, patterns, people)];
   const untouched = new Set(serviceAccounts.flatMap((name) => people.named(name)));
-  const positionsOf = (principal: PolicyPrincipal): readonly number[] => {
-    switch (principal.type) {
-      case 'everyone':
-        return [...people.names().keys()];
-      case 'engine':
-        return people.named(principal.name);
-      case 'user':
-        return people.named(ids.get(principal.id) ?? '');
-      case 'group': {
-        const group = groups.get(principal.id) ?? '';
-        return [...groupsOf].flatMap(([name, of]) => (of.includes(group) ? people.named(name) : []));
-      }
-    }
+  const namesOf = (principal: Principal): string[] => {
+    if (principal.type !== 'group') return ['name' in principal ? principal.name : (ids.get(principal.id) ?? '')];
+    const group = groups.get(principal.id) ?? '';
+    return [...groupsOf].flatMap(([name, of]) => (of.includes(group) ? [name] : []));
   };
+  const positionsOf = (principal: PolicyPrincipal): readonly number[] =>
+    principal.type === 'everyone'
+      ? [...people.names().keys()]
+      : namesOf(principal).flatMap((name) => people.named(name));
   const judge = new GuaranteeJudge(guarantees, given, {
     positionsOf: (principal) => positionsOf(principal).filter((position) => !untouched.has(position)),
     metadataCatalog,

@@ -6,12 +6,9 @@ import { orderedPrivileges } from './privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
 
 /** Descriptions of rows, by id. */
-export interface Descriptions {
-  groups: ReadonlyMap<number, string>;
-  grants: ReadonlyMap<number, string>;
-  policies: ReadonlyMap<number, string>;
-  guarantees: ReadonlyMap<number, string>;
-}
+export type Descriptions = Readonly<
+  Record<'groups' | 'grants' | 'policies' | 'guarantees', ReadonlyMap<number, string>>
+>;
 
 /** The rows of a snapshot file: by name, without ids; equal rows have equal JSON texts. */
 export interface ExportedSnapshot {
@@ -65,12 +62,8 @@ export function exportSnapshot(snapshot: RowsOfSnapshot, descriptions = NO_DESCR
 
 type RowsOfSnapshot = Pick<Snapshot, 'users' | 'groups' | 'grants' | 'policies' | 'guarantees'>;
 
-const NO_DESCRIPTIONS: Descriptions = {
-  groups: new Map(),
-  grants: new Map(),
-  policies: new Map(),
-  guarantees: new Map(),
-};
+const NONE: ReadonlyMap<number, string> = new Map();
+const NO_DESCRIPTIONS: Descriptions = { groups: NONE, grants: NONE, policies: NONE, guarantees: NONE };
 
 /** Rows of one snapshot by name, without descriptions. */
 export class RowExport {
